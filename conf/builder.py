@@ -1,0 +1,134 @@
+"""Who runs the examples: the fingerprint of the machine and its packages.
+
+A *builder* is a machine that runs the examples. Everything that is kept between
+two builds (the gallery's results, the cache of the executed pages) and every
+stamp on a page goes back to the one fingerprint made here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import metadata, util
+from pathlib import Path
+
+CONF = Path(__file__).resolve().parent
+OLDEST_PYTHON = (3, 11)
+OLDEST_TORCH = (2, 6)
+# Packages whose version shapes what a lesson prints or draws, or how it is captured.
+SHAPING = ("matplotlib", "perfplot", "sphinx-gallery", "myst-nb", "ipykernel")
+NEEDED = ("torch", "numpy", *SHAPING, "furo", "sphinx-copybutton", "sphinx-design")
+INSTALL = "run `nox -s docs`, or `python -m pip install --group docs` with pip 25.1"
+
+
+class UnfitBuilder(Exception):
+    """The machine cannot build the site; the message says why and how to mend it."""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a builder is. Equal fingerprints may share results, others may not.
+
+    ``device_kind`` is ``"cpu"`` or ``"cuda"``, ``tools`` a hash of this folder's
+    modules and of the versions of the packages that capture and draw results.
+    """
+
+    device_kind: str
+    device_name: str
+    torch: str
+    numpy: str
+    python: str
+    tools: str
+
+    @property
+    def signature(self) -> str:
+        """Sixteen hexadecimal digits that differ when any field differs."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def __str__(self) -> str:
+        kind = {"cpu": "the CPU", "cuda": "CUDA"}[self.device_kind]
+        return (
+            f"torch {self.torch}, NumPy {self.numpy}, Python {self.python} "
+            f"on {kind} ({self.device_name})"
+        )
+
+
+def check() -> None:
+    """Raise :class:`UnfitBuilder` if Python or a package is missing or too old."""
+    if sys.version_info < OLDEST_PYTHON:
+        oldest, here = ".".join(map(str, OLDEST_PYTHON)), platform.python_version()
+        raise UnfitBuilder(f"Python {here} is too old: use Python {oldest} or newer.")
+    missing = [name for name in NEEDED if _version(name) is None]
+    if missing:
+        raise UnfitBuilder(f"Not installed: {', '.join(missing)}. To mend it, {INSTALL}.")
+    torch = _version("torch")
+    if tuple(map(int, re.findall(r"\d+", torch)[:2])) < OLDEST_TORCH:
+        oldest = ".".join(map(str, OLDEST_TORCH))
+        raise UnfitBuilder(f"torch {torch} is too old: install torch>={oldest}.")
+
+
+@cache
+def fingerprint() -> Fingerprint:
+    """Return the fingerprint of this machine; raise :class:`UnfitBuilder` if unfit.
+
+    A CPU build of torch is recognised without importing it (which takes two
+    seconds); only a build for a GPU is asked whether it sees one.
+    """
+    check()
+    kind, name = _device()
+    return Fingerprint(
+        device_kind=kind,
+        device_name=name,
+        torch=_version("torch"),
+        numpy=_version("numpy"),
+        python=platform.python_version(),
+        tools=_tools(),
+    )
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _device() -> tuple[str, str]:
+    folder = Path(util.find_spec("torch").origin).parent
+    build: dict[str, object] = {}
+    exec((folder / "version.py").read_text(encoding="utf-8"), build)
+    if build.get("cuda") or build.get("hip"):
+        import torch
+
+        if torch.cuda.is_available():
+            return "cuda", torch.cuda.get_device_name()
+    return "cpu", _cpu_name()
+
+
+def _cpu_name() -> str:
+    """Name the processor's model, never the machine."""
+    if sys.platform == "darwin":
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        named = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE)
+        if named:
+            return named[1].strip()
+    return platform.machine()
+
+
+def _tools() -> str:
+    digest = hashlib.sha256()
+    for path in sorted([*CONF.glob("*.py"), *CONF.glob("*.mplstyle")]):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for package in SHAPING:
+        digest.update(f"{package} {_version(package)}\n".encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,103 @@
+"""Options of the site. What is more than an option stands in a module beside this."""
+
+import sys
+from pathlib import Path
+
+CONF = Path(__file__).resolve().parent
+sys.path.insert(0, str(CONF))
+
+from builder import UnfitBuilder, fingerprint  # noqa: E402
+from sphinx.errors import ConfigError  # noqa: E402
+
+try:
+    signature = fingerprint().signature
+except UnfitBuilder as unfit:
+    raise ConfigError(str(unfit)) from None
+
+# -- Project ------------------------------------------------------------------
+
+project = "Tensor Copies"
+author = "the Tensor Copies authors"
+copyright = "the Tensor Copies authors. Text CC BY 4.0, code BSD-3-Clause"
+extensions = [
+    "sphinx.ext.intersphinx",
+    "sphinx_gallery.gen_gallery",
+    "myst_nb",
+    "sphinx_design",
+    "sphinx_copybutton",
+    # ours, in this folder
+    "code_links",
+    "freshness",
+    "isolation",
+    "lesson_pages",
+    "page_foot",
+]
+# MyST-NB would take the gallery's notebooks for pages and run them a second time.
+exclude_patterns = ["auto_examples/**.ipynb"]
+templates_path = ["templates"]
+nitpicky = True
+
+# -- Lessons: scripts in examples/, run by sphinx-gallery -----------------------
+
+lesson_time_limit = 120  # seconds
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["auto_examples"],
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "reading_order.ReadingOrder",
+    "reset_modules": ("isolation.reset",),
+    "reset_modules_order": "both",
+    "image_scrapers": ("figures.scrape",),
+    # Only what a script prints is shown: a reader's own run prints the same.
+    "capture_repr": (),
+    "remove_config_comments": True,
+    "download_all_examples": False,
+    # Timings vary from run to run: the build prints them, the pages do not.
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "show_signature": False,
+    "css": (),
+}
+
+# -- Pages that compute: docs/*.md, run by MyST-NB ------------------------------
+
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(CONF.parent / "build" / "pages" / signature)
+nb_execution_timeout = 120
+nb_execution_raise_on_error = True
+nb_execution_show_tb = True
+nb_output_stderr = "error"  # a Python warning on a page fails the build
+nb_merge_streams = True
+nb_render_markdown_format = "myst"
+nb_code_prompt_show = "Show the code that ran"
+nb_code_prompt_hide = "Hide the code that ran"
+myst_enable_extensions = ["colon_fence", "deflist"]
+
+# -- Links to other projects' pages: from small files, without the network ------
+
+intersphinx_mapping = {
+    "python": ("https://docs.python.org/3", "../conf/inventories/python.inv"),
+    "numpy": ("https://numpy.org/doc/stable", "../conf/inventories/numpy.inv"),
+    "torch": ("https://docs.pytorch.org/docs/stable", "../conf/inventories/torch.inv"),
+}
+
+# -- HTML -----------------------------------------------------------------------
+
+html_theme = "furo"
+html_title = "Tensor Copies"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "light_css_variables": {
+        # MyST-NB takes its colours from the system, Furo from the reader's switch.
+        "mystnb-source-bg-color": "var(--color-code-background)",
+        "mystnb-stdout-bg-color": "var(--color-background-secondary)",
+        "mystnb-stderr-bg-color": "var(--color-background-secondary)",
+        "mystnb-traceback-bg-color": "var(--color-background-secondary)",
+    },
+}
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+copybutton_selector = "div.highlight-python pre, div.highlight-ipython3 pre"

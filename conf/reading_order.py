@@ -1,0 +1,39 @@
+"""The order in which a reader meets the lessons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sphinx.errors import ConfigError
+from sphinx_gallery.sorting import FunctionSortKey
+
+READING_ORDER = (
+    "leaf_tensors.py",
+    "detach.py",
+    "clone.py",
+    "retain_grad.py",
+    "detach_clone.py",
+    "clone_detach.py",
+    "cpu_and_to.py",
+    "numpy_bridge.py",
+    "tensor_to_ndarray.py",
+    "copy_a_tensor.py",
+    "memory_of_a_copy.py",
+    "frozen_network.py",
+)
+
+
+class ReadingOrder(FunctionSortKey):
+    """Sort key of the gallery: the place of a lesson in ``READING_ORDER``."""
+
+    def __init__(self, src_dir: str) -> None:
+        super().__init__(_place)
+
+
+def _place(lesson: str) -> int:
+    if lesson not in READING_ORDER:
+        raise ConfigError(
+            f"{lesson} has no place yet: add it to READING_ORDER in "
+            f"conf/{Path(__file__).name}."
+        )
+    return READING_ORDER.index(lesson)

@@ -1,0 +1,121 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy"]
+# ///
+"""
+Keep the gradient of a clone: ``retain_grad``
+=============================================
+
+You will see how a gradient that arrives by two paths is added up in the leaf,
+and how :meth:`torch.Tensor.retain_grad` lets you read the share that came
+through a tensor on the way. It must be called before the backward pass.
+"""
+
+import warnings
+
+import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+
+def read_grad(t):
+    """Return t.grad and the warnings that reading it gave."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        return t.grad, caught
+
+
+# %%
+# Two paths from ``y`` to ``w``
+# -----------------------------
+# ``y`` uses ``w`` directly and, through the clone ``v``, once more. Before you
+# read the output: what is ``w.grad``?
+
+x = torch.tensor([2.0], device=device)
+w = torch.tensor([1.0], device=device, requires_grad=True)
+
+v = w.clone()
+y = x * w + v
+y.backward()
+print("y     ", y)
+print("w.grad", w.grad)
+assert y.item() == 3 and w.grad.item() == 3
+
+# %%
+# The direct path brings 2, the value of ``x``. The path through ``v`` brings 1.
+# Autograd adds what arrives.
+#
+# The gradient of ``v`` was not kept
+# ----------------------------------
+# ``v`` is not a leaf. Its gradient was handed on to ``w`` and dropped, so you
+# read None, with a warning.
+
+grad, caught = read_grad(v)
+print("v.grad", grad)
+print(caught[0].category.__name__ + ":")
+print(str(caught[0].message).split(". ")[0])
+assert grad is None and len(caught) == 1
+
+# %%
+# Ask for it before the backward pass
+# -----------------------------------
+# ``retain_grad`` marks the tensor. The next backward pass that reaches it leaves
+# the gradient there as well, and reading it no longer warns.
+
+w.grad = None
+v = w.clone()
+v.retain_grad()
+y = x * w + v
+y.backward()
+grad, caught = read_grad(v)
+print("v.retains_grad", v.retains_grad)
+print("v.grad        ", grad)
+print("w.grad        ", w.grad)
+assert v.retains_grad and not caught
+assert grad.item() == 1
+assert w.grad.item() == x.item() + grad.item() == 3
+
+# %%
+# Too late is not an error
+# ------------------------
+# Called after the backward pass, ``retain_grad`` brings nothing back: the
+# gradient is gone, and now not even a warning tells you. It works from the
+# next backward pass through ``v`` on.
+
+v = w.clone()
+(x * w + v).backward()
+v.retain_grad()
+grad, caught = read_grad(v)
+print("called after backward:", grad)
+print("warnings:             ", len(caught))
+assert grad is None and not caught
+
+(x * w + v).backward()
+print("next backward:        ", v.grad)
+assert v.grad.item() == 1
+
+# %%
+# On a leaf it does nothing, on a constant it fails
+# -------------------------------------------------
+# A leaf that requires a gradient has its ``grad`` filled anyway. A tensor that
+# requires none has nothing to keep, and PyTorch says so.
+
+w.retain_grad()
+print("w.retains_grad", w.retains_grad)
+assert not w.retains_grad
+try:
+    x.retain_grad()
+except RuntimeError as error:
+    message = str(error)
+    print("RuntimeError:", message)
+assert "requires_grad=False" in message
+
+# %%
+# Remember
+# --------
+# - Gradients that reach a tensor by several paths are added.
+# - ``retain_grad`` keeps the gradient of a non-leaf; call it before ``backward``.
+# - None without a warning can mean that you called it too late.
+#
+# Next: :doc:`detach_clone`
