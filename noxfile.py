@@ -17,61 +17,63 @@ nox.options.sessions = ["docs"]
 OLDEST_PYTHON = (3, 11)
 
 
-def install(session: nox.Session, group: str) -> None:
-    """Install one dependency group of ``pyproject.toml`` into the session."""
+def install(session: nox.Session, group: str) -> str:
+    """Install a dependency group of ``pyproject.toml``; return the Python to run."""
     if sys.version_info < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
         session.error(f"Python {oldest} or newer is needed: run nox with a newer one.")
     if session.venv_backend == "none":
         session.log("--no-venv: using the packages of this Python as they are")
-        return
+        return sys.executable
     groups = nox.project.load_toml("pyproject.toml")
     requirements = nox.project.dependency_groups(groups, group)
     # uv asks the driver and takes a CPU build of torch where there is no GPU; pip
     # takes what its index has (the README says what to do on Linux).
     env = {"UV_TORCH_BACKEND": session.env.get("UV_TORCH_BACKEND") or "auto"}
     session.install(*requirements, env=env)
+    return "python"
 
 
 @nox.session(reuse_venv=True)
 def docs(session: nox.Session) -> None:
     """Build the whole site into build/html; arguments go to sphinx-build."""
-    install(session, "docs")
-    session.run("python", "conf/build_site.py", *session.posargs)
+    python = install(session, "docs")
+    session.run(python, "conf/build_site.py", *session.posargs)
 
 
 @nox.session(reuse_venv=True, default=False)
 def live(session: nox.Session) -> None:
     """Serve the site and reload it on every change."""
-    install(session, "live")
+    python = install(session, "live")
+    watch = ("--watch", "examples", "--watch", "conf")
+    made = ("--re-ignore", r"docs/(auto_examples/|sg_execution_times)|__pycache__")
+    where = ("-c", "conf", "docs", "build/live")
     session.run(
-        "sphinx-autobuild", "-c", "conf", "docs", "build/live", "--watch", "examples",
-        "--watch", "conf", "--re-ignore", r"/docs/(auto_examples/|sg_execution_times)",
-        "--re-ignore", "__pycache__", *session.posargs,
-    )  # fmt: skip
+        python, "-m", "sphinx_autobuild", *watch, *made, *session.posargs, *where
+    )
 
 
 @nox.session(reuse_venv=True, default=False)
 def tests(session: nox.Session) -> None:
     """Build the site strictly, then run all tests on it; arguments go to pytest."""
-    install(session, "tests")
-    session.run("python", "conf/build_site.py")
-    session.run("python", "-m", "pytest", *session.posargs)
+    python = install(session, "tests")
+    session.run(python, "conf/build_site.py")
+    session.run(python, "-m", "pytest", *session.posargs)
 
 
 @nox.session(reuse_venv=True, default=False)
 def lint(session: nox.Session) -> None:
     """Check style and format with ruff; arguments go to ``ruff check``."""
-    install(session, "lint")
-    session.run("ruff", "check", *session.posargs, ".")
-    session.run("ruff", "format", "--check", ".")
+    python = install(session, "lint")
+    session.run(python, "-m", "ruff", "check", *session.posargs, ".")
+    session.run(python, "-m", "ruff", "format", "--check", ".")
 
 
 @nox.session(reuse_venv=True, default=False)
 def links(session: nox.Session) -> None:
     """Ask every linked page of the web whether it is there (needs the network)."""
-    install(session, "docs")
-    session.run("python", "conf/build_site.py", "-b", "linkcheck", *session.posargs)
+    python = install(session, "docs")
+    session.run(python, "conf/build_site.py", "-b", "linkcheck", *session.posargs)
 
 
 if __name__ == "__main__":

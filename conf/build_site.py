@@ -9,12 +9,11 @@ builder (``-b linkcheck``) the result goes to ``build/<builder>``.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from builder import UnfitBuilder, check
 
@@ -55,8 +54,12 @@ def build(arguments: list[str]) -> int:
     if status == 0 and html:
         publish(out, BUILD / "html")
         print(f"The site stands. Open {(BUILD / 'html' / 'index.html').as_uri()}")
-    elif html and (BUILD / "html").exists():
-        print("The build failed: build/html is still the last good site.")
+    elif status != 0:
+        # Sphinx warns about a page when it reads it, and would keep silent about
+        # the same page in the next build. So the next build reads all anew.
+        shutil.rmtree(BUILD / "doctrees", ignore_errors=True)
+        if (BUILD / "html").exists():
+            print("The build failed: build/html is still the last good site.")
     return status
 
 
@@ -79,11 +82,31 @@ def publish(built: Path, published: Path) -> None:
 
 
 def _sphinx_build(command: list[str]) -> int:
+    import sphinx._cli.util.errors as errors
+    from myst_nb.core.execute.base import ExecutionError
     from sphinx.cmd.build import main
+    from sphinx.errors import SphinxError
 
-    # Compiled helpers make every build after the first one start faster.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    return main(command)
+    # Sphinx answers every mistake with its versions, the loaded extensions, a
+    # traceback and a request for a bug report. Its own errors, the disk's and a
+    # page's (whose traceback stands above already) are said in one line; anything
+    # else is a defect and keeps the whole report.
+    report = errors.handle_exception
+
+    def say(exception: BaseException, /, **context: Any) -> None:
+        if isinstance(exception, ExecutionError):
+            print(f"build_site: this page failed: {exception}", file=sys.stderr)
+        elif isinstance(exception, SphinxError | OSError):
+            kind = getattr(exception, "category", type(exception).__name__)
+            print(f"build_site: {kind}: {exception}", file=sys.stderr)
+        else:
+            report(exception, **context)
+
+    errors.handle_exception = say
+    try:
+        return main(command)
+    finally:
+        errors.handle_exception = report
 
 
 def _refuse_unknown(command: list[str]) -> None:

@@ -67,7 +67,9 @@ def check() -> None:
         raise UnfitBuilder(f"Python {here} is too old: use Python {oldest} or newer.")
     missing = [name for name in NEEDED if _version(name) is None]
     if missing:
-        raise UnfitBuilder(f"Not installed: {', '.join(missing)}. To mend it, {INSTALL}.")
+        raise UnfitBuilder(
+            f"Not installed: {', '.join(missing)}. To mend it, {INSTALL}."
+        )
     torch = _version("torch")
     if tuple(map(int, re.findall(r"\d+", torch)[:2])) < OLDEST_TORCH:
         oldest = ".".join(map(str, OLDEST_TORCH))

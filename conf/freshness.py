@@ -26,8 +26,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 # What the gallery writes for the lesson NAME: these, and images/sphx_glr_NAME_*.
-GENERATED = tuple(
-    ".rst .py .ipynb .zip .py.md5 .cost.json .codeobj.json .run.json".split()
+GENERATED = (
+    ".rst",
+    ".py",
+    ".ipynb",
+    ".zip",
+    ".py.md5",
+    ".cost.json",
+    ".codeobj.json",
+    ".run.json",
 )
 
 
@@ -153,12 +160,16 @@ def remove_orphans(app: Sphinx, exception: Exception | None) -> None:
     """Delete built pages and downloads of lessons that are gone."""
     if exception is not None or app.builder.name not in ("html", "dirhtml"):
         return
-    wanted = {Path(app.outdir, app.builder.get_target_uri(d)) for d in app.env.found_docs}
+    wanted = {
+        Path(app.outdir, app.builder.get_target_uri(d)) for d in app.env.found_docs
+    }
     for gallery in app.config.sphinx_gallery_conf["gallery_dirs"]:
         for page in Path(app.outdir, gallery).rglob("*.html"):
             if page not in wanted:
                 page.unlink()
-    offered = {Path(app.outdir, "_downloads", name) for _, name in app.env.dlfiles.values()}
+    offered = {
+        Path(app.outdir, "_downloads", name) for _, name in app.env.dlfiles.values()
+    }
     for file in Path(app.outdir, "_downloads").rglob("*"):
         if file.is_file() and file not in offered:
             file.unlink()

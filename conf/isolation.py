@@ -45,7 +45,7 @@ class _Start:
 
 
 _start: _Start | None = None
-_seconds = 0.0
+_seconds = 0
 _filters: list[Any] = []
 
 
@@ -127,7 +127,7 @@ def _start_clock(lesson: str) -> None:
         # The gallery's own code must not be interrupted, only the lesson's.
         while frame is not None:
             if Path(frame.f_code.co_filename).name == lesson:
-                raise LessonTimeout(f"{lesson} ran longer than {_seconds:g} seconds")
+                raise LessonTimeout(f"{lesson} ran longer than {_seconds} seconds")
             frame = frame.f_back
 
     if hasattr(signal, "setitimer"):  # not on Windows
@@ -147,11 +147,11 @@ def _stop_clock() -> None:
 
 def _take_time_limit(app: Sphinx, config: Config) -> None:
     global _seconds
-    _seconds = float(config.lesson_time_limit)
+    _seconds = config.lesson_time_limit
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register ``lesson_time_limit``, in seconds."""
-    app.add_config_value("lesson_time_limit", 120.0, "", (int, float, str))
+    """Register ``lesson_time_limit``, in whole seconds."""
+    app.add_config_value("lesson_time_limit", 120, "", int)
     app.connect("config-inited", _take_time_limit)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,7 +18,7 @@ print("This lesson runs on:", device)
 
 
 def shares_memory(a, b):
-    """Compare the storages of two live, non-empty tensors."""
+    """Compare the storages of two live tensors."""
     a, b = a.untyped_storage(), b.untyped_storage()
     return a.data_ptr() == b.data_ptr()
 
@@ -55,7 +55,7 @@ print("b.grad", b.grad)
 assert y.item() == 5
 assert w.grad.item() == 2 and b.grad.item() == 1
 
-((source, _),) = v.grad_fn.next_functions
+source, _ = v.grad_fn.next_functions[0]
 print("CloneBackward0 leads to w:", source.variable is w)
 assert source.variable is w
 
@@ -76,9 +76,9 @@ assert v._version == 1 and w._version == 0
 # %%
 # The write is part of the graph
 # ------------------------------
-# ``v`` now prints ``CopySlices``: autograd recorded that one element of the clone
-# was replaced. Before you read the output: all of ``q`` is multiplied by 10, so
-# what is the gradient of ``p``, whose first element was overwritten in ``q``?
+# ``v`` now prints ``CopySlices``: autograd recorded that part of the clone was
+# replaced. Now take three elements. Before you read the output: all of ``q`` is
+# multiplied by 10, so what is the gradient of ``p``?
 
 p = torch.ones(3, device=device, requires_grad=True)
 q = p.clone()
@@ -90,7 +90,7 @@ assert type(q.grad_fn).__name__ == "CopySlices"
 assert p.grad.tolist() == [0.0, 10.0, 10.0]
 
 # %%
-# The 7 does not come from ``p``, so no gradient reaches ``p[0]`` through ``q``.
+# The 7 does not come from ``p``. So no gradient goes from it to ``p[0]``.
 #
 # When the clone has no graph
 # ---------------------------
@@ -114,6 +114,6 @@ for source, copy in (x, of_constant), (w, unrecorded):
 # --------
 # - ``clone`` allocates memory: no write goes from the copy to the original.
 # - Gradients flow back through it if autograd records it.
-# - An in-place write to a clone also replaces the gradient's path.
+# - An element that you overwrite in the clone sends no gradient back.
 #
 # Next: :doc:`retain_grad`

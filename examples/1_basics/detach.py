@@ -18,7 +18,7 @@ print("This lesson runs on:", device)
 
 
 def shares_memory(a, b):
-    """Compare the storages of two live, non-empty tensors."""
+    """Compare the storages of two live tensors."""
     a, b = a.untyped_storage(), b.untyped_storage()
     return a.data_ptr() == b.data_ptr()
 
@@ -43,7 +43,7 @@ assert y.item() == 5 and w.grad.item() == 2
 # What ``detach`` returns
 # -----------------------
 # The result has the values and the device of ``w``, but no ``grad_fn`` and
-# ``requires_grad=False``. That makes it a *leaf*: for autograd it is a constant.
+# ``requires_grad=False``. That makes it a *leaf*, a constant for autograd.
 
 z = w.detach()
 print("z              ", z)

@@ -20,7 +20,7 @@ print("This lesson runs on:", device)
 
 
 def read_grad(t):
-    """Return t.grad and the warnings that reading it gave."""
+    """Return t.grad and the warnings it caused."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         return t.grad, caught
@@ -43,8 +43,8 @@ print("w.grad", w.grad)
 assert y.item() == 3 and w.grad.item() == 3
 
 # %%
-# The direct path brings 2, the value of ``x``. The path through ``v`` brings 1.
-# Autograd adds what arrives.
+# The direct path brings 2, the value of ``x``, and the path through ``v``
+# brings 1. Autograd adds what arrives.
 #
 # The gradient of ``v`` was not kept
 # ----------------------------------
@@ -60,8 +60,8 @@ assert grad is None and len(caught) == 1
 # %%
 # Ask for it before the backward pass
 # -----------------------------------
-# ``retain_grad`` marks the tensor. The next backward pass that reaches it leaves
-# the gradient there as well, and reading it no longer warns.
+# ``retain_grad`` marks the tensor. The next backward pass that reaches it
+# leaves the gradient there as well, and reading it no longer warns.
 
 w.grad = None
 v = w.clone()
@@ -80,15 +80,14 @@ assert w.grad.item() == x.item() + grad.item() == 3
 # Too late is not an error
 # ------------------------
 # Called after the backward pass, ``retain_grad`` brings nothing back: the
-# gradient is gone, and now not even a warning tells you. It works from the
-# next backward pass through ``v`` on.
+# gradient is gone, and now not even a warning tells you. The next backward
+# pass brings one. (Clone saves no values, so ``v`` can be used once more.)
 
 v = w.clone()
 (x * w + v).backward()
 v.retain_grad()
 grad, caught = read_grad(v)
 print("called after backward:", grad)
-print("warnings:             ", len(caught))
 assert grad is None and not caught
 
 (x * w + v).backward()
@@ -115,7 +114,7 @@ assert "requires_grad=False" in message
 # Remember
 # --------
 # - Gradients that reach a tensor by several paths are added.
-# - ``retain_grad`` keeps the gradient of a non-leaf; call it before ``backward``.
+# - ``retain_grad`` before ``backward`` keeps the gradient of a non-leaf.
 # - None without a warning can mean that you called it too late.
 #
 # Next: :doc:`detach_clone`

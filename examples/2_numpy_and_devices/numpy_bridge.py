@@ -1,0 +1,120 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy"]
+# ///
+"""
+Share memory with NumPy: ``numpy`` and ``from_numpy``
+=====================================================
+
+You will see that :meth:`torch.Tensor.numpy` copies nothing: the array is a second
+name for the tensor's memory, and autograd does not see what NumPy writes there.
+It refuses two kinds of tensor, with two errors.
+"""
+
+import numpy as np
+import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+# %%
+# One memory, two libraries
+# -------------------------
+# NumPy reads host memory, so ``x`` is on the CPU, on every machine. Before you
+# read the output: what does ``x`` hold after ``z[0] = 7``?
+
+x = torch.tensor([2.0])
+z = x.numpy()
+z[0] = 7.0
+print("x", x, "| z", z)
+assert x.item() == z.item() == 7
+
+# %%
+# Autograd does not see the write
+# -------------------------------
+# The gradient of ``(w * w).sum()`` is ``2 * w``: for ones, it is 2. NumPy writes
+# a 3 before the backward pass. A write by PyTorch would raise the version counter
+# and stop the backward pass (:doc:`../1_basics/detach`). NumPy's write does not.
+
+w = torch.ones(3, requires_grad=True)
+loss = (w * w).sum()  # saves w for its backward pass
+w.detach().numpy()[:] = 3.0
+loss.backward()
+print("version", w._version, "| w.grad", w.grad)
+assert w._version == 0 and w.grad.tolist() == [6, 6, 6]
+
+# %%
+# Refused: a tensor that requires a gradient
+# ------------------------------------------
+# The error protects you from that silent mistake, but only while grad mode is
+# on. Under :class:`torch.no_grad` you get an alias of the parameter.
+
+try:
+    w.numpy()
+except RuntimeError as error:
+    message = str(error)
+print("RuntimeError:", message)
+assert message == (
+    "Can't call numpy() on Tensor that requires grad. "
+    "Use tensor.detach().numpy() instead."
+)
+with torch.no_grad():
+    alias = w.numpy()
+alias[0] = 99.0
+print("w", w)
+assert w.tolist() == [99, 3, 3]
+
+# %%
+# Refused: a tensor that is not on the CPU
+# ----------------------------------------
+# Without a GPU, the ``meta`` device stands in for CUDA: it has shapes but no data,
+# and meets the same check. ``g`` requires a gradient as well. Both errors apply,
+# and the one about the device comes first.
+
+elsewhere = "cuda" if device == "cuda" else "meta"
+g = torch.ones(3, device=elsewhere, requires_grad=True)
+try:
+    g.numpy()
+except TypeError as error:
+    message = str(error)
+print("TypeError:", message)
+assert message == (
+    f"can't convert {g.device} device type tensor to numpy. "
+    "Use Tensor.cpu() to copy the tensor to host memory first."
+)
+
+# %%
+# ``force=True``: a copy or an alias
+# ----------------------------------
+# ``numpy(force=True)`` detaches and moves the tensor as needed. On CUDA the array
+# is a copy. On a CPU there is nothing to move: it is an alias of the parameter.
+
+p = torch.tensor([2.0], device=device, requires_grad=True)
+p.numpy(force=True)[0] = 7.0
+print("p", p)
+assert p.item() == (7 if device == "cpu" else 2)
+
+# %%
+# The way back
+# ------------
+# :func:`torch.from_numpy` shares too and keeps NumPy's dtype, which is float64
+# here. :func:`torch.tensor` copies.
+
+array = np.zeros(2)
+shared, copied = torch.from_numpy(array), torch.tensor(array)
+shared[0], array[1] = 5.0, 6.0
+print("array ", array)
+print("shared", shared)
+print("copied", copied)
+assert shared.dtype == torch.float64
+assert array.tolist() == shared.tolist() == [5, 6]
+assert copied.tolist() == [0, 0]
+
+# %%
+# Remember
+# --------
+# - ``numpy`` and ``from_numpy`` share memory. To write, copy first.
+# - A write through NumPy can make a gradient wrong without an error.
+# - ``force=True`` copies from CUDA, and gives you an alias on a CPU.
+#
+# Next: :doc:`../3_tips/tensor_to_ndarray`

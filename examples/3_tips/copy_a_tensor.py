@@ -1,0 +1,140 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy", "perfplot", "matplotlib"]
+# ///
+"""
+The best way to copy a tensor
+=============================
+
+You will see that five common copies are not the same: one of them stays in the
+autograd graph, and two of them warn. Then you will see what they cost. The one
+to use is ``x.detach().clone()``.
+"""
+
+import textwrap
+import warnings
+
+import matplotlib.pyplot as plt
+import perfplot
+import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+# %%
+# What each of them returns
+# -------------------------
+# All five return new memory with the values of ``x``, which requires a gradient.
+# Autograd records ``copy_``, so the third result requires a gradient as well.
+
+methods = [
+    "x.new_tensor(x)",
+    "x.clone().detach()",
+    "torch.empty_like(x).copy_(x)",
+    "torch.tensor(x)",
+    "x.detach().clone()",
+]
+x = torch.ones(2, device=device, requires_grad=True)
+memory = x.untyped_storage()
+for number, method in enumerate(methods, 1):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = eval(method)
+    print(f"{number}: {method}", "(warns)" if caught else "")
+    print("   requires_grad", y.requires_grad, end=", ")
+    print("grad_fn", type(y.grad_fn).__name__)
+    assert y.untyped_storage().data_ptr() != memory.data_ptr()
+    assert torch.equal(y, x)
+    assert y.requires_grad == ("copy_" in method)
+    assert bool(caught) == ("tensor(" in method)
+
+# %%
+# The copy that stays in the graph
+# --------------------------------
+# The gradient of ``3 * y`` reaches ``x``. To fill a buffer with the values only,
+# detach first: ``buffer.copy_(x.detach())``.
+
+y = torch.empty_like(x).copy_(x)
+(3 * y).sum().backward()
+print("x.grad", x.grad)
+assert x.grad.tolist() == [3, 3]
+assert not torch.empty_like(x).copy_(x.detach()).requires_grad
+
+# %%
+# The two that warn
+# -----------------
+# :func:`torch.tensor` and :meth:`torch.Tensor.new_tensor` take a tensor, but warn.
+# ``t.new_tensor(x)`` takes dtype and device from ``t``, and not from ``x``.
+
+t = torch.zeros(1, dtype=torch.float64)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    y = t.new_tensor(x)
+sentence = str(caught[0].message).split(" (Trig")[0]
+print(textwrap.fill(f"UserWarning: {sentence}", 60))
+print("x is", x.dtype, "and the copy", y.dtype)
+assert caught[0].category is UserWarning
+assert y.dtype == t.dtype != x.dtype and y.device == t.device
+
+# %%
+# Measure
+# -------
+# This is the article's benchmark, on one thread and with CPU tensors: perfplot
+# does not wait for CUDA. It runs again with tensors that require a gradient. The
+# warnings are silenced, but the time includes issuing them.
+
+SIZES = [2**k for k in range(0, 15, 2)]
+SECONDS = 0.2  # for each kernel and size
+torch.set_num_threads(1)
+times = {}
+for grad in (False, True):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        b = perfplot.bench(
+            setup=lambda n: torch.randn(n, requires_grad=grad),
+            kernels=[eval("lambda x: " + m) for m in methods],
+            labels=methods,
+            n_range=SIZES,
+            target_time_per_measurement=SECONDS,
+            equality_check=torch.equal,
+            show_progress=False,
+        )
+    times[grad] = b.timings_s * 1e6
+print(len(methods), "kernels,", len(SIZES), "sizes, twice")
+
+# %%
+# Read the result
+# ---------------
+# Microseconds per call, by the numbers above. For a constant, the article is
+# right that the other three are alike, and 1 and 4 add a fixed overhead. For a
+# tensor that requires a gradient they differ: only 5 records nothing.
+
+for grad, table in times.items():
+    print("requires_grad", grad)
+    print(f"{'n':>6} {1:6} {2:6} {3:6} {4:6} {5:6}")
+    for n, row in zip(SIZES, table.T, strict=True):
+        print(f"{n:6}", *(f"{time:6.2f}" for time in row))
+    figure, axes = plt.subplots()
+    axes.loglog(SIZES, table.T, label=methods)
+    axes.set_xlabel("number of elements")
+    axes.set_ylabel("microseconds per call, lower is better")
+    axes.set_title(f"Five copies, requires_grad={grad}")
+    axes.legend()
+plt.show()
+
+plain, grads = (t[:, :5].min(axis=1) for t in times.values())
+slow, fast = plain[[0, 3]].min(), plain[[1, 2, 4]].max()
+print(f"Constants up to {SIZES[4]} elements: 1 and 4 take")
+print(f"{slow:.1f} or more, the others {fast:.1f} or less.")
+print(f"With a gradient: 5 takes {grads[4]:.1f},")
+print(f"the others {grads[:4].min():.1f} or more.")
+assert slow > fast and grads[:4].min() > grads[4]
+
+# %%
+# Remember
+# --------
+# - Copy with ``x.detach().clone()``.
+# - ``torch.empty_like(x).copy_(x)`` stays in the graph.
+# - Keep ``torch.tensor`` and ``new_tensor`` for numbers and lists.
+#
+# Next: :doc:`memory_of_a_copy`

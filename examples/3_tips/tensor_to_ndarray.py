@@ -1,0 +1,140 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy", "perfplot", "matplotlib"]
+# ///
+"""
+Turn a tensor into an ndarray
+=============================
+
+You will see nine routes from a tensor that requires a gradient to an array: which
+are refused, alias or copy on which device, and what three of them cost.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import perfplot
+import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+# %%
+# Nine routes
+# -----------
+# The routes are strings, so that the table shows the code that ran. Each array
+# gets a 7. If the tensor then has it too, the array is an alias, and on a CPU
+# :func:`numpy.shares_memory` has to agree.
+
+routes = [
+    "t.numpy()",
+    "t.clone().numpy()",
+    "t.detach().numpy()",
+    "t.detach().numpy().copy()",
+    "t.detach().clone().numpy()",
+    "t.clone().detach().numpy()",
+    "t.detach().cpu().numpy()",
+    "t.numpy(force=True)",
+    't.detach().to("cpu", copy=True).numpy()',
+]
+
+
+def follow(route, where):
+    t = torch.ones(3, device=where, requires_grad=True)
+    try:
+        array = eval(route)
+    except (RuntimeError, TypeError) as error:
+        return type(error).__name__
+    array[0] = 7.0
+    alias = t[0].item() == 7
+    if where == "cpu":
+        assert alias == np.shares_memory(array, t.detach())
+    return "alias" if alias else "independent"
+
+
+results = [follow(route, device) for route in routes]
+for result, route in zip(results, routes, strict=True):
+    print(f"{result:12}", route)
+if device == "cpu":
+    assert results[:2] == ["RuntimeError"] * 2
+    assert results[2:6] == ["alias"] + ["independent"] * 3
+moved = "alias" if device == "cpu" else "independent"
+assert results[6:] == [moved, moved, "independent"]
+
+# %%
+# Which one to choose
+# -------------------
+# On CUDA the first six raise ``TypeError``. So does the ``meta`` device, which
+# needs no GPU. The next two copy on CUDA but alias on a CPU. Only the last one
+# copies on both. Where an alias will do, ``t.numpy(force=True)`` is shorter.
+
+elsewhere = "meta" if device == "cpu" else "cuda"
+refused = [follow(route, elsewhere) for route in routes[:6]]
+print(f"first six on {elsewhere}:", set(refused))
+assert refused == ["TypeError"] * 6
+
+# %%
+# The layout can differ
+# ---------------------
+# ``t`` is transposed, and on the CPU. :meth:`numpy.ndarray.copy` returns C order,
+# row by row. ``clone`` and ``to`` keep the layout of a dense tensor.
+
+t = torch.arange(6.0).view(2, 3).t()
+arrays = [eval(route) for route in routes[3:5] + routes[8:]]
+layouts = [array.flags.c_contiguous for array in arrays]
+print("C order:", layouts)
+assert layouts == [True, False, False]
+
+# %%
+# Measure
+# -------
+# This is the article's benchmark, on one thread: CPU tensors that require no
+# gradient. The article takes it for a comparison of CPU and GPU, but no GPU is in
+# it: these routes raise on CUDA. The time is the fastest of many calls.
+
+SIZES = [2**k for k in range(0, 15, 2)]
+SECONDS = 0.2  # for each kernel and size
+torch.set_num_threads(1)
+b = perfplot.bench(
+    setup=torch.randn,
+    kernels=[eval("lambda t: " + r) for r in routes[3:6]],
+    labels=routes[3:6],
+    n_range=SIZES,
+    target_time_per_measurement=SECONDS,
+    equality_check=np.array_equal,
+    show_progress=False,
+)
+print(len(b.labels), "kernels,", len(SIZES), "sizes")
+
+# %%
+# Read the result
+# ---------------
+# Microseconds per call. Where a line is flat, the copying hardly counts: you see
+# the overhead of the calls.
+
+microseconds = b.timings_s * 1e6
+for number, label in enumerate(b.labels, 1):
+    print(f"{number}: {label}")
+print(f"{'n':>6} {1:7} {2:7} {3:7}")
+for n, row in zip(SIZES, microseconds.T, strict=True):
+    print(f"{n:6}", *(f"{time:7.2f}" for time in row))
+
+first, *others = microseconds[:, :4].min(axis=1)
+print(f"Up to {SIZES[3]} elements, 1 takes {first:.1f},")
+print(f"the other two {min(others):.1f} or more.")
+assert first < min(others)
+figure, axes = plt.subplots()
+axes.loglog(SIZES, microseconds.T, label=b.labels)
+axes.set_xlabel("number of elements")
+axes.set_ylabel("microseconds per call, lower is better")
+axes.set_title("Three routes to an independent array")
+axes.legend()
+plt.show()
+
+# %%
+# Remember
+# --------
+# - Ask for the copy: ``t.detach().to("cpu", copy=True).numpy()``.
+# - ``t.numpy(force=True)`` is an alias on a CPU and a copy on CUDA.
+# - Choose by meaning and layout. Speed differs by the overhead of a call.
+#
+# Next: :doc:`copy_a_tensor`

@@ -1,0 +1,143 @@
+"""What the tests share: the built site, and tiny sites built for one test."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SITE = ROOT / "build" / "html"
+TINY_INDEX = """# Tiny
+
+```{toctree}
+auto_examples/index
+```
+"""
+TINY_LESSON = '''"""
+{title}
+{underline}
+
+A lesson of a tiny site.
+"""
+{first}
+# %%
+# Then
+# ----
+{second}
+'''
+
+
+def lesson(title: str, first: str, second: str = "print('end')") -> str:
+    """Return a script of two code blocks; ``first`` starts on line 7."""
+    underline = "=" * len(title)
+    return TINY_LESSON.format(
+        title=title, underline=underline, first=first, second=second
+    )
+
+
+@dataclass(frozen=True)
+class Built:
+    """How a build ended: its exit status and all that it printed."""
+
+    status: int
+    output: str
+
+    @property
+    def lessons(self) -> str:
+        """The build's line on how many lessons ran."""
+        return next(
+            line for line in self.output.splitlines() if line.startswith("Lessons:")
+        )
+
+
+class TinySite:
+    """A site of its own in a temporary folder: our conf/, other lessons and pages."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.html = folder / "build" / "html"
+
+    def write_lessons(self, lessons: dict[str, str], section: str = "1_first") -> None:
+        """Make ``lessons`` (text by file name) the lessons, in this order."""
+        examples = self.folder / "examples"
+        shutil.rmtree(examples, ignore_errors=True)
+        (examples / section).mkdir(parents=True)
+        for place in (examples, examples / section):
+            header = f"{place.name}\n{'=' * 20}\n"
+            (place / "GALLERY_HEADER.rst").write_text(header)
+        for name, text in lessons.items():
+            (examples / section / name).write_text(text)
+        self.order(list(lessons))
+
+    def order(self, names: list[str]) -> None:
+        """Give the lessons this reading order."""
+        module = (ROOT / "conf" / "reading_order.py").read_text()
+        start = module.index("READING_ORDER = (")
+        end = module.index("\n)\n", start) + 3
+        order = f"READING_ORDER = {tuple(names)!r}\n"
+        changed = module[:start] + order + module[end:]
+        (self.folder / "conf" / "reading_order.py").write_text(changed)
+
+    def build(self, *arguments: str, **options: object) -> Built:
+        """Run the site's own build command in a process of its own."""
+        command = [sys.executable, "conf/build_site.py", *arguments]
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            **options,
+        )
+        return Built(done.returncode, re.sub(r"\x1b\[[0-9;]*m", "", done.stdout))
+
+    def page(self, name: str, section: str = "1_first") -> Path:
+        """Return the published page of a lesson."""
+        return self.html / "auto_examples" / section / f"{name}.html"
+
+    def published(self) -> dict[str, str]:
+        """Return a hash of every published file, by its path."""
+        return {
+            str(path.relative_to(self.html)): hashlib.sha256(
+                path.read_bytes()
+            ).hexdigest()
+            for path in sorted(self.html.rglob("*"))
+            if path.is_file()
+        }
+
+    def copy_to(self, folder: Path) -> TinySite:
+        """Return a copy of this site, with all that it has built."""
+        shutil.copytree(self.folder, folder)
+        return TinySite(folder)
+
+
+def new_tiny_site(folder: Path) -> TinySite:
+    """Make a site with our conf/ and an index, without lessons."""
+    shutil.copytree(
+        ROOT / "conf", folder / "conf", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (folder / "docs").mkdir()
+    (folder / "docs" / "index.md").write_text(TINY_INDEX)
+    return TinySite(folder)
+
+
+@pytest.fixture
+def tiny_site(tmp_path: Path) -> TinySite:
+    """Make a new tiny site without lessons."""
+    return new_tiny_site(tmp_path / "tiny")
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """Return the folder of the built site."""
+    if not (SITE / "index.html").exists():
+        pytest.fail("there is no built site: run `nox -s docs` first", pytrace=False)
+    return SITE
