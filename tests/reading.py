@@ -1,0 +1,81 @@
+"""Reading the built site and the lessons' scripts as a reader's tools would."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+from conftest import ROOT
+from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+
+sys.path.insert(0, str(ROOT / "conf"))
+from reading_order import READING_ORDER
+
+EXAMPLES = ROOT / "examples"
+SCRIPTS = sorted(
+    EXAMPLES.glob("*/*.py"), key=lambda path: READING_ORDER.index(path.name)
+)
+NAMES = [path.stem for path in SCRIPTS]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One code block of a lesson as its page shows it."""
+
+    code: str
+    output: str
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the block prints measured times, which no two runs share."""
+        return "microseconds" in self.code
+
+
+def soup(page: Path) -> BeautifulSoup:
+    """Return a page, parsed."""
+    return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+
+
+def page_of(site: Path, script: Path) -> Path:
+    """Return the page of a lesson's script."""
+    name = script.relative_to(EXAMPLES).with_suffix(".html")
+    return site / "auto_examples" / name
+
+
+def parts_of(page: Path) -> list[Part]:
+    """Return the code blocks of a lesson's page, each with the output below it."""
+    parts: list[Part] = []
+    for block in soup(page).select("article .highlight > pre"):
+        above = block.parent.parent
+        text = block.get_text()
+        if "sphx-glr-script-out" in above["class"]:
+            parts[-1] = Part(parts[-1].code, parts[-1].output + text)
+        elif (
+            "highlight-python" in above["class"] or "highlight-Python" in above["class"]
+        ):
+            parts.append(Part(text, ""))
+    return parts
+
+
+def downloads_of(page: Path) -> dict[str, Path]:
+    """Return the files that a lesson's page offers, by their ending."""
+    links = soup(page).select(".lesson-actions a[download]")
+    found = [(page.parent / link["href"]).resolve() for link in links]
+    return {path.suffix: path for path in found}
+
+
+def code_lines(script: Path) -> list[tuple[int, str]]:
+    """Return the numbered lines of a script that a page shows as code."""
+    lines = []
+    for kind, content, first in split_code_and_text_blocks(str(script))[1]:
+        if kind == "code":
+            lines += list(enumerate(content.splitlines(), first))
+    return lines
+
+
+def without_numbers(text: str) -> str:
+    """Return a text with each number, and the blanks before it, as ``#``."""
+    return re.sub(r"\s*\d+(\.\d+)?", " #", text)

@@ -1,0 +1,78 @@
+"""Every download runs alone and prints what its page shows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from reading import NAMES, SCRIPTS, downloads_of, page_of, parts_of, without_numbers
+
+
+def compare(site: Path, script: Path, printed: str) -> None:
+    """Compare what a run printed with what the page shows, block by block."""
+    rest = printed
+    for part in parts_of(page_of(site, script)):
+        shown = part.output.strip("\n")
+        if not shown:
+            continue
+        lines = shown.count("\n") + 1
+        run, rest = (
+            "\n".join(rest.split("\n")[:lines]),
+            "\n".join(rest.split("\n")[lines:]),
+        )
+        if part.is_timed:
+            assert without_numbers(run) == without_numbers(shown)
+        else:
+            assert run == shown
+    assert rest.strip() == "", "the run printed more than the page shows"
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
+def test_script_runs_alone_and_prints_its_page(
+    script: Path, site: Path, tmp_path: Path
+) -> None:
+    download = downloads_of(page_of(site, script))[".py"]
+    assert download.read_bytes() == script.read_bytes()
+    copy = tmp_path / "reader" / script.name
+    copy.parent.mkdir()
+    copy.write_bytes(download.read_bytes())
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = subprocess.run(
+        [sys.executable, copy],
+        cwd=empty,
+        env={"PATH": "", "HOME": str(empty), "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    compare(site, script, done.stdout)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
+def test_notebook_executes_and_prints_its_page(
+    script: Path, site: Path, tmp_path: Path
+) -> None:
+    download = downloads_of(page_of(site, script))[".ipynb"]
+    notebook = nbformat.read(download, as_version=4)
+    nbformat.validate(notebook)
+    client = NotebookClient(
+        notebook,
+        timeout=120,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
+    )
+    client.execute()
+    printed = "".join(
+        output["text"]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+        if output["output_type"] == "stream" and output["name"] == "stdout"
+    )
+    compare(site, script, printed)

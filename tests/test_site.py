@@ -1,0 +1,163 @@
+"""The built site, read as a reader's browser reads it."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import socket
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from conftest import ROOT
+from reading import NAMES, SCRIPTS, page_of, parts_of, soup
+
+EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
+STAMP = re.compile(
+    r"Run with torch \S+, NumPy \S+, Python \S+ on (the CPU|CUDA) \(.+\) "
+    r"on \d{1,2} [A-Z][a-z]+ 20\d\d\."
+)
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, object]:
+    return {path: soup(path) for path in sorted(site.rglob("*.html"))}
+
+
+@EACH
+def test_lesson_page_shows_code_and_output(script: Path, site: Path) -> None:
+    page = soup(page_of(site, script))
+    parts = parts_of(page_of(site, script))
+    assert all(part.output for part in parts), "a code block that shows nothing"
+    assert "This lesson runs on:" in parts[0].output
+    assert "Traceback" not in page.get_text()
+    assert STAMP.search(page.select_one("p.stamp").get_text())
+    links = page.select("article > section > h1 + .lesson-actions a[download]")
+    assert [link.get_text() for link in links] == [
+        "Download the script",
+        "Download the notebook",
+    ]
+    assert "Go to the end" not in page.get_text()
+    assert not page.select(".sphx-glr-footer, .sphx-glr-download, .admonition")
+
+
+def test_every_page_has_its_stamp(pages: dict) -> None:
+    for path, page in pages.items():
+        if path.name not in ("genindex.html", "search.html"):
+            assert page.select_one("p.stamp"), path
+
+
+def test_home_leads_through_the_lessons_in_order(site: Path) -> None:
+    links = soup(site / "index.html").select(
+        ".sidebar-tree a, article .toctree-wrapper a"
+    )
+    lessons = [link["href"] for link in links if link["href"].count("/") == 2]
+    wanted = [str(page_of(site, script).relative_to(site)) for script in SCRIPTS]
+    seen = list(dict.fromkeys(href for href in lessons if href in wanted))
+    assert seen == wanted
+
+
+def test_home_answers_with_expressions_that_lead_to_their_proof(site: Path) -> None:
+    table = soup(site / "index.html").select_one("article table")
+    rows = table.select("tbody tr")
+    assert len(rows) >= 8
+    for row in rows:
+        cells = [cell.get_text(" ", strip=True) for cell in row.select("td")]
+        assert cells[1].startswith("x.")
+        assert {cells[2], cells[3]} <= {"yes", "no"}
+        assert row.select_one("a")["href"].startswith("auto_examples/")
+
+
+def test_links_and_anchors_lead_somewhere(site: Path, pages: dict) -> None:
+    ids = {
+        path: {tag["id"] for tag in page.select("[id]")} for path, page in pages.items()
+    }
+    broken = []
+    for path, page in pages.items():
+        for tag, attribute in (("a", "href"), ("img", "src"), ("link", "href")):
+            for element in page.select(f"{tag}[{attribute}]"):
+                url = urlsplit(element[attribute])
+                if url.scheme or url.netloc:
+                    continue
+                target = (
+                    (path.parent / unquote(url.path)).resolve() if url.path else path
+                )
+                if not target.exists() or (
+                    target in ids and url.fragment and url.fragment not in ids[target]
+                ):
+                    broken.append((path.name, element[attribute]))
+    # Furo's "Back to top" and Sphinx's search page use a bare "#".
+    assert [link for link in broken if link[1] != "#"] == []
+
+
+def test_ids_are_unique(pages: dict) -> None:
+    for path, page in pages.items():
+        ids = [tag["id"] for tag in page.select("[id]")]
+        assert len(ids) == len(set(ids)), path
+
+
+def test_a_page_asks_no_other_host_for_anything(site: Path, pages: dict) -> None:
+    loads = "script[src], img[src], iframe[src], source[src], link[href]"
+    for path, page in pages.items():
+        for element in page.select(loads):
+            address = element.get("src") or element.get("href")
+            if element.name == "link" and element["rel"] == ["canonical"]:
+                continue
+            assert not re.match(r"(https?:)?//", address), (path, address)
+    for style in site.rglob("*.css"):
+        text = style.read_text(encoding="utf-8")
+        assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", text), style
+
+
+def test_nothing_names_the_machine(site: Path) -> None:
+    places = {str(ROOT), str(Path.home()), sys.prefix, sys.base_prefix}
+    names = {socket.gethostname(), f"/{getpass.getuser()}/", "/tmp/", "/home/"}
+    secrets = {text for text in places | names if len(text) > 3}
+    for path in site.rglob("*"):
+        if path.is_file() and path.suffix not in (".png", ".woff2", ".ico"):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            assert [secret for secret in secrets if secret in text] == [], path
+
+
+def test_no_address_of_an_object_is_shown(pages: dict) -> None:
+    for path, page in pages.items():
+        assert not re.search(r"\b0x[0-9a-f]{6,}", page.get_text()), path
+
+
+def test_names_in_code_lead_to_their_documentation(site: Path) -> None:
+    detach = next(script for script in SCRIPTS if script.stem == "detach")
+    numpy_bridge = next(script for script in SCRIPTS if script.stem == "numpy_bridge")
+    code = ".highlight-Python a.reference, .highlight-python a.reference"
+    linked = {
+        link.get_text(): link["href"]
+        for script in (detach, numpy_bridge)
+        for link in soup(page_of(site, script)).select(code)
+    }
+    torch = "https://docs.pytorch.org/docs/stable/generated/"
+    assert linked["w.detach"] == f"{torch}torch.Tensor.detach.html#torch.Tensor.detach"
+    assert linked["torch.tensor"] == f"{torch}torch.tensor.html#torch.tensor"
+    assert linked["x.numpy"] == f"{torch}torch.Tensor.numpy.html#torch.Tensor.numpy"
+    hosts = {
+        urlsplit(link["href"]).netloc
+        for page in site.rglob("*.html")
+        for link in soup(page).select("article a.external")
+    }
+    assert {"docs.pytorch.org", "numpy.org", "docs.python.org"} <= hosts
+
+
+def test_figures_follow_the_theme_and_say_what_they_show(site: Path) -> None:
+    figures = [
+        figure
+        for script in SCRIPTS
+        for figure in soup(page_of(site, script)).select("figure.lesson-figure svg")
+    ]
+    assert figures
+    for figure in figures:
+        markup = str(figure)
+        assert figure["role"] == "img"
+        # A title, both axes and, for each line, its first and last value.
+        assert re.search(r"against .+\. .+: [\d.e+-]+ at ", figure["aria-label"])
+        assert "currentcolor" in markup.lower()
+        assert "#010203" not in markup
+        assert not figure.select("style, image")
