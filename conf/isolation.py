@@ -38,7 +38,6 @@ class _Start:
     """The state in which Python, torch, NumPy and matplotlib were first found."""
 
     environment: dict[str, str]
-    torch_generator: Any
     torch_threads: int
     numpy_print_options: dict[str, Any]
     numpy_error_state: dict[str, str]
@@ -86,7 +85,6 @@ def _put_back() -> None:
     if _start is None:
         _start = _Start(
             environment=dict(os.environ),
-            torch_generator=torch.get_rng_state(),
             torch_threads=torch.get_num_threads(),
             numpy_print_options=numpy.get_printoptions(),
             numpy_error_state=numpy.geterr(),
@@ -103,16 +101,15 @@ def _put_back() -> None:
     torch.set_float32_matmul_precision("highest")
     torch.set_num_threads(_start.torch_threads)
     torch.set_printoptions(profile="default", sci_mode=None)
-    # torch's own generator has a fixed seed in a new process, the others have none.
-    torch.set_rng_state(_start.torch_generator)
+    # A new process draws its seeds: what must not vary, a lesson seeds itself.
+    torch.seed()
+    random.seed()
+    numpy.random.seed()
     # A warning that an earlier lesson has shown must not be silent in this one.
     torch.set_warn_always(True)
     if torch.cuda.is_available():
-        torch.cuda.manual_seed_all(torch.initial_seed())
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
-    random.seed()
-    numpy.random.seed()
     numpy.set_printoptions(**_start.numpy_print_options)
     numpy.seterr(**_start.numpy_error_state)
 

@@ -59,7 +59,7 @@ def test_home_leads_through_the_lessons_in_order(site: Path) -> None:
 
 
 def test_home_answers_with_expressions_that_lead_to_their_proof(site: Path) -> None:
-    table = soup(site / "index.html").select_one("article table")
+    table = soup(site / "index.html").select_one("table.calls")
     rows = table.select("tbody tr")
     assert len(rows) >= 8
     for row in rows:

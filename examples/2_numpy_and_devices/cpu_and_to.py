@@ -47,8 +47,9 @@ assert f.item() == 39 and f.device.type == "cpu"
 f.backward()
 tensors = {"w": w, "b": b, "y": y, "z": z, "v": v, "c": c}
 for name, t in tensors.items():
-    print(f"{name}.grad {t.grad.item():2.0f} on {t.grad.device}")
-    assert t.grad.device == t.device
+    grad = t.grad
+    print(f"{name}.grad {grad.item():2.0f} on {grad.device}")
+    assert grad.device == t.device
 grads = [t.grad.item() for t in tensors.values()]
 assert grads == [14, 7, 7, 7, 5, 1]
 
@@ -114,6 +115,6 @@ assert "cuda:0" in message and "cpu" in message
 # --------
 # - ``cpu`` and ``to`` copy only if the device or the dtype has to change.
 # - Autograd records that copy: the gradient flows back to the original.
-# - For an independent tensor on every device: ``w.detach().to("cpu", copy=True)``.
+# - An independent copy on every device: ``w.detach().to("cpu", copy=True)``.
 #
 # Next: :doc:`numpy_bridge`

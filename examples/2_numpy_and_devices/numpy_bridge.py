@@ -6,9 +6,9 @@
 Share memory with NumPy: ``numpy`` and ``from_numpy``
 =====================================================
 
-You will see that :meth:`torch.Tensor.numpy` copies nothing: the array is a second
-name for the tensor's memory, and autograd does not see what NumPy writes there.
-It refuses two kinds of tensor, with two errors.
+You will see that :meth:`torch.Tensor.numpy` copies nothing: the array is a view
+of the tensor's memory, and autograd does not see what NumPy writes there. Two
+kinds of tensor are refused, with two errors.
 """
 
 import numpy as np
@@ -32,9 +32,9 @@ assert x.item() == z.item() == 7
 # %%
 # Autograd does not see the write
 # -------------------------------
-# The gradient of ``(w * w).sum()`` is ``2 * w``: for ones, it is 2. NumPy writes
-# a 3 before the backward pass. A write by PyTorch would raise the version counter
-# and stop the backward pass (:doc:`../1_basics/detach`). NumPy's write does not.
+# The gradient of ``(w * w).sum()`` is ``2 * w``, which is 2 for ones. NumPy
+# writes a 3 before the backward pass. A write by PyTorch would raise the version
+# counter and stop it (:doc:`../1_basics/detach`). NumPy's write does neither.
 
 w = torch.ones(3, requires_grad=True)
 loss = (w * w).sum()  # saves w for its backward pass
@@ -67,9 +67,9 @@ assert w.tolist() == [99, 3, 3]
 # %%
 # Refused: a tensor that is not on the CPU
 # ----------------------------------------
-# Without a GPU, the ``meta`` device stands in for CUDA: it has shapes but no data,
-# and meets the same check. ``g`` requires a gradient as well. Both errors apply,
-# and the one about the device comes first.
+# Without a GPU, the ``meta`` device stands in for CUDA: it has shapes but no
+# data, and meets the same check. ``g`` requires a gradient as well. Both errors
+# apply, and the one about the device comes first.
 
 elsewhere = "cuda" if device == "cuda" else "meta"
 g = torch.ones(3, device=elsewhere, requires_grad=True)
@@ -79,15 +79,16 @@ except TypeError as error:
     message = str(error)
 print("TypeError:", message)
 assert message == (
-    f"can't convert {g.device} device type tensor to numpy. "
-    "Use Tensor.cpu() to copy the tensor to host memory first."
+    f"can't convert {g.device} device type tensor to numpy."
+    " Use Tensor.cpu() to copy the tensor to host memory"
+    " first."
 )
 
 # %%
 # ``force=True``: a copy or an alias
 # ----------------------------------
-# ``numpy(force=True)`` detaches and moves the tensor as needed. On CUDA the array
-# is a copy. On a CPU there is nothing to move: it is an alias of the parameter.
+# ``numpy(force=True)`` detaches and moves the tensor as needed. On CUDA the
+# array is a copy. On a CPU nothing has to move: it is an alias of the parameter.
 
 p = torch.tensor([2.0], device=device, requires_grad=True)
 p.numpy(force=True)[0] = 7.0
@@ -101,10 +102,10 @@ assert p.item() == (7 if device == "cpu" else 2)
 # here. :func:`torch.tensor` copies.
 
 array = np.zeros(2)
-shared, copied = torch.from_numpy(array), torch.tensor(array)
+shared = torch.from_numpy(array)
+copied = torch.tensor(array)
 shared[0], array[1] = 5.0, 6.0
-print("array ", array)
-print("shared", shared)
+print("array", array, "| shared", shared)
 print("copied", copied)
 assert shared.dtype == torch.float64
 assert array.tolist() == shared.tolist() == [5, 6]

@@ -25,8 +25,8 @@ print("This lesson runs on:", device)
 # %%
 # What each of them returns
 # -------------------------
-# All five return new memory with the values of ``x``, which requires a gradient.
-# Autograd records ``copy_``, so the third result requires a gradient as well.
+# All five return the values of ``x`` in new memory. ``x`` requires a gradient.
+# Autograd records ``copy_``, so the third result requires one as well.
 
 methods = [
     "x.new_tensor(x)",
@@ -44,8 +44,9 @@ for number, method in enumerate(methods, 1):
     warns = "warns" if caught else "does not warn"
     print(f"{number}: {method} {warns}")
     node = type(y.grad_fn).__name__
-    print("   requires_grad", y.requires_grad, "grad_fn", node)
-    assert y.untyped_storage().data_ptr() != memory.data_ptr()
+    print("   requires_grad", y.requires_grad, "|", node)
+    new = y.untyped_storage()
+    assert new.data_ptr() != memory.data_ptr()
     assert torch.equal(y, x)
     assert y.requires_grad == ("copy_" in method)
     assert bool(caught) == ("tensor(" in method)
@@ -53,19 +54,19 @@ for number, method in enumerate(methods, 1):
 # %%
 # The copy that stays in the graph
 # --------------------------------
-# The gradient of ``3 * y`` reaches ``x``. To fill a buffer with the values only,
-# detach first: ``buffer.copy_(x.detach())``.
+# The gradient of ``3 * y`` reaches ``x``. To fill a buffer with the values
+# alone, detach first: ``buffer.copy_(x.detach())``.
 
 y = torch.empty_like(x).copy_(x)
 (3 * y).sum().backward()
 print("x.grad", x.grad)
-assert x.grad.tolist() == [3, 3]
-assert not torch.empty_like(x).copy_(x.detach()).requires_grad
+buffer = torch.empty_like(x).copy_(x.detach())
+assert x.grad.tolist() == [3, 3] and not buffer.requires_grad
 
 # %%
 # The two that warn
 # -----------------
-# :func:`torch.tensor` and :meth:`torch.Tensor.new_tensor` take a tensor, but warn.
+# :func:`torch.tensor` and :meth:`torch.Tensor.new_tensor` take a tensor and warn.
 # ``t.new_tensor(x)`` takes dtype and device from ``t``, and not from ``x``.
 
 t = torch.zeros(1, dtype=torch.float64)
@@ -76,25 +77,27 @@ sentence = str(caught[0].message).split(" (Trig")[0]
 print(textwrap.fill(f"UserWarning: {sentence}", 60))
 print("x is", x.dtype, "and the copy", y.dtype)
 assert caught[0].category is UserWarning
-assert y.dtype == t.dtype != x.dtype and y.device == t.device
+assert y.dtype == t.dtype != x.dtype
+assert y.device == t.device
 
 # %%
 # Measure
 # -------
-# This is the article's benchmark, on one thread and with CPU tensors: perfplot
-# does not wait for CUDA. It runs again with tensors that require a gradient. The
-# warnings are silenced, but the time includes issuing them.
+# This is the article's benchmark, on one thread, with CPU tensors: perfplot does
+# not wait for CUDA. It runs again with tensors that require a gradient. The
+# warnings are silenced. The time still includes issuing them.
 
 SIZES = [2**k for k in range(0, 15, 2)]
 SECONDS = 0.4  # for each kernel and size
 torch.set_num_threads(1)
+kernels = [eval("lambda x: " + m) for m in methods]
 times = {}
 for grad in (False, True):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         b = perfplot.bench(
             setup=partial(torch.randn, requires_grad=grad),
-            kernels=[eval("lambda x: " + m) for m in methods],
+            kernels=kernels,
             labels=methods,
             n_range=SIZES,
             target_time_per_measurement=SECONDS,
@@ -107,26 +110,26 @@ print(len(methods), "kernels,", len(SIZES), "sizes, twice")
 # %%
 # Read the result
 # ---------------
-# The columns are the methods, by number. The article says that any of 2, 3 and 5
-# may be used. It measured a constant. If ``x`` requires a gradient, 2 and 3 make
-# a node of the graph on the way, and 5 does not.
+# The columns are the methods. The article says that any of 2, 3 and 5 may be
+# used. It measured a constant. If ``x`` requires a gradient, 2 and 3 make a node
+# of the graph on the way, and 5 does not.
 
-assert x.clone().requires_grad
-assert not x.detach().clone().requires_grad
+UNIT = "microseconds per call"
+assert x.clone().grad_fn and not x.detach().clone().grad_fn
 for grad, table in times.items():
-    print(f"requires_grad={grad}, microseconds per call")
+    print(f"requires_grad={grad}, {UNIT}")
     print(f"{'n':>6} {1:6} {2:6} {3:6} {4:6} {5:6}")
     for n, row in zip(SIZES, table.T, strict=True):
         print(f"{n:6}", *(f"{time:6.2f}" for time in row))
     least = table[:, :5].min(axis=1)
-    print(f"Up to {SIZES[4]} elements, compared with method 5:")
+    print(f"Up to {SIZES[4]} elements, in units of method 5:")
     print(" " * 6, *(f"{f:6.2f}" for f in least / least[4]))
 
-    figure, axes = plt.subplots()
+    figure, axes = plt.subplots(layout="constrained")
     axes.loglog(SIZES, table.T, label=methods)
-    axes.set_xlabel("number of elements")
-    axes.set_ylabel("microseconds per call, lower is better")
     axes.set_title(f"Five copies, requires_grad={grad}")
+    axes.set_xlabel("number of elements")
+    axes.set_ylabel(UNIT + ", lower is better")
     axes.legend()
 plt.show()
 

@@ -6,8 +6,8 @@
 Turn a tensor into an ndarray
 =============================
 
-You will see nine routes from a tensor that requires a gradient to an array: which
-are refused, alias or copy on which device, and what three of them cost.
+You will see nine routes from a tensor that requires a gradient to an array:
+which fail, alias or copy on which device, and what three of them cost.
 """
 
 import matplotlib.pyplot as plt
@@ -75,7 +75,7 @@ assert refused == ["TypeError"] * 6
 # %%
 # The layout can differ
 # ---------------------
-# ``t`` is transposed, and on the CPU. :meth:`numpy.ndarray.copy` returns C order,
+# ``t`` is transposed, and on the CPU. :meth:`numpy.ndarray.copy` gives C order,
 # row by row. ``clone`` and ``to`` keep the layout of a dense tensor.
 
 t = torch.arange(6.0).view(2, 3).t()
@@ -88,8 +88,8 @@ assert layouts == [True, False, False]
 # Measure
 # -------
 # This is the article's benchmark, on one thread: CPU tensors that require no
-# gradient. The article takes it for a comparison of CPU and GPU, but no GPU is in
-# it: these routes raise on CUDA. The time is the fastest of many calls.
+# gradient. The article takes it for a comparison of CPU and GPU, but no GPU is
+# in it: these routes raise on CUDA. The time is the fastest of many calls.
 
 SIZES = [2**k for k in range(0, 15, 2)]
 SECONDS = 0.4  # for each kernel and size
@@ -108,8 +108,8 @@ print(len(b.labels), "kernels,", len(SIZES), "sizes")
 # %%
 # Read the result
 # ---------------
-# Microseconds per call. Where a line is flat, the copying hardly counts: you see
-# the overhead of the calls.
+# Microseconds per call. Where a line is flat, the copying hardly counts: you
+# see the overhead of the calls.
 
 microseconds = b.timings_s * 1e6
 for number, label in enumerate(b.labels, 1):
@@ -122,7 +122,7 @@ first, *others = microseconds[:, :4].min(axis=1)
 print(f"Up to {SIZES[3]} elements, 1 takes {first:.1f},")
 print(f"the other two {min(others):.1f} or more.")
 
-figure, axes = plt.subplots()
+figure, axes = plt.subplots(layout="constrained")
 axes.loglog(SIZES, microseconds.T, label=b.labels)
 axes.set_xlabel("number of elements")
 axes.set_ylabel("microseconds per call, lower is better")
