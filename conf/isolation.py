@@ -65,6 +65,9 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
         _filters[:] = [warnings.filters[:]]
         warnings.resetwarnings()
         warnings.simplefilter("error")
+        # A lesson ends with `plt.show()` for the reader's own run; here nothing is
+        # shown, and matplotlib says so wherever there is a display.
+        warnings.filterwarnings("ignore", r".*is non-interactive, and thus cannot")
         _start_clock(lesson)
     else:
         _stop_clock()

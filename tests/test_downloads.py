@@ -12,23 +12,21 @@ from nbclient import NotebookClient
 from reading import NAMES, SCRIPTS, downloads_of, page_of, parts_of, without_numbers
 
 
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text that are not blank."""
+    return [line.rstrip() for line in text.splitlines() if line.strip()]
+
+
 def compare(site: Path, script: Path, printed: str) -> None:
     """Compare what a run printed with what the page shows, block by block."""
-    rest = printed
+    rest = lines_of(printed)
     for part in parts_of(page_of(site, script)):
-        shown = part.output.strip("\n")
-        if not shown:
-            continue
-        lines = shown.count("\n") + 1
-        run, rest = (
-            "\n".join(rest.split("\n")[:lines]),
-            "\n".join(rest.split("\n")[lines:]),
-        )
+        shown = lines_of(part.output)
+        run, rest = rest[: len(shown)], rest[len(shown) :]
         if part.is_timed:
-            assert without_numbers(run) == without_numbers(shown)
-        else:
-            assert run == shown
-    assert rest.strip() == "", "the run printed more than the page shows"
+            run, shown = ([without_numbers(line) for line in x] for x in (run, shown))
+        assert run == shown
+    assert rest == [], "the run printed more than the page shows"
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)

@@ -47,18 +47,18 @@ assert f.item() == 39 and f.device.type == "cpu"
 f.backward()
 tensors = {"w": w, "b": b, "y": y, "z": z, "v": v, "c": c}
 for name, t in tensors.items():
-    grad = t.grad
-    print(f"{name}.grad {grad.item():2.0f} on {grad.device}")
-    assert grad.device == t.device
+    value, where = t.grad.item(), t.grad.device
+    print(f"{name}.grad {value:2.0f} on {where}")
+    assert where == t.device
 grads = [t.grad.item() for t in tensors.values()]
 assert grads == [14, 7, 7, 7, 5, 1]
 
 # %%
 # A copy, or the tensor itself
 # ----------------------------
-# On CUDA, ``z`` is a new tensor made by ``ToCopyBackward0``. On a CPU there is
-# nothing to move: ``z`` *is* ``y``. ``to`` keeps the same rule for device and
-# dtype. It copies if one of them differs, or if you add ``copy=True``.
+# On CUDA, ``z`` is a new tensor, and its node is ``ToCopyBackward0``. On a CPU
+# nothing has to move: ``z`` *is* ``y``. ``to`` has the same rule for device and
+# dtype: it copies if one of them differs, or if you add ``copy=True``.
 
 copied = w.to("cpu", copy=True)
 print("z is y", z is y, "| node:", z.grad_fn.name())
@@ -75,9 +75,9 @@ assert copied.grad_fn.name() == "ToCopyBackward0"
 # %%
 # Write into the result
 # ---------------------
-# Before you read the output: what does ``v[0] = 7`` do to ``w``? On CUDA, ``v``
-# is a copy and ``w`` stays 1. On a CPU, ``v`` is the leaf ``w``, and autograd
-# refuses the write. The copy you asked for takes a write on either device.
+# On CUDA, ``v`` is a copy of ``w``. On a CPU it is ``w`` itself, a leaf that
+# requires a gradient. Before you read the output: what does ``v[0] = 7`` do to
+# ``w`` here? The copy made with ``copy=True`` takes a write on either device.
 
 v = w.cpu()
 try:
@@ -114,7 +114,7 @@ assert "cuda:0" in message and "cpu" in message
 # Remember
 # --------
 # - ``cpu`` and ``to`` copy only if the device or the dtype has to change.
-# - Autograd records that copy: the gradient flows back to the original.
+# - The copy of a tensor that requires a gradient sends the gradient back.
 # - An independent copy on every device: ``w.detach().to("cpu", copy=True)``.
 #
 # Next: :doc:`numpy_bridge`

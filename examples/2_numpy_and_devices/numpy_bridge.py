@@ -33,8 +33,8 @@ assert x.item() == z.item() == 7
 # Autograd does not see the write
 # -------------------------------
 # The gradient of ``(w * w).sum()`` is ``2 * w``, which is 2 for ones. NumPy
-# writes a 3 before the backward pass. A write by PyTorch would raise the version
-# counter and stop it (:doc:`../1_basics/detach`). NumPy's write does neither.
+# writes a 3 before the backward pass. A write by PyTorch would raise the
+# version counter and stop it (:doc:`../1_basics/detach`). NumPy's does neither.
 
 w = torch.ones(3, requires_grad=True)
 loss = (w * w).sum()  # saves w for its backward pass
@@ -59,8 +59,7 @@ assert message == (
     "Use tensor.detach().numpy() instead."
 )
 with torch.no_grad():
-    alias = w.numpy()
-alias[0] = 99.0
+    w.numpy()[0] = 99.0
 print("w", w)
 assert w.tolist() == [99, 3, 3]
 
@@ -88,7 +87,7 @@ assert message == (
 # ``force=True``: a copy or an alias
 # ----------------------------------
 # ``numpy(force=True)`` detaches and moves the tensor as needed. On CUDA the
-# array is a copy. On a CPU nothing has to move: it is an alias of the parameter.
+# array is a copy. On a CPU nothing has to move: it is an alias of ``p``.
 
 p = torch.tensor([2.0], device=device, requires_grad=True)
 p.numpy(force=True)[0] = 7.0
@@ -104,12 +103,12 @@ assert p.item() == (7 if device == "cpu" else 2)
 array = np.zeros(2)
 shared = torch.from_numpy(array)
 copied = torch.tensor(array)
-shared[0], array[1] = 5.0, 6.0
+shared[0] = 5.0
 print("array", array, "| shared", shared)
 print("copied", copied)
-assert shared.dtype == torch.float64
-assert array.tolist() == shared.tolist() == [5, 6]
+assert array.tolist() == shared.tolist() == [5, 0]
 assert copied.tolist() == [0, 0]
+assert shared.dtype == torch.float64
 
 # %%
 # Remember

@@ -21,8 +21,8 @@ print("This lesson runs on:", device)
 # A meter
 # -------
 # On CUDA, PyTorch counts the bytes that it hands out. For a CPU, ``MemTracker``
-# (a private module) adds up the storages that are alive. Both return the MiB that
-# a step keeps and the most that it holds on the way, without its inputs.
+# (a private module) adds up the storages that are alive. Both return the MiB
+# that a step keeps and the most that it holds on the way, without its inputs.
 
 MIB = 2**20
 
@@ -54,10 +54,10 @@ print("the meter:", measure.__name__)
 # %%
 # Step by step
 # ------------
-# ``x`` holds 4 MiB. ``detach`` returns a view of them, ``clone`` allocates 4 MiB
-# more, and :meth:`torch.Tensor.numpy` returns a view of these. On CUDA the last
-# step raises, after the clone has been made. Without a GPU, the ``meta`` device
-# shows the same error.
+# ``x`` holds 4 MiB. ``detach`` returns a view of them, ``clone`` allocates
+# 4 MiB more, and :meth:`torch.Tensor.numpy` returns a view of these. On CUDA
+# the last step raises, after the clone has been made. Without a GPU, the
+# ``meta`` device shows the same error.
 
 x = torch.ones(MIB, device=device, requires_grad=True)
 detached, a, _ = measure(torch.detach, x)
@@ -78,28 +78,29 @@ assert message.startswith(f"can't convert {clone.device}")
 # %%
 # The waste is one tensor, not ten
 # --------------------------------
-# ``to("cpu", copy=True)`` copies anyway: a clone before it is wasted. Each clone
-# is freed before the next is made. Before you read the output: what do ten waste?
-# ``FakeTensorMode`` (private too) has CUDA tensors without data, needs no GPU.
+# ``to("cpu", copy=True)`` copies anyway: a clone before it is wasted. Before
+# you read the output: what do ten clones waste? Each is freed before the next.
+# ``FakeTensorMode`` (private too) shows CUDA without a GPU: sizes and no data.
 
 
 def direct(*ts):
-    return [t.detach().to("cpu", copy=True) for t in ts]
+    return [t.to("cpu", copy=True) for t in ts]
 
 
 def detour(*ts):
-    return direct(*(t.detach().clone() for t in ts))
+    return [t.clone().to("cpu", copy=True) for t in ts]
 
 
 xs = [torch.ones(MIB, device=device) for _ in range(10)]
 for step, waste in ((direct, 0), (detour, 4)):
     _, kept, peak = measure(step, *xs)
-    print(f"{step.__name__}: {kept:.0f} kept, peak {peak:.0f} MiB")
+    name = step.__name__
+    print(f"{name}: keeps {kept:.0f}, peak {peak:.0f} MiB")
     assert peak - kept == waste
     with FakeTensorMode():
         fakes = [torch.ones(MIB, device="cuda") for _ in xs]
         _, kept, peak = tracked(step, *fakes)
-    print(f"  on a GPU: {kept:.0f} kept, peak {peak:.0f} MiB")
+    print(f"  on a GPU: keeps {kept:.0f}, peak {peak:.0f}")
     assert (kept, peak) == (0, waste)
 
 # %%
@@ -126,7 +127,7 @@ def losses(x):
 
 _, kept, _ = measure(losses, x)
 _, rest, _ = measure(lambda x: sum(losses(x)).detach(), x)
-print(f"three losses {kept:.0f} MiB, detached {rest:.0f} MiB")
+print(f"three losses {kept:.0f} MiB, detached {rest:.0f}")
 assert round(kept) == 12 and round(rest) == 0
 
 # %%
