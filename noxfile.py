@@ -21,7 +21,7 @@ def install(session: nox.Session, group: str) -> str:
     """Install a dependency group of ``pyproject.toml``; return the Python to run."""
     if sys.version_info < OLDEST_PYTHON:
         oldest = ".".join(map(str, OLDEST_PYTHON))
-        session.error(f"Python {oldest} or newer is needed: run nox with a newer one.")
+        session.error(f"Python {oldest} or newer is needed: run nox with a newer one")
     if session.venv_backend == "none":
         session.log("--no-venv: using the packages of this Python as they are")
         return sys.executable

@@ -82,17 +82,22 @@ def test_read_only_folder(tiny_site: TinySite) -> None:
     says_one_line(built.output, "Cannot write to the folder docs", "writable")
 
 
-def test_full_disk(tiny_site: TinySite) -> None:
+@pytest.mark.parametrize(
+    ("bytes_per_file", "words"),
+    [(0, "Cannot write to the folder docs"), (50_000, "File too large")],
+    ids=["from the start", "in the middle"],
+)
+def test_full_disk(bytes_per_file: int, words: str, tiny_site: TinySite) -> None:
     tiny_site.write_lessons({"a.py": lesson("A", "print('a')")})
     assert tiny_site.build().status == 0
     before = tiny_site.published()
 
-    def no_room() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    def little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_per_file, bytes_per_file))
 
-    built = tiny_site.build(preexec_fn=no_room)
-    assert built.status == 2
-    says_one_line(built.output, "Cannot write to the folder docs")
+    built = tiny_site.build("-E", preexec_fn=little_room)
+    assert built.status == 2, built.output
+    says_one_line(built.output, words)
     assert tiny_site.published() == before
 
 

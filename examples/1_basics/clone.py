@@ -8,7 +8,7 @@ Copy the values and stay in the graph: ``clone``
 
 You will see that :meth:`torch.Tensor.clone` allocates new memory, and that the
 copy still sends its gradient to the original. It does so only when autograd
-records it: grad mode is on and the original requires a gradient.
+records it: grad mode is on and the original requires grad.
 """
 
 import torch
@@ -26,7 +26,7 @@ def shares_memory(a, b):
 # %%
 # A copy with a history
 # ---------------------
-# ``v`` requires a gradient because ``w`` does. It has a ``grad_fn``, so it is
+# ``v`` requires grad because ``w`` does. It has a ``grad_fn``, so it is
 # not a leaf.
 
 x = torch.tensor([2.0], device=device)

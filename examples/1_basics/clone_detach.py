@@ -76,7 +76,7 @@ assert not shares_memory(z, w) and w.tolist() == [4.0]
 # The extra node
 # --------------
 # Look between the two calls. :meth:`torch.Tensor.clone` of a tensor that
-# requires a gradient records ``CloneBackward0``, and ``detach`` drops it again.
+# requires grad records ``CloneBackward0``, and ``detach`` drops it again.
 # In the other order ``clone`` sees a constant and records nothing.
 
 step_1 = w.clone()
@@ -113,7 +113,7 @@ assert ("``x.clone().detach()``" in doc) == (not since_2_7)
 # Remember
 # --------
 # - Both orders give the same values, new memory and no graph.
-# - ``clone().detach()`` records a node first, if ``w`` requires a gradient.
+# - ``clone().detach()`` records a node first, if ``w`` requires grad.
 # - Write ``detach().clone()``.
 #
 # Next: :doc:`../2_numpy_and_devices/cpu_and_to`

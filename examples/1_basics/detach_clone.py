@@ -97,8 +97,8 @@ assert w.grad.item() == 2 and s.grad is None
 # %%
 # A copy that you can train
 # -------------------------
-# :meth:`torch.Tensor.requires_grad_` makes the copy a leaf that requires a
-# gradient. ``w.clone()`` would require one too, but it is not a leaf, and its
+# :meth:`torch.Tensor.requires_grad_` makes the copy a leaf that requires
+# grad. ``w.clone()`` would require grad too, but it is not a leaf, and its
 # gradient would go to ``w``.
 
 c = w.detach().clone().requires_grad_()

@@ -56,7 +56,7 @@ for name, t in named.items():
 # -------------------
 # :attr:`torch.Tensor.is_leaf` is True when there is no ``grad_fn``, that is,
 # no recorded operation behind the tensor. ``w`` and ``b`` have none because
-# you made them. ``x`` has none because it does not require a gradient: even
+# you made them. ``x`` has none because it does not require grad: even
 # what is computed from constants alone is a leaf.
 
 q = x * x + 1
@@ -113,8 +113,8 @@ assert len(caught) == 1  # for y; x is a leaf
 # %%
 # Remember
 # --------
-# - A leaf has no ``grad_fn``: you made it, or it requires no gradient.
-# - ``backward`` fills ``grad`` of the leaves that require a gradient.
+# - A leaf has no ``grad_fn``: you made it, or it does not require grad.
+# - ``backward`` fills ``grad`` of the leaves that require grad.
 # - Data is a leaf as well, and its ``grad`` stays None.
 #
 # Next: :doc:`detach`

@@ -97,7 +97,7 @@ assert v.grad.item() == 1
 # %%
 # On a leaf it does nothing, on a constant it fails
 # -------------------------------------------------
-# A leaf that requires a gradient has its ``grad`` filled anyway. A tensor that
+# A leaf that requires grad has its ``grad`` filled anyway. A tensor that
 # requires none has nothing to keep, and PyTorch says so.
 
 w.retain_grad()

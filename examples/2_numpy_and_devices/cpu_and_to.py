@@ -76,7 +76,7 @@ assert copied.grad_fn.name() == "ToCopyBackward0"
 # Write into the result
 # ---------------------
 # On CUDA, ``v`` is a copy of ``w``. On a CPU it is ``w`` itself, a leaf that
-# requires a gradient. Before you read the output: what does ``v[0] = 7`` do to
+# requires grad. Before you read the output: what does ``v[0] = 7`` do to
 # ``w`` here? The copy made with ``copy=True`` takes a write on either device.
 
 v = w.cpu()
@@ -114,7 +114,7 @@ assert "cuda:0" in message and "cpu" in message
 # Remember
 # --------
 # - ``cpu`` and ``to`` copy only if the device or the dtype has to change.
-# - The copy of a tensor that requires a gradient sends the gradient back.
+# - The copy of a tensor that requires grad sends the gradient back.
 # - An independent copy on every device: ``w.detach().to("cpu", copy=True)``.
 #
 # Next: :doc:`numpy_bridge`

@@ -6,9 +6,9 @@
 Share memory with NumPy: ``numpy`` and ``from_numpy``
 =====================================================
 
-You will see that :meth:`torch.Tensor.numpy` copies nothing: the array is a view
-of the tensor's memory, and autograd does not see what NumPy writes there. Two
-kinds of tensor are refused, with two errors.
+You will see that :meth:`torch.Tensor.numpy` copies nothing: the array is an alias
+of the tensor, and autograd does not see what NumPy writes into it. Two kinds of
+tensor are refused, with two errors.
 """
 
 import numpy as np
@@ -44,8 +44,8 @@ print("version", w._version, "| w.grad", w.grad)
 assert w._version == 0 and w.grad.tolist() == [6, 6, 6]
 
 # %%
-# Refused: a tensor that requires a gradient
-# ------------------------------------------
+# Refused: a tensor that requires grad
+# --------------------------------------
 # The error protects you from that silent mistake, but only while grad mode is
 # on. Under :class:`torch.no_grad` you get an alias of the parameter.
 
@@ -67,7 +67,7 @@ assert w.tolist() == [99, 3, 3]
 # Refused: a tensor that is not on the CPU
 # ----------------------------------------
 # Without a GPU, the ``meta`` device stands in for CUDA: it has shapes but no
-# data, and meets the same check. ``g`` requires a gradient as well. Both errors
+# data, and meets the same check. ``g`` requires grad as well. Both errors
 # apply, and the one about the device comes first.
 
 elsewhere = "cuda" if device == "cuda" else "meta"

@@ -25,7 +25,7 @@ print("This lesson runs on:", device)
 # %%
 # What each of them returns
 # -------------------------
-# All five return the values of ``x`` in new memory. ``x`` requires a gradient.
+# All five return the values of ``x`` in new memory. ``x`` requires grad.
 # Autograd records ``copy_``, so the third result requires one as well.
 
 methods = [
@@ -82,7 +82,7 @@ assert (y.dtype, y.device) == (t.dtype, t.device)
 # Measure
 # -------
 # This is the article's benchmark, on one thread, with CPU tensors: perfplot
-# does not wait for CUDA. It runs again with tensors that require a gradient.
+# does not wait for CUDA. It runs again with tensors that require grad.
 # The warnings are silenced. The time still includes issuing them.
 
 SIZES = [2**k for k in range(0, 15, 2)]
@@ -109,7 +109,7 @@ print(len(methods), "kernels,", len(SIZES), "sizes, twice")
 # Read the result
 # ---------------
 # The columns are the methods. The article says that any of 2, 3 and 5 may be
-# used. It measured a constant. If ``x`` requires a gradient, 2 and 3 make a
+# used. It measured a constant. If ``x`` requires grad, 2 and 3 make a
 # node of the graph on the way, and 5 does not.
 
 unit = "microseconds per call"

@@ -54,8 +54,8 @@ print("the meter:", measure.__name__)
 # %%
 # Step by step
 # ------------
-# ``x`` holds 4 MiB. ``detach`` returns a view of them, ``clone`` allocates
-# 4 MiB more, and :meth:`torch.Tensor.numpy` returns a view of these. On CUDA
+# ``x`` holds 4 MiB. ``detach`` returns an alias, ``clone`` allocates 4 MiB
+# more, and :meth:`torch.Tensor.numpy` returns an alias of the clone. On CUDA
 # the last step raises, after the clone has been made. Without a GPU, the
 # ``meta`` device shows the same error.
 

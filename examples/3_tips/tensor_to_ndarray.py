@@ -6,7 +6,7 @@
 Turn a tensor into an ndarray
 =============================
 
-You will see nine routes from a tensor that requires a gradient to an array:
+You will see nine routes from a tensor that requires grad to an array:
 which fail, alias or copy on which device, and what three of them cost.
 """
 
