@@ -96,7 +96,8 @@ def _put_back() -> None:
         os.environ.clear()
         os.environ.update(_start.environment)
 
-    torch.set_default_device(None)
+    if torch.empty(0).device.type != "cpu":
+        torch.set_default_device(None)
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
     torch.autograd.set_detect_anomaly(False)

@@ -25,7 +25,7 @@ PLANTED = {
         "import time\nwhile True:\n    time.sleep(0.01)",
         ["planted.py", "LessonTimeout: planted.py ran longer than 2 seconds"],
     ),
-    "broken": ("print('a'", ["planted.py", "SyntaxError"]),
+    "broken": ("one two", ["planted.py", "line 7", "SyntaxError"]),
 }
 
 

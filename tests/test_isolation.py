@@ -43,7 +43,7 @@ import random
 import warnings
 import numpy as np
 import torch
-print(torch.get_default_dtype(), torch.get_default_device())
+print(torch.get_default_dtype(), torch.empty(0).device)
 print(torch.is_grad_enabled(), torch.is_anomaly_enabled())
 print(torch.are_deterministic_algorithms_enabled())
 print(torch.get_num_threads(), torch.get_float32_matmul_precision())
