@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import nox
@@ -29,7 +30,7 @@ def install(session: nox.Session, group: str) -> str:
     requirements = nox.project.dependency_groups(groups, group)
     # uv asks the driver and takes a CPU build of torch where there is no GPU; pip
     # takes what its index has (the README says what to do on Linux).
-    env = {"UV_TORCH_BACKEND": session.env.get("UV_TORCH_BACKEND") or "auto"}
+    env = {"UV_TORCH_BACKEND": os.environ.get("UV_TORCH_BACKEND", "auto")}
     session.install(*requirements, env=env)
     return "python"
 
@@ -46,7 +47,7 @@ def live(session: nox.Session) -> None:
     """Serve the site and reload it on every change."""
     python = install(session, "live")
     watch = ("--watch", "examples", "--watch", "conf")
-    made = ("--re-ignore", r"docs/(auto_examples/|sg_execution_times)|__pycache__")
+    made = ("--re-ignore", "docs/auto_examples/|__pycache__")
     where = ("-c", "conf", "docs", "build/live")
     session.run(
         python, "-m", "sphinx_autobuild", *watch, *made, *session.posargs, *where

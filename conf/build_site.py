@@ -46,7 +46,9 @@ def build(arguments: list[str]) -> int:
     html = builder == "html"
     out = BUILD / ("staging" if html else builder)
     command = ["-b", builder, "-n", "-W", "--keep-going", "-c", str(ROOT / "conf")]
-    command += ["-d", str(BUILD / "doctrees"), *arguments, str(ROOT / "docs"), str(out)]
+    # Each builder has a memory of its own of what it read and warned about.
+    memory = BUILD / "doctrees" / builder
+    command += ["-d", str(memory), *arguments, str(ROOT / "docs"), str(out)]
 
     _refuse_unknown(command)
     _require_room()
@@ -57,8 +59,8 @@ def build(arguments: list[str]) -> int:
     elif status != 0:
         # Sphinx warns about a page when it reads it, and would keep silent about
         # the same page in the next build. So the next build reads all anew.
-        shutil.rmtree(BUILD / "doctrees", ignore_errors=True)
-        if (BUILD / "html").exists():
+        shutil.rmtree(memory, ignore_errors=True)
+        if html and (BUILD / "html").exists():
             print("The build failed: build/html is still the last good site.")
     return status
 
@@ -67,6 +69,8 @@ def publish(built: Path, published: Path) -> None:
     """Put a copy of ``built`` in the place of ``published``, whole or not at all."""
     new, old = (published.with_name(published.name + end) for end in (".new", ".old"))
     try:
+        if old.exists() and not published.exists():  # an earlier one was killed here
+            old.rename(published)
         for leftover in (new, old):
             shutil.rmtree(leftover, ignore_errors=True)
         shutil.copytree(built, new)
