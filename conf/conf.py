@@ -86,6 +86,7 @@ intersphinx_mapping = {
 html_theme = "furo"
 html_title = "Tensor Copies"
 html_static_path = ["static"]
+html_favicon = "static/icon.svg"
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
