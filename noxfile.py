@@ -63,6 +63,13 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(reuse_venv=True, default=False)
+def record(session: nox.Session) -> None:
+    """Record what this builder sees; ``-- --only LESSON`` for one lesson."""
+    python = install(session, "docs")
+    session.run(python, "conf/record.py", *session.posargs)
+
+
+@nox.session(reuse_venv=True, default=False)
 def lint(session: nox.Session) -> None:
     """Check style and format with ruff; arguments go to ``ruff check``."""
     python = install(session, "lint")

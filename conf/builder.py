@@ -23,7 +23,8 @@ OLDEST_PYTHON = (3, 11)
 OLDEST_TORCH = (2, 6)
 # Packages whose version shapes what a lesson prints or draws, or how it is captured.
 SHAPING = ("matplotlib", "perfplot", "sphinx-gallery", "myst-nb", "ipykernel")
-NEEDED = ("torch", "numpy", *SHAPING, "furo", "sphinx-copybutton", "sphinx-design")
+TO_RECORD = ("torch", "numpy", "matplotlib", "perfplot", "sphinx", "sphinx-gallery")
+TO_BUILD = (*TO_RECORD, *SHAPING, "furo", "sphinx-copybutton", "sphinx-design")
 INSTALL = "run `nox -s docs`, or `python -m pip install --group docs` with pip 25.1"
 
 
@@ -52,6 +53,20 @@ class Fingerprint:
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
+    @property
+    def name(self) -> str:
+        """A name of the builder for files: device, torch and Python, nothing else."""
+        python = _minor(self.python)
+        words = f"{self.device_kind} {self.device_name} torch {self.torch} py {python}"
+        return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
+
+    @property
+    def label(self) -> str:
+        """A short name of the builder for readers."""
+        device = "CPU" if self.device_kind == "cpu" else f"CUDA ({self.device_name})"
+        torch = self.torch.partition("+")[0]
+        return f"{device}, torch {torch}, Python {_minor(self.python)}"
+
     def __str__(self) -> str:
         kind = {"cpu": "the CPU", "cuda": "CUDA"}[self.device_kind]
         return (
@@ -60,12 +75,12 @@ class Fingerprint:
         )
 
 
-def check() -> None:
-    """Raise :class:`UnfitBuilder` if Python or a package is missing or too old."""
+def check(needed: tuple[str, ...] = TO_BUILD) -> None:
+    """Raise :class:`UnfitBuilder` if Python or a needed package is missing or old."""
     if sys.version_info < OLDEST_PYTHON:
         oldest, here = ".".join(map(str, OLDEST_PYTHON)), platform.python_version()
         raise UnfitBuilder(f"Python {here} is too old: use Python {oldest} or newer.")
-    missing = [name for name in NEEDED if _version(name) is None]
+    missing = [name for name in dict.fromkeys(needed) if _version(name) is None]
     if missing:
         raise UnfitBuilder(
             f"Not installed: {', '.join(missing)}. To mend it, {INSTALL}."
@@ -83,7 +98,7 @@ def fingerprint() -> Fingerprint:
     A CPU build of torch is recognised without importing it (which takes two
     seconds); only a build for a GPU is asked whether it sees one.
     """
-    check()
+    check(("torch", "numpy"))
     kind, name = _device()
     return Fingerprint(
         device_kind=kind,
@@ -93,6 +108,10 @@ def fingerprint() -> Fingerprint:
         python=platform.python_version(),
         tools=_tools(),
     )
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
 
 
 def _version(package: str) -> str | None:

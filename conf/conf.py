@@ -26,11 +26,13 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     # ours, in this folder
+    "builders_page",
     "code_links",
     "freshness",
     "isolation",
     "lesson_pages",
     "page_foot",
+    "recorded_outputs",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
 exclude_patterns = ["auto_examples/**.ipynb"]

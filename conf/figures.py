@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+STYLE = Path(__file__).with_name("figure.mplstyle")
 INK = "#010203"  # the colour that figure.mplstyle gives to text and axes
 
 
@@ -64,6 +65,62 @@ def draw(figure: Figure, prefix: str) -> str:
     words = escape(describe(figure), quote=True)
     root = f'<svg role="img" aria-label="{words}" stroke-linejoin="round" '
     return root + svg.removeprefix("<svg").lstrip()
+
+
+def data_of(figure: Figure) -> dict[str, Any] | None:
+    """Return what ``figure`` plots, or None if it is more than lines on axes.
+
+    The keys are ``title``, ``xlabel``, ``ylabel``, ``xscale``, ``yscale``, and
+    ``lines``: a list of ``label``, ``x`` and ``y``, rounded to four digits.
+    """
+    if len(figure.axes) != 1:
+        return None
+    (axes,) = figure.axes
+    if axes.images or axes.collections or axes.patches or axes.texts or axes.tables:
+        return None
+
+    def rounded(values: Any) -> list[float]:
+        return [float(f"{value:.4g}") for value in values]
+
+    return {
+        "title": axes.get_title(),
+        "xlabel": axes.get_xlabel(),
+        "ylabel": axes.get_ylabel(),
+        "xscale": axes.get_xscale(),
+        "yscale": axes.get_yscale(),
+        "lines": [
+            {
+                "label": str(line.get_label()),
+                "x": rounded(line.get_xdata()),
+                "y": rounded(line.get_ydata()),
+            }
+            for line in axes.get_lines()
+        ],
+    }
+
+
+def draw_data(data: dict[str, Any], prefix: str) -> str:
+    """Draw what :func:`data_of` returned, in the site's style, as an SVG element."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    def plain(text: str) -> str:
+        return text.replace("$", r"\$")  # never a formula
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.style.use(STYLE)
+        figure = Figure()
+        axes = figure.subplots()
+        for line in data["lines"]:
+            axes.plot(line["x"], line["y"], label=plain(line["label"]))
+        axes.set(xscale=data["xscale"], yscale=data["yscale"])
+        axes.set_title(plain(data["title"]))
+        axes.set_xlabel(plain(data["xlabel"]))
+        axes.set_ylabel(plain(data["ylabel"]))
+        if any(not line["label"].startswith("_") for line in data["lines"]):
+            axes.legend()
+        return draw(figure, prefix)
 
 
 def describe(figure: Figure) -> str:

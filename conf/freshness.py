@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from builder import Fingerprint, UnfitBuilder, fingerprint
+from reading_order import READING_ORDER
 from sphinx.errors import ConfigError
 from sphinx.util import logging
 from sphinx_gallery.gen_gallery import summarize_failing_examples
@@ -68,17 +69,24 @@ def run_path(app: Sphinx, docname: str) -> Path:
 
 
 def lesson_pages(app: Sphinx) -> dict[str, Path]:
-    """Return the script of every lesson, by the name of its page."""
+    """Return the script of every lesson, by the name of its page, in reading order."""
     conf = app.config.sphinx_gallery_conf
     lessons: dict[str, Path] = {}
     for examples, gallery in zip(
         conf["examples_dirs"], conf["gallery_dirs"], strict=True
     ):
         root = Path(app.srcdir, examples).resolve()
-        for script in sorted(root.rglob("*.py")):
+        for script in sorted(root.rglob("*.py"), key=_reading_place):
             page = (gallery / script.relative_to(root)).with_suffix("").as_posix()
             lessons[page] = script
     return lessons
+
+
+def _reading_place(script: Path) -> tuple[int, str]:
+    try:
+        return READING_ORDER.index(script.name), script.name
+    except ValueError:  # the gallery will ask for a place
+        return len(READING_ORDER), script.name
 
 
 def drop_what_is_stale(app: Sphinx) -> None:
@@ -127,15 +135,16 @@ def stamp(app: Sphinx, docname: str) -> str:
     """Return the line that says where the outputs of a page come from."""
     run = Run.load(run_path(app, docname))
     if run is not None:
-        return f"Run with {run.fingerprint} on {_in_words(run.day)}."
+        return f"Run with {run.fingerprint} on {in_words(run.day)}."
     metadata = getattr(app.env, "nb_metadata", {}).get(docname, {})
     if "exec_data" in metadata:
         day = datetime.fromtimestamp(metadata["exec_data"]["mtime"], UTC).date()
-        return f"Run with {fingerprint()} on {_in_words(day.isoformat())}."
+        return f"Run with {fingerprint()} on {in_words(day.isoformat())}."
     return f"No code runs on this page. The lessons ran with {fingerprint()}."
 
 
-def _in_words(day: str) -> str:
+def in_words(day: str) -> str:
+    """Return an ISO date as a reader writes it, such as 21 November 2026."""
     when = date.fromisoformat(day)
     return f"{when.day} {when:%B %Y}"
 

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from figures import STYLE
+
 if TYPE_CHECKING:
     from types import FrameType
 
     from sphinx.application import Sphinx
     from sphinx.config import Config
 
-STYLE = Path(__file__).with_name("figure.mplstyle")
 # A lesson that catches the exception at its limit is asked again each second; one
 # that is stuck outside Python, or swallows them all, takes the process with it.
 SECONDS_OF_GRACE = 10
@@ -146,9 +147,14 @@ def _stop_clock() -> None:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
-def _take_time_limit(app: Sphinx, config: Config) -> None:
+def set_time_limit(seconds: int) -> None:
+    """End a lesson that runs longer than ``seconds``."""
     global _seconds
-    _seconds = config.lesson_time_limit
+    _seconds = seconds
+
+
+def _take_time_limit(app: Sphinx, config: Config) -> None:
+    set_time_limit(config.lesson_time_limit)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -48,15 +48,15 @@ def page_of(site: Path, script: Path) -> Path:
 def parts_of(page: Path) -> list[Part]:
     """Return the code blocks of a lesson's page, each with the output below it."""
     parts: list[Part] = []
-    for block in soup(page).select("article .highlight > pre"):
-        above = block.parent.parent
+    live = ".variant.live > pre.literal-block"
+    for block in soup(page).select(f"article .highlight > pre, article {live}"):
         text = block.get_text()
-        if "sphx-glr-script-out" in above["class"]:
-            parts[-1] = Part(parts[-1].code, parts[-1].output + text)
-        elif (
-            "highlight-python" in above["class"] or "highlight-Python" in above["class"]
-        ):
+        above = block.parent.parent
+        if "highlight-Python" in above["class"]:
             parts.append(Part(text, ""))
+        else:
+            output = text.strip("\n") + "\n"
+            parts[-1] = Part(parts[-1].code, parts[-1].output + output)
     return parts
 
 

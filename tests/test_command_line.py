@@ -119,7 +119,7 @@ def test_nox_lists_its_tasks_with_their_purpose() -> None:
         text=True,
         check=True,
     )
-    for task in ("docs", "live", "tests", "lint", "links"):
+    for task in ("docs", "live", "tests", "record", "lint", "links"):
         (line,) = (
             line for line in done.stdout.splitlines() if line[2:].startswith(f"{task} ")
         )

@@ -1,0 +1,112 @@
+"""The list of builders: whose output is on the site, and what has gone stale."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builder import Fingerprint, fingerprint
+from docutils import nodes
+from freshness import in_words, lesson_pages
+from recorded_outputs import current_blocks, load_all, renewal
+from recordings import Recording
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+
+class Builders(SphinxDirective):
+    """List this builder and every builder of a recording (``{builders}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one entry per builder: fingerprint, dates, lessons, what is stale."""
+        app = self.env.app
+        pages = lesson_pages(app)
+        self.env.metadata[self.env.docname]["lists_builders"] = _digest(app)
+        recorded: dict[Fingerprint, dict[str, Recording]] = defaultdict(dict)
+        for page in pages:
+            for recording in load_all(app, page.partition("/")[2]):
+                recorded[_without_tools(recording.builder)][page] = recording
+        listing = nodes.definition_list()
+        listing += _entry(
+            fingerprint(),
+            [
+                [nodes.Text(f"The builder of this build: {fingerprint()}.")],
+                [nodes.Text("Live on every page.")],
+            ],
+        )
+        for builder, recordings in recorded.items():
+            listing += _entry(builder, _facts(builder, recordings, pages))
+        return [listing]
+
+
+def _facts(
+    builder: Fingerprint, recordings: dict[str, Recording], pages: dict[str, Path]
+) -> list[list[nodes.Node]]:
+    days = sorted({recording.day for recording in recordings.values()})
+    when = " to ".join(in_words(day) for day in dict.fromkeys((days[0], days[-1])))
+    covered = [nodes.Text(f"Covers {len(recordings)} of {len(pages)} lessons: ")]
+    facts = [[nodes.Text(f"Recorded {when} with {builder}.")], covered]
+    for number, (page, recording) in enumerate(recordings.items()):
+        covered += [nodes.Text(", " if number else ""), _link(page)]
+        same, of = current_blocks(recording, pages[page])
+        if same < of:
+            said = f": {same} of {of} blocks are shown, since the code has changed. "
+            command = nodes.literal(text=renewal(recording))
+            renew = (nodes.Text(said + "Renew with "), command, nodes.Text(" there."))
+            facts.append([nodes.Text("Stale, "), _link(page), *renew])
+    return facts
+
+
+def _entry(
+    builder: Fingerprint, facts: Iterable[list[nodes.Node]]
+) -> nodes.definition_list_item:
+    said = nodes.definition()
+    for fact in facts:
+        said += nodes.paragraph("", "", *fact)
+    return nodes.definition_list_item("", nodes.term(text=builder.label), said)
+
+
+def _link(page: str) -> addnodes.pending_xref:
+    link = addnodes.pending_xref(
+        "", refdomain="std", reftype="doc", reftarget=f"/{page}", refexplicit=False,
+        refwarn=True,
+    )  # fmt: skip
+    link += nodes.inline(text=page, classes=["doc"])
+    return link
+
+
+def _without_tools(builder: Fingerprint) -> Fingerprint:
+    """Return a builder that is the same for recordings made by edited helpers."""
+    return Fingerprint(**{**vars(builder), "tools": ""})
+
+
+def _digest(app: Sphinx) -> str:
+    digest = hashlib.sha256()
+    scripts = lesson_pages(app).values()
+    for path in [*scripts, *Path(app.srcdir, "recordings").rglob("*.json")]:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
+    """Return the pages that list builders when a recording or a lesson changed."""
+    return [
+        page
+        for page, metadata in env.metadata.items()
+        if metadata.get("lists_builders", _digest(app)) != _digest(app)
+    ]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive."""
+    app.add_directive("builders", Builders)
+    app.connect("env-get-outdated", find_outdated)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

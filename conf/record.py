@@ -1,0 +1,193 @@
+"""Record what this builder sees when it runs the lessons.
+
+``python conf/record.py [--only LESSON]`` runs every lesson exactly as the gallery
+runs it and writes ``docs/recordings/<builder>/<lesson>.json`` for each one that
+passes. It needs torch, numpy, matplotlib, perfplot, sphinx and sphinx-gallery, no
+network and neither nox nor the site's theme.
+"""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import shutil
+import sys
+import tempfile
+from copy import deepcopy
+from datetime import date
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from builder import TO_RECORD, UnfitBuilder, check, fingerprint
+
+CONF = Path(__file__).resolve().parent
+ROOT = CONF.parent
+RECORDINGS = ROOT / "docs" / "recordings"
+OUTPUT = ".. code-block:: none\n\n"  # what the gallery puts before a block's text
+
+
+class LessonFailed(Exception):
+    """A lesson raised; the message is its traceback."""
+
+
+class UnknownLesson(Exception):
+    """There is no lesson of that name; the message lists those that are."""
+
+
+def record(script: Path, recordings: Path = RECORDINGS) -> float:
+    """Run a lesson as the gallery does and write its recording.
+
+    Parameters
+    ----------
+    script
+        The lesson's script.
+    recordings
+        The folder that has one folder for each builder.
+
+    Returns
+    -------
+    float
+        How long the lesson took, in seconds.
+
+    Raises
+    ------
+    LessonFailed
+        If the lesson raises, warns, hangs or prints too much; nothing is written.
+    """
+    from recordings import LONGEST_OUTPUT, Block, Recording, keys, save
+
+    builder = fingerprint()
+    outputs, drawn, seconds = _run(script)
+    blocks, files = [], {}
+    for key, output, figures in zip(keys(script).values(), outputs, drawn, strict=True):
+        if len(output) > LONGEST_OUTPUT:
+            raise LessonFailed(f"{script.name}: a block prints over {LONGEST_OUTPUT}")
+        names = []
+        for content in figures:
+            ending = "png" if isinstance(content, bytes) else "json"
+            names.append(f"{script.stem}.{len(files) + 1}.{ending}")
+            files[names[-1]] = content
+        blocks.append(Block(key, output, tuple(names)))
+    lesson = f"{script.parent.name}/{script.stem}"
+    today = date.today().isoformat()
+    whole = Recording(lesson, builder, today, round(seconds, 2), tuple(blocks))
+    save(whole, files, recordings / builder.name)
+    return seconds
+
+
+def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
+    """Run a script block by block; return texts, figures and the time it took."""
+    import isolation
+    from sphinx_gallery import gen_rst
+    from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
+
+    options = runpy.run_path(str(CONF / "conf.py"))
+    figures: list[list[Any]] = []
+
+    def scrape(block: Any, block_vars: Any, gallery_conf: Any) -> str:
+        figures.append(_figures())
+        return ""
+
+    gallery = {
+        **deepcopy(DEFAULT_GALLERY_CONF),
+        **options["sphinx_gallery_conf"],
+        "plot_gallery": True,
+        "src_dir": str(ROOT / "docs"),
+        "image_scrapers": (scrape,),
+    }
+    parser, _ = gen_rst._get_parser(script.name, gallery)
+    settings, blocks = parser.split_code_and_text_blocks(str(script))
+    isolation.set_time_limit(options["lesson_time_limit"])
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, script.name)
+        shutil.copyfile(script, copy)
+        run = {
+            "execute_script": True,
+            "src_file": str(script),
+            "target_file": str(copy),
+            "image_path_iterator": gen_rst.ImagePathIterator(f"{folder}/{{0}}.png"),
+        }
+        isolation.reset(gallery, script.name, "before")
+        try:
+            shown, seconds = gen_rst.execute_script(blocks, run, gallery, settings)
+        finally:
+            isolation.reset(gallery, script.name, "after")
+    if "formatted_exception" in run:
+        raise LessonFailed(run["formatted_exception"])
+    code = [
+        rst for block, rst in zip(blocks, shown, strict=True) if block.type == "code"
+    ]
+    return [_printed(rst) for rst in code], figures, seconds
+
+
+def _printed(rst: str) -> str:
+    """Take the text out of what the gallery makes of a block's output."""
+    lines = rst.partition(OUTPUT)[2].strip("\n").split("\n")
+    return "\n".join(line.removeprefix(" " * 4).rstrip() for line in lines)
+
+
+def _figures() -> list[Any]:
+    """Return the data, or else the picture, of each open figure; close them."""
+    import matplotlib.pyplot as plt
+    from figures import data_of
+
+    contents = []
+    for number in plt.get_fignums():
+        figure = plt.figure(number)
+        content: Any = data_of(figure)
+        if content is None:
+            buffer = BytesIO()
+            figure.savefig(buffer, format="png", metadata={"Software": None})
+            content = buffer.getvalue()
+        contents.append(content)
+    plt.close("all")
+    return contents
+
+
+def _chosen(names: list[str]) -> list[Path]:
+    from reading_order import READING_ORDER
+
+    found = {path.name: path for path in (ROOT / "examples").glob("*/*.py")}
+    scripts = [found[name] for name in READING_ORDER if name in found]
+    if not names:
+        return scripts
+    known = {script.stem: script for script in scripts}
+    for name in names:
+        if name not in known:
+            raise UnknownLesson(f"no lesson {name!r}. There are: {', '.join(known)}")
+    return [known[name] for name in known if name in names]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Record the lessons asked for; return 1 if one failed, 2 if none could start."""
+    parser = argparse.ArgumentParser(prog="record", description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "--only", metavar="LESSON", action="append", default=[],
+        help="the name of a lesson, such as detach; may be given several times",
+    )  # fmt: skip
+    options = parser.parse_args(arguments)
+    try:
+        check(TO_RECORD)
+        scripts = _chosen(options.only)
+    except (UnfitBuilder, UnknownLesson) as problem:
+        print(f"record: {problem}", file=sys.stderr)
+        return 2
+    print(f"Builder: {fingerprint()}")
+    print(f"Writing to docs/recordings/{fingerprint().name}")
+    failed = []
+    for number, script in enumerate(scripts, 1):
+        place = f"[{number}/{len(scripts)}] {script.parent.name}/{script.stem}"
+        try:
+            print(f"{place}  {record(script):.2f} s", flush=True)
+        except (LessonFailed, OSError) as error:
+            failed.append(script.stem)
+            print(f"{place}  FAILED, not recorded\n{error}", file=sys.stderr)
+    if failed:
+        print(f"record: failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(CONF))
+    sys.exit(main())

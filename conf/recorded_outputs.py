@@ -1,0 +1,307 @@
+"""Other builders' outputs beside the live ones, block by block.
+
+When Sphinx reads a lesson's page, each code block's output is compared with what the
+recordings of other builders hold for the same code. Where all are the same, the
+output stays as it is, with a line that says for whom else it holds. Where they
+differ, each builder's output follows, labelled, with the parts that differ marked; a
+switch (static/recordings.js) shows one builder at a time.
+
+A recording of other code is not shown: the build names it, and what renews it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from builder import Fingerprint, fingerprint
+from docutils import nodes
+from figures import draw_data
+from freshness import in_words, lesson_pages
+from recordings import BadRecording, Block, Recording, keys, load, load_figure
+from sphinx.util import logging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+logger = logging.getLogger(__name__)
+LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
+TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
+# Above this share, nearly all differs (measured times, say) and marks only disturb.
+MOST_MARKED = 0.5
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one builder saw in one block."""
+
+    builder: Fingerprint
+    day: str
+    block: Block
+
+
+def recording_files(app: Sphinx, lesson: str) -> list[Path]:
+    """Return the recordings of a lesson (``section/name``), one for each builder."""
+    name = lesson.rpartition("/")[2]
+    return sorted(Path(app.srcdir, "recordings").glob(f"*/{name}.json"))
+
+
+def load_all(app: Sphinx, lesson: str) -> list[Recording]:
+    """Return the recordings of a lesson by other builders; warn of refused ones."""
+    found = []
+    for path in recording_files(app, lesson):
+        if path.parent.name == fingerprint().name:
+            continue  # what this very builder saw is the live output
+        try:
+            recording = load(path)
+        except BadRecording as bad:
+            _refuse(app, bad)
+            continue
+        if recording.lesson == lesson:
+            found.append(recording)
+    return found
+
+
+def _refuse(app: Sphinx, bad: BadRecording) -> None:
+    """Warn of a refused file, once in a build."""
+    if not hasattr(app, "refused_recordings"):
+        app.refused_recordings = set()
+    if str(bad) not in app.refused_recordings:
+        app.refused_recordings.add(str(bad))
+        logger.warning("%s", bad, type="recordings")
+
+
+def current_blocks(recording: Recording, script: Path) -> tuple[int, int]:
+    """Return how many blocks of a recording still match the script, and of how many."""
+    wanted = list(keys(script).values())
+    kept = [block.key for block in recording.blocks]
+    same = sum(1 for one, other in zip(wanted, kept, strict=False) if one == other)
+    return same, len(wanted)
+
+
+def renewal(recording: Recording) -> str:
+    """Return the command that renews a recording, on its builder."""
+    return f"nox -s record -- --only {recording.lesson.rpartition('/')[2]}"
+
+
+def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the recorded outputs of a lesson beside its live ones."""
+    page = app.env.docname
+    script = lesson_pages(app).get(page)
+    if script is None:
+        return
+    lesson = page.partition("/")[2]
+    _known(app.env)[page] = _digest(recording_files(app, lesson))
+    recordings = load_all(app, lesson)
+    builders: dict[str, Fingerprint] = {}
+    for comment, key in _code_blocks(doctree, keys(script)):
+        seen = [
+            Seen(recording.builder, recording.day, block)
+            for recording in recordings
+            for block in recording.blocks
+            if block.key == key
+        ]
+        for other in _show(app, comment, seen):
+            builders[other.name] = other
+    if builders:
+        _add_switch(doctree, builders.values())
+        app.env.metadata[page]["has_recordings"] = True
+
+
+def _code_blocks(
+    doctree: nodes.document, found: dict[int, str]
+) -> Iterable[tuple[nodes.comment, str]]:
+    """Yield the gallery's comment before each code block, with the block's key."""
+    for comment in list(doctree.findall(nodes.comment)):
+        lines = LINES.match(comment.astext())
+        if lines and int(lines[1]) in found:
+            yield comment, found[int(lines[1])]
+
+
+def _show(app: Sphinx, comment: nodes.comment, seen: list[Seen]) -> list[Fingerprint]:
+    """Show a block's recorded outputs; return the builders that saw another thing."""
+    parent = comment.parent
+    after = parent[parent.index(comment) + 2 :]  # past the code itself
+    live: list[nodes.Element] = []
+    for node in after:
+        if not isinstance(node, nodes.literal_block | nodes.raw):
+            break
+        live.append(node)
+    texts = [node for node in live if isinstance(node, nodes.literal_block)]
+    text = "\n".join(_normal(node.astext()) for node in texts)
+    drawn = any(isinstance(node, nodes.raw) for node in live)
+
+    same = [
+        s for s in seen if s.block.output == text and not (drawn or s.block.figures)
+    ]
+    others = [s for s in seen if s not in same]
+    if same and live:
+        names = "; ".join(s.builder.label for s in same)
+        note = nodes.paragraph(text=f"Same on {names}", classes=["same-on"])
+        parent.insert(parent.index(live[-1]) + 1, note)
+    if not others or not live:
+        return []
+
+    place = parent.index(live[0])
+    group = nodes.container(classes=["builders-outputs"])
+    here = _variant(fingerprint(), f"This build: {fingerprint().label}", "live")
+    for node in live:
+        parent.remove(node)
+    others_text = [s.block.output for s in others]
+    here += [node for node in live if isinstance(node, nodes.raw)]
+    if text:
+        here += _marked(text, others_text)
+    group += here
+    for s in others:
+        label = f"Recorded {in_words(s.day)}: {s.builder.label}"
+        there = _variant(s.builder, label, "recorded")
+        for file in s.block.figures:
+            there += _figure(app, s, file)
+        if s.block.output:
+            there += _marked(s.block.output, [text])
+        group += there
+    parent.insert(place, group)
+    return [s.builder for s in others]
+
+
+def _variant(builder: Fingerprint, label: str, kind: str) -> nodes.container:
+    variant = nodes.container(classes=["variant", kind, f"builder-{_slug(builder)}"])
+    variant += nodes.paragraph(text=label, classes=["variant-label"])
+    return variant
+
+
+def _slug(builder: Fingerprint) -> str:
+    return builder.name.replace(".", "-")
+
+
+def _marked(text: str, others: list[str]) -> nodes.literal_block:
+    """Return a text as a literal block with the parts marked that others lack."""
+    tokens = TOKENS.findall(text)
+    differs = [False] * len(tokens)
+    for other in others:
+        matcher = SequenceMatcher(a=tokens, b=TOKENS.findall(other), autojunk=False)
+        for tag, start, stop, _, _ in matcher.get_opcodes():
+            if tag in ("replace", "delete"):
+                differs[start:stop] = [True] * (stop - start)
+    for place in range(1, len(tokens) - 1):  # one mark for words side by side
+        if tokens[place] == " " and differs[place - 1] and differs[place + 1]:
+            differs[place] = True
+    words = [d for token, d in zip(tokens, differs, strict=True) if not token.isspace()]
+    if words and sum(words) / len(words) > MOST_MARKED:
+        differs = [False] * len(tokens)
+    # The raw source is left empty, so that Sphinx does not highlight the text as
+    # code, and the language keeps the gallery from looking for names in it.
+    block = nodes.literal_block(
+        "", "", classes=["sphx-glr-script-out"], language="none"
+    )
+    runs = groupby(zip(tokens, differs, strict=True), key=itemgetter(1))
+    for different, run in runs:
+        piece = "".join(token for token, _ in run)
+        if different and not piece.isspace():
+            block += nodes.inline(text=piece, classes=["differs"])
+        else:
+            block += nodes.Text(piece)
+    return block
+
+
+def _figure(app: Sphinx, seen: Seen, file: str) -> nodes.Node:
+    """Draw a recorded figure from its data, or show its picture as it is."""
+    path = Path(app.srcdir, "recordings", seen.builder.name, file)
+    try:
+        data = load_figure(path)
+    except BadRecording as bad:
+        _refuse(app, bad)
+        return nodes.paragraph(text="This builder's figure cannot be shown.")
+    if data is None:
+        uri = f"/recordings/{seen.builder.name}/{file}"
+        alt = f"Picture that the lesson drew on {seen.builder}"
+        return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
+    prefix = f"{_slug(seen.builder)}-{path.stem.replace('.', '-')}"
+    markup = f'<figure class="lesson-figure">\n{draw_data(data, prefix)}\n</figure>'
+    return nodes.raw("", markup, format="html")
+
+
+def _add_switch(doctree: nodes.document, builders: Iterable[Fingerprint]) -> None:
+    """Add the choice of a builder under the lesson's actions; a script fills it."""
+    title = next(doctree.findall(nodes.title))
+    section = title.parent
+    switch = nodes.container(classes=["builder-switch"])
+    choices = [(fingerprint(), "this build"), *((b, "recorded") for b in builders)]
+    listing = nodes.bullet_list()
+    for builder, kind in choices:
+        words = nodes.paragraph(text=f"{builder.label} ({kind})")
+        listing += nodes.list_item("", words, classes=[f"builder-{_slug(builder)}"])
+    switch += nodes.paragraph(text="Where outputs differ, this page shows those of:")
+    switch += listing
+    place = section.index(title) + 1
+    if "lesson-actions" in section[place].get("classes", []):
+        place += 1
+    section.insert(place, switch)
+
+
+def _normal(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+
+
+def _digest(files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        for part in sorted(path.parent.glob(f"{path.stem}.*")):
+            digest.update(str(part).encode() + b"\0" + part.read_bytes())
+    return digest.hexdigest()
+
+
+def _known(env: BuildEnvironment) -> dict[str, str]:
+    """Return the digests of the recordings that the pages were read with."""
+    if not hasattr(env, "recordings_of_pages"):
+        env.recordings_of_pages = {}
+    return env.recordings_of_pages
+
+
+def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
+    """Return the pages of lessons whose recordings came, went or changed."""
+    return [
+        page
+        for page in lesson_pages(app)
+        if page in _known(env)
+        and _known(env)[page] != _digest(recording_files(app, page.partition("/")[2]))
+    ]
+
+
+def report_stale(app: Sphinx, exception: Exception | None) -> None:
+    """Name each recording that no longer matches its lesson, and what renews it."""
+    if exception is not None:
+        return
+    for page, script in lesson_pages(app).items():
+        for recording in load_all(app, page.partition("/")[2]):
+            same, of = current_blocks(recording, script)
+            if same < of:
+                logger.info(
+                    "Stale: recordings/%s/%s.json matches %d of %d blocks; "
+                    "on that builder, run `%s`",
+                    recording.builder.name, script.stem, same, of, renewal(recording),
+                )  # fmt: skip
+
+
+def add_script(app: Sphinx, page: str, *_: object) -> None:
+    """Load the switch's script on the pages that have a switch."""
+    if app.env.metadata.get(page, {}).get("has_recordings"):
+        app.add_js_file("recordings.js", loading_method="defer")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect after lesson_pages (400) and before Sphinx collects pictures (500)."""
+    app.connect("env-get-outdated", find_outdated)
+    app.connect("doctree-read", add_recordings, priority=450)
+    app.connect("html-page-context", add_script)
+    app.connect("build-finished", report_stale, priority=950)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,303 @@
+"""Recordings: what other builders saw when they ran a lesson, kept as data.
+
+One file per lesson and builder, ``docs/recordings/<builder>/<lesson>.json``::
+
+    {
+      "schema": 1,                    the version of this format
+      "lesson": "1_basics/detach",    section and name of the script
+      "builder": {...},               the fields of builder.Fingerprint
+      "day": "2026-11-21",            when it ran
+      "seconds": 0.02,                how long it took
+      "blocks": [                     one for each code block, in order
+        {
+          "key": "0123456789abcdef",  running hash of the code, see keys()
+          "output": ["a line", ...],  what the gallery shows for the block
+          "figures": ["detach.1.json"]
+        }
+      ]
+    }
+
+A figure is a file beside it: ``.json`` with the plotted data (figures.data_of),
+which the site draws in its own style, or ``.png`` where a figure is more than lines.
+
+A recording is data from elsewhere. :func:`load` takes nothing on trust: a file that
+is not exactly as above is refused with one line that names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import unicodedata
+from dataclasses import asdict, dataclass, fields
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from builder import Fingerprint
+from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+
+SCHEMA = 1
+LARGEST_FILE = 400_000  # bytes
+LONGEST_OUTPUT = 100_000  # characters in one block
+MOST_POINTS = 10_000  # in one line of a figure
+FILE_NAME = re.compile(r"[\w.-]+\.(json|png)")
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class BadRecording(Exception):
+    """A recording is refused; the message names the file and says why."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """What one code block gave: its key, its text, and its figures' files or data."""
+
+    key: str
+    output: str
+    figures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What one builder saw when it ran one lesson."""
+
+    lesson: str
+    builder: Fingerprint
+    day: str
+    seconds: float
+    blocks: tuple[Block, ...]
+
+
+def keys(script: Path) -> dict[int, str]:
+    """Return the key of each code block of a script, by the line it starts on.
+
+    A key is a running hash of the code up to and including the block. So an edit of
+    the prose changes none, and an edit of code changes that block's and all later.
+    """
+    running = hashlib.sha256()
+    found = {}
+    for kind, content, line in split_code_and_text_blocks(str(script))[1]:
+        if kind == "code":
+            code = "\n".join(text.rstrip() for text in content.strip().splitlines())
+            running.update(code.encode() + b"\0")
+            found[line] = running.hexdigest()[:16]
+    return found
+
+
+def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
+    """Write a recording and its figures into the folder of its builder.
+
+    Parameters
+    ----------
+    recording
+        What to write.
+    figures
+        The content of each figure's file, by its name: data or the bytes of a PNG.
+    folder
+        ``docs/recordings/<builder>``; made if it is not there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    name = recording.lesson.rpartition("/")[2]
+    for old in folder.glob(f"{name}.[0-9]*"):
+        old.unlink()
+    for file, content in figures.items():
+        if isinstance(content, bytes):
+            (folder / file).write_bytes(content)
+        else:
+            (folder / file).write_text(json.dumps(content, indent=1) + "\n")
+    data = {"schema": SCHEMA, **asdict(recording)}
+    for block in data["blocks"]:
+        block["output"] = block["output"].split("\n")
+    aside = folder / f"{name}.tmp"
+    aside.write_text(json.dumps(data, indent=1, ensure_ascii=True) + "\n")
+    aside.replace(folder / f"{name}.json")
+
+
+def load(path: Path) -> Recording:
+    """Read a recording; raise :class:`BadRecording` unless it is just as it should be.
+
+    The text of its blocks is made inert: control characters (terminal escapes, marks
+    that turn the direction of writing) become U+FFFD. Markup is the reader's job.
+    """
+    try:
+        return _load(path)
+    except _Wrong as wrong:
+        where = "/".join(path.parts[-3:])
+        raise BadRecording(f"{where} is refused: {wrong}") from None
+
+
+def load_figure(path: Path) -> dict[str, Any] | None:
+    """Read the data of a recorded figure; return None for a picture (PNG).
+
+    Raises
+    ------
+    BadRecording
+        If the file is missing, too large or not what its name says.
+    """
+    try:
+        raw = _read(path)
+        if path.suffix == ".png":
+            _require(raw.startswith(PNG), "it is not a PNG picture")
+            return None
+        return _figure(_parse(raw))
+    except _Wrong as wrong:
+        where = "/".join(path.parts[-3:])
+        raise BadRecording(f"{where} is refused: {wrong}") from None
+
+
+class _Wrong(Exception):
+    """What is wrong with a file, in half a sentence."""
+
+
+def _require(true: bool, otherwise: str) -> None:
+    if not true:
+        raise _Wrong(otherwise)
+
+
+def _read(path: Path) -> bytes:
+    _require(not path.is_symlink(), "it is a link")
+    try:
+        size = path.stat().st_size
+        _require(size <= LARGEST_FILE, f"it has {size} bytes, {LARGEST_FILE} at most")
+        return path.read_bytes()
+    except OSError as error:
+        raise _Wrong(f"it cannot be read ({error.strerror})") from None
+
+
+def _parse(raw: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(raw.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise _Wrong("it is not whole JSON") from None
+    _require(isinstance(data, dict), "it is not a JSON object")
+    return data
+
+
+def _load(path: Path) -> Recording:
+    data = _parse(_read(path))
+    _require(
+        data.get("schema") == SCHEMA,
+        f"its schema is {data.get('schema')!r:.20}, this build reads {SCHEMA}",
+    )
+    wanted = {"schema", *(field.name for field in fields(Recording))}
+    _require(set(data) == wanted, "its fields are not those of a recording")
+    lesson = _text(data["lesson"], "lesson", 100)
+    _require(
+        re.fullmatch(r"[\w-]+/[\w-]+", lesson) is not None
+        and lesson.rpartition("/")[2] == path.stem,
+        "its lesson is not the one that the file is named after",
+    )
+    day = _text(data["day"], "day", 10)
+    try:
+        date.fromisoformat(day)
+    except ValueError:
+        raise _Wrong("its day is not a date") from None
+    builder = _builder(data["builder"])
+    _require(
+        builder.name == path.parent.name,
+        "its builder is not the one that the folder is named after",
+    )
+    _require(isinstance(data["blocks"], list), "its blocks are not a list")
+    return Recording(
+        lesson=lesson,
+        builder=builder,
+        day=day,
+        seconds=_number(data["seconds"]),
+        blocks=tuple(_block(block) for block in data["blocks"]),
+    )
+
+
+def _builder(data: Any) -> Fingerprint:
+    names = [field.name for field in fields(Fingerprint)]
+    _require(
+        isinstance(data, dict) and sorted(data) == sorted(names),
+        "its builder has not the fields of a fingerprint",
+    )
+    texts = {name: _inert(_text(data[name], name, 100)) for name in names}
+    _require(texts["device_kind"] in ("cpu", "cuda"), "its device is not cpu or cuda")
+    return Fingerprint(**texts)
+
+
+def _block(data: Any) -> Block:
+    _require(
+        isinstance(data, dict) and set(data) == {"key", "output", "figures"},
+        "a block has not the fields of a block",
+    )
+    lines, figures = data["output"], data["figures"]
+    _require(
+        isinstance(lines, list) and all(isinstance(line, str) for line in lines),
+        "the output of a block is not a list of lines",
+    )
+    output = "\n".join(lines)
+    _require(len(output) <= LONGEST_OUTPUT, "the output of a block is too long")
+    _require(
+        isinstance(figures, list)
+        and all(
+            isinstance(file, str) and FILE_NAME.fullmatch(file) for file in figures
+        ),
+        "a figure is not a plain file name",
+    )
+    return Block(_text(data["key"], "key", 64), _inert(output), tuple(figures))
+
+
+def _figure(data: dict[str, Any]) -> dict[str, Any]:
+    texts = ("title", "xlabel", "ylabel")
+    _require(
+        set(data) == {*texts, "xscale", "yscale", "lines"},
+        "its fields are not those of a figure",
+    )
+    for name in texts:
+        data[name] = _inert(_text(data[name], name, 200))
+    for name in ("xscale", "yscale"):
+        _require(data[name] in ("linear", "log"), f"its {name} is not linear or log")
+    _require(isinstance(data["lines"], list), "its lines are not a list")
+    for line in data["lines"]:
+        _require(
+            isinstance(line, dict) and set(line) == {"label", "x", "y"},
+            "a line has not the fields of a line",
+        )
+        line["label"] = _inert(_text(line["label"], "label", 200))
+        for axis in ("x", "y"):
+            _require(
+                isinstance(line[axis], list) and len(line[axis]) <= MOST_POINTS,
+                "a line is not a list of points",
+            )
+            line[axis] = [_number(value) for value in line[axis]]
+            _require(
+                data[f"{axis}scale"] == "linear" or all(v > 0 for v in line[axis]),
+                "a logarithmic axis has a number that is not positive",
+            )
+        _require(
+            0 < len(line["x"]) == len(line["y"]), "a line's x and y differ in length"
+        )
+    return data
+
+
+def _text(value: Any, what: str, longest: int) -> str:
+    _require(
+        isinstance(value, str) and len(value) <= longest,
+        f"its {what} is not a text of at most {longest} characters",
+    )
+    return value
+
+
+def _number(value: Any) -> float:
+    _require(
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) < 1e300
+        and math.isfinite(value),
+        "a number is not a finite number",
+    )
+    return float(value)
+
+
+def _inert(text: str) -> str:
+    """Replace every control and format character but the line feed."""
+    return "".join(
+        "\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c != "\n" else c
+        for c in text
+    )

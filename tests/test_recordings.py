@@ -1,0 +1,479 @@
+"""Recordings of other builders: made as the gallery runs, shown inert, never stale."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, Built, TinySite, lesson, new_tiny_site
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reading import parts_of, soup
+
+sys.path.insert(0, str(ROOT / "conf"))
+import builder
+import figures
+import recordings
+
+FIRST = "x = 2\nprint('device cpu')\nprint('x is', x)"
+SECOND = "print('y is', x + 1)"
+DRAW = """import matplotlib.pyplot as plt
+plt.plot([1, 2], [3, 5], label="the line")
+plt.title("A line")
+plt.xlabel("across")
+plt.ylabel("up")
+print("drawn")"""
+DRAW_BARS = "import matplotlib.pyplot as plt\nplt.bar([1, 2], [3, 4])\nprint('bars')"
+OTHER = {
+    "device_kind": "cuda",
+    "device_name": "Test Card 9",
+    "torch": "2.11.0",
+    "numpy": "2.4.0",
+    "python": "3.12.3",
+    "tools": "0",
+}
+OTHER_NAME = builder.Fingerprint(**OTHER).name
+
+
+def record(site: TinySite, *arguments: str, **options: Any) -> Built:
+    """Run the recorder of a tiny site."""
+    done = subprocess.run(
+        [sys.executable, "conf/record.py", *arguments],
+        cwd=site.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        **options,
+    )
+    return Built(done.returncode, done.stdout)
+
+
+def recorded(site: TinySite) -> dict[str, dict[str, Any]]:
+    """Return the recordings of a site, by the lesson's name."""
+    files = (site.folder / "docs" / "recordings").glob("*/*.json")
+    return {
+        path.stem: json.loads(path.read_text())
+        for path in files
+        if "." not in path.stem
+    }
+
+
+def pretend_other_builder(site: TinySite, change: Callable[[str], str]) -> Path:
+    """Turn the site's recordings into another builder's, with changed lines."""
+    (here,) = (site.folder / "docs" / "recordings").iterdir()
+    there = here.rename(here.with_name(OTHER_NAME))
+    for path in there.glob("*.json"):
+        data = json.loads(path.read_text())
+        if "blocks" in data:
+            data["builder"] = OTHER
+            for block in data["blocks"]:
+                block["output"] = [change(line) for line in block["output"]]
+            path.write_text(json.dumps(data))
+    return there
+
+
+@pytest.fixture(scope="module")
+def recorded_site(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
+    """Return a tiny site with recordings, not yet built."""
+    site = new_tiny_site(tmp_path_factory.mktemp("recorded") / "tiny")
+    site.write_lessons(
+        {"a.py": lesson("A", FIRST, SECOND), "draw.py": lesson("Draw", DRAW, DRAW_BARS)}
+    )
+    done = record(site)
+    assert done.status == 0, done.output
+    return site
+
+
+def test_the_format(recorded_site: TinySite) -> None:
+    data = recorded(recorded_site)["a"]
+    assert data["schema"] == 1
+    assert data["lesson"] == "1_first/a"
+    assert data["builder"]["torch"] == builder.fingerprint().torch
+    assert [block["output"] for block in data["blocks"]] == [
+        ["device cpu", "x is 2"],
+        ["y is 3"],
+    ]
+    drawn = recorded(recorded_site)["draw"]
+    names = [block["figures"] for block in drawn["blocks"]]
+    assert names == [["draw.1.json"], ["draw.2.png"]]
+    (folder,) = (recorded_site.folder / "docs" / "recordings").iterdir()
+    figure = json.loads((folder / "draw.1.json").read_text())
+    assert figure["lines"] == [{"label": "the line", "x": [1.0, 2.0], "y": [3.0, 5.0]}]
+    assert (folder / "draw.2.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_recording_again_changes_only_times_and_the_day(
+    recorded_site: TinySite, tmp_path: Path
+) -> None:
+    site = recorded_site.copy_to(tmp_path / "tiny")
+    (folder,) = (site.folder / "docs" / "recordings").iterdir()
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert record(site).status == 0
+    (same_folder,) = (site.folder / "docs" / "recordings").iterdir()
+    assert same_folder == folder
+    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    vary = re.compile(rb'"(seconds|day)": .*')
+    assert {name: vary.sub(b"", text) for name, text in before.items()} == {
+        name: vary.sub(b"", text) for name, text in after.items()
+    }
+
+
+def test_a_failing_lesson_is_named_and_the_others_are_kept(
+    recorded_site: TinySite, tmp_path: Path
+) -> None:
+    site = recorded_site.copy_to(tmp_path / "tiny")
+    shutil.rmtree(site.folder / "docs" / "recordings")
+    bad = site.folder / "examples" / "1_first" / "a.py"
+    bad.write_text(bad.read_text().replace("x = 2", "x = 1 / 0"))
+    done = record(site)
+    assert done.status == 1
+    assert "[1/2] 1_first/a  FAILED, not recorded" in done.output
+    assert "line 7" in done.output and "ZeroDivisionError" in done.output
+    assert "[2/2] 1_first/draw" in done.output
+    assert list(recorded(site)) == ["draw"]
+
+
+def test_only_one_lesson(recorded_site: TinySite, tmp_path: Path) -> None:
+    site = recorded_site.copy_to(tmp_path / "tiny")
+    shutil.rmtree(site.folder / "docs" / "recordings")
+    assert record(site, "--only", "a").status == 0
+    assert list(recorded(site)) == ["a"]
+    unknown = record(site, "--only", "nonsense")
+    assert unknown.status == 2
+    assert unknown.output == "record: no lesson 'nonsense'. There are: a, draw\n"
+
+
+def test_recording_needs_neither_nox_nor_the_theme(
+    recorded_site: TinySite, tmp_path: Path
+) -> None:
+    site = recorded_site.copy_to(tmp_path / "tiny")
+    missing = tmp_path / "missing"
+    missing.mkdir()
+    for name in ("nox", "furo", "myst_nb", "myst_parser", "sphinx_design", "IPython"):
+        (missing / f"{name}.py").write_text("raise ImportError('not on this machine')")
+    done = record(site, env={**os.environ, "PYTHONPATH": str(missing)})
+    assert done.status == 0, done.output
+
+
+@pytest.fixture(scope="module")
+def shown(
+    recorded_site: TinySite, tmp_path_factory: pytest.TempPathFactory
+) -> TinySite:
+    """Return the site, built with another builder's recordings that differ."""
+    site = recorded_site.copy_to(tmp_path_factory.mktemp("shown") / "tiny")
+    pretend_other_builder(site, lambda line: line.replace("cpu", "cuda"))
+    (site.folder / "docs" / "builders.md").write_text(
+        "# Builders\n\n```{builders}\n```\n"
+    )
+    index = site.folder / "docs" / "index.md"
+    index.write_text(index.read_text().replace("/index\n", "/index\nbuilders\n"))
+    built = site.build()
+    assert built.status == 0, built.output
+    assert "Stale" not in built.output
+    return site
+
+
+def test_both_outputs_where_they_differ(shown: TinySite) -> None:
+    page = soup(shown.page("a"))
+    (group,) = page.select(".builders-outputs")
+    live, other = group.select(".variant")
+    assert live.select_one(".variant-label").get_text().startswith("This build: CPU")
+    label = other.select_one(".variant-label").get_text()
+    assert "CUDA (Test Card 9), torch 2.11.0, Python 3.12" in label
+    assert live.select_one("pre").get_text().strip() == "device cpu\nx is 2"
+    assert other.select_one("pre").get_text().strip() == "device cuda\nx is 2"
+    assert [mark.get_text() for mark in group.select(".differs")] == ["cpu", "cuda"]
+    # Without the script, nothing is hidden.
+    assert not group.select("[hidden]")
+    choices = [item.get_text(strip=True) for item in page.select(".builder-switch li")]
+    assert choices[0].startswith("CPU") and choices[0].endswith("(this build)")
+    assert choices[1] == "CUDA (Test Card 9), torch 2.11.0, Python 3.12 (recorded)"
+    assert page.select_one('script[src*="recordings.js"]')
+
+
+def test_one_output_where_they_agree(shown: TinySite) -> None:
+    page = soup(shown.page("a"))
+    (note,) = page.select(".same-on")
+    assert note.get_text() == "Same on CUDA (Test Card 9), torch 2.11.0, Python 3.12"
+    assert page.get_text().count("y is 3") == 1
+    assert [part.output.strip() for part in parts_of(shown.page("a"))] == [
+        "device cpu\nx is 2",
+        "y is 3",
+    ]
+
+
+def test_a_recorded_plot_is_drawn_in_the_sites_style(shown: TinySite) -> None:
+    page = soup(shown.page("draw"))
+    live, other = page.select(".builders-outputs")[0].select("figure.lesson-figure svg")
+    assert other["aria-label"] == live["aria-label"]
+    assert "the line: 3 at 1, 5 at 2" in other["aria-label"]
+    assert other["viewbox"] == live["viewbox"]
+    ids = [tag["id"] for tag in page.select("[id]")]
+    assert len(ids) == len(set(ids))
+
+
+def test_a_recorded_picture_is_shown_as_a_picture(shown: TinySite) -> None:
+    group = soup(shown.page("draw")).select(".builders-outputs")[1]
+    (picture,) = group.select(".variant.recorded img")
+    assert (shown.page("draw").parent / picture["src"]).resolve().exists()
+    assert "Test Card 9" in picture["alt"]
+
+
+def test_the_builders_page(shown: TinySite) -> None:
+    text = soup(shown.html / "builders.html").select_one("article").get_text(" ")
+    assert f"The builder of this build: {builder.fingerprint()}" in text
+    assert "torch 2.11.0, NumPy 2.4.0, Python 3.12.3 on CUDA (Test Card 9)" in text
+    assert "Covers 2 of 2 lessons" in text
+
+
+def test_prose_stales_nothing_and_code_stales_what_follows(
+    shown: TinySite, tmp_path: Path
+) -> None:
+    site = shown.copy_to(tmp_path / "tiny")
+    script = site.folder / "examples" / "1_first" / "a.py"
+    original = script.read_text()
+
+    script.write_text(original.replace("A lesson of a tiny site.", "Other words."))
+    prose = site.build()
+    assert "Stale" not in prose.output
+    assert len(soup(site.page("a")).select(".builders-outputs, .same-on")) == 2
+
+    script.write_text(original.replace("x + 1)", "x + 1 )"))
+    second = site.build()
+    command = "run `nox -s record -- --only a`"
+    assert f"recordings/{OTHER_NAME}/a.json matches 1 of 2 blocks" in second.output
+    assert command in second.output
+    assert soup(site.page("a")).select(".builders-outputs")
+    assert not soup(site.page("a")).select(".same-on")
+    builders = soup(site.html / "builders.html").get_text()
+    assert "1 of 2 blocks are shown" in builders
+    assert "nox -s record -- --only a" in builders
+
+    script.write_text(original.replace("x = 2", "x = 2 "[:-1] + "  # two"))
+    first = site.build()
+    assert "matches 0 of 2 blocks" in first.output
+    assert not soup(site.page("a")).select(
+        ".builders-outputs, .same-on, .builder-switch"
+    )
+    # A new or a vanished recording is seen without running a lesson again.
+    script.write_text(original)
+    assert site.build().status == 0
+    shutil.rmtree(site.folder / "docs" / "recordings")
+    without = site.build()
+    assert without.lessons.startswith("Lessons: 0 of 2 ran")
+    assert not soup(site.page("a")).select(
+        ".builders-outputs, .same-on, .builder-switch"
+    )
+
+
+HOSTILE = [
+    "<script>alert('html')</script><img src=x onerror=alert(1)>",
+    ".. raw:: html",
+    "   <script>alert('rest')</script>",
+    "`link <javascript:alert(1)>`_ |sub| *emphasis* ``code``",
+    "```{raw} html",
+    "[link](javascript:alert(1)) {term}`nothing`",
+    "\x1b[31mred\x1b[0m \x07bell \u202ereversed",
+    "</pre></div></body></html>",
+    "&lt;b&gt; &amp;",
+]
+
+
+def test_hostile_text_is_shown_inert(recorded_site: TinySite, tmp_path: Path) -> None:
+    site = recorded_site.copy_to(tmp_path / "tiny")
+    folder = pretend_other_builder(site, lambda line: line)
+    for path in (folder / "a.json", folder / "draw.1.json"):
+        data = json.loads(path.read_text())
+        if "blocks" in data:
+            data["blocks"][0]["output"] = HOSTILE
+        else:
+            data["title"] = "<script>alert('title')</script> $\\frac{$"
+            data["lines"][0]["label"] = "</text><script>alert(2)</script>"
+        path.write_text(json.dumps(data))
+    built = site.build()
+    assert built.status == 0, built.output
+    page = soup(site.page("a"))
+    shown_text = page.select_one(".variant.recorded pre").get_text().strip("\n")
+    inert = [re.sub("[\x07\x1b\u202e]", "\ufffd", line) for line in HOSTILE]
+    assert shown_text == "\n".join(inert)
+    for name in ("a", "draw"):
+        page = soup(site.page(name))
+        assert not [s for s in page.select("script") if "alert" in s.get_text()]
+        assert not page.select("[onerror], [href^='javascript:'], svg script")
+        assert page.select_one("footer")  # the page is whole
+
+
+def edit(**changes: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda data: {**data, **changes}
+
+
+def edit_block(**changes: Any) -> Callable[[dict[str, Any]], Any]:
+    def change(data: dict[str, Any]) -> dict[str, Any]:
+        first, *rest = data["blocks"]
+        return {**data, "blocks": [{**first, **changes}, *rest]}
+
+    return change
+
+
+REFUSED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "another schema": (edit(schema=2), "its schema is 2, this build reads 1"),
+    "no object": (lambda data: [data], "not a JSON object"),
+    "a field too many": (edit(extra=1), "fields are not those of a recording"),
+    "another lesson": (edit(lesson="1_first/b"), "lesson is not the one"),
+    "a lesson that leaves": (edit(lesson="../../a"), "lesson is not the one"),
+    "no date": (edit(day="yesterday"), "day is not a date"),
+    "not a number": (edit(seconds="1"), "not a finite number"),
+    "not finite": (edit(seconds=float("nan")), "not a finite number"),
+    "another builder": (
+        edit(builder={**OTHER, "torch": "9"}),
+        "builder is not the one",
+    ),
+    "no builder": (edit(builder="me"), "not the fields of a fingerprint"),
+    "another device": (edit(builder={**OTHER, "device_kind": "x"}), "not cpu or cuda"),
+    "a number for text": (edit_block(output=[1]), "not a list of lines"),
+    "a long output": (edit_block(output=["x" * 200_000]), "too long"),
+    "10 MB": (edit_block(output=["x" * 10_000_000]), "400000 at most"),
+    "a figure outside": (edit_block(figures=["../../../a.json"]), "plain file name"),
+    "an absolute figure": (edit_block(figures=["/etc/passwd"]), "plain file name"),
+    "a block without key": (edit(blocks=[{}]), "has not the fields of a block"),
+}
+
+
+@pytest.fixture
+def other_recording(recorded_site: TinySite, tmp_path: Path) -> Path:
+    site = recorded_site.copy_to(tmp_path / "tiny")
+    return pretend_other_builder(site, lambda line: line) / "a.json"
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_refused(kind: str, other_recording: Path) -> None:
+    change, reason = REFUSED[kind]
+    data = json.loads(other_recording.read_text())
+    assert recordings.load(other_recording).lesson == "1_first/a"
+    other_recording.write_text(json.dumps(change(data)))
+    with pytest.raises(recordings.BadRecording) as refused:
+        recordings.load(other_recording)
+    message = str(refused.value)
+    assert message.startswith(f"recordings/{OTHER_NAME}/a.json is refused: ")
+    assert reason in message and "\n" not in message and len(message) < 300
+
+
+def test_truncated_linked_and_missing_files_are_refused(other_recording: Path) -> None:
+    whole = other_recording.read_text()
+    for text in ("", whole[: len(whole) // 2], "[" * 100_000, "\x00\xff"):
+        other_recording.write_text(text)
+        with pytest.raises(recordings.BadRecording, match="not whole JSON"):
+            recordings.load(other_recording)
+    other_recording.unlink()
+    with pytest.raises(recordings.BadRecording, match="cannot be read"):
+        recordings.load(other_recording)
+    other_recording.symlink_to("/etc/passwd")
+    with pytest.raises(recordings.BadRecording, match="it is a link"):
+        recordings.load(other_recording)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+PLACES = [
+    (), ("schema",), ("builder",), ("builder", "torch"), ("day",), ("seconds",),
+    ("blocks",), ("blocks", 0), ("blocks", 0, "key"), ("blocks", 0, "output"),
+    ("blocks", 0, "figures"), ("blocks", 1, "output", 0), ("lesson",),
+]  # fmt: skip
+
+
+@given(place=st.sampled_from(PLACES), value=JSON)
+@settings(max_examples=300, deadline=None)
+def test_any_value_in_any_place_is_taken_or_refused(place: tuple, value: Any) -> None:
+    block = {"key": "0", "output": ["a", "b"], "figures": []}
+    data: Any = {
+        "schema": 1,
+        "lesson": "1_first/a",
+        "builder": dict(OTHER),
+        "day": "2026-01-01",
+        "seconds": 1.0,
+        "blocks": [dict(block), dict(block)],
+    }
+    if place:
+        inner = data
+        for step in place[:-1]:
+            inner = inner[step]
+        inner[place[-1]] = value
+    else:
+        data = value
+    folder = ROOT / "build" / "fuzz" / OTHER_NAME
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "a.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    try:
+        loaded = recordings.load(path)
+    except recordings.BadRecording as refused:
+        assert "\n" not in str(refused)
+    else:
+        assert isinstance(loaded, recordings.Recording)
+        assert all(isinstance(block.output, str) for block in loaded.blocks)
+
+
+FIGURE = {
+    "title": "t", "xlabel": "x", "ylabel": "y", "xscale": "log", "yscale": "linear",
+    "lines": [{"label": "l", "x": [1, 2], "y": [0, 1]}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (edit(xscale="symlog"), "not linear or log"),
+        (edit(title=7), "title is not a text"),
+        (edit(lines=[{"label": "l", "x": [1], "y": [1, 2]}]), "differ in length"),
+        (edit(lines=[{"label": "l", "x": [0, 1], "y": [1, 2]}]), "not positive"),
+        (edit(lines=[{"label": "l", "x": [1, 1e999], "y": [1, 2]}]), "not a finite"),
+        (edit(lines=[{"label": "l", "x": ["1"], "y": [1]}]), "not a finite number"),
+        (edit(lines=[{}]), "has not the fields of a line"),
+    ],
+)
+def test_refused_figures(
+    change: Callable[[dict[str, Any]], Any], reason: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.1.json"
+    path.write_text(json.dumps(FIGURE))
+    drawn = figures.draw_data(recordings.load_figure(path), "p")
+    assert drawn.startswith("<svg") and "<script" not in drawn
+    path.write_text(json.dumps(change(FIGURE)))
+    with pytest.raises(recordings.BadRecording, match=reason):
+        recordings.load_figure(path)
+    picture = tmp_path / "a.2.png"
+    picture.write_bytes(b"<svg onload=alert(1)>")
+    with pytest.raises(recordings.BadRecording, match="not a PNG picture"):
+        recordings.load_figure(picture)
+
+
+def test_a_refused_recording_stops_the_build_with_one_line(
+    recorded_site: TinySite, tmp_path: Path
+) -> None:
+    site = recorded_site.copy_to(tmp_path / "tiny")
+    folder = pretend_other_builder(site, lambda line: line)
+    (folder / "a.json").write_text("{")
+    built = site.build()
+    assert built.status != 0
+    said = [line for line in built.output.splitlines() if "is refused" in line]
+    assert said == [
+        f"WARNING: recordings/{OTHER_NAME}/a.json is refused: it is not whole JSON "
+        "[recordings]"
+    ]
+    assert "Traceback" not in built.output
+    assert not site.html.exists()
