@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from builder import Fingerprint, fingerprint
 from docutils import nodes
 from freshness import in_words, lesson_pages
-from recorded_outputs import current_blocks, load_all, renewal
+from recorded_outputs import current_blocks, load_all, load_pages, renewal
 from recordings import Recording
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
@@ -43,7 +43,11 @@ class Builders(SphinxDirective):
             ],
         )
         for builder, recordings in recorded.items():
-            listing += _entry(builder, _facts(builder, recordings, pages))
+            facts = _facts(builder, recordings, pages)
+            for page, current in load_pages(app):
+                if page.builder.name == builder.name:
+                    facts.append(_page_fact(page.page, current))
+            listing += _entry(builder, facts)
         return [listing]
 
 
@@ -59,10 +63,19 @@ def _facts(
         same, of = current_blocks(recording, pages[page])
         if same < of:
             said = f": {same} of {of} blocks are shown, since the code has changed. "
-            command = nodes.literal(text=renewal(recording))
+            command = nodes.literal(text=renewal(pages[page].stem))
             renew = (nodes.Text(said + "Renew with "), command, nodes.Text(" there."))
             facts.append([nodes.Text("Stale, "), _link(page), *renew])
     return facts
+
+
+def _page_fact(page: str, current: bool) -> list[nodes.Node]:
+    if current:
+        return [nodes.Text("Also seen on the page "), _link(page), nodes.Text(".")]
+    command = nodes.literal(text=renewal(page))
+    said = ": its code has changed. Renew with "
+    end = nodes.Text(" there.")
+    return [nodes.Text("Stale, "), _link(page), nodes.Text(said), command, end]
 
 
 def _entry(

@@ -7,6 +7,7 @@ CONF = Path(__file__).resolve().parent
 sys.path.insert(0, str(CONF))
 
 from builder import UnfitBuilder, fingerprint  # noqa: E402
+from recordings import pages_digest  # noqa: E402
 from sphinx.errors import ConfigError  # noqa: E402
 
 try:
@@ -64,7 +65,10 @@ sphinx_gallery_conf = {
 # -- Pages that compute: docs/*.md, run by MyST-NB ------------------------------
 
 nb_execution_mode = "cache"
-nb_execution_cache_path = str(CONF.parent / "build" / "pages" / signature)
+# Another builder, or another recording that a page shows, runs the pages again.
+nb_execution_cache_path = str(
+    CONF.parent / "build" / "pages" / f"{signature}-{pages_digest(CONF.parent)}"
+)
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True

@@ -2,8 +2,9 @@
 
 ``python conf/record.py [--only LESSON]`` runs every lesson exactly as the gallery
 runs it and writes ``docs/recordings/<builder>/<lesson>.json`` for each one that
-passes. It needs torch, numpy, matplotlib, perfplot, sphinx and sphinx-gallery, no
-network and neither nox nor the site's theme.
+passes, and ``<page>.page.json`` for each page with recorded cells. It needs torch,
+numpy, matplotlib, perfplot, sphinx and sphinx-gallery, no network and neither nox
+nor the site's theme.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import runpy
 import shutil
 import sys
 import tempfile
+import traceback
 from copy import deepcopy
 from datetime import date
 from io import BytesIO
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from builder import TO_RECORD, UnfitBuilder, check, fingerprint
@@ -73,6 +76,42 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
     today = date.today().isoformat()
     whole = Recording(lesson, builder, today, round(seconds, 2), tuple(blocks))
     save(whole, files, recordings / builder.name)
+    return seconds
+
+
+def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
+    """Run the recorded cells of a page and write what they observed.
+
+    Returns
+    -------
+    float
+        How long the cells took, in seconds.
+
+    Raises
+    ------
+    LessonFailed
+        If a cell raises or warns; nothing is written.
+    """
+    import isolation
+    from recordings import PageRecording, page_key, recorded_cells, save_page
+
+    code = compile(recorded_cells(page), page.name, "exec")
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    isolation.set_time_limit(runpy.run_path(str(CONF / "conf.py"))["lesson_time_limit"])
+    start = perf_counter()
+    isolation.reset({}, page.name, "before")
+    try:
+        exec(code, namespace)
+    except Exception:
+        raise LessonFailed(traceback.format_exc(limit=-1)) from None
+    finally:
+        isolation.reset({}, page.name, "after")
+    seconds = perf_counter() - start
+    builder, today = fingerprint(), date.today().isoformat()
+    whole = PageRecording(
+        page.stem, builder, today, page_key(page), namespace["observed"]
+    )
+    save_page(whole, recordings / builder.name)
     return seconds
 
 
@@ -146,17 +185,21 @@ def _figures() -> list[Any]:
 
 
 def _chosen(names: list[str]) -> list[Path]:
+    """Return the scripts and pages to record: those named, or else all."""
     from reading_order import READING_ORDER
+    from recordings import recorded_cells
 
     found = {path.name: path for path in (ROOT / "examples").glob("*/*.py")}
     scripts = [found[name] for name in READING_ORDER if name in found]
-    if not names:
-        return scripts
-    known = {script.stem: script for script in scripts}
+    pages = sorted((ROOT / "docs").glob("*.md"))
+    known = {
+        path.stem: path
+        for path in [*scripts, *(page for page in pages if recorded_cells(page))]
+    }
     for name in names:
         if name not in known:
             raise UnknownLesson(f"no lesson {name!r}. There are: {', '.join(known)}")
-    return [known[name] for name in known if name in names]
+    return [path for name, path in known.items() if not names or name in names]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -178,8 +221,9 @@ def main(arguments: list[str] | None = None) -> int:
     failed = []
     for number, script in enumerate(scripts, 1):
         place = f"[{number}/{len(scripts)}] {script.parent.name}/{script.stem}"
+        run = record_page if script.suffix == ".md" else record
         try:
-            print(f"{place}  {record(script):.2f} s", flush=True)
+            print(f"{place}  {run(script):.2f} s", flush=True)
         except (LessonFailed, OSError) as error:
             failed.append(script.stem)
             print(f"{place}  FAILED, not recorded\n{error}", file=sys.stderr)

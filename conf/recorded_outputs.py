@@ -24,7 +24,17 @@ from builder import Fingerprint, fingerprint
 from docutils import nodes
 from figures import draw_data
 from freshness import in_words, lesson_pages
-from recordings import BadRecording, Block, Recording, keys, load, load_figure
+from recordings import (
+    BadRecording,
+    Block,
+    PageRecording,
+    Recording,
+    keys,
+    load,
+    load_figure,
+    load_page,
+    page_key,
+)
 from sphinx.util import logging
 
 if TYPE_CHECKING:
@@ -88,9 +98,25 @@ def current_blocks(recording: Recording, script: Path) -> tuple[int, int]:
     return same, len(wanted)
 
 
-def renewal(recording: Recording) -> str:
-    """Return the command that renews a recording, on its builder."""
-    return f"nox -s record -- --only {recording.lesson.rpartition('/')[2]}"
+def renewal(name: str) -> str:
+    """Return the command that renews the recording of a lesson or page, there."""
+    return f"nox -s record -- --only {name}"
+
+
+def load_pages(app: Sphinx) -> list[tuple[PageRecording, bool]]:
+    """Return the recordings of pages by other builders, and if each is current."""
+    found = []
+    for path in sorted(Path(app.srcdir, "recordings").glob("*/*.page.json")):
+        if path.parent.name == fingerprint().name:
+            continue
+        try:
+            recording = load_page(path)
+        except BadRecording as bad:
+            _refuse(app, bad)
+            continue
+        page = Path(app.srcdir, f"{recording.page}.md")
+        found.append((recording, page.exists() and page_key(page) == recording.key))
+    return found
 
 
 def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
@@ -285,11 +311,17 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
         for recording in load_all(app, page.partition("/")[2]):
             same, of = current_blocks(recording, script)
             if same < of:
-                logger.info(
-                    "Stale: recordings/%s/%s.json matches %d of %d blocks; "
-                    "on that builder, run `%s`",
-                    recording.builder.name, script.stem, same, of, renewal(recording),
-                )  # fmt: skip
+                matches = f"matches {same} of {of} blocks"
+                _report(recording.builder, script.stem, matches)
+    for recording, current in load_pages(app):
+        if not current:
+            _report(recording.builder, recording.page, "does not match the page")
+
+
+def _report(builder: Fingerprint, name: str, matches: str) -> None:
+    where = f"recordings/{builder.name}, {name}"
+    command = renewal(name)
+    logger.info("Stale: %s %s; on that builder, run `%s`", where, matches, command)
 
 
 def add_script(app: Sphinx, page: str, *_: object) -> None:

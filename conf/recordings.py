@@ -17,6 +17,11 @@ One file per lesson and builder, ``docs/recordings/<builder>/<lesson>.json``::
       ]
     }
 
+A page that shows what depends on the device has cells tagged ``recorded``. They use
+torch and NumPy alone and leave a dictionary ``observed`` of dictionaries of texts.
+Beside the lessons stands ``<page>.page.json``, with ``page``, one ``key`` for all
+these cells, and ``observed`` in the place of ``lesson``, ``seconds`` and ``blocks``.
+
 A figure is a file beside it: ``.json`` with the plotted data (figures.data_of),
 which the site draws in its own style, or ``.png`` where a figure is more than lines.
 
@@ -31,12 +36,14 @@ import json
 import math
 import re
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from builder import Fingerprint
+from builder import Fingerprint, fingerprint
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 SCHEMA = 1
@@ -44,6 +51,7 @@ LARGEST_FILE = 400_000  # bytes
 LONGEST_OUTPUT = 100_000  # characters in one block
 MOST_POINTS = 10_000  # in one line of a figure
 FILE_NAME = re.compile(r"[\w.-]+\.(json|png)")
+CELL = re.compile(r"^```\{code-cell\}.*\n((?:.*\n)*?)```$", re.MULTILINE)
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -69,6 +77,63 @@ class Recording:
     day: str
     seconds: float
     blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class PageRecording:
+    """What one builder observed with the recorded cells of one page."""
+
+    page: str
+    builder: Fingerprint
+    day: str
+    key: str
+    observed: dict[str, dict[str, str]]
+
+
+def recorded_cells(page: Path) -> str:
+    """Return the code of the cells of a page (MyST) that are tagged ``recorded``."""
+    cells = CELL.findall(page.read_text(encoding="utf-8"))
+    return "\n".join(
+        re.sub(r"^:\w.*\n", "", cell, flags=re.MULTILINE)
+        for cell in cells
+        if re.search(r"^:tags: \[.*\brecorded\b.*\]$", cell, re.MULTILINE)
+    )
+
+
+def page_key(page: Path) -> str:
+    """Return the hash of the recorded cells of a page."""
+    return hashlib.sha256(recorded_cells(page).encode()).hexdigest()[:16]
+
+
+def save_page(recording: PageRecording, folder: Path) -> None:
+    """Write what a builder observed into the builder's folder."""
+    data = {"schema": SCHEMA, **asdict(recording)}
+    _write(folder / f"{recording.page}.page.json", data)
+
+
+def seen_elsewhere(page: Path) -> list[PageRecording]:
+    """Return what other builders observed with the code that a page has now.
+
+    Raises
+    ------
+    BadRecording
+        If a file is not exactly as it should be.
+    """
+    found = []
+    for path in sorted(page.parent.glob(f"recordings/*/{page.stem}.page.json")):
+        if path.parent.name != fingerprint().name:
+            recording = load_page(path)
+            if recording.key == page_key(page):
+                found.append(recording)
+    return found
+
+
+def pages_digest(root: Path) -> str:
+    """Return a hash of all recordings of pages under the repository's root."""
+    digest = hashlib.sha256()
+    for path in sorted(root.glob("docs/recordings/*/*.page.json")):
+        digest.update(path.parent.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:8]
 
 
 def keys(script: Path) -> dict[int, str]:
@@ -111,9 +176,15 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
     data = {"schema": SCHEMA, **asdict(recording)}
     for block in data["blocks"]:
         block["output"] = block["output"].split("\n")
-    aside = folder / f"{name}.tmp"
-    aside.write_text(json.dumps(data, indent=1, ensure_ascii=True) + "\n")
-    aside.replace(folder / f"{name}.json")
+    _write(folder / f"{name}.json", data)
+
+
+def _write(path: Path, data: dict[str, Any]) -> None:
+    """Write JSON, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_suffix(".tmp")
+    aside.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    aside.replace(path)
 
 
 def load(path: Path) -> Recording:
@@ -122,11 +193,14 @@ def load(path: Path) -> Recording:
     The text of its blocks is made inert: control characters (terminal escapes, marks
     that turn the direction of writing) become U+FFFD. Markup is the reader's job.
     """
-    try:
+    with _naming(path):
         return _load(path)
-    except _Wrong as wrong:
-        where = "/".join(path.parts[-3:])
-        raise BadRecording(f"{where} is refused: {wrong}") from None
+
+
+def load_page(path: Path) -> PageRecording:
+    """Read what a builder observed on a page, as careful as :func:`load`."""
+    with _naming(path):
+        return _load_page(path)
 
 
 def load_figure(path: Path) -> dict[str, Any] | None:
@@ -137,19 +211,26 @@ def load_figure(path: Path) -> dict[str, Any] | None:
     BadRecording
         If the file is missing, too large or not what its name says.
     """
-    try:
+    with _naming(path):
         raw = _read(path)
         if path.suffix == ".png":
             _require(raw.startswith(PNG), "it is not a PNG picture")
             return None
         return _figure(_parse(raw))
-    except _Wrong as wrong:
-        where = "/".join(path.parts[-3:])
-        raise BadRecording(f"{where} is refused: {wrong}") from None
 
 
 class _Wrong(Exception):
     """What is wrong with a file, in half a sentence."""
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn what is wrong inside a file into one line that names the file."""
+    try:
+        yield
+    except _Wrong as wrong:
+        where = "/".join(path.parts[-3:])
+        raise BadRecording(f"{where} is refused: {wrong}") from None
 
 
 def _require(true: bool, otherwise: str) -> None:
@@ -177,19 +258,50 @@ def _parse(raw: bytes) -> dict[str, Any]:
 
 
 def _load(path: Path) -> Recording:
-    data = _parse(_read(path))
-    _require(
-        data.get("schema") == SCHEMA,
-        f"its schema is {data.get('schema')!r:.20}, this build reads {SCHEMA}",
-    )
-    wanted = {"schema", *(field.name for field in fields(Recording))}
-    _require(set(data) == wanted, "its fields are not those of a recording")
+    data, builder, day = _common(path, Recording)
     lesson = _text(data["lesson"], "lesson", 100)
     _require(
         re.fullmatch(r"[\w-]+/[\w-]+", lesson) is not None
         and lesson.rpartition("/")[2] == path.stem,
         "its lesson is not the one that the file is named after",
     )
+    _require(isinstance(data["blocks"], list), "its blocks are not a list")
+    blocks = tuple(_block(block) for block in data["blocks"])
+    return Recording(lesson, builder, day, _number(data["seconds"]), blocks)
+
+
+def _load_page(path: Path) -> PageRecording:
+    data, builder, day = _common(path, PageRecording)
+    page = _text(data["page"], "page", 100)
+    _require(
+        f"{page}.page.json" == path.name,
+        "its page is not the one that the file is named after",
+    )
+    observed = data["observed"]
+    _require(
+        isinstance(observed, dict)
+        and all(isinstance(row, dict) for row in observed.values()),
+        "what it observed is not a dictionary of dictionaries",
+    )
+    rows = {
+        _inert(row): {
+            _inert(column): _inert(_text(cell, "cell", 1000))
+            for column, cell in cells.items()
+        }
+        for row, cells in observed.items()
+    }
+    return PageRecording(page, builder, day, _text(data["key"], "key", 64), rows)
+
+
+def _common(path: Path, kind: type) -> tuple[dict[str, Any], Fingerprint, str]:
+    """Check what recordings of lessons and of pages share; return it, parsed."""
+    data = _parse(_read(path))
+    _require(
+        data.get("schema") == SCHEMA,
+        f"its schema is {data.get('schema')!r:.20}, this build reads {SCHEMA}",
+    )
+    wanted = {"schema", *(field.name for field in fields(kind))}
+    _require(set(data) == wanted, "its fields are not those of a recording")
     day = _text(data["day"], "day", 10)
     try:
         date.fromisoformat(day)
@@ -200,14 +312,7 @@ def _load(path: Path) -> Recording:
         builder.name == path.parent.name,
         "its builder is not the one that the folder is named after",
     )
-    _require(isinstance(data["blocks"], list), "its blocks are not a list")
-    return Recording(
-        lesson=lesson,
-        builder=builder,
-        day=day,
-        seconds=_number(data["seconds"]),
-        blocks=tuple(_block(block) for block in data["blocks"]),
-    )
+    return data, builder, day
 
 
 def _builder(data: Any) -> Fingerprint:

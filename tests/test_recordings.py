@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 from conftest import ROOT, Built, TinySite, lesson, new_tiny_site
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -250,7 +251,7 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     script.write_text(original.replace("x + 1)", "x + 1 )"))
     second = site.build()
     command = "run `nox -s record -- --only a`"
-    assert f"recordings/{OTHER_NAME}/a.json matches 1 of 2 blocks" in second.output
+    assert f"recordings/{OTHER_NAME}, a matches 1 of 2 blocks" in second.output
     assert command in second.output
     assert soup(site.page("a")).select(".builders-outputs")
     assert not soup(site.page("a")).select(".same-on")
@@ -273,6 +274,87 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     assert not soup(site.page("a")).select(
         ".builders-outputs, .same-on, .builder-switch"
     )
+
+
+RECORDED_PAGE = """---
+file_format: mystnb
+kernelspec: {name: python3}
+---
+
+# Page
+
+```{code-cell} ipython3
+:tags: [hide-input, recorded]
+
+import torch
+
+observed = {"row": {"column": torch.ones(1).device.type}}
+```
+
+```{code-cell} ipython3
+print("not recorded", undefined_here)
+```
+"""
+
+
+def test_a_page_with_recorded_cells(recorded_site: TinySite, tmp_path: Path) -> None:
+    site = recorded_site.copy_to(tmp_path / "tiny")
+    page = site.folder / "docs" / "page.md"
+    page.write_text(RECORDED_PAGE)
+    done = record(site, "--only", "page")
+    assert done.status == 0, done.output
+    (path,) = (site.folder / "docs" / "recordings").glob("*/page.page.json")
+    saved = recordings.load_page(path)
+    assert saved.observed == {"row": {"column": builder.fingerprint().device_kind}}
+    assert recordings.seen_elsewhere(page) == []  # this builder's own
+    other = path.parent.with_name(OTHER_NAME) / path.name
+    other.parent.mkdir()
+    data = {**json.loads(path.read_text()), "builder": OTHER}
+    other.write_text(json.dumps(data))
+    (elsewhere,) = recordings.seen_elsewhere(page)
+    assert elsewhere.builder.device_name == "Test Card 9"
+    page.write_text(page.read_text().replace("# Page", "# Other prose"))
+    assert recordings.seen_elsewhere(page) == [elsewhere]
+    page.write_text(page.read_text().replace("torch.ones(1)", "torch.ones(2)"))
+    assert recordings.seen_elsewhere(page) == []
+    for change, reason in (
+        (edit(observed=[1]), "not a dictionary of dictionaries"),
+        (edit(observed={"row": {"column": 1}}), "cell is not a text"),
+        (edit(page="../page"), "page is not the one"),
+        (edit(schema=3), "its schema is 3"),
+    ):
+        other.write_text(json.dumps(change(data)))
+        with pytest.raises(recordings.BadRecording, match=reason):
+            recordings.load_page(other)
+
+
+def test_home_shows_what_other_builders_saw_and_shows_it_inert(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "docs" / "index.md"
+    page.parent.mkdir()
+    page.write_text((ROOT / "docs" / "index.md").read_text())
+    monkeypatch.chdir(page.parent)
+    monkeypatch.syspath_prepend(str(ROOT / "conf"))
+    cells = recordings.CELL.findall(page.read_text())
+    code = [re.sub(r"^:tags:.*\n", "", cell, flags=re.MULTILINE) for cell in cells]
+    namespace: dict[str, Any] = {}
+    exec(code[0], namespace)
+    observed = json.loads(json.dumps(namespace["observed"]))
+    call = 'x.to("cpu")'
+    observed[call]["Shares memory"] = "<script>alert(1)</script>"
+    other = builder.Fingerprint(**OTHER)
+    key = recordings.page_key(page)
+    saved = recordings.PageRecording("index", other, "2026-01-01", key, observed)
+    recordings.save_page(saved, page.parent / "recordings" / OTHER_NAME)
+    drawing = code[1].rsplit("HTML(", 1)
+    exec(f"{drawing[0]}drawn = HTML({drawing[1]}", namespace)
+    table = BeautifulSoup(namespace["drawn"].data, "html.parser")
+    assert not table.select("script")
+    (difference,) = table.select(".elsewhere")
+    expected = "<script>alert(1)</script> on CUDA (Test Card 9), torch 2.11.0"
+    assert difference.get_text().startswith(expected)
+    assert difference.find_parent("tr").select_one("code").get_text() == call
 
 
 HOSTILE = [

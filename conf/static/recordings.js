@@ -23,6 +23,7 @@
         variants.find((variant) => nameOf(variant) === name) ||
         variants.find((variant) => nameOf(variant) === live);
       for (const variant of variants) variant.hidden = variant !== chosen;
+      group.classList.add("ready");
     }
   };
 
