@@ -58,14 +58,26 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
     LessonFailed
         If the lesson raises, warns, hangs or prints too much; nothing is written.
     """
-    from recordings import LONGEST_OUTPUT, Block, Recording, keys, save
+    from recordings import (
+        LONGEST_OUTPUT,
+        BadRecording,
+        Block,
+        Recording,
+        keys,
+        load,
+        load_figure,
+        save,
+    )
 
     builder = fingerprint()
     outputs, drawn, seconds = _run(script)
     blocks, files = [], {}
     for key, output, figures in zip(keys(script).values(), outputs, drawn, strict=True):
         if len(output) > LONGEST_OUTPUT:
-            raise LessonFailed(f"{script.name}: a block prints over {LONGEST_OUTPUT}")
+            raise LessonFailed(
+                f"{script.name}: a block prints {len(output)} characters, a recording "
+                f"takes {LONGEST_OUTPUT}"
+            )
         names = []
         for content in figures:
             ending = "png" if isinstance(content, bytes) else "json"
@@ -75,6 +87,15 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
     lesson = f"{script.parent.name}/{script.stem}"
     today = date.today().isoformat()
     whole = Recording(lesson, builder, today, round(seconds, 2), tuple(blocks))
+    with tempfile.TemporaryDirectory() as folder:
+        aside = Path(folder, builder.name)
+        save(whole, files, aside)
+        try:  # what a build would refuse is not written
+            load(aside / f"{script.stem}.json")
+            for name in files:
+                load_figure(aside / name)
+        except BadRecording as bad:
+            raise LessonFailed(str(bad)) from None
     save(whole, files, recordings / builder.name)
     return seconds
 

@@ -126,12 +126,25 @@ def test_nox_lists_its_tasks_with_their_purpose() -> None:
         assert " -> " in line
 
 
-def test_nox_hands_arguments_on_and_fails_with_the_build() -> None:
+@pytest.mark.parametrize(
+    ("task", "arguments", "said"),
+    [
+        ("docs", ["--nonsense"], "build_site: unrecognized arguments: --nonsense."),
+        ("links", ["-j", "many"], "build_site: argument"),
+        ("record", ["--only", "nonsense"], "record: no lesson 'nonsense'."),
+    ],
+)
+def test_nox_hands_arguments_on_and_fails_with_its_task(
+    task: str, arguments: list[str], said: str
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "nox", "--no-venv", "-s", "docs", "--", "--nonsense"],
+        [sys.executable, "-m", "nox", "--no-venv", "-s", task, "--", *arguments],
         cwd=ROOT,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     )
     assert done.returncode != 0
-    says_one_line(done.stdout + done.stderr, "unrecognized arguments: --nonsense")
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("nox > ")]
+    assert len(lines) == 1, done.stdout
+    assert lines[0].startswith(said)

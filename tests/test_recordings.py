@@ -143,6 +143,17 @@ def test_a_failing_lesson_is_named_and_the_others_are_kept(
     assert list(recorded(site)) == ["draw"]
 
 
+def test_a_lesson_that_prints_too_much_is_named(tiny_site: TinySite) -> None:
+    much = lesson("Much", "print('x' * 200_000)")
+    many = lesson("Many", "\n# %%\n".join(["print('x' * 90_000)"] * 5))
+    tiny_site.write_lessons({"much.py": much, "many.py": many})
+    done = record(tiny_site)
+    assert done.status == 1
+    assert "much.py: a block prints 200000 characters" in done.output
+    assert "many.json is refused: it has " in done.output
+    assert recorded(tiny_site) == {}
+
+
 def test_only_one_lesson(recorded_site: TinySite, tmp_path: Path) -> None:
     site = recorded_site.copy_to(tmp_path / "tiny")
     shutil.rmtree(site.folder / "docs" / "recordings")
