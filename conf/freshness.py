@@ -15,9 +15,8 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from builder import Fingerprint, UnfitBuilder, fingerprint
+from builder import Fingerprint, fingerprint
 from reading_order import READING_ORDER
-from sphinx.errors import ConfigError
 from sphinx.util import logging
 from sphinx_gallery.gen_gallery import summarize_failing_examples
 
@@ -198,16 +197,8 @@ def _remove_generated(app: Sphinx, page: str) -> None:
             image.unlink()
 
 
-def _require_fit_builder(app: Sphinx, *_: object) -> None:
-    try:
-        fingerprint()
-    except UnfitBuilder as unfit:
-        raise ConfigError(str(unfit)) from None
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to Sphinx, before and after the gallery runs its scripts (500)."""
-    app.connect("config-inited", _require_fit_builder, priority=1)
     app.connect("builder-inited", drop_what_is_stale, priority=400)
     app.connect("builder-inited", settle, priority=600)
     app.connect("doctree-read", depend_on_run)
