@@ -48,6 +48,8 @@ LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
 TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
 # Above this share, nearly all differs (measured times, say) and marks only disturb.
 MOST_MARKED = 0.5
+# Comparing texts takes the square of their length.
+LONGEST_MARKED = 10_000  # characters
 
 
 @dataclass(frozen=True)
@@ -214,6 +216,8 @@ def _marked(text: str, others: list[str]) -> nodes.literal_block:
     tokens = TOKENS.findall(text)
     differs = [False] * len(tokens)
     for other in others:
+        if len(text) + len(other) > LONGEST_MARKED:
+            continue
         matcher = SequenceMatcher(a=tokens, b=TOKENS.findall(other), autojunk=False)
         for tag, start, stop, _, _ in matcher.get_opcodes():
             if tag in ("replace", "delete"):
