@@ -1,0 +1,1506 @@
+"""Draw live tensors: the autograd graph above, the storages below.
+
+One file that needs only torch. In a notebook::
+
+    from tensor_maps import tensor_map
+
+    tensor_map(w=w, y=y, z=z)
+
+The picture is made in two steps. :func:`observe` looks at the tensors and returns
+plain data, :func:`draw` and :func:`describe` turn the data into an SVG and into words.
+:func:`changed` compares two observations.
+
+A map shows what PyTorch keeps, and that is less than what a program did: a constant
+input is not in the graph, nor is a tensor that nobody named, and a graph says which
+backward functions will run, not which tensors they have saved.
+"""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import hashlib
+import itertools
+import json
+import math
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+import torch
+
+# What is small enough to be printed or compared.
+MOST_VALUES = 6
+MOST_CELLS = 12
+MOST_NODES = 40
+MOST_RUNS = 24
+MOST_LISTED_ELEMENTS = 256
+MOST_COMPARED_BYTES = 2**20
+
+# Sizes in units of the viewBox, which are pixels when nothing scales the picture.
+NARROW, WIDE, MARGIN = 360.0, 720.0, 12.0
+CHARACTER, LINE, PADDING = 6.8, 15.0, 7.0
+BETWEEN_BOXES, BETWEEN_LAYERS, LANE_OF_EDGE = 14.0, 28.0, 2.0
+ACCENT = "var(--color-brand-primary, #0a4bff)"
+FAINT = "var(--color-foreground-muted, #6b6f76)"
+
+
+# Looking at tensors -----------------------------------------------------------------
+
+
+def observe(named: dict[str, object], limit: int = MOST_NODES) -> dict:
+    """Look at tensors and NumPy arrays, and return what there is to draw.
+
+    Nothing is kept of the tensors themselves, and nothing in the result is an
+    address: two runs of the same program observe the same.
+
+    Parameters
+    ----------
+    named
+        Tensors and arrays by name. Anything else becomes a note.
+    limit
+        How many nodes of the graph are kept, breadth-first from the named tensors.
+        The nodes of named tensors are always kept.
+
+    Returns
+    -------
+    dict
+        Data that JSON can hold, in a stable order:
+
+        ``tensors``
+            One entry per object: first the named ones in the order given, then the
+            leaves without a name that the graph holds. Each has ``names`` (several
+            when bound to one object), ``kind`` ("tensor" or "array"), ``shape``
+            (null if there is none to read), ``dtype``, ``device``, ``values`` (text,
+            of at most 6 elements), ``digest`` (of all bytes, to compare),
+            ``requires_grad``, ``is_leaf``, ``retains_grad``, ``inference``,
+            ``gradient`` (text; null where ``.grad`` is not for reading), ``version``
+            (null if not counted), ``node`` and ``output`` (the node it hangs on and
+            which output of it), ``storage`` (an index) and ``memory`` (why there is
+            no storage or no address, else "").
+        ``nodes``
+            ``kind`` ("operation", "leaf" or "constant"), ``label``, ``tensors`` (all
+            that hang on it), ``inputs_without_gradient`` (edges that lead nowhere)
+            and ``hidden_inputs`` (edges to nodes that are not kept).
+        ``edges``
+            ``result`` and ``input`` are nodes, ``output`` says which output of
+            the input's node. An edge taken twice is there twice.
+        ``hidden_nodes``, ``hidden_to``
+            How many nodes are not kept, and the kept leaves that these lead to.
+        ``storages``
+            ``bytes``, ``device``, ``dtype``, ``addressed``, ``cells`` (the values of
+            at most 12 elements, or null) and ``windows``: ``tensor``, ``offset``,
+            ``shape``, ``strides`` (in elements), ``runs`` (bytes from the start of
+            the storage that it touches; for a large window from first to last) and
+            ``covers_all``.
+        ``notes``
+            What else there is to say.
+    """
+    # Reading never needs to warn, but a backend of someone else might.
+    with warnings.catch_warnings(), torch._C.DisableTorchFunctionSubclass():
+        warnings.simplefilter("ignore")
+        objects, names, notes = _sort_out(named)
+        tensors = [
+            _see_tensor(value, names[id(value)])
+            if isinstance(value, torch.Tensor)
+            else _see_array(value, names[id(value)])
+            for value in objects
+        ]
+        # The storages first: the walk adds leaves that nobody named.
+        storages = _see_storages(objects, tensors)
+        graph = _see_graph(objects, tensors, limit)
+    return {"tensors": tensors, **graph, "storages": storages, "notes": notes}
+
+
+def _sort_out(named: dict[str, object]) -> tuple[list, dict[int, list[str]], list[str]]:
+    """Return the objects to draw, the names of each by its id, and notes."""
+    objects, names, notes = [], {}, []
+    for name, value in named.items():
+        if not (isinstance(value, torch.Tensor) or _is_array(value)):
+            kind = type(value).__name__
+            notes.append(f"{name} is not drawn: {kind} is no tensor and no array")
+        elif id(value) in names:
+            names[id(value)].append(str(name))
+        else:
+            objects.append(value)
+            names[id(value)] = [str(name)]
+    return objects, names, notes
+
+
+def _is_array(value: object) -> bool:
+    # A NumPy scalar has the interface too, but the address is of a passing copy.
+    # It cannot be written to, and so it has no __setitem__.
+    if isinstance(value, type) or not hasattr(type(value), "__setitem__"):
+        return False
+    interface = _try(lambda: value.__array_interface__)  # type: ignore[attr-defined]
+    return isinstance(interface, dict) and isinstance(interface.get("data"), tuple)
+
+
+def _try(read: Callable[[], Any], otherwise: Any = None) -> Any:
+    """Return what ``read`` returns; what PyTorch refuses to tell is ``otherwise``."""
+    try:
+        return read()
+    except Exception:  # each layout and each subclass refuses in a way of its own
+        return otherwise
+
+
+def _see_tensor(tensor: torch.Tensor, names: list[str]) -> dict:
+    is_leaf = _try(lambda: tensor.is_leaf, False)
+    retains = not is_leaf and bool(_try(lambda: tensor.retains_grad, False))
+    inference = _try(tensor.is_inference, False)
+    data = _readable(tensor)
+    return {
+        "names": names,
+        "kind": "tensor",
+        "shape": _shape(tensor),
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "device": str(tensor.device),
+        "values": _values(data),
+        "digest": _digest(data),
+        "requires_grad": tensor.requires_grad,
+        "is_leaf": is_leaf,
+        "retains_grad": retains,
+        "inference": inference,
+        # `.grad` of any other tensor warns.
+        "gradient": _gradient(tensor)
+        if retains or (is_leaf and tensor.requires_grad)
+        else None,
+        "version": None if inference else _try(lambda: tensor._version),
+        "node": None,
+        "output": 0,
+        "storage": None,
+        "memory": "",
+    }
+
+
+def _see_array(array: Any, names: list[str]) -> dict:
+    size = math.prod(array.__array_interface__["shape"])
+    return {
+        "names": names,
+        "kind": "array",
+        "shape": [int(length) for length in array.__array_interface__["shape"]],
+        "dtype": str(getattr(array, "dtype", array.__array_interface__["typestr"])),
+        "device": "cpu",
+        "values": _try(lambda: _text(array.tolist())) if size <= MOST_VALUES else None,
+        "digest": _try(lambda: _hash(array.tobytes()))
+        if size * _item_size(array) <= MOST_COMPARED_BYTES
+        else None,
+        "requires_grad": False,
+        "is_leaf": False,
+        "retains_grad": False,
+        "inference": False,
+        "gradient": None,
+        "version": None,
+        "node": None,
+        "output": 0,
+        "storage": None,
+        "memory": "",
+    }
+
+
+def _shape(tensor: torch.Tensor) -> list[int] | None:
+    return _try(lambda: [int(length) for length in tensor.shape])
+
+
+def _readable(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Return the tensor's data outside of autograd, if there is memory behind it."""
+
+    def inside() -> bool:
+        storage = tensor.untyped_storage()
+        if storage.device.type == "meta" or tensor.is_meta:
+            return False
+        if tensor.numel() == 0:
+            return True
+        last = sum(
+            (length - 1) * stride
+            for length, stride in zip(tensor.shape, tensor.stride(), strict=True)
+        )
+        end = (tensor.storage_offset() + last + 1) * tensor.element_size()
+        # A storage can be resized under a tensor, which must not be read then.
+        return storage.data_ptr() != 0 and end <= storage.nbytes()
+
+    return _try(tensor.detach) if _try(inside, False) else None
+
+
+def _values(data: torch.Tensor | None) -> str | None:
+    if data is None or data.numel() > MOST_VALUES:
+        return None
+    return _try(lambda: _text(data.tolist()))
+
+
+def _digest(data: torch.Tensor | None) -> str | None:
+    if data is None or data.numel() * data.element_size() > MOST_COMPARED_BYTES:
+        return None
+
+    def read() -> str:
+        plain = data.resolve_conj().resolve_neg().cpu().contiguous()
+        size = plain.numel() * plain.element_size()
+        return _hash(ctypes.string_at(plain.data_ptr(), size) if size else b"")
+
+    return _try(read)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _gradient(tensor: torch.Tensor) -> str:
+    gradient = _try(lambda: tensor.grad)
+    if gradient is None:
+        return "None"
+    values = _values(_readable(gradient))
+    return values or f"of shape {_tuple(_shape(gradient))}"
+
+
+def _text(values: Any) -> str:
+    """Return nested lists of numbers as text, four significant digits each."""
+    if isinstance(values, list):
+        return "[" + ", ".join(map(_text, values)) + "]"
+    if isinstance(values, bool) or not isinstance(values, int | float | complex):
+        return str(values)
+    return f"{values:.4g}"
+
+
+# Walking the graph ------------------------------------------------------------------
+
+
+@dataclass
+class _Walk:
+    """The nodes of a graph while they are found, by the id of their object.
+
+    ``held`` keeps every object of the walk alive. Python makes the wrapper of a
+    node when it is asked for; once dropped, the next one may have the same id.
+    """
+
+    limit: int
+    order: dict[int, int] = field(default_factory=dict)
+    nodes: list[dict] = field(default_factory=list)
+    held: list[object] = field(default_factory=list)
+    hidden: set[int] = field(default_factory=set)
+
+    def meet(self, thing: object, kind: str, label: str, always: bool = False) -> None:
+        """Give a new node the next number, or count it as hidden."""
+        if id(thing) in self.order or id(thing) in self.hidden:
+            return
+        self.held.append(thing)
+        if len(self.nodes) >= self.limit and not always:
+            self.hidden.add(id(thing))
+            return
+        self.order[id(thing)] = len(self.nodes)
+        self.nodes.append(
+            {
+                "kind": kind,
+                "label": label,
+                "tensors": [],
+                "inputs_without_gradient": 0,
+                "hidden_inputs": 0,
+            }
+        )
+
+
+def _see_graph(objects: list, tensors: list[dict], limit: int) -> dict:
+    """Walk from the named tensors, and note in ``tensors`` where each one hangs."""
+    walk = _Walk(limit)
+    hangs_on = [_start(value, walk) for value in objects]
+    edges, hidden_to = _follow(walk, [on for on in hangs_on if on is not None])
+    for number, (value, on) in enumerate(zip(objects, hangs_on, strict=True)):
+        if on is not None:
+            tensors[number]["output"] = 0 if on is value else value.output_nr
+            _hang(walk, on, number, tensors)
+    known = {id(on) for on in hangs_on}
+    for thing in list(walk.held):
+        if isinstance(thing, torch.Tensor) and id(thing) not in known:
+            tensors.append(_see_tensor(thing, []))
+            _hang(walk, thing, len(tensors) - 1, tensors)
+    return {
+        "nodes": walk.nodes,
+        "edges": edges,
+        "hidden_nodes": len(walk.hidden),
+        "hidden_to": hidden_to,
+    }
+
+
+def _start(value: object, walk: _Walk) -> object:
+    """Return what stands for ``value`` in the graph: itself or its ``grad_fn``."""
+    if not isinstance(value, torch.Tensor):
+        return None
+    function = _try(lambda: value.grad_fn)
+    if function is not None:
+        walk.meet(function, "operation", _name(function), always=True)
+        return function
+    leaf = value.requires_grad and _try(lambda: value.is_leaf, False)
+    walk.meet(value, "leaf" if leaf else "constant", "", always=True)
+    return value
+
+
+def _hang(walk: _Walk, on: object, number: int, tensors: list[dict]) -> None:
+    node = walk.order.get(id(on))
+    if node is None:
+        tensors.pop(number)  # a leaf that the picture does not reach
+        return
+    tensors[number]["node"] = node
+    walk.nodes[node]["tensors"].append(number)
+
+
+def _follow(walk: _Walk, start: list) -> tuple[list[dict], list[int]]:
+    """Go through the graph breadth-first and return its edges."""
+    edges: list[dict] = []
+    hidden_to: set[int] = set()
+    queue = deque({id(thing): thing for thing in start}.values())
+    done = {id(thing) for thing in queue}
+    while queue:
+        thing = queue.popleft()
+        if isinstance(thing, torch.Tensor):
+            continue
+        for target, output in _inputs(thing, walk):
+            _connect(walk, thing, target, output, edges, hidden_to)
+            if target is not None and id(target) not in done:
+                done.add(id(target))
+                queue.append(target)
+    return edges, sorted(hidden_to)
+
+
+def _inputs(function: Any, walk: _Walk) -> Iterable[tuple[object, int]]:
+    """Yield each input of a node: a function, a leaf tensor or None."""
+    for target, output in function.next_functions:
+        if target is not None and _name(target) == "AccumulateGrad":
+            walk.held.append(target)
+            leaf = _try(lambda target=target: target.variable)
+            if leaf is not None:
+                # It stays in an old graph after requires_grad_(False).
+                walk.meet(leaf, "leaf", "")
+                if id(leaf) in walk.order:
+                    walk.nodes[walk.order[id(leaf)]]["kind"] = "leaf"
+            yield leaf, 0
+        elif target is None:
+            yield None, 0
+        else:
+            walk.meet(target, "operation", _name(target))
+            yield target, output
+
+
+def _connect(
+    walk: _Walk,
+    source: object,
+    target: object,
+    output: int,
+    edges: list[dict],
+    hidden_to: set[int],
+) -> None:
+    here, there = walk.order.get(id(source)), walk.order.get(id(target))
+    if here is None:
+        if there is not None and isinstance(target, torch.Tensor):
+            hidden_to.add(there)
+    elif target is None:
+        walk.nodes[here]["inputs_without_gradient"] += 1
+    elif there is None:
+        walk.nodes[here]["hidden_inputs"] += 1
+    else:
+        edges.append({"result": here, "input": there, "output": output})
+
+
+def _name(function: Any) -> str:
+    """Return the name of a node without its C++ namespace."""
+    return str(function.name()).rpartition("::")[2]
+
+
+# Looking at memory ------------------------------------------------------------------
+
+
+@dataclass
+class _Memory:
+    """Where the elements of one tensor or array are.
+
+    ``start`` and ``stop`` are the addresses of the whole storage, ``first`` is that
+    of element zero. A storage without an address has an ``identity`` instead, and
+    its addresses count from zero.
+    """
+
+    device: str
+    identity: int
+    start: int
+    stop: int
+    first: int
+    item_size: int
+    offset: int
+    shape: list[int]
+    strides: list[int]
+    cells: Callable[[], list[str]]
+
+    @property
+    def addressed(self) -> bool:
+        return self.identity == 0
+
+
+def _see_storages(objects: list, tensors: list[dict]) -> list[dict]:
+    """Return one entry per storage, and note in ``tensors`` which one each is on."""
+    memories: dict[int, _Memory] = {}
+    for number, value in enumerate(objects):
+        is_tensor = isinstance(value, torch.Tensor)
+        found = (_tensor_memory if is_tensor else _array_memory)(value)
+        if isinstance(found, str):
+            tensors[number]["memory"] = found
+        else:
+            memories[number] = found
+            if not found.addressed:
+                tensors[number]["memory"] = "no memory address"
+    storages = []
+    for members in _lanes(memories):
+        for number in members:
+            tensors[number]["storage"] = len(storages)
+        storages.append(_storage({number: memories[number] for number in members}))
+        storages[-1]["dtype"] = tensors[members[0]]["dtype"]
+    return storages
+
+
+def _tensor_memory(tensor: torch.Tensor) -> _Memory | str:
+    """Return where a tensor is, or in words why it is nowhere."""
+    storage = _try(tensor.untyped_storage)
+    shape, strides = _shape(tensor), _try(lambda: [int(n) for n in tensor.stride()])
+    if storage is None or shape is None or strides is None:
+        layout = str(tensor.layout).removeprefix("torch.")
+        return f"no storage of its own (layout {layout}, {type(tensor).__name__})"
+    size = _try(storage.nbytes, 0)
+    if size == 0:
+        return "empty, no memory"
+    # Asking a fake tensor for its address warns.
+    is_meta = tensor.is_meta or storage.device.type == "meta"
+    address = 0 if is_meta else _try(storage.data_ptr, 0)
+    item_size = tensor.element_size()
+    offset = int(tensor.storage_offset())
+    return _Memory(
+        device=str(tensor.device),
+        identity=0 if address else storage._cdata,
+        start=address,
+        stop=address + int(size),
+        first=address + offset * item_size,
+        item_size=item_size,
+        offset=offset,
+        shape=shape,
+        strides=strides,
+        cells=lambda: _tensor_cells(tensor, int(size) // item_size),
+    )
+
+
+def _tensor_cells(tensor: torch.Tensor, count: int) -> list[str]:
+    """Return the values of the whole storage of a tensor."""
+    plain = tensor.detach()
+    # Both are views with a mark that turns the values when they are read.
+    if plain.is_conj():
+        plain = plain.conj()
+    if plain.is_neg():
+        plain = plain._neg_view()
+    return [_text(value) for value in plain.as_strided((count,), (1,), 0).tolist()]
+
+
+def _array_memory(array: Any) -> _Memory | str:
+    """Return where an array is, or in words why it is nowhere."""
+    shape, strides, item_size = _array_window(array)
+    if math.prod(shape) * item_size == 0:
+        return "empty, no memory"
+    first = array.__array_interface__["data"][0]
+    low, high = _reach(first, shape, strides, item_size)
+    owner = _owner(array)
+    if isinstance(owner, torch.Tensor):
+        storage = owner.untyped_storage()
+        start, stop = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+        count = storage.nbytes() // owner.element_size()
+        cells = lambda: _tensor_cells(owner, count)  # noqa: E731
+    else:
+        start, stop = _reach(
+            owner.__array_interface__["data"][0], *_array_window(owner)
+        )
+        cells = lambda: [_text(n) for n in owner.ravel(order="K").tolist()]  # noqa: E731
+    start, stop = min(start, low), max(stop, high)
+    return _Memory(
+        device="cpu",
+        identity=0,
+        start=start,
+        stop=stop,
+        first=first,
+        item_size=item_size,
+        offset=(first - start) // item_size,
+        shape=shape,
+        strides=[stride // item_size for stride in strides],
+        cells=cells,
+    )
+
+
+def _array_window(array: Any) -> tuple[list[int], list[int], int]:
+    """Return the shape, the strides in bytes and the bytes of an element."""
+    interface = array.__array_interface__
+    shape, item_size = [int(n) for n in interface["shape"]], _item_size(array)
+    strides = interface.get("strides")
+    if strides is None:  # row after row without gaps
+        strides = [item_size * math.prod(shape[at + 1 :]) for at in range(len(shape))]
+    return shape, [int(stride) for stride in strides], item_size
+
+
+def _item_size(array: Any) -> int:
+    known = getattr(array, "itemsize", None)
+    return int(known if known is not None else array.__array_interface__["typestr"][2:])
+
+
+def _reach(
+    first: int, shape: list[int], strides: list[int], item_size: int
+) -> tuple[int, int]:
+    """Return the lowest and the highest address of a window; strides in bytes."""
+    steps = [
+        (length - 1) * stride for length, stride in zip(shape, strides, strict=True)
+    ]
+    low = first + sum(step for step in steps if step < 0)
+    return low, first + sum(step for step in steps if step > 0) + item_size
+
+
+def _owner(array: Any) -> Any:
+    """Return the array or the tensor that an array is, at the end, a view of."""
+    while True:
+        base = getattr(array, "base", None)
+        if isinstance(base, torch.Tensor) and _try(base.untyped_storage) is not None:
+            return base
+        if base is None or base is array or not _is_array(base):
+            return array
+        array = base
+
+
+def _lanes(memories: dict[int, _Memory]) -> list[list[int]]:
+    """Group what lies on the same storage, in the order of first appearance.
+
+    Storages whose addresses overlap are one: ``torch.from_numpy(a[1:])`` makes a
+    new storage object on the memory of ``a``.
+    """
+    ordered = sorted(
+        memories,
+        key=lambda n: (memories[n].device, memories[n].identity, memories[n].start),
+    )
+    lanes: list[list[int]] = []
+    stop = 0
+    for number in ordered:
+        memory = memories[number]
+        last = memories[lanes[-1][-1]] if lanes else None
+        same_place = last and (last.device, last.identity) == (
+            memory.device,
+            memory.identity,
+        )
+        if same_place and memory.start < stop:
+            lanes[-1].append(number)
+            stop = max(stop, memory.stop)
+        else:
+            lanes.append([number])
+            stop = memory.stop
+    return sorted(sorted(lane) for lane in lanes)
+
+
+def _storage(members: dict[int, _Memory]) -> dict:
+    start = min(memory.start for memory in members.values())
+    size = max(memory.stop for memory in members.values()) - start
+    some = next(iter(members.values()))
+    return {
+        "bytes": size,
+        "device": some.device,
+        "addressed": some.addressed,
+        "cells": _cells(members.values(), size),
+        "windows": [
+            _window(number, memory, start, size) for number, memory in members.items()
+        ],
+    }
+
+
+def _cells(memories: Iterable[_Memory], size: int) -> list[str] | None:
+    """Return the values of a small storage, read through who sees all of it."""
+    for memory in memories:
+        count = size // memory.item_size
+        if memory.addressed and memory.stop - memory.start == size:
+            cells = _try(memory.cells) if count <= MOST_CELLS else None
+            if cells and len(cells) == count:
+                return cells
+    return None
+
+
+def _window(number: int, memory: _Memory, start: int, size: int) -> dict:
+    shape, item_size = memory.shape, memory.item_size
+    strides = [stride * item_size for stride in memory.strides]
+    empty = 0 in shape
+    low, high = _reach(memory.first - start, shape, strides, item_size)
+    moves = [
+        (length, stride)
+        for length, stride in zip(shape, strides, strict=True)
+        if stride != 0 and length > 1
+    ]
+    distinct = 0 if empty else math.prod(length for length, _ in moves)
+    runs = [[low, high]]
+    if distinct <= MOST_LISTED_ELEMENTS:
+        runs = [] if empty else _runs(memory.first - start, moves, item_size)
+        runs = runs if len(runs) <= MOST_RUNS else [[low, high]]
+    return {
+        "tensor": number,
+        "offset": memory.offset,
+        "shape": shape,
+        "strides": memory.strides,
+        "runs": runs,
+        "covers_all": [low, high] == [0, size] and distinct * item_size >= size,
+    }
+
+
+def _runs(first: int, moves: list[tuple[int, int]], item_size: int) -> list[list[int]]:
+    """Return the stretches of bytes that a window touches, joined where they meet."""
+    steps = [[at * stride for at in range(length)] for length, stride in moves]
+    runs: list[list[int]] = []
+    for begin in sorted({first + sum(step) for step in itertools.product(*steps)}):
+        if runs and begin <= runs[-1][1]:
+            runs[-1][1] = max(runs[-1][1], begin + item_size)
+        else:
+            runs.append([begin, begin + item_size])
+    return runs
+
+
+# Comparing --------------------------------------------------------------------------
+
+
+def changed(before: dict, after: dict) -> dict:
+    """Mark in ``after`` what differs from ``before``, tensor by tensor by name.
+
+    Parameters
+    ----------
+    before, after
+        What :func:`observe` returned before and after a step of the program.
+
+    Returns
+    -------
+    dict
+        A copy of ``after``. Each tensor has a list ``changed`` with some of "values",
+        "version", "gradient", "storage"; each storage has ``changed`` (a bool) and
+        ``changed_cells`` (indices). A name that was not there before is not marked.
+    """
+    result = copy.deepcopy(after)
+    old = {name: seen for seen in before["tensors"] for name in seen["names"]}
+    partner = _partners(before, after, old)
+    for seen in result["tensors"]:
+        was = next((old[name] for name in seen["names"] if name in old), None)
+        seen["changed"] = [] if was is None else _differences(was, seen, partner)
+    for number, storage in enumerate(result["storages"]):
+        was_cells = None
+        if partner.get(number) is not None:
+            was_cells = before["storages"][partner[number]]["cells"]
+        storage["changed_cells"] = _changed_cells(was_cells, storage["cells"])
+        storage["changed"] = bool(storage["changed_cells"]) or any(
+            {"values", "version"} & set(result["tensors"][window["tensor"]]["changed"])
+            for window in storage["windows"]
+        )
+    return result
+
+
+def _partners(before: dict, after: dict, old: dict[str, dict]) -> dict[int, int]:
+    """Match storages through the names on them; each old one is used once."""
+    partner: dict[int, int] = {}
+    for seen in after["tensors"]:
+        for name in seen["names"]:
+            was = old.get(name, {}).get("storage")
+            now = seen["storage"]
+            if None in (was, now) or now in partner or was in partner.values():
+                continue
+            same_size = (
+                before["storages"][was]["bytes"] == after["storages"][now]["bytes"]
+            )
+            if same_size:
+                partner[now] = was
+    return partner
+
+
+def _differences(was: dict, now: dict, partner: dict[int, int]) -> list[str]:
+    found = []
+    if (was["digest"], was["values"]) != (now["digest"], now["values"]):
+        found.append("values")
+    if was["version"] != now["version"]:
+        found.append("version")
+    if was["gradient"] != now["gradient"]:
+        found.append("gradient")
+    if was["storage"] != (
+        None if now["storage"] is None else partner.get(now["storage"])
+    ):
+        found.append("storage")
+    return found
+
+
+def _changed_cells(was: list[str] | None, now: list[str] | None) -> list[int]:
+    if was is None or now is None or len(was) != len(now):
+        return []
+    pairs = enumerate(zip(was, now, strict=True))
+    return [at for at, (old, new) in pairs if old != new]
+
+
+# Words ------------------------------------------------------------------------------
+
+
+def describe(observed: dict) -> str:
+    """Say in words what the picture shows.
+
+    Parameters
+    ----------
+    observed
+        What :func:`observe` or :func:`changed` returned.
+
+    Returns
+    -------
+    str
+        Plain text of a few sentences, not escaped.
+    """
+    sentences = [
+        _describe_tensor(observed, seen)
+        for seen in observed["tensors"]
+        if seen["kind"] == "tensor" and seen["node"] is not None
+    ]
+    if observed["hidden_nodes"]:
+        sentences.append(f"The graph goes on: {_more(observed)} are not drawn.")
+    for number, storage in enumerate(observed["storages"]):
+        sentences.append(_describe_storage(observed, number, storage))
+    sentences += [f"{line}." for line in _asides(observed)]
+    return " ".join(sentences) or "Nothing to draw."
+
+
+def _describe_tensor(observed: dict, seen: dict) -> str:
+    node = observed["nodes"][seen["node"]]
+    mark = _changed_words(seen, ("values", "version", "gradient", "storage"))
+    if node["kind"] == "operation":
+        flow = _flow(observed, seen["node"])
+        kept = f", its gradient is kept: {seen['gradient']}"
+        end = kept if seen["retains_grad"] else ""
+        return f"{_value(seen)} comes from {node['label']}; {flow}{end}{mark}."
+    if node["kind"] == "leaf":
+        requires = "" if seen["requires_grad"] else " (requires_grad is now False)"
+        gradient = f", its grad is {seen['gradient']}" if seen["gradient"] else ""
+        return f"{_value(seen)} is a leaf{requires}{gradient}{mark}."
+    return f"{_value(seen)} is {_constant(seen)}{mark}."
+
+
+def _constant(seen: dict) -> str:
+    if seen["inference"]:
+        return "an inference tensor, no gradient"
+    if not seen["is_leaf"]:
+        return "a tensor whose grad_fn cannot be read"
+    return "a constant, no gradient"
+
+
+def _flow(observed: dict, start: int) -> str:
+    """Say which leaves a gradient reaches from a node."""
+    onward: dict[int, list[int]] = {}
+    for edge in observed["edges"]:
+        onward.setdefault(edge["result"], []).append(edge["input"])
+    reached, stack = {start}, [start]
+    while stack:
+        for target in onward.get(stack.pop(), ()):
+            if target not in reached:
+                reached.add(target)
+                stack.append(target)
+    leaves = [
+        _names(observed["tensors"][tensor])
+        for number in sorted(reached)
+        if observed["nodes"][number]["kind"] == "leaf"
+        for tensor in observed["nodes"][number]["tensors"]
+    ]
+    if any(observed["nodes"][number]["hidden_inputs"] for number in reached):
+        leaves.append("nodes that are not drawn")
+    return f"gradients flow to {_and(leaves)}" if leaves else "no gradient flows on"
+
+
+def _describe_storage(observed: dict, number: int, storage: dict) -> str:
+    tensors = observed["tensors"]
+    names = [_names(tensors[window["tensor"]]) for window in storage["windows"]]
+    what = "share" if len(names) > 1 else "is alone on"
+    mark = ", changed" if storage.get("changed") else ""
+    return f"{_and(names)} {what} {_heading(number, storage)}{mark}."
+
+
+def _heading(number: int, storage: dict) -> str:
+    address = "" if storage["addressed"] else ", no memory address"
+    unit = "byte" if storage["bytes"] == 1 else "bytes"
+    size = f"{storage['bytes']} {unit}"
+    return f"storage {number + 1}: {size} on {storage['device']}{address}"
+
+
+def _asides(observed: dict) -> list[str]:
+    """Return the lines on what has no storage, then the notes."""
+    nowhere = [
+        f"{_names(seen)}: {seen['memory']}"
+        for seen in observed["tensors"]
+        if seen["memory"] and seen["storage"] is None
+    ]
+    return [*nowhere, *observed["notes"]]
+
+
+def _more(observed: dict) -> str:
+    number = observed["hidden_nodes"]
+    return f"{number} more node" + ("s" if number > 1 else "")
+
+
+def _names(seen: dict) -> str:
+    names = ", ".join(seen["names"]) or "an unnamed leaf"
+    return f"{names} (array)" if seen["kind"] == "array" else names
+
+
+def _value(seen: dict) -> str:
+    names = _names(seen)
+    if seen["values"] is not None:
+        return f"{names} = {seen['values']}"
+    return f"{names} of shape {_tuple(seen['shape'])}"
+
+
+def _changed_words(seen: dict, known: tuple[str, ...]) -> str:
+    words = [word for word in seen.get("changed", ()) if word in known]
+    return f", changed: {_and(words)}" if words else ""
+
+
+def _tuple(numbers: list[int] | None) -> str:
+    return "unknown" if numbers is None else str(tuple(numbers))
+
+
+def _and(words: list[str]) -> str:
+    if len(words) < 2:
+        return "".join(words)
+    return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+# Layout of the graph ----------------------------------------------------------------
+
+
+@dataclass
+class _Box:
+    """A box or a pill with lines of text; ``x`` is its centre, ``y`` its top."""
+
+    kind: str
+    lines: list[str]
+    most: float = NARROW - 2 * MARGIN
+    x: float = 0.0
+    y: float = 0.0
+
+    @property
+    def width(self) -> float:
+        longest = max(len(line) for line in self.lines)
+        padding = PADDING + (4 if self.kind in ("operation", "more") else 0)
+        return min(self.most, longest * CHARACTER + 2 * padding)
+
+    @property
+    def height(self) -> float:
+        return len(self.lines) * LINE + (6 if self.kind == "operation" else 9)
+
+
+@dataclass
+class _Graph:
+    """Boxes and how often each pair of them is joined, from result to input."""
+
+    boxes: list[_Box] = field(default_factory=list)
+    edges: Counter[tuple[int, int]] = field(default_factory=Counter)
+
+    def add(self, kind: str, lines: list[str]) -> int:
+        """Add a box and return its number."""
+        self.boxes.append(_Box(kind, lines))
+        return len(self.boxes) - 1
+
+
+def _graph_of(observed: dict) -> tuple[_Graph, list[_Box]]:
+    """Return the connected boxes, and apart from them those without an arrow."""
+    graph = _Graph()
+    devices = {seen["device"] for seen in observed["tensors"]}
+    place = _add_boxes(observed, graph, len(devices) > 1)
+    for edge in observed["edges"]:
+        source, _ = place[edge["result"]]
+        below, tensors = place[edge["input"]]
+        graph.edges[source, tensors.get(edge["output"], below)] += 1
+    _add_hidden(observed, graph, place)
+    used = {number for edge in graph.edges for number in edge}
+    alone = [box for number, box in enumerate(graph.boxes) if number not in used]
+    number_of = {number: at for at, number in enumerate(sorted(used))}
+    joined = _Graph([graph.boxes[number] for number in sorted(used)])
+    for (source, target), count in graph.edges.items():
+        joined.edges[number_of[source], number_of[target]] = count
+    return joined, alone
+
+
+def _add_boxes(
+    observed: dict, graph: _Graph, with_device: bool
+) -> list[tuple[int, dict[int, int]]]:
+    """Add a box per node; on an operation stand the tensors that came from it.
+
+    Returns per node its box and, by output, the boxes of its tensors. An edge to
+    such an output passes through the tensor.
+    """
+    place: list[tuple[int, dict[int, int]]] = []
+    for node in observed["nodes"]:
+        seen = [observed["tensors"][number] for number in node["tensors"]]
+        if node["kind"] != "operation":
+            lines = _tensor_lines(seen[0], node["kind"], with_device)
+            place.append((graph.add(node["kind"], lines), {}))
+            continue
+        above = [
+            graph.add("result", _tensor_lines(one, "result", with_device))
+            for one in seen
+        ]
+        lines = [node["label"]]
+        if node["inputs_without_gradient"]:
+            number = node["inputs_without_gradient"]
+            lines.append(f"{number} input{'s' * (number > 1)}: no gradient")
+        pill = graph.add("operation", lines)
+        tensors: dict[int, int] = {}
+        for one, box in zip(seen, above, strict=True):
+            graph.edges[box, pill] += 1
+            tensors.setdefault(one["output"], box)
+        place.append((pill, tensors))
+    return place
+
+
+def _tensor_lines(seen: dict, kind: str, with_device: bool) -> list[str]:
+    names = ", ".join(seen["names"]) or "(no name)"
+    value = seen["values"]
+    lines = [f"{names} = {value}" if value else f"{names} {_tuple(seen['shape'])}"]
+    if kind == "leaf":
+        gradient = seen["gradient"]
+        lines.append(f"leaf, grad {gradient}" if gradient else "leaf, frozen now")
+    elif kind == "constant":
+        lines.append("inference, no gradient" if seen["inference"] else "no gradient")
+    elif seen["retains_grad"]:
+        lines.append(f"grad kept {seen['gradient']}")
+    if with_device:
+        lines.append(f"on {seen['device']}")
+    marks = [w for w in seen.get("changed", ()) if w in ("values", "gradient")]
+    if marks:
+        lines.append(f"{_and(marks)} changed")
+    return lines
+
+
+def _add_hidden(
+    observed: dict, graph: _Graph, place: list[tuple[int, dict[int, int]]]
+) -> None:
+    if not observed["hidden_nodes"]:
+        return
+    more = graph.add("more", [f"and {_more(observed)}"])
+    for node, (box, _) in zip(observed["nodes"], place, strict=True):
+        if node["hidden_inputs"]:
+            graph.edges[box, more] = 1
+    for node in observed["hidden_to"]:
+        graph.edges[more, place[node][0]] = 1
+
+
+@dataclass
+class _Layers:
+    """Rows of vertices from top to bottom: boxes, and bends of edges that pass.
+
+    A vertex is a number of a box, or ``("bend", key, row)``.
+    """
+
+    rows: list[list[Any]]
+    joins: set[tuple[Any, Any]]
+    paths: dict[tuple[int, int], list[Any]]
+
+
+def _lay_out(graph: _Graph) -> tuple[float, float, dict[tuple[int, int], list]]:
+    """Place the boxes. Return width and height, and the points of each edge."""
+    for room in (NARROW - 2 * MARGIN, WIDE - 2 * MARGIN):
+        layers = _layers(graph, _rows(graph, room), graph.edges)
+        needed = max(_needed(row, graph, BETWEEN_BOXES) for row in layers.rows)
+        if needed <= room:
+            break
+    _untangle(layers)
+    across = _across(layers, graph, room)
+    top, bands = 0.0, []
+    for row in layers.rows:
+        boxes = [graph.boxes[v] for v in row if isinstance(v, int)]
+        height = max((box.height for box in boxes), default=0.0)
+        for box in boxes:
+            box.y = top
+        bands.append((top, top + height))
+        top += height + BETWEEN_LAYERS
+    row_of = {v: number for number, row in enumerate(layers.rows) for v in row}
+    for vertex, x in across.items():
+        if isinstance(vertex, int):
+            graph.boxes[vertex].x = x
+    points = {
+        edge: [(across[v], *bands[row_of[v]]) for v in path]
+        for edge, path in layers.paths.items()
+    }
+    return room, top - BETWEEN_LAYERS, points
+
+
+def _rows(graph: _Graph, room: float) -> dict[int, int]:
+    """Give each box a row below all boxes that lead to it, where there is room."""
+    above, below = _neighbours(range(len(graph.boxes)), graph.edges)
+    used: Counter[int] = Counter()
+    rows: dict[int, int] = {}
+
+    def settle(box: int, row: int, step: int) -> None:
+        width = graph.boxes[box].width + BETWEEN_BOXES
+        while used[row] and used[row] + width > room:
+            row += step
+        used[row] += width
+        rows[box] = row
+
+    order = _topological(above, below)
+    for box in order:
+        settle(box, 1 + max((rows[one] for one in above[box]), default=-1), 1)
+    # What leads to a low box only is pulled down to it: the arrow gets short.
+    for box in reversed(order):
+        lowest = min((rows[one] for one in below[box]), default=0) - 1
+        width = graph.boxes[box].width + BETWEEN_BOXES
+        fits = used[lowest] + width <= room or not used[lowest]
+        if lowest > rows[box] and len(above[box]) <= len(below[box]) and fits:
+            used[rows[box]] -= width
+            settle(box, lowest, 1)
+    # Moving can leave a row empty.
+    number_of = {row: number for number, row in enumerate(sorted(set(rows.values())))}
+    return {box: number_of[row] for box, row in rows.items()}
+
+
+def _neighbours(
+    vertices: Iterable[Any], joins: Iterable[tuple[Any, Any]]
+) -> tuple[dict[Any, list], dict[Any, list]]:
+    above: dict[Any, list] = {vertex: [] for vertex in vertices}
+    below: dict[Any, list] = {vertex: [] for vertex in above}
+    for source, target in joins:
+        above[target].append(source)
+        below[source].append(target)
+    return above, below
+
+
+def _topological(above: dict[int, list], below: dict[int, list]) -> list[int]:
+    waiting = {box: len(sources) for box, sources in above.items()}
+    ready = deque(box for box, number in waiting.items() if number == 0)
+    order = []
+    while ready:
+        order.append(ready.popleft())
+        for target in below[order[-1]]:
+            waiting[target] -= 1
+            if waiting[target] == 0:
+                ready.append(target)
+    return order
+
+
+def _layers(
+    graph: _Graph, rows: dict[int, int], edges: Iterable[tuple[int, int]]
+) -> _Layers:
+    """Put a bend into each row that an edge passes.
+
+    Long edges of one box share their bends, so that a box with forty inputs needs
+    one lane between the boxes and not forty.
+    """
+    table: list[list[Any]] = [[] for _ in range(max(rows.values()) + 1)]
+    for box in range(len(graph.boxes)):
+        table[rows[box]].append(box)
+    long = [edge for edge in edges if rows[edge[1]] - rows[edge[0]] > 1]
+    leaving = Counter(source for source, _ in long)
+    arriving = Counter(target for _, target in long)
+    paths, joins = {}, {}
+    for source, target in edges:
+        share_end = arriving[target] > leaving[source]
+        key = ("to", target) if share_end else ("from", source)
+        path: list[Any] = [source]
+        for row in range(rows[source] + 1, rows[target]):
+            bend = ("bend", key, row)
+            if bend not in table[row]:
+                table[row].append(bend)
+            path.append(bend)
+        path.append(target)
+        paths[source, target] = path
+        joins.update(dict.fromkeys(itertools.pairwise(path)))
+    return _Layers(table, joins, paths)  # type: ignore[arg-type]
+
+
+def _untangle(layers: _Layers) -> None:
+    """Order each row by where its neighbours stand, down and up a few times."""
+    vertices = [vertex for row in layers.rows for vertex in row]
+    above, below = _neighbours(vertices, layers.joins)
+    place = {v: at / len(row) for row in layers.rows for at, v in enumerate(row)}
+
+    def order(row: list[Any], beside: dict[Any, list]) -> None:
+        def middle(vertex: Any) -> float:
+            places = [place[other] for other in beside[vertex]]
+            return sum(places) / len(places) if places else place[vertex]
+
+        middles = {vertex: middle(vertex) for vertex in row}
+        row.sort(key=middles.__getitem__)
+        place.update({v: (at + 0.5) / len(row) for at, v in enumerate(row)})
+
+    for _ in range(6):
+        for row in layers.rows:
+            order(row, above)
+        for row in reversed(layers.rows):
+            order(row, below)
+
+
+def _across(layers: _Layers, graph: _Graph, room: float) -> dict[Any, float]:
+    """Return the centre of each vertex: near its neighbours, nothing overlapping."""
+    vertices = [vertex for row in layers.rows for vertex in row]
+    above, below = _neighbours(vertices, layers.joins)
+    centre = dict.fromkeys(vertices, room / 2)
+    for turn in range(12):
+        for row in layers.rows if turn % 2 == 0 else reversed(layers.rows):
+            wanted = []
+            for vertex in row:
+                beside = above[vertex] + below[vertex]
+                wanted.append(sum(centre[v] for v in beside) / max(1, len(beside)))
+            gap = BETWEEN_BOXES
+            if _needed(row, graph, gap) > room:
+                gap = max(0.0, (room - _needed(row, graph, 0)) / len(row))
+            widths = [_vertex_width(vertex, graph) for vertex in row]
+            centre.update(zip(row, _spread(wanted, widths, gap, room), strict=True))
+    return centre
+
+
+def _vertex_width(vertex: Any, graph: _Graph) -> float:
+    return graph.boxes[vertex].width if isinstance(vertex, int) else LANE_OF_EDGE
+
+
+def _needed(row: list[Any], graph: _Graph, gap: float) -> float:
+    widths = [_vertex_width(vertex, graph) for vertex in row]
+    return sum(widths) + gap * (len(row) - 1)
+
+
+def _spread(
+    wanted: list[float], widths: list[float], gap: float, room: float
+) -> list[float]:
+    """Return centres as near to ``wanted`` as order, widths and room allow.
+
+    Without the widths of those to the left, centres only have to ascend. Neighbours
+    that would not are pooled at their mean, which has the least squared error.
+    """
+    starts = [0.0]
+    for width in widths:
+        starts.append(starts[-1] + width + gap)
+    half = [start + width / 2 for start, width in zip(starts, widths, strict=False)]
+    slack = max(0.0, room - (starts[-1] - gap))
+    pools: list[list[float]] = []  # each the sum and the number of its members
+    for want, at in zip(wanted, half, strict=True):
+        pools.append([want - at, 1])
+        while len(pools) > 1 and (
+            pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]
+        ):
+            total, number = pools.pop()
+            pools[-1][0] += total
+            pools[-1][1] += number
+    means = [total / number for total, number in pools for _ in range(int(number))]
+    return [
+        at + min(max(mean, 0.0), slack) for at, mean in zip(half, means, strict=True)
+    ]
+
+
+# Drawing ----------------------------------------------------------------------------
+
+
+def draw(observed: dict, prefix: str = "map") -> str:
+    """Draw what was observed.
+
+    Parameters
+    ----------
+    observed
+        What :func:`observe` or :func:`changed` returned.
+    prefix
+        The id of the picture, and the beginning of the ids of its two parts.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` to stand in a page. The same data give the same text.
+    """
+    graph, alone = _graph_of(observed)
+    width, parts, y = NARROW, [], MARGIN
+    if graph.boxes or alone:
+        width, part, y = _draw_graph(graph, alone, y)
+        parts.append(f"<g id={quoteattr(prefix + '-graph')}>{part}</g>")
+    if observed["storages"] or _asides(observed):
+        part, y = _draw_memory(observed, y)
+        parts.append(f"<g id={quoteattr(prefix + '-memory')}>{part}</g>")
+    size = f"{_number(width)} {_number(y + MARGIN - 6)}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" id={quoteattr(prefix)} role="img" '
+        f"aria-label={quoteattr(_clean(describe(observed)))} "
+        f'viewBox="0 0 {size}" width="{_number(width)}" '
+        'style="max-width:100%;height:auto" fill="currentColor" font-size="11">'
+        + "".join(parts)
+        + "</svg>"
+    )
+
+
+def _draw_graph(graph: _Graph, alone: list[_Box], y: float) -> tuple[float, str, float]:
+    """Return the width of the picture, the graph, and where it ends."""
+    flow = "gradients flow along the arrows" if graph.edges else "no gradient flows"
+    parts = [_heading_text(f"Autograd graph: {flow}", y)]
+    y += 28
+    room = NARROW - 2 * MARGIN
+    if graph.boxes:
+        room, height, points = _lay_out(graph)
+        for box in graph.boxes:
+            box.x, box.y = box.x + MARGIN, box.y + y
+        for edge, path in points.items():
+            shifted = [(x + MARGIN, top + y, end + y) for x, top, end in path]
+            parts.append(_draw_edge(graph, edge, shifted))
+        y += height + 16
+    y = _place_alone(alone, y, room)
+    parts += [_draw_box(box) for box in [*graph.boxes, *alone]]
+    return room + 2 * MARGIN, "".join(parts), y + 6
+
+
+def _place_alone(alone: list[_Box], y: float, room: float) -> float:
+    """Set boxes without an arrow side by side in rows, and return where they end."""
+    left, highest = 0.0, 0.0
+    for box in alone:
+        if left and left + box.width > room:
+            left, y, highest = 0.0, y + highest + 10, 0.0
+        box.x, box.y = MARGIN + left + box.width / 2, y
+        left += box.width + BETWEEN_BOXES
+        highest = max(highest, box.height)
+    return y + highest + 10 if alone else y
+
+
+def _draw_box(box: _Box) -> str:
+    styles = {
+        "leaf": f'rx="6" stroke="{ACCENT}" stroke-width="2.5"',
+        "constant": 'stroke="currentColor" stroke-dasharray="4 3"',
+        "result": 'rx="2" stroke="currentColor" stroke-width="1.2"',
+        "operation": f'rx="{_number(box.height / 2)}" stroke="{FAINT}"',
+        "more": f'rx="{_number(box.height / 2)}" stroke="{FAINT}" '
+        'stroke-dasharray="2 3"',
+    }
+    corner = f'x="{_number(box.x - box.width / 2)}" y="{_number(box.y)}"'
+    size = f'width="{_number(box.width)}" height="{_number(box.height)}"'
+    parts = [f'<rect {corner} {size} fill="none" {styles[box.kind]}/>']
+    fits = int((box.width - 2 * PADDING) / CHARACTER + 0.01)
+    y = box.y + (box.height - len(box.lines) * LINE) / 2 + 11
+    for number, line in enumerate(box.lines):
+        bold = number == 0 and box.kind in ("leaf", "result", "constant")
+        parts.append(
+            _mono(_shorten(line, fits), box.x, y + number * LINE, "middle", bold)
+        )
+    return "".join(parts)
+
+
+def _draw_edge(graph: _Graph, edge: tuple[int, int], path: list[tuple]) -> str:
+    """Draw an arrow; an edge taken more than once is drawn as two or three lines.
+
+    ``path`` holds for each vertex its centre and the top and the end of its row.
+    Across a row an edge runs straight down, where nothing but bends can be; it
+    bends between the rows, where no box is.
+    """
+    number = min(3, graph.edges[edge])
+    start = graph.boxes[edge[0]]
+    drawn = []
+    for copy_ in range(number):
+        shift = (copy_ - (number - 1) / 2) * 8
+        x, y = path[0][0] + shift, start.y + start.height
+        command = [f"M{_number(x)} {_number(y)}V{_number(path[0][2])}"]
+        for (x0, _, end), (x1, top, bottom) in itertools.pairwise(path):
+            middle = (end + top) / 2
+            x0, x1 = x0 + shift, x1 + shift
+            tip = top if (x1 - shift, top, bottom) != path[-1] else top - 6
+            command.append(
+                f"C{_number(x0)} {_number(middle)} {_number(x1)} {_number(middle)} "
+                f"{_number(x1)} {_number(tip)}V{_number(bottom if tip == top else tip)}"
+            )
+        x, top = path[-1][0] + shift, path[-1][1] - 1
+        points = f"{_number(x)},{_number(top)} " + " ".join(
+            f"{_number(x + side)},{_number(top - 7)}" for side in (-3.5, 3.5)
+        )
+        drawn.append(
+            f'<path d="{"".join(command)}" fill="none" stroke="currentColor" '
+            f'stroke-width="1.2"/><polygon points="{points}"/>'
+        )
+    return "".join(drawn)
+
+
+def _draw_memory(observed: dict, y: float) -> tuple[str, float]:
+    """Return the storages, and where they end."""
+    parts = [_heading_text("Memory: who shares which storage", y)]
+    y += 22
+    for number, storage in enumerate(observed["storages"]):
+        part, y = _draw_storage(observed, number, storage, y)
+        parts.append(part)
+    for line in _asides(observed):
+        for piece in _wrap(line, _characters(NARROW - 2 * MARGIN)):
+            parts.append(_mono(piece, MARGIN, y + 11))
+            y += LINE
+    return "".join(parts), y
+
+
+def _draw_storage(
+    observed: dict, number: int, storage: dict, y: float
+) -> tuple[str, float]:
+    room = NARROW - 2 * MARGIN
+    mark = ", changed" if storage.get("changed") else ""
+    heading = f"{_heading(number, storage)}{mark}"
+    parts = [_text_at(_shorten(heading, _characters(room)), MARGIN, y + 11)]
+    y += LINE + 3
+    cells = storage["cells"]
+    width = room
+    if cells:
+        longest = max(len(cell) for cell in cells)
+        width = min(room, len(cells) * max(36.0, longest * CHARACTER + 8))
+    parts.append(_draw_bar(storage, width, y))
+    y += 27
+    for window in storage["windows"]:
+        seen = observed["tensors"][window["tensor"]]
+        for start, stop in window["runs"]:
+            left = MARGIN + width * start / storage["bytes"]
+            across = max(1.0, width * (stop - start) / storage["bytes"] - 2)
+            parts.append(
+                f'<rect x="{_number(left + 1)}" y="{_number(y)}" '
+                f'width="{_number(across)}" height="4" rx="2" fill="{ACCENT}"/>'
+            )
+        y += 5
+        part, y = _draw_window_text(seen, window, y)
+        parts.append(part)
+    return "".join(parts), y + 9
+
+
+def _draw_bar(storage: dict, width: float, y: float) -> str:
+    """Draw a storage: a cell per element if it is small, else one long bar."""
+    cells = storage["cells"] or [""]
+    marked = set(storage.get("changed_cells", ()))
+    each = width / len(cells)
+    parts = []
+    for at, cell in enumerate(cells):
+        corner = f'x="{_number(MARGIN + at * each)}" y="{_number(y)}"'
+        size = f'width="{_number(each)}" height="22"'
+        look = 'fill="none" stroke="currentColor"'
+        if at in marked:
+            look = f'fill="{ACCENT}" fill-opacity=".2" stroke="{ACCENT}"'
+            look += ' stroke-width="2.5"'
+        elif not storage["addressed"]:
+            look += ' stroke-dasharray="4 3"'
+        parts.append(f"<rect {corner} {size} {look}/>")
+        short = _shorten(cell, _characters(each - 3))
+        if short:
+            middle = MARGIN + (at + 0.5) * each
+            parts.append(_mono(short, middle, y + 15, "middle"))
+    return "".join(parts)
+
+
+def _draw_window_text(seen: dict, window: dict, y: float) -> tuple[str, float]:
+    """Write under its bar what a window is, on as many lines as it needs."""
+    facts = [
+        f"offset {window['offset']}",
+        f"shape {_tuple(window['shape'])}",
+        f"stride {_tuple(window['strides'])}",
+        "no version" if seen["version"] is None else f"version {seen['version']}",
+    ]
+    if not window["runs"]:
+        facts.insert(0, "empty")
+    words = [w for w in seen.get("changed", ()) if w in ("values", "version")]
+    if words:
+        facts.append(f"changed: {_and(words)}")
+    room = _characters(NARROW - 2 * MARGIN)
+    name = _shorten(_names(seen), room - 1)
+    parts = [_mono(name, MARGIN, y + 11, bold=True)]
+    indent = min(len(name) + 1, 8)
+    lines = _wrap(", ".join(facts), room - len(name) - 1, room - indent)
+    for number, line in enumerate(lines):
+        left = len(name) + 1 if number == 0 else indent
+        if line:
+            parts.append(_mono(line, MARGIN + left * CHARACTER, y + 11))
+        y += LINE
+    return "".join(parts), y
+
+
+def _heading_text(text: str, y: float) -> str:
+    return (
+        f'<text x="{_number(MARGIN)}" y="{_number(y + 10)}" font-size="13" '
+        f'font-weight="bold">{escape(text)}</text>'
+    )
+
+
+def _text_at(text: str, x: float, y: float) -> str:
+    return (
+        f'<text x="{_number(x)}" y="{_number(y)}" font-size="12">'
+        f"{escape(_clean(text))}</text>"
+    )
+
+
+def _mono(
+    text: str, x: float, y: float, anchor: str = "start", bold: bool = False
+) -> str:
+    place = f'x="{_number(x)}" y="{_number(y)}"'
+    middle = ' text-anchor="middle"' if anchor == "middle" else ""
+    weight = ' font-weight="bold"' if bold else ""
+    return (
+        f'<text {place} font-family="monospace"{middle}{weight}>'
+        f"{escape(_clean(text))}</text>"
+    )
+
+
+def _clean(text: str) -> str:
+    """Replace what no XML may hold, not even escaped, and every line end."""
+    return "".join(
+        letter
+        if letter.isprintable() and ord(letter) not in (0xFFFE, 0xFFFF)
+        else "\N{REPLACEMENT CHARACTER}"
+        for letter in text
+    )
+
+
+def _characters(width: float) -> int:
+    return max(0, int(width / CHARACTER + 0.01))
+
+
+def _shorten(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    return text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}" if most > 1 else ""
+
+
+def _wrap(text: str, first: int, later: int | None = None) -> list[str]:
+    """Break at blanks into lines of at most ``first`` and then ``later`` characters."""
+    lines, room = [""], first
+    for word in text.replace("(", "\0(").split(" "):
+        # A tuple stays in one piece: its blanks do not break.
+        joined = f"{lines[-1]} {word}" if lines[-1] else word
+        if len(joined.replace("\0", "")) > room:
+            lines.append(word)
+            room = later or first
+        else:
+            lines[-1] = joined
+    return [_shorten(line.replace("\0", ""), max(first, later or 0)) for line in lines]
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 1) + 0.0:g}"
+
+
+# For notebooks ----------------------------------------------------------------------
+
+
+class TensorMap:
+    """A picture of what was observed, which a notebook shows and ``print`` tells.
+
+    Parameters
+    ----------
+    observed
+        What :func:`observe` or :func:`changed` returned.
+    """
+
+    def __init__(self, observed: dict) -> None:
+        self.observed = observed
+
+    def _repr_svg_(self) -> str:
+        # Several maps stand in one notebook: their ids have to differ.
+        return draw(self.observed, "map-" + _hash(json.dumps(self.observed).encode()))
+
+    def _repr_html_(self) -> str:
+        return self._repr_svg_()
+
+    def __str__(self) -> str:
+        return describe(self.observed)
+
+
+def tensor_map(**named: object) -> TensorMap:
+    """Return a picture of tensors and arrays as they are now.
+
+    Parameters
+    ----------
+    named
+        Tensors and NumPy arrays by the name to show.
+
+    Returns
+    -------
+    TensorMap
+        It keeps what was seen and no tensor: later writes do not change it.
+    """
+    return TensorMap(observe(named))
