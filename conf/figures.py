@@ -35,10 +35,14 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
         path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
         markup = draw(figure, prefix=path.stem)
         path.write_text(markup, encoding="utf-8")
-        html = f'<figure class="lesson-figure">\n{markup}\n</figure>'
-        parts.append(".. raw:: html\n\n" + indent(html, "    ") + "\n")
+        parts.append(".. raw:: html\n\n" + indent(as_figure(markup), "    ") + "\n")
     plt.close("all")
     return "\n".join(parts)
+
+
+def as_figure(markup: str) -> str:
+    """Return a drawing as a figure of a page."""
+    return f'<figure class="lesson-figure">\n{markup}\n</figure>'
 
 
 def draw(figure: Figure, prefix: str) -> str:

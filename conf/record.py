@@ -139,6 +139,7 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
 def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
     """Run a script block by block; return texts, figures and the time it took."""
     import isolation
+    from lesson_maps import look
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
 
@@ -146,7 +147,8 @@ def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
     figures: list[list[Any]] = []
 
     def scrape(block: Any, block_vars: Any, gallery_conf: Any) -> str:
-        figures.append(_figures())
+        seen = look(block, block_vars)
+        figures.append(([] if seen is None else [{"map": seen}]) + _figures())
         return ""
 
     gallery = {

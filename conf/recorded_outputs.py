@@ -18,12 +18,13 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from builder import Fingerprint, fingerprint
 from docutils import nodes
-from figures import draw_data
+from figures import as_figure, draw_data
 from freshness import in_words, lesson_pages
+from lesson_maps import as_figure as as_map
 from recordings import (
     BadRecording,
     Block,
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
+# What tells one drawing of a page from the others: ids, and what refers to them.
+IDS = re.compile(r'"#[^"]*"|url\(#[^)]*\)|id="[^"]*"')
 TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
 # Above this share, nearly all differs (measured times, say) and marks only disturb.
 MOST_MARKED = 0.5
@@ -166,11 +169,7 @@ def _show(app: Sphinx, comment: nodes.comment, seen: list[Seen]) -> list[Fingerp
         live.append(node)
     texts = [node for node in live if isinstance(node, nodes.literal_block)]
     text = "\n".join(_normal(node.astext()) for node in texts)
-    drawn = any(isinstance(node, nodes.raw) for node in live)
-
-    same = [
-        s for s in seen if s.block.output == text and not (drawn or s.block.figures)
-    ]
+    same = [s for s in seen if s.block.output == text and _same_figures(app, s, live)]
     others = [s for s in seen if s not in same]
     if same and live:
         names = "; ".join(s.builder.label for s in same)
@@ -244,7 +243,7 @@ def _marked(text: str, others: list[str]) -> nodes.literal_block:
 
 
 def _figure(app: Sphinx, seen: Seen, file: str) -> nodes.Node:
-    """Draw a recorded figure from its data, or show its picture as it is."""
+    """Draw a recorded figure or map from its data, or show a picture as it is."""
     path = Path(app.srcdir, "recordings", seen.builder.name, file)
     try:
         data = load_figure(path)
@@ -256,8 +255,29 @@ def _figure(app: Sphinx, seen: Seen, file: str) -> nodes.Node:
         alt = f"Picture that the lesson drew on {seen.builder}"
         return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
     prefix = f"{_slug(seen.builder)}-{path.stem.replace('.', '-')}"
-    markup = f'<figure class="lesson-figure">\n{draw_data(data, prefix)}\n</figure>'
-    return nodes.raw("", markup, format="html")
+    return nodes.raw("", _markup(data, prefix), format="html")
+
+
+def _markup(data: dict[str, Any], prefix: str) -> str:
+    if "map" in data:
+        from tensor_maps import draw
+
+        return as_map(draw(data["map"], prefix))
+    return as_figure(draw_data(data, prefix))
+
+
+def _same_figures(app: Sphinx, seen: Seen, live: list[nodes.Element]) -> bool:
+    """Whether a builder's figures are the live ones, but for their ids."""
+    drawn = [node.astext() for node in live if isinstance(node, nodes.raw)]
+    if len(drawn) != len(seen.block.figures):
+        return False
+    for markup, file in zip(drawn, seen.block.figures, strict=True):
+        other = _figure(app, seen, file)
+        if not isinstance(other, nodes.raw):
+            return False
+        if IDS.sub("", markup).split() != IDS.sub("", other.astext()).split():
+            return False
+    return True
 
 
 def _add_switch(doctree: nodes.document, builders: Iterable[Fingerprint]) -> None:

@@ -22,8 +22,9 @@ torch and NumPy alone and leave a dictionary ``observed`` of dictionaries of tex
 Beside the lessons stands ``<page>.page.json``, with ``page``, one ``key`` for all
 these cells, and ``observed`` in the place of ``lesson``, ``seconds`` and ``blocks``.
 
-A figure is a file beside it: ``.json`` with the plotted data (figures.data_of),
-which the site draws in its own style, or ``.png`` where a figure is more than lines.
+A figure is a file beside it: ``.json`` with the plotted data (figures.data_of), which
+the site draws in its own style, or with a tensor map (``{"map": ...}``, see
+tensor_maps.observe), or ``.png`` where a figure is more than lines.
 
 A recording is data from elsewhere. :func:`load` takes nothing on trust: a file that
 is not exactly as above is refused with one line that names it.
@@ -50,6 +51,7 @@ SCHEMA = 1
 LARGEST_FILE = 400_000  # bytes
 LONGEST_OUTPUT = 100_000  # characters in one block
 MOST_POINTS = 10_000  # in one line of a figure
+MOST_IN_MAP = 200  # tensors, nodes, edges or storages
 FILE_NAME = re.compile(r"[\w.-]+\.(json|png)")
 CELL = re.compile(r"^```\{code-cell\}.*\n((?:.*\n)*?)```$", re.MULTILINE)
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -216,7 +218,8 @@ def load_figure(path: Path) -> dict[str, Any] | None:
         if path.suffix == ".png":
             _require(raw.startswith(PNG), "it is not a PNG picture")
             return None
-        return _figure(_parse(raw))
+        data = _parse(raw)
+        return _map(data) if "map" in data else _figure(data)
 
 
 class _Wrong(Exception):
@@ -346,6 +349,32 @@ def _block(data: Any) -> Block:
         "a figure is not a plain file name",
     )
     return Block(_text(data["key"], "key", 64), _inert(output), tuple(figures))
+
+
+def _map(data: dict[str, Any]) -> dict[str, Any]:
+    """Take the data of a tensor map if it can be drawn and described."""
+    from tensor_maps import describe, draw
+
+    seen = data["map"]
+    _require(
+        set(data) == {"map"} and isinstance(seen, dict),
+        "its fields are not those of a map",
+    )
+    # Laying out a graph takes more than linear time: a lesson's has some ten nodes.
+    _require(
+        all(
+            len(part) <= MOST_IN_MAP
+            for part in seen.values()
+            if hasattr(part, "__len__")
+        ),
+        f"a part of the map has more than {MOST_IN_MAP} entries",
+    )
+    try:
+        draw(seen)
+        describe(seen)
+    except Exception:  # whatever is wrong inside, it is not a map
+        raise _Wrong("it is not a map that can be drawn") from None
+    return data
 
 
 def _figure(data: dict[str, Any]) -> dict[str, Any]:

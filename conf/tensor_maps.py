@@ -27,6 +27,7 @@ import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -91,11 +92,11 @@ def observe(named: dict[str, object], limit: int = MOST_NODES) -> dict:
         ``hidden_nodes``, ``hidden_to``
             How many nodes are not kept, and the kept leaves that these lead to.
         ``storages``
-            ``bytes``, ``device``, ``dtype``, ``addressed``, ``cells`` (the values of
-            at most 12 elements, or null) and ``windows``: ``tensor``, ``offset``,
-            ``shape``, ``strides`` (in elements), ``runs`` (bytes from the start of
-            the storage that it touches; for a large window from first to last) and
-            ``covers_all``.
+            ``bytes``, ``device``, ``dtype`` (of the cells), ``addressed``, ``cells``
+            (the values of at most 12 elements, or null) and ``windows``: ``tensor``,
+            ``offset``, ``shape``, ``strides`` (in elements), ``runs`` (bytes
+            from the start of the storage that it touches; for a large window from
+            first to last) and ``covers_all``.
         ``notes``
             What else there is to say.
     """
@@ -121,7 +122,7 @@ def _sort_out(named: dict[str, object]) -> tuple[list, dict[int, list[str]], lis
     for name, value in named.items():
         if not (isinstance(value, torch.Tensor) or _is_array(value)):
             kind = type(value).__name__
-            notes.append(f"{name} is not drawn: {kind} is no tensor and no array")
+            notes.append(f"{name} is not drawn: {kind} is neither tensor nor array")
         elif id(value) in names:
             names[id(value)].append(str(name))
         else:
@@ -312,7 +313,8 @@ def _see_graph(objects: list, tensors: list[dict], limit: int) -> dict:
             _hang(walk, on, number, tensors)
     known = {id(on) for on in hangs_on}
     for thing in list(walk.held):
-        if isinstance(thing, torch.Tensor) and id(thing) not in known:
+        is_leaf = isinstance(thing, torch.Tensor) and id(thing) in walk.order
+        if is_leaf and id(thing) not in known:
             tensors.append(_see_tensor(thing, []))
             _hang(walk, thing, len(tensors) - 1, tensors)
     return {
@@ -337,10 +339,7 @@ def _start(value: object, walk: _Walk) -> object:
 
 
 def _hang(walk: _Walk, on: object, number: int, tensors: list[dict]) -> None:
-    node = walk.order.get(id(on))
-    if node is None:
-        tensors.pop(number)  # a leaf that the picture does not reach
-        return
+    node = walk.order[id(on)]
     tensors[number]["node"] = node
     walk.nodes[node]["tensors"].append(number)
 
@@ -451,8 +450,8 @@ def _see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     for members in _lanes(memories):
         for number in members:
             tensors[number]["storage"] = len(storages)
-        storages.append(_storage({number: memories[number] for number in members}))
-        storages[-1]["dtype"] = tensors[members[0]]["dtype"]
+        on_it = {number: memories[number] for number in members}
+        storages.append(_storage(on_it, tensors))
     return storages
 
 
@@ -481,7 +480,7 @@ def _tensor_memory(tensor: torch.Tensor) -> _Memory | str:
         offset=offset,
         shape=shape,
         strides=strides,
-        cells=lambda: _tensor_cells(tensor, int(size) // item_size),
+        cells=partial(_tensor_cells, tensor, int(size) // item_size),
     )
 
 
@@ -503,17 +502,7 @@ def _array_memory(array: Any) -> _Memory | str:
         return "empty, no memory"
     first = array.__array_interface__["data"][0]
     low, high = _reach(first, shape, strides, item_size)
-    owner = _owner(array)
-    if isinstance(owner, torch.Tensor):
-        storage = owner.untyped_storage()
-        start, stop = storage.data_ptr(), storage.data_ptr() + storage.nbytes()
-        count = storage.nbytes() // owner.element_size()
-        cells = lambda: _tensor_cells(owner, count)  # noqa: E731
-    else:
-        start, stop = _reach(
-            owner.__array_interface__["data"][0], *_array_window(owner)
-        )
-        cells = lambda: [_text(n) for n in owner.ravel(order="K").tolist()]  # noqa: E731
+    start, stop, cells = _whole(_owner(array))
     start, stop = min(start, low), max(stop, high)
     return _Memory(
         device="cpu",
@@ -527,6 +516,21 @@ def _array_memory(array: Any) -> _Memory | str:
         strides=[stride // item_size for stride in strides],
         cells=cells,
     )
+
+
+def _whole(owner: Any) -> tuple[int, int, Callable[[], list[str]]]:
+    """Return the addresses of all memory of an owner, and what reads its values."""
+    if isinstance(owner, torch.Tensor):
+        storage = owner.untyped_storage()
+        start, size = storage.data_ptr(), storage.nbytes()
+        count = size // owner.element_size()
+        return start, start + size, partial(_tensor_cells, owner, count)
+    first = owner.__array_interface__["data"][0]
+    return *_reach(first, *_array_window(owner)), partial(_array_cells, owner)
+
+
+def _array_cells(array: Any) -> list[str]:
+    return [_text(value) for value in array.ravel(order="K").tolist()]
 
 
 def _array_window(array: Any) -> tuple[list[int], list[int], int]:
@@ -594,30 +598,32 @@ def _lanes(memories: dict[int, _Memory]) -> list[list[int]]:
     return sorted(sorted(lane) for lane in lanes)
 
 
-def _storage(members: dict[int, _Memory]) -> dict:
+def _storage(members: dict[int, _Memory], tensors: list[dict]) -> dict:
     start = min(memory.start for memory in members.values())
     size = max(memory.stop for memory in members.values()) - start
-    some = next(iter(members.values()))
+    reader, cells = _cells(members, size)
     return {
         "bytes": size,
-        "device": some.device,
-        "addressed": some.addressed,
-        "cells": _cells(members.values(), size),
+        "device": members[reader].device,
+        "dtype": tensors[reader]["dtype"],
+        "addressed": members[reader].addressed,
+        "cells": cells,
         "windows": [
             _window(number, memory, start, size) for number, memory in members.items()
         ],
     }
 
 
-def _cells(memories: Iterable[_Memory], size: int) -> list[str] | None:
-    """Return the values of a small storage, read through who sees all of it."""
-    for memory in memories:
+def _cells(members: dict[int, _Memory], size: int) -> tuple[int, list[str] | None]:
+    """Return who reads the whole storage, and its values if it is small."""
+    for number, memory in members.items():
         count = size // memory.item_size
-        if memory.addressed and memory.stop - memory.start == size:
-            cells = _try(memory.cells) if count <= MOST_CELLS else None
+        sees_all = memory.addressed and memory.stop - memory.start == size
+        if sees_all and count <= MOST_CELLS:
+            cells = _try(memory.cells)
             if cells and len(cells) == count:
-                return cells
-    return None
+                return number, cells
+    return next(iter(members)), None
 
 
 def _window(number: int, memory: _Memory, start: int, size: int) -> dict:
@@ -773,15 +779,15 @@ def _describe_tensor(observed: dict, seen: dict) -> str:
         requires = "" if seen["requires_grad"] else " (requires_grad is now False)"
         gradient = f", its grad is {seen['gradient']}" if seen["gradient"] else ""
         return f"{_value(seen)} is a leaf{requires}{gradient}{mark}."
-    return f"{_value(seen)} is {_constant(seen)}{mark}."
+    return f"{_value(seen)}: {_constant(seen)}{mark}."
 
 
 def _constant(seen: dict) -> str:
     if seen["inference"]:
-        return "an inference tensor, no gradient"
+        return "inference tensor, no gradient"
     if not seen["is_leaf"]:
-        return "a tensor whose grad_fn cannot be read"
-    return "a constant, no gradient"
+        return "grad_fn not readable"
+    return "constant, no gradient"
 
 
 def _flow(observed: dict, start: int) -> str:
@@ -795,12 +801,16 @@ def _flow(observed: dict, start: int) -> str:
             if target not in reached:
                 reached.add(target)
                 stack.append(target)
-    leaves = [
-        _names(observed["tensors"][tensor])
+    found = [
+        observed["tensors"][tensor]
         for number in sorted(reached)
         if observed["nodes"][number]["kind"] == "leaf"
         for tensor in observed["nodes"][number]["tensors"]
     ]
+    leaves = [_names(seen) for seen in found if seen["names"]]
+    unnamed = len(found) - len(leaves)
+    if unnamed:
+        leaves.append(f"{unnamed} unnamed " + ("leaf" if unnamed == 1 else "leaves"))
     if any(observed["nodes"][number]["hidden_inputs"] for number in reached):
         leaves.append("nodes that are not drawn")
     return f"gradients flow to {_and(leaves)}" if leaves else "no gradient flows on"
@@ -818,7 +828,8 @@ def _heading(number: int, storage: dict) -> str:
     address = "" if storage["addressed"] else ", no memory address"
     unit = "byte" if storage["bytes"] == 1 else "bytes"
     size = f"{storage['bytes']} {unit}"
-    return f"storage {number + 1}: {size} on {storage['device']}{address}"
+    where = f"{size} on {storage['device']}, {storage['dtype']}"
+    return f"storage {number + 1}: {where}{address}"
 
 
 def _asides(observed: dict) -> list[str]:
@@ -837,7 +848,7 @@ def _more(observed: dict) -> str:
 
 
 def _names(seen: dict) -> str:
-    names = ", ".join(seen["names"]) or "an unnamed leaf"
+    names = ", ".join(seen["names"]) or "a tensor without a name"
     return f"{names} (array)" if seen["kind"] == "array" else names
 
 
@@ -959,7 +970,7 @@ def _tensor_lines(seen: dict, kind: str, with_device: bool) -> list[str]:
         gradient = seen["gradient"]
         lines.append(f"leaf, grad {gradient}" if gradient else "leaf, frozen now")
     elif kind == "constant":
-        lines.append("inference, no gradient" if seen["inference"] else "no gradient")
+        lines.append(_constant(seen))
     elif seen["retains_grad"]:
         lines.append(f"grad kept {seen['gradient']}")
     if with_device:
@@ -1144,7 +1155,16 @@ def _across(layers: _Layers, graph: _Graph, room: float) -> dict[Any, float]:
                 gap = max(0.0, (room - _needed(row, graph, 0)) / len(row))
             widths = [_vertex_width(vertex, graph) for vertex in row]
             centre.update(zip(row, _spread(wanted, widths, gap, room), strict=True))
-    return centre
+    return _centred(centre, graph, room)
+
+
+def _centred(centre: dict[Any, float], graph: _Graph, room: float) -> dict[Any, float]:
+    """Move all by the same distance so that both margins are equal."""
+    half = {vertex: _vertex_width(vertex, graph) / 2 for vertex in centre}
+    left = min(x - half[vertex] for vertex, x in centre.items())
+    right = max(x + half[vertex] for vertex, x in centre.items())
+    shift = (room - right - left) / 2
+    return {vertex: x + shift for vertex, x in centre.items()}
 
 
 def _vertex_width(vertex: Any, graph: _Graph) -> float:
@@ -1283,18 +1303,18 @@ def _draw_edge(graph: _Graph, edge: tuple[int, int], path: list[tuple]) -> str:
     """
     number = min(3, graph.edges[edge])
     start = graph.boxes[edge[0]]
+    pairs, last = list(itertools.pairwise(path)), len(path) - 2
     drawn = []
-    for copy_ in range(number):
-        shift = (copy_ - (number - 1) / 2) * 8
+    for line in range(number):
+        shift = (line - (number - 1) / 2) * 8
         x, y = path[0][0] + shift, start.y + start.height
         command = [f"M{_number(x)} {_number(y)}V{_number(path[0][2])}"]
-        for (x0, _, end), (x1, top, bottom) in itertools.pairwise(path):
-            middle = (end + top) / 2
-            x0, x1 = x0 + shift, x1 + shift
-            tip = top if (x1 - shift, top, bottom) != path[-1] else top - 6
+        for at, ((x0, _, end), (x1, top, bottom)) in enumerate(pairs):
+            middle, x0, x1 = (end + top) / 2, x0 + shift, x1 + shift
+            curve_end, line_end = (top, bottom) if at < last else (top - 6, top - 6)
             command.append(
                 f"C{_number(x0)} {_number(middle)} {_number(x1)} {_number(middle)} "
-                f"{_number(x1)} {_number(tip)}V{_number(bottom if tip == top else tip)}"
+                f"{_number(x1)} {_number(curve_end)}V{_number(line_end)}"
             )
         x, top = path[-1][0] + shift, path[-1][1] - 1
         points = f"{_number(x)},{_number(top)} " + " ".join(
@@ -1315,7 +1335,8 @@ def _draw_memory(observed: dict, y: float) -> tuple[str, float]:
         part, y = _draw_storage(observed, number, storage, y)
         parts.append(part)
     for line in _asides(observed):
-        for piece in _wrap(line, _characters(NARROW - 2 * MARGIN)):
+        room = _characters(NARROW - 2 * MARGIN)
+        for piece in _wrap(line.split(), " ", room, room):
             parts.append(_mono(piece, MARGIN, y + 11))
             y += LINE
     return "".join(parts), y
@@ -1346,9 +1367,10 @@ def _draw_storage(
                 f'width="{_number(across)}" height="4" rx="2" fill="{ACCENT}"/>'
             )
         y += 5
-        part, y = _draw_window_text(seen, window, y)
+        part, y = _draw_window_text(seen, window, storage["dtype"], y)
+        y += 4
         parts.append(part)
-    return "".join(parts), y + 9
+    return "".join(parts), y + 6
 
 
 def _draw_bar(storage: dict, width: float, y: float) -> str:
@@ -1374,7 +1396,9 @@ def _draw_bar(storage: dict, width: float, y: float) -> str:
     return "".join(parts)
 
 
-def _draw_window_text(seen: dict, window: dict, y: float) -> tuple[str, float]:
+def _draw_window_text(
+    seen: dict, window: dict, dtype: str, y: float
+) -> tuple[str, float]:
     """Write under its bar what a window is, on as many lines as it needs."""
     facts = [
         f"offset {window['offset']}",
@@ -1382,6 +1406,8 @@ def _draw_window_text(seen: dict, window: dict, y: float) -> tuple[str, float]:
         f"stride {_tuple(window['strides'])}",
         "no version" if seen["version"] is None else f"version {seen['version']}",
     ]
+    if seen["dtype"] != dtype:
+        facts.insert(0, seen["dtype"])
     if not window["runs"]:
         facts.insert(0, "empty")
     words = [w for w in seen.get("changed", ()) if w in ("values", "version")]
@@ -1391,7 +1417,7 @@ def _draw_window_text(seen: dict, window: dict, y: float) -> tuple[str, float]:
     name = _shorten(_names(seen), room - 1)
     parts = [_mono(name, MARGIN, y + 11, bold=True)]
     indent = min(len(name) + 1, 8)
-    lines = _wrap(", ".join(facts), room - len(name) - 1, room - indent)
+    lines = _wrap(facts, ", ", room - len(name) - 1, room - indent)
     for number, line in enumerate(lines):
         left = len(name) + 1 if number == 0 else indent
         if line:
@@ -1446,18 +1472,18 @@ def _shorten(text: str, most: int) -> str:
     return text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}" if most > 1 else ""
 
 
-def _wrap(text: str, first: int, later: int | None = None) -> list[str]:
-    """Break at blanks into lines of at most ``first`` and then ``later`` characters."""
-    lines, room = [""], first
-    for word in text.replace("(", "\0(").split(" "):
-        # A tuple stays in one piece: its blanks do not break.
-        joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if len(joined.replace("\0", "")) > room:
-            lines.append(word)
-            room = later or first
-        else:
+def _wrap(pieces: list[str], joint: str, first: int, later: int) -> list[str]:
+    """Join pieces into lines: one of ``first`` characters, the others of ``later``."""
+    lines = [""]
+    for piece in pieces:
+        joined = f"{lines[-1]}{joint}{piece}" if lines[-1] else piece
+        # One character stays free for the comma at the end of a line.
+        if len(joined) < (first if len(lines) == 1 else later):
             lines[-1] = joined
-    return [_shorten(line.replace("\0", ""), max(first, later or 0)) for line in lines]
+        else:
+            lines[-1] += joint.rstrip() if lines[-1] else ""
+            lines.append(_shorten(piece, later))
+    return lines
 
 
 def _number(value: float) -> str:

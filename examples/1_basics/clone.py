@@ -58,6 +58,7 @@ assert w.grad.item() == 2 and b.grad.item() == 1
 source, _ = v.grad_fn.next_functions[0]
 print("CloneBackward0 leads to w:", source.variable is w)
 assert source.variable is w
+# sphinx_gallery_tensor_map = "x, w, b, v, y"
 
 # %%
 # New memory: a write to the clone stays in the clone

@@ -47,6 +47,7 @@ print("y", y)
 print("u", u)
 assert y.item() == 2 * 4 + 3 == 11
 assert u.item() == 4 * 7 + 9 == 37
+# sphinx_gallery_tensor_map = "w, v, z, y, u"
 
 # %%
 # The gradient stops at ``z``

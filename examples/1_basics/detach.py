@@ -54,6 +54,7 @@ print("z.grad         ", z.grad)
 assert z.tolist() == [1.0] and z.device == w.device
 assert not z.requires_grad and z.grad_fn is None
 assert z.is_leaf and z.grad is None
+# sphinx_gallery_tensor_map = "x, w, b, y, z"
 
 # %%
 # A new object, not new memory
@@ -75,6 +76,7 @@ z[0] = 2.0
 print("z", z)
 print("w", w)
 assert w.tolist() == [2.0]
+# sphinx_gallery_tensor_map_change = "w, z"
 
 # %%
 # Autograd notices the write

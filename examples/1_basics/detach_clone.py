@@ -55,6 +55,7 @@ print("bytes of w:     ", w.nbytes)
 print("bytes allocated:", s.untyped_storage().nbytes())
 assert storage(z) == storage(w) and len(storages) == 2
 assert s.untyped_storage().nbytes() == w.nbytes == 4
+# sphinx_gallery_tensor_map = "w, z, s"
 
 # %%
 # When ``w`` changes
@@ -71,6 +72,7 @@ print("versions", w._version, z._version, s._version)
 assert z.tolist() == [7.0] and s.tolist() == [1.0]
 assert w._version == z._version == 1
 assert s._version == 0
+# sphinx_gallery_tensor_map_change = "w, z, s"
 
 # %%
 # ``z`` is constant for autograd only: its value follows ``w``. ``s`` keeps its

@@ -36,6 +36,7 @@ b = torch.tensor([3.0], device=device, requires_grad=True)
 y = x * w + b
 print("y", y)
 assert y.item() == 5
+# sphinx_gallery_tensor_map = "x, w, b, y"
 
 # %%
 # Which of them are leaf tensors?

@@ -37,6 +37,7 @@ f = v * z + c
 print("y", y)
 print("f", f)
 assert f.item() == 39 and f.device.type == "cpu"
+# sphinx_gallery_tensor_map = "x, w, y, z, v, f"
 
 # %%
 # The gradient crosses back

@@ -28,6 +28,7 @@ z = x.numpy()
 z[0] = 7.0
 print("x", x, "| z", z)
 assert x.item() == z.item() == 7
+# sphinx_gallery_tensor_map = "x, z"
 
 # %%
 # Autograd does not see the write

@@ -1,0 +1,134 @@
+"""Tensor maps on the pages of lessons, and in recordings."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TinySite, lesson
+from reading import SCRIPTS, downloads_of, page_of, soup
+from test_recordings import OTHER_NAME, pretend_other_builder, record
+
+sys.path.insert(0, str(ROOT / "conf"))
+import recordings
+from tensor_maps import draw
+
+WITH_MAPS = [
+    script
+    for script in SCRIPTS
+    if script.parent.name in ("1_basics", "2_numpy_and_devices")
+]
+FIRST = """import torch
+w = torch.ones(2, requires_grad=True)
+z = w.detach()
+print("made")
+# sphinx_gallery_tensor_map = "w, z"
+"""
+SECOND = """z[0] = 7.0
+print(w)
+# sphinx_gallery_tensor_map_change = "w, z"
+"""
+
+
+@pytest.mark.parametrize("script", WITH_MAPS, ids=lambda script: script.stem)
+def test_each_lesson_of_basics_and_devices_shows_a_map(
+    script: Path, site: Path
+) -> None:
+    page = soup(page_of(site, script))
+    live = [
+        map_
+        for map_ in page.select("figure.tensor-map svg")
+        if map_.find_parent(class_="recorded") is None
+    ]
+    assert live
+    markers = re.findall(r"_tensor_map(?:_change)? = \"(.+)\"", script.read_text())
+    assert len(live) == len(markers)
+    for names, map_ in zip(markers, live, strict=True):
+        words = map_["aria-label"]
+        drawn = " ".join(text.get_text() for text in map_.select("text"))
+        for name in names.split(", "):
+            assert re.search(rf"\b{name}\b", words)
+            assert re.search(rf"\b{name}\b", drawn)
+        assert not map_.select("script, style, image")
+
+
+def test_the_marker_is_hidden_from_page_and_notebook(site: Path) -> None:
+    for script in SCRIPTS:
+        page = page_of(site, script)
+        assert "sphinx_gallery_tensor_map" not in page.read_text()
+        notebook = downloads_of(page)[".ipynb"].read_text()
+        assert "sphinx_gallery_tensor_map" not in notebook
+
+
+def test_the_map_of_detach_says_what_the_lesson_proves(site: Path) -> None:
+    (detach,) = (script for script in SCRIPTS if script.stem == "detach")
+    first, change = soup(page_of(site, detach)).select("figure.tensor-map svg")[:2]
+    assert "w" in first["aria-label"] and "z" in first["aria-label"]
+    assert "MulBackward0" in first.get_text()
+    assert "changed" in change["aria-label"] and "changed" in change.get_text()
+
+
+def test_the_tool_runs_alone(site: Path, tmp_path: Path) -> None:
+    page = site / "tensor_maps.html"
+    (link,) = soup(page).select("article a[download]")
+    tool = (page.parent / link["href"]).resolve()
+    assert tool.read_bytes() == (ROOT / "conf" / "tensor_maps.py").read_bytes()
+    imported = set(
+        re.findall(r"^(?:from|import) (\w+)", tool.read_text(), re.MULTILINE)
+    )
+    assert imported - {"torch", "__future__"} <= sys.stdlib_module_names
+
+
+def test_an_unknown_name_fails_the_build_with_the_line(tiny_site: TinySite) -> None:
+    wrong = FIRST.replace('"w, z"', '"w, nothing"')
+    tiny_site.write_lessons({"a.py": lesson("A", wrong)})
+    built = tiny_site.build()
+    assert built.status != 0
+    assert "the block on line 7 asks for a map of 'nothing'" in built.output
+    assert not tiny_site.html.exists()
+
+
+def test_maps_belong_to_recordings(tiny_site: TinySite) -> None:
+    tiny_site.write_lessons({"a.py": lesson("A", FIRST, SECOND)})
+    done = record(tiny_site)
+    assert done.status == 0, done.output
+    folder = pretend_other_builder(tiny_site, lambda line: line)
+    seen = folder / "a.1.json"
+    data = json.loads(seen.read_text())
+    text = json.dumps(data).replace('"cpu"', '"cuda:0"')
+    seen.write_text(text)
+    hostile = folder / "a.9.json"
+    hostile.write_text(text.replace('"w"', '"<script>alert(1)</script>&\\""'))
+    markup = draw(recordings.load_figure(hostile)["map"])
+    assert "<script" not in markup and "&lt;script&gt;alert(1)" in markup
+    hostile.unlink()
+    built = tiny_site.build()
+    assert built.status == 0, built.output
+    page = soup(tiny_site.page("a"))
+    (group,) = page.select(".builders-outputs")  # the second map is the same
+    live, other = group.select("figure.tensor-map svg")
+    assert "cuda:0" not in live.get_text() and "cuda:0" in other.get_text()
+    assert len(page.select(".same-on")) == 1
+    ids = [tag["id"] for tag in page.select("[id]")]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"map": None},
+        {"map": {}},
+        {"map": {"tensors": 1, "nodes": [], "edges": [], "storages": []}},
+        {"map": {}, "more": 1},
+        {"map": {"nodes": [{}] * 1000}},
+    ],
+)
+def test_a_recorded_map_that_is_none_is_refused(content: dict, tmp_path: Path) -> None:
+    path = tmp_path / OTHER_NAME / "a.1.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(content))
+    with pytest.raises(recordings.BadRecording, match=r"a\.1\.json is refused"):
+        recordings.load_figure(path)
