@@ -37,7 +37,7 @@ f = v * z + c
 print("y", y)
 print("f", f)
 assert f.item() == 39 and f.device.type == "cpu"
-# sphinx_gallery_tensor_map = "x, w, y, z, v, f"
+# sphinx_gallery_tensor_map = "x, w, b, y, z, v, c, f"
 
 # %%
 # The gradient crosses back
