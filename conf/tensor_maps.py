@@ -1348,8 +1348,11 @@ def _draw_storage(
     room = NARROW - 2 * MARGIN
     mark = ", changed" if storage.get("changed") else ""
     heading = f"{_heading(number, storage)}{mark}"
-    parts = [_text_at(_shorten(heading, _characters(room)), MARGIN, y + 11)]
-    y += LINE + 3
+    parts = []
+    for line in _wrap(heading.split(", "), ", ", *[_characters(room)] * 2):
+        parts.append(_text_at(line, MARGIN, y + 11))
+        y += LINE
+    y += 3
     cells = storage["cells"]
     width = room
     if cells:
