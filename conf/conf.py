@@ -1,5 +1,6 @@
 """Options of the site. What is more than an option stands in a module beside this."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -33,6 +34,7 @@ extensions = [
     "isolation",
     "lesson_pages",
     "page_foot",
+    "page_head",
     "recorded_outputs",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
@@ -91,6 +93,10 @@ intersphinx_mapping = {
 
 html_theme = "furo"
 html_title = "Tensor Copies"
+# Where the site is hosted, if it is: canonical links and link previews need it.
+html_baseurl = os.environ.get(
+    "SITE_URL", os.environ.get("READTHEDOCS_CANONICAL_URL", "")
+)
 html_static_path = ["static"]
 html_favicon = "static/icon.svg"
 html_css_files = ["site.css"]

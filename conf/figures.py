@@ -14,6 +14,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from pictures import keep
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -25,7 +27,7 @@ INK = "#010203"  # the colour that figure.mplstyle gives to text and axes
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Return the reST of all open figures and close them (an image scraper).
 
-    Each figure is also saved as a file, from which the gallery makes the thumbnail.
+    Each figure is also saved as a file; the first is the picture of the lesson.
     """
     import matplotlib.pyplot as plt
 
@@ -34,7 +36,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
         figure = plt.figure(number)
         path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
         markup = draw(figure, prefix=path.stem)
-        path.write_text(markup, encoding="utf-8")
+        keep(markup, path, Path(block_vars["src_file"]))
         parts.append(".. raw:: html\n\n" + indent(as_figure(markup), "    ") + "\n")
     plt.close("all")
     return "\n".join(parts)

@@ -15,6 +15,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+from pictures import keep
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import (
     extract_file_config,
@@ -37,7 +38,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 
     path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
     markup = draw(observed, prefix=path.stem)
-    path.write_text(markup, encoding="utf-8")
+    keep(markup, path, Path(block_vars["src_file"]))
     return ".. raw:: html\n\n" + indent(as_figure(markup), "    ") + "\n"
 
 

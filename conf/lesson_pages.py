@@ -1,18 +1,21 @@
-"""How the gallery's pages look: actions under the title, lists instead of cards.
+"""How the gallery's pages look: actions under the title, cards with words.
 
 On a lesson the gallery puts a note before the title ("Go to the end to download
 ...") and three boxes at the end; two links in one row under the title take their
-place. On an overview it puts cards with pictures; a list of titles, each with its
-lesson's first sentences, takes theirs.
+place. On an overview it puts cards that show a title and nothing else; a list takes
+theirs: the title, the lesson's first picture in the reader's colours, and the first
+sentences.
 """
 
 from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
+from pictures import COLOURS, size_of
 from sphinx import addnodes
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ def _move_downloads(doctree: nodes.document) -> None:
 
 
 def _list_lessons(section: nodes.section) -> None:
-    lessons = nodes.definition_list(classes=["lesson-list"])
+    cards = nodes.bullet_list(classes=["lesson-cards"])
     introduction = ""
     for node in list(section.children):
         if isinstance(node, nodes.raw) and re.search("sphx-glr-|sg-tag", str(node)):
@@ -64,16 +67,32 @@ def _list_lessons(section: nodes.section) -> None:
         elif isinstance(node, nodes.raw) and node.astext().strip() == "</div>":
             section.remove(node)
         elif isinstance(node, addnodes.only) and introduction:
-            (link,) = node.findall(addnodes.pending_xref)
-            if not lessons.children:
-                section.insert(section.index(node), lessons)
-            lessons += nodes.definition_list_item(
-                "",
-                nodes.term("", "", link),
-                nodes.definition("", nodes.paragraph(text=introduction)),
-            )
+            if not cards.children:
+                section.insert(section.index(node), cards)
+            cards += _card(node, introduction)
             section.remove(node)
             introduction = ""
+
+
+def _card(made: addnodes.only, introduction: str) -> nodes.list_item:
+    """Make a card of a lesson: title, picture, and what the reader will see."""
+    (link,) = made.findall(addnodes.pending_xref)
+    (thumbnail,) = made.findall(nodes.image)
+    item = nodes.list_item("", nodes.paragraph("", "", link))
+    name = thumbnail["uri"].rpartition("_thumb.")[0]
+    source = made.document.settings.env.srcdir
+    for scheme in COLOURS:
+        uri = f"{name}_{scheme}.svg"
+        if (picture := Path(source, uri.lstrip("/"))).exists():
+            # What it shows, the page says; here the title beside it is the link.
+            image = nodes.image(
+                uri=uri, alt="", classes=[f"only-{scheme}", "no-scaled-link"]
+            )
+            image["width"], image["height"] = size_of(picture)
+            image["loading"] = "lazy"
+            item += image
+    item += nodes.paragraph(text=introduction)
+    return item
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

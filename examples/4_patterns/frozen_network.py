@@ -33,12 +33,19 @@ b = torch.tensor([3.0], device=device, requires_grad=True)
 t = torch.tensor([7.0], device=device, requires_grad=True)
 c = torch.tensor([9.0], device=device, requires_grad=True)
 z = w.detach()
-(x * w + b).backward()
-(z * t + c).backward()
+y, u = x * w + b, z * t + c
+y.backward()
+u.backward()
 print("w.grad", w.grad.item(), "t.grad", t.grad.item())
 print("before A's step: w", w.item(), "z", z.item())
 assert w.item() == z.item() == 4 and z.grad is None
 assert w.grad.item() == 2 and t.grad.item() == 4
+# sphinx_gallery_tensor_map = "w, z, t, y, u"
+
+# %%
+# One storage, two tensors: the graph of B ends at ``z``, and so the step of A,
+# a write into the storage of ``w``, is one that B sees.
+
 torch.optim.SGD([w, b], lr=0.5).step()
 print("after A's step:  w", w.item(), "z", z.item())
 assert w.item() == z.item() == 3

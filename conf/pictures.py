@@ -1,0 +1,154 @@
+"""A lesson's first picture outside its page: on cards, and where a link is shared.
+
+On the page the picture follows the colours of the page. An ``<img>`` cannot, so the
+card gets one file for each of Furo's two schemes; and a site that previews a link
+takes only a bitmap, so it gets a PNG. All three are made from the same drawing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+FIRST = "_001.svg"  # how the gallery numbers the first picture of a lesson
+# What stands for the page's colours where there is no page: Furo's own values.
+COLOURS = {
+    "light": {
+        "currentColor": "#000000",
+        "--color-brand-primary": "#0a4bff",
+        "--color-foreground-muted": "#6b6f76",
+        "--color-background-primary": "#ffffff",
+    },
+    "dark": {
+        "currentColor": "#cfd0d0",
+        "--color-brand-primary": "#3d94ff",
+        "--color-foreground-muted": "#81868d",
+        "--color-background-primary": "#131416",
+    },
+}
+# The size that Facebook, Slack, Mastodon and others show uncropped, in pixels.
+CARD_WIDTH, CARD_HEIGHT = 1200, 630
+MARGIN, SIZE, LINE = 48, 44, 15
+NARROW = 360  # of tensor_maps, which would bring torch along
+WIDTH_OF_LETTER = 0.66  # of DejaVu Sans Bold, on average, in its size
+VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+VARIABLE = re.compile(r"var\((--[\w-]+)(?:,\s*([^()]+))?\)")
+
+
+def picture_of(source: Path, page: str) -> Path | None:
+    """Return the first picture of the lesson that a page shows, if there is one."""
+    folder, _, name = page.rpartition("/")
+    picture = Path(source, folder, "images", f"sphx_glr_{name}{FIRST}")
+    return picture if picture.exists() else None
+
+
+def beside(picture: Path, ending: str) -> Path:
+    """Return where :func:`keep` puts the form of a picture that ends so."""
+    name = f"{picture.name.removesuffix(FIRST)}_{ending}"
+    return picture.parent / "thumb" / name
+
+
+def keep(markup: str, picture: Path, script: Path) -> None:
+    """Write a picture of a lesson; if it is the first, also its other forms.
+
+    Parameters
+    ----------
+    markup
+        The drawing as it stands on the page, an ``<svg>``.
+    picture
+        Where the gallery keeps it, ``<folder>/sphx_glr_<lesson>_<number>.svg``.
+    script
+        The lesson, which begins with its title.
+    """
+    picture.write_text(markup, encoding="utf-8")
+    if not picture.name.endswith(FIRST):
+        return
+    picture.parent.joinpath("thumb").mkdir(exist_ok=True)
+    beside(picture, "card.png").write_bytes(card(markup, title_of(script)))
+    # A card is too small for all of a map: the graph, if there is one.
+    box, part = next(_parts(markup))
+    if "<polygon" in part:
+        markup = VIEW.sub(f'viewBox="{box}"', markup.split(">", 1)[0], count=1)
+        markup += f">{part}</svg>"
+    for scheme in COLOURS:
+        drawing = in_scheme(markup, scheme)
+        beside(picture, f"{scheme}.svg").write_text(drawing, encoding="utf-8")
+
+
+def in_scheme(markup: str, scheme: str) -> str:
+    """Replace what a drawing takes from its page by the colours of one scheme."""
+    colours = COLOURS[scheme]
+    markup = VARIABLE.sub(lambda found: colours.get(found[1], found[2]), markup)
+    markup = markup.replace("currentColor", colours["currentColor"])
+    return markup.replace("<svg ", '<svg font-family="sans-serif" ', 1)
+
+
+def size_of(picture: Path) -> tuple[str, str]:
+    """Return the width and the height of a drawing, in pixels."""
+    box = VIEW.search(picture.read_text(encoding="utf-8"))
+    return f"{float(box[1]):.0f}", f"{float(box[2]):.0f}"
+
+
+def title_of(script: Path) -> str:
+    """Return the title of a lesson as plain text."""
+    docstring = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8")))
+    return (docstring or script.stem).partition("\n")[0].replace("``", "")
+
+
+def card(markup: str, title: str) -> bytes:
+    """Return a PNG with the title above the drawing.
+
+    The graph and the memory of a tensor map, one above the other on a page, stand
+    side by side: a card is wide and low.
+    """
+    # Imported late: a build that runs no lesson draws no card.
+    import matplotlib
+    import resvg_py
+
+    room = CARD_WIDTH - 2 * MARGIN
+    low = CARD_HEIGHT - MARGIN - SIZE / 2
+    parts = list(_parts(in_scheme(markup, "light")))
+    width = room / len(parts)
+    top = MARGIN + SIZE + MARGIN / 2
+    drawings = "".join(
+        f'<svg x="{MARGIN + width * place}" y="{top}" width="{width - MARGIN / 2}" '
+        f'height="{low - top}" fill="#000000" font-size="11" overflow="visible" '
+        f'preserveAspectRatio="xMidYMin" viewBox="{box}">{part}</svg>'
+        for place, (box, part) in enumerate(parts)
+    )
+    size = min(SIZE, room / (WIDTH_OF_LETTER * len(title)))
+    whole = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{CARD_WIDTH}" '
+        f'xmlns:xlink="http://www.w3.org/1999/xlink" height="{CARD_HEIGHT}">'
+        f'<g font-family="DejaVu Sans"><text x="{MARGIN}" y="{MARGIN + 26}" '
+        f'font-size="{size:.1f}" font-weight="bold">{escape(title)}</text>'
+        f'<text x="{CARD_WIDTH - MARGIN}" y="{CARD_HEIGHT - 22}" font-size="24" '
+        f'text-anchor="end" fill="#0a4bff">Tensor Copies</text></g>{drawings}</svg>'
+    )
+    # The fonts that come with matplotlib, so that every machine draws the same.
+    fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")
+    return resvg_py.svg_to_bytes(
+        svg_string=whole,
+        background="#ffffff",
+        skip_system_fonts=True,
+        font_files=[str(font) for font in sorted(fonts.glob("DejaVuSans*.ttf"))],
+        font_family="DejaVu Sans",
+        sans_serif_family="DejaVu Sans",
+        monospace_family="DejaVu Sans Mono",
+    )
+
+
+def _parts(drawing: str) -> Iterator[tuple[str, str]]:
+    """Yield the viewBox and the content of each part of a drawing."""
+    root, content = drawing.removesuffix("</svg>").split(">", 1)
+    width, height = map(float, VIEW.search(root).groups())
+    memory = re.search(r'<g id="[\w-]+-memory"><text[^>]* y="([\d.]+)"', content)
+    if memory is None or memory.start() == 0:
+        yield f"0 0 {width} {height}", content
+        return
+    border = float(memory[1]) - LINE
+    yield f"0 0 {width} {border}", content[: memory.start()]
+    yield f"0 {border} {NARROW} {height - border}", content[memory.start() :]

@@ -1,0 +1,125 @@
+"""What a search engine, a link preview and an overview show of a page."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ROOT, TinySite, lesson
+from PIL import Image
+from reading import SCRIPTS, page_of, soup
+
+sys.path.insert(0, str(ROOT / "conf"))
+import pictures
+
+UNLINKED = "no-scaled-link"  # Sphinx would make a link of a sized picture
+MAPPED = """import torch
+w = torch.ones(2, requires_grad=True)
+print("made")
+# sphinx_gallery_tensor_map = "w"
+"""
+
+
+def properties_of(page: Path) -> dict[str, str]:
+    return {
+        tag["property"]: tag["content"]
+        for tag in soup(page).select("head meta[property]")
+    }
+
+
+def first_picture(page: Path) -> object:
+    return soup(page).select_one("figure.tensor-map svg, figure.lesson-figure svg")
+
+
+def words_of(drawing: object) -> list[str]:
+    return [text.get_text() for text in drawing.select("text")]
+
+
+WITH_PICTURE = [
+    script for script in SCRIPTS if "tensor_map" in script.read_text(encoding="utf-8")
+]
+
+
+def test_each_page_describes_itself(site: Path) -> None:
+    seen = {}
+    for path in sorted(site.rglob("*.html")):
+        page = soup(path)
+        (tag,) = page.select('head meta[name="description"]')
+        assert 20 <= len(tag["content"]) <= 160, (path, tag)
+        properties = properties_of(path)
+        assert properties["og:title"] in page.title.get_text()
+        assert properties["og:description"] == tag["content"]
+        assert (path.parent / properties["og:image"]).exists()
+        if path.name not in ("search.html", "genindex.html", "py-modindex.html"):
+            seen.setdefault(tag["content"], []).append(path.name)
+    assert all(len(names) == 1 for names in seen.values()), seen
+
+
+@pytest.mark.parametrize("script", WITH_PICTURE, ids=lambda script: script.stem)
+def test_the_card_of_a_lesson_is_its_first_map(script: Path, site: Path) -> None:
+    page = page_of(site, script)
+    properties = properties_of(page)
+    drawing = first_picture(page)
+    shown = properties["og:image:alt"].removesuffix(" ...")
+    assert " ".join(drawing["aria-label"].split()).startswith(shown)
+    published = (page.parent / properties["og:image"]).read_bytes()
+    pixels = np.asarray(Image.open(io.BytesIO(published)).convert("RGB"), dtype=int)
+    wanted = int(properties["og:image:height"]), int(properties["og:image:width"])
+    assert pixels.shape[:2] == wanted == (630, 1200)
+    # Drawn anew from the picture on the page, it is the same, byte for byte.
+    markup = re.search(
+        r'<figure class="tensor-map">\s*(<svg.*?</svg>)', page.read_text(), re.DOTALL
+    )[1]
+    title = soup(page).h1.get_text().removesuffix("¶")
+    assert pictures.card(markup, title) == published
+    # Ink in the title, in the left and in the right half of the picture.
+    dark = pixels.sum(axis=2) < 300
+    assert dark[:110].any() and dark[150:, :600].any() and dark[150:, 600:].any()
+    assert not dark[:, :20].any() and not dark[:, -20:].any(), "cut off at an edge"
+
+
+def test_overviews_show_the_first_map_in_both_schemes(site: Path) -> None:
+    by_name = {script.stem: page_of(site, script) for script in SCRIPTS}
+    shown = set()
+    for overview in (site / "auto_examples").rglob("index.html"):
+        for item in soup(overview).select("ul.lesson-cards > li"):
+            (link,) = item.select("a")
+            name = Path(link["href"]).stem
+            images = item.select("img")
+            assert [image["class"] for image in images] in (
+                [["only-light", UNLINKED], ["only-dark", UNLINKED]],
+                [],
+            )
+            ink = set()
+            for image in images:
+                path = overview.parent / image["src"]
+                text = path.read_text(encoding="utf-8")
+                assert "currentColor" not in text and "var(" not in text
+                words = words_of(soup(path).svg)
+                assert words and all(image[side] for side in ("width", "height"))
+                assert words == words_of(first_picture(by_name[name]))[: len(words)]
+                ink |= set(re.findall(r"#[0-9a-f]{6}", text))
+                shown.add(name)
+            assert not images or {"#000000", "#cfd0d0"} <= ink
+    assert shown >= {script.stem for script in WITH_PICTURE}
+
+
+def test_with_an_address_links_are_whole(tiny_site: TinySite) -> None:
+    tiny_site.write_lessons({"one.py": lesson("One", MAPPED)})
+    built = tiny_site.build(env={**os.environ, "SITE_URL": "https://example.org/t/"})
+    assert built.status == 0, built.output
+    page = tiny_site.page("one")
+    properties = properties_of(page)
+    address = "https://example.org/t/auto_examples/1_first/one.html"
+    assert properties["og:url"] == address
+    assert soup(page).select_one('link[rel="canonical"]')["href"] == address
+    image = "https://example.org/t/_images/sphx_glr_one_card.png"
+    assert properties["og:image"] == image
+    home = properties_of(tiny_site.html / "index.html")
+    assert home["og:image"] == "https://example.org/t/_images/tensor_copies_card.png"
+    assert (tiny_site.html / "_images" / "tensor_copies_card.png").exists()
