@@ -16,12 +16,15 @@ from sphinx.jinja2glue import BuiltinTemplateLoader
 # The narrowest phone (320 px) shows this many columns of code.
 COLUMNS = 36
 
+_SPAN = r'<span class="\1">\2</span>'
 MENDS: list[tuple[str, str | Callable[[re.Match], str]]] = [
     # Furo: two landmarks of the same kind need names.
     (r'<aside class="sidebar-drawer"(?=>)', r'\g<0> aria-label="Site"'),
     (r'<aside class="toc-drawer( no-toc)?"(?=>)', r'\g<0> aria-label="On this page"'),
-    # MyST-NB: this label hides from a screen reader what the summary says.
+    # MyST-NB: this label hides from a screen reader what the summary says, and a
+    # summary must not hold paragraphs.
     (r'<summary aria-label="Toggle hidden content">', "<summary>"),
+    (r'<p class="((?:collapsed|expanded) admonition-title)">(.*?)</p>', _SPAN),
     # docutils repeats Furo's.
     (r'<meta name="viewport" content="width=device-width, initial-scale=1" />\n?', ""),
     # Code that may be wider than a phone is scrolled with the arrow keys.
