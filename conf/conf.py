@@ -27,6 +27,8 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     # ours, in this folder
+    "atlas_data",
+    "atlas_page",
     "builders_page",
     "code_links",
     "freshness",
