@@ -82,7 +82,9 @@ def probe() -> dict[str, Any]:
         If a probe fails or does not end.
     """
     command = [sys.executable, str(CONF / "atlas.py"), "--json"]
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHONWARN")}
+    # These two would change what a probe sees.
+    changing = ("PYTHONWARNINGS", "CUDA_LAUNCH_BLOCKING")
+    clean = {key: value for key, value in os.environ.items() if key not in changing}
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=TIME_LIMIT, env=clean

@@ -36,6 +36,7 @@ extensions = [
     "lesson_pages",
     "page_foot",
     "recorded_outputs",
+    "search_entries",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
 exclude_patterns = ["auto_examples/**.ipynb"]
