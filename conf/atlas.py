@@ -34,7 +34,7 @@ STATES = {
     "constant": "a constant: it does not require grad",
     "nonleaf": "a non-leaf: the result of an operation in the graph",
     "view": "a transposed view of a constant",
-    "no_grad": "a leaf that requires grad, the call under torch.no_grad()",
+    "no_grad": "under torch.no_grad(), a leaf that requires grad",
 }
 COLUMNS = {
     "operation": "which operation, the id of its row",
