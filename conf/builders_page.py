@@ -7,11 +7,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from atlas_data import recorded as recorded_atlases
 from builder import Fingerprint, fingerprint
 from docutils import nodes
 from freshness import in_words, lesson_pages
 from recorded_outputs import current_blocks, load_all, load_pages, renewal
-from recordings import Recording
+from recordings import AtlasRecording, Recording, atlas_key
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
@@ -42,12 +43,18 @@ class Builders(SphinxDirective):
                 [nodes.Text("Live on every page.")],
             ],
         )
+        atlases = {atlas.builder.name: atlas for atlas in recorded_atlases(app)}
         for builder, recordings in recorded.items():
             facts = _facts(builder, recordings, pages)
             for page, current in load_pages(app):
                 if page.builder.name == builder.name:
                     facts.append(_page_fact(page.page, current))
+            if builder.name in atlases:
+                facts.append(_atlas_fact(atlases.pop(builder.name)))
             listing += _entry(builder, facts)
+        for atlas in atlases.values():
+            when = f"Recorded {in_words(atlas.day)} with {atlas.builder}."
+            listing += _entry(atlas.builder, [[nodes.Text(when)], _atlas_fact(atlas)])
         return [listing]
 
 
@@ -76,6 +83,10 @@ def _page_fact(page: str, current: bool) -> list[nodes.Node]:
     said = ": its code has changed. Renew with "
     end = nodes.Text(" there.")
     return [nodes.Text("Stale, "), _link(page), nodes.Text(said), command, end]
+
+
+def _atlas_fact(atlas: AtlasRecording) -> list[nodes.Node]:
+    return _page_fact("atlas", atlas.key == atlas_key())
 
 
 def _entry(

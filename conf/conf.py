@@ -27,6 +27,8 @@ extensions = [
     "myst_nb",
     "sphinx_copybutton",
     # ours, in this folder
+    "atlas_data",
+    "atlas_page",
     "builders_page",
     "code_links",
     "freshness",
@@ -36,6 +38,7 @@ extensions = [
     "page_head",
     "page_weight",
     "recorded_outputs",
+    "search_entries",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
 exclude_patterns = ["auto_examples/**.ipynb"]

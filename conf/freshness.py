@@ -139,6 +139,9 @@ def stamp(app: Sphinx, docname: str) -> str:
     if "exec_data" in metadata:
         day = datetime.fromtimestamp(metadata["exec_data"]["mtime"], UTC).date()
         return f"Run with {fingerprint()} on {in_words(day.isoformat())}."
+    probed = app.env.metadata.get(docname, {}).get("atlas_probed")
+    if probed is not None:
+        return f"Run with {fingerprint()} on {in_words(probed)}."
     return f"No code runs on this page. The lessons ran with {fingerprint()}."
 
 

@@ -2,9 +2,9 @@
 
 ``python conf/record.py [--only LESSON]`` runs every lesson exactly as the gallery
 runs it and writes ``docs/recordings/<builder>/<lesson>.json`` for each one that
-passes, and ``<page>.page.json`` for each page with recorded cells. It needs torch,
-numpy, matplotlib, perfplot, sphinx and sphinx-gallery, no network and neither nox
-nor the site's theme.
+passes, ``<page>.page.json`` for each page with recorded cells, and ``atlas.json``,
+the Atlas as probed here. It needs torch, numpy, matplotlib, perfplot, sphinx and
+sphinx-gallery, no network and neither nox nor the site's theme.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from builder import TO_RECORD, UnfitBuilder, check, fingerprint
 CONF = Path(__file__).resolve().parent
 ROOT = CONF.parent
 RECORDINGS = ROOT / "docs" / "recordings"
+ATLAS = ROOT / "docs" / "atlas.md"
 OUTPUT = ".. code-block:: none\n\n"  # what the gallery puts before a block's text
 
 
@@ -136,6 +137,49 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
     return seconds
 
 
+def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
+    """Probe every operation of the Atlas and write what was observed.
+
+    Returns
+    -------
+    float
+        How long the probes took, in seconds.
+
+    Raises
+    ------
+    LessonFailed
+        If a probe fails; nothing is written.
+    """
+    from atlas_data import AtlasFailed, probe
+    from recordings import (
+        ATLAS_COLUMNS,
+        AtlasRecording,
+        BadRecording,
+        atlas_key,
+        load_atlas,
+        save_atlas,
+    )
+
+    start = perf_counter()
+    try:
+        seen = probe()["records"]
+    except AtlasFailed as failed:
+        raise LessonFailed(str(failed)) from None
+    seconds = perf_counter() - start
+    builder, today, columns = fingerprint(), date.today().isoformat(), ATLAS_COLUMNS
+    rows = tuple(tuple(record[name] for name in columns) for record in seen)
+    whole = AtlasRecording(builder, today, atlas_key(), tuple(columns), rows)
+    with tempfile.TemporaryDirectory() as folder:
+        aside = Path(folder, builder.name)
+        save_atlas(whole, aside)
+        try:  # what a build would refuse is not written
+            load_atlas(aside / "atlas.json")
+        except BadRecording as bad:
+            raise LessonFailed(str(bad)) from None
+    save_atlas(whole, recordings / builder.name)
+    return seconds
+
+
 def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
     """Run a script block by block; return texts, figures and the time it took."""
     import isolation
@@ -217,7 +261,10 @@ def _chosen(names: list[str]) -> list[Path]:
     pages = sorted((ROOT / "docs").glob("*.md"))
     known = {
         path.stem: path
-        for path in [*scripts, *(page for page in pages if recorded_cells(page))]
+        for path in [
+            *scripts,
+            *(page for page in pages if page == ATLAS or recorded_cells(page)),
+        ]
     }
     for name in names:
         if name not in known:
@@ -245,6 +292,8 @@ def main(arguments: list[str] | None = None) -> int:
     for number, script in enumerate(scripts, 1):
         place = f"[{number}/{len(scripts)}] {script.parent.name}/{script.stem}"
         run = record_page if script.suffix == ".md" else record
+        if script == ATLAS:
+            run = record_atlas
         try:
             print(f"{place}  {run(script):.2f} s", flush=True)
         except (LessonFailed, OSError) as error:

@@ -26,6 +26,9 @@ A figure is a file beside it: ``.json`` with the plotted data (figures.data_of),
 the site draws in its own style, or with a tensor map (``{"map": ...}``, see
 tensor_maps.observe), or ``.png`` where a figure is more than lines.
 
+The Atlas as another builder probed it is ``atlas.json``: ``key``, the hash of the
+probes (atlas.py), ``columns`` with their names, and ``records``, a list of values each.
+
 A recording is data from elsewhere. :func:`load` takes nothing on trust: a file that
 is not exactly as above is refused with one line that names it.
 """
@@ -53,6 +56,16 @@ LONGEST_OUTPUT = 100_000  # characters in one block
 MOST_POINTS = 10_000  # in one line of a figure
 MOST_IN_MAP = 200  # tensors, nodes, edges or storages
 FILE_NAME = re.compile(r"[\w.-]+\.(json|png)")
+MOST_RECORDS = 2000  # of the Atlas
+# The columns of the Atlas: what each holds. All but the first three may be null.
+ATLAS_COLUMNS: dict[str, type] = {
+    "operation": str, "state": str, "device": str, "same_object": bool,
+    "shares_memory": bool, "shares_version": bool, "requires_grad": bool,
+    "is_leaf": bool, "grad_fn": str, "gradient_flows": bool, "result": str,
+    "result_device": str, "strides_kept": bool, "new_bytes": int, "cuda_bytes": int,
+    "waits": bool, "changes_x": bool, "warning": str, "error": str,
+}  # fmt: skip
+ATLAS_KEYS = ("operation", "state", "device")
 CELL = re.compile(r"^```\{code-cell\}.*\n((?:.*\n)*?)```$", re.MULTILINE)
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -90,6 +103,28 @@ class PageRecording:
     day: str
     key: str
     observed: dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class AtlasRecording:
+    """The Atlas as one builder probed it: one tuple of values for each record."""
+
+    builder: Fingerprint
+    day: str
+    key: str
+    columns: tuple[str, ...]
+    records: tuple[tuple[Any, ...], ...]
+
+
+def atlas_key() -> str:
+    """Return the hash of the probes of the Atlas."""
+    probes = Path(__file__).with_name("atlas.py").read_bytes()
+    return hashlib.sha256(probes).hexdigest()[:16]
+
+
+def save_atlas(recording: AtlasRecording, folder: Path) -> None:
+    """Write the Atlas that a builder probed into the builder's folder."""
+    _write(folder / "atlas.json", {"schema": SCHEMA, **asdict(recording)})
 
 
 def recorded_cells(page: Path) -> str:
@@ -203,6 +238,29 @@ def load_page(path: Path) -> PageRecording:
     """Read what a builder observed on a page, as careful as :func:`load`."""
     with _naming(path):
         return _load_page(path)
+
+
+def load_atlas(path: Path) -> AtlasRecording:
+    """Read the Atlas of a builder, as careful as :func:`load`.
+
+    Records of other probes than those of today are not looked at, nor returned.
+    """
+    with _naming(path):
+        data, builder, day = _common(path, AtlasRecording)
+        key = _text(data["key"], "key", 64)
+        if key != atlas_key():
+            return AtlasRecording(builder, day, _inert(key), (), ())
+        columns = tuple(ATLAS_COLUMNS)
+        _require(data["columns"] == list(columns), "its columns are not the Atlas's")
+        rows = data["records"]
+        _require(
+            isinstance(rows, list) and len(rows) <= MOST_RECORDS,
+            f"its records are not a list of at most {MOST_RECORDS}",
+        )
+        records = tuple(_atlas_record(row) for row in rows)
+        seen = {record[: len(ATLAS_KEYS)] for record in records}
+        _require(len(seen) == len(records), "two records are of the same probe")
+        return AtlasRecording(builder, day, key, columns, records)
 
 
 def load_figure(path: Path) -> dict[str, Any] | None:
@@ -349,6 +407,27 @@ def _block(data: Any) -> Block:
         "a figure is not a plain file name",
     )
     return Block(_text(data["key"], "key", 64), _inert(output), tuple(figures))
+
+
+def _atlas_record(row: Any) -> tuple[Any, ...]:
+    _require(
+        isinstance(row, list) and len(row) == len(ATLAS_COLUMNS),
+        "a record has not a value for each column",
+    )
+    return tuple(
+        _atlas_value(value, name, kind)
+        for value, (name, kind) in zip(row, ATLAS_COLUMNS.items(), strict=True)
+    )
+
+
+def _atlas_value(value: Any, name: str, kind: type) -> Any:
+    if value is None and name not in ATLAS_KEYS:
+        return None
+    if kind is str:
+        return _inert(_text(value, name, 1000))
+    _require(type(value) is kind, f"a value of {name} is not {kind.__name__} or null")
+    _require(kind is bool or 0 <= value < 2**53, f"a value of {name} is out of range")
+    return value
 
 
 def _map(data: dict[str, Any]) -> dict[str, Any]:

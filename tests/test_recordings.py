@@ -384,7 +384,6 @@ SCRIPT = "<script>alert(1)</script>"
 @pytest.mark.parametrize(
     ("name", "row", "column", "here"),
     [
-        ("index", 'x.to("cpu")', "Shares memory", "x.to"),
         ("article", "C26", "host_w.cpu() is host_w", "C26"),
     ],
 )

@@ -1,0 +1,778 @@
+"""The Atlas: complete, untyped, the same in all places, and true by other means."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import csv
+import gc
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from conftest import ROOT, TinySite
+from reading import soup
+from torch import nn
+
+sys.path.insert(0, str(ROOT / "conf"))
+import atlas
+import recordings
+from builder import Fingerprint, fingerprint
+
+Record = dict[str, Any]
+DASH = "\N{EN DASH}"
+REQUIRED = """
+y = x | x.detach() | x.detach_() | x.data | x.clone() | x.detach().clone()
+x.clone(memory_format=torch.contiguous_format) | x.clone().detach() | copy.copy(x)
+copy.deepcopy(x) | x.new_tensor(x) | torch.tensor(x) | torch.as_tensor(x)
+torch.asarray(x) | torch.asarray(x, copy=True) | torch.asarray(x, copy=False)
+torch.empty_like(x).copy_(x) | x.to(x.device) | x.to(x.device, copy=True)
+x.to(torch.float64) | x.to("cpu") | x.to("cuda") | x.cpu() | x.cuda() | x.pin_memory()
+x.contiguous() | x.view(6) | x.reshape(6) | x[:, :2] | x[:, [0, 1]] | x.expand(4, 2, 3)
+x.numpy() | x.numpy(force=True) | np.asarray(x) | np.array(x) | torch.from_numpy(a)
+np.from_dlpack(x) | torch.from_dlpack(x) | x.tolist() | x[0, 0].item()
+x.requires_grad_(False) | nn.Parameter(x) | module.state_dict()["weight"]
+copy.deepcopy(module).weight | x.detach().clone().requires_grad_()
+x.detach().to("cpu", copy=True) | x.detach().to("cpu", copy=True).numpy()
+"""
+
+
+@pytest.fixture(scope="module")
+def observed() -> dict[tuple[str, str], Record]:
+    """Return what the probes see now, with ``x`` on the CPU."""
+    return {
+        (record["operation"], record["state"]): record
+        for record in atlas.run()["records"]
+        if record["device"] == "cpu"
+    }
+
+
+@pytest.fixture(scope="module")
+def published(site: Path) -> dict[str, Any]:
+    return json.loads((site / "atlas.json").read_text(encoding="utf-8"))
+
+
+# -- By other means ------------------------------------------------------------------
+
+
+class Again:
+    """One operation on an ``x`` made here, run here: nothing of the probes' code."""
+
+    def __init__(self, operation: atlas.Operation, state: str) -> None:
+        self.leaf = None
+        if state in ("constant", "view"):
+            x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+            if state == "view":
+                x = torch.tensor([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]).mT
+        else:
+            x = self.leaf = torch.tensor(
+                [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True
+            )
+            if state == "nonleaf":
+                x = self.leaf.mul(3)
+        names: dict[str, Any] = {"x": x, "torch": torch, "np": np}
+        names |= {"nn": nn, "copy": copy}
+        exec(operation.given, names)
+        self.x = names[operation.subject]
+        if operation.given == atlas.MODULE:
+            self.leaf = self.x if self.leaf is not None else None
+        code = operation.code
+        self.code = (
+            code if re.search(r"^\s*y = ", code, re.MULTILINE) else f"y = {code}"
+        )
+        self.names, self.state = names, state
+
+    def run(self) -> Any:
+        """Return the result."""
+        grad = torch.no_grad() if self.state == "no_grad" else nullcontext()
+        with warnings.catch_warnings(), grad:
+            warnings.simplefilter("ignore")
+            exec(self.code, self.names)
+        return self.names["y"]
+
+
+def each(
+    observed: dict[tuple[str, str], Record],
+) -> list[tuple[atlas.Operation, str, Record]]:
+    """Return the probes that ended with a result."""
+    return [
+        (atlas.OPERATIONS[name], state, record)
+        for (name, state), record in observed.items()
+        if record["error"] is None
+    ]
+
+
+def test_gradients_by_asking_autograd_for_the_derivative(observed: dict) -> None:
+    for operation, state, record in each(observed):
+        again = Again(operation, state)
+        result = again.run()
+        arrives = None
+        if again.leaf is not None:
+            arrives = False
+            if isinstance(result, torch.Tensor) and result.requires_grad:
+                (gradient,) = torch.autograd.grad(
+                    (result * 2).sum(), again.leaf, allow_unused=True
+                )
+                arrives = gradient is not None and bool(gradient.any())
+        assert arrives is record["gradient_flows"], (operation.code, state)
+
+
+def test_memory_by_writing_through_the_result(observed: dict) -> None:
+    for operation, state, record in each(observed):
+        again = Again(operation, state)
+        result, x = again.run(), again.x
+        if isinstance(result, np.ndarray) and not result.flags.writeable:
+            shares = np.shares_memory(result, x.detach().numpy())
+        elif isinstance(result, list):
+            result[0][0] = 77.0
+            shares = x[0, 0].item() == 77.0
+        elif isinstance(result, float):
+            shares = False
+        else:
+            where = (0,) * result.ndim
+            tensor = isinstance(result, torch.Tensor)
+            inference = tensor and result.is_inference()
+            with torch.inference_mode() if inference else torch.no_grad():
+                result[where] = 77.0
+            shares = x[0, 0].item() == 77.0
+        assert bool(shares) is record["shares_memory"], (operation.code, state)
+
+
+def test_version_counters_by_an_alarm_in_the_backward_pass(observed: dict) -> None:
+    """A write into x stops a backward pass through the result's saved values."""
+    checked = 0
+    for operation, state, record in each(observed):
+        if record["shares_version"] is None or not record["shares_memory"]:
+            continue
+        again = Again(operation, state)
+        result, factor = again.run(), torch.ones(1, requires_grad=True)
+        product = (result.detach() * factor).sum()  # saves the result's values
+        with torch.no_grad():
+            again.x.mul_(2)
+        try:
+            product.backward()
+            alarm = False
+        except RuntimeError as error:
+            assert "modified by an inplace operation" in str(error)
+            alarm = True
+        assert alarm is record["shares_version"], (operation.code, state)
+        checked += 1
+    assert checked > 40
+
+
+def test_bytes_by_the_allocators_own_events(observed: dict) -> None:
+    """Torch's profiler and NumPy's tracemalloc count what each call left behind."""
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    held, by_numpy = [], {}
+    numpy_only = [tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)]
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        with profile(
+            activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True
+        ) as profiler:
+            for operation, state, _ in each(observed):
+                again = Again(operation, state)
+                name = f"probe {operation.id} {state}"
+                tracemalloc.clear_traces()
+                with record_function(name):
+                    result = again.run()
+                traces = tracemalloc.take_snapshot().filter_traces(numpy_only).traces
+                by_numpy[name] = sum(trace.size for trace in traces)
+                held.append((again, result))
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    left = {
+        event.name: event.cpu_memory_usage + by_numpy[event.name]
+        for event in profiler.events()
+        if event.name in by_numpy
+    }
+    assert len(left) == len(held)
+    for operation, state, record in each(observed):
+        if record["result_device"] == "cuda" or operation.id == "pin-memory":
+            continue  # other allocators, which only a CUDA builder has
+        bytes_left = left[f"probe {operation.id} {state}"]
+        if operation.id == "load-state-dict-assign":
+            bytes_left += 24  # the module's own weight is freed
+        if (operation.id, state) == ("detach-in-place", "nonleaf"):
+            bytes_left = 0  # the graph behind x is freed
+        if operation.id == "index" and record["grad_fn"]:
+            bytes_left -= 16  # the two indices, kept for the backward pass
+        assert bytes_left == (record["new_bytes"] or 0), (operation.code, state)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_cuda_the_queue_and_the_allocator_say_the_same() -> None:
+    for code, waits in (("x.clone()", False), ("x.cpu()", True), ("x.detach()", False)):
+        record = atlas.observe(code, "leaf", "cuda")
+        assert record["waits"] is waits, code
+        on_device = record["result_device"] == "cuda"
+        assert record["cuda_bytes"] == (record["new_bytes"] if on_device else 0), code
+
+
+def test_errors_and_warnings_come_from_the_code_itself(observed: dict) -> None:
+    for (name, state), record in observed.items():
+        if record["error"] is None or record["error"].startswith("Python ended"):
+            continue
+        kind, _, message = record["error"].partition(": ")
+        with pytest.raises(Exception) as raised:
+            Again(atlas.OPERATIONS[name], state).run()
+        assert type(raised.value).__name__ == kind
+        assert " ".join(str(raised.value).split()).startswith(message[:60])
+
+
+# -- Invariants over every record ----------------------------------------------------
+
+
+def every(record: Record) -> None:
+    """Assert what no record may contradict."""
+    if record["error"] is not None:
+        unseen = set(record) - {
+            *("operation", "state", "device", "warning", "error"),
+            *("builder", "source"),
+        }
+        assert all(record[name] is None for name in unseen)
+        return
+    if record["same_object"]:
+        assert record["shares_memory"]
+        assert record["shares_version"] in (True, None)
+    if record["shares_memory"]:
+        assert record["new_bytes"] == 0
+    if record["shares_version"]:
+        assert record["shares_memory"]
+    if record["gradient_flows"]:
+        assert record["requires_grad"]
+        assert record["same_object"] or not record["is_leaf"]
+    if record["grad_fn"] is not None:
+        assert record["requires_grad"] and record["is_leaf"] is False
+    if record["state"] in ("constant", "view"):
+        assert record["gradient_flows"] is None
+    else:
+        assert record["gradient_flows"] is not None
+    if record["requires_grad"] is False:
+        assert record["is_leaf"] and not record["gradient_flows"]
+    if record["result"] in ("list", "float"):
+        assert record["requires_grad"] is None and record["new_bytes"] is None
+    for name in ("warning", "error"):
+        assert not re.search(
+            r"0x[0-9a-f]{4}|Triggered|/\w+/\w+/\w+\.", record[name] or ""
+        )
+
+
+def test_no_record_contradicts_itself(published: dict, observed: dict) -> None:
+    for record in [*published["records"], *observed.values()]:
+        try:
+            every(record)
+        except AssertionError as error:
+            pytest.fail(f"{record}: {error}")
+
+
+def test_what_the_lessons_build_on(published: dict) -> None:
+    """Each builder's answers for a leaf: gradients, memory."""
+    expected = {
+        "detach": (False, True),
+        "detach-clone": (False, False),
+        "clone": (True, False),
+        "new-leaf": (False, False),
+        "empty-like-copy": (True, False),
+        "copy-copy": (False, True),
+        "detach-to-cpu-copy": (False, False),
+        "independent-array": (False, False),
+        "state-dict": (False, True),
+        "load-state-dict": (False, False),
+        "parameter": (False, True),
+    }
+    on_cpu = {"to-cpu": True, "cpu": True, "numpy-force": True}
+    seen = 0
+    for record in published["records"]:
+        name = record["operation"]
+        if record["state"] == "leaf" and name in expected:
+            answer = (record["gradient_flows"], record["shares_memory"])
+            assert answer == expected[name], record
+            seen += 1
+        if record["state"] == "leaf" and name in on_cpu:
+            assert record["shares_memory"] == (record["device"] == "cpu"), record
+    assert seen >= len(expected)
+
+
+# -- Complete, and the same everywhere -----------------------------------------------
+
+
+def test_every_required_row_is_there(published: dict, site: Path) -> None:
+    codes = {row["code"] for row in published["operations"]}
+    wanted = {code.strip() for code in re.split(r"[|\n]", REQUIRED) if code.strip()}
+    assert wanted - codes == set()
+    assert any("no_grad()" in code for code in codes)
+    assert any("inference_mode()" in code for code in codes)
+    assert sum("load_state_dict(" in code for code in codes) == 2
+    assert any("assign=True" in code for code in codes)
+    home = soup(site / "index.html").select("table.calls code")
+    assert {code.get_text() for code in home} <= codes
+    assert set(published["states"]) == {
+        "leaf", "constant", "nonleaf", "view", "no_grad",
+    }  # fmt: skip
+
+
+def test_one_record_for_each_operation_state_and_device(published: dict) -> None:
+    wanted = {
+        (row["id"], state) for row in published["operations"] for state in row["states"]
+    }
+    for builder in published["builders"]:
+        mine = [r for r in published["records"] if r["builder"] == builder["name"]]
+        keys = [(r["operation"], r["state"], r["device"]) for r in mine]
+        assert len(keys) == len(set(keys))
+        assert {key[:2] for key in keys if key[2] == "cpu"} == wanted
+    names = [builder["name"] for builder in published["builders"]]
+    assert names[0] == fingerprint().name
+    assert [builder["source"] for builder in published["builders"]].count("live") == 1
+    recorded = {path.parent.name for path in ROOT.glob("docs/recordings/*/atlas.json")}
+    assert set(names) == {fingerprint().name} | recorded  # none is stale
+
+
+def test_the_columns_are_those_that_recordings_check() -> None:
+    assert list(recordings.ATLAS_COLUMNS) == list(atlas.COLUMNS)
+
+
+def test_a_new_run_gives_what_is_published(published: dict, observed: dict) -> None:
+    live = {
+        (r["operation"], r["state"]): {name: r[name] for name in atlas.COLUMNS}
+        for r in published["records"]
+        if r["source"] == "live" and r["device"] == "cpu"
+    }
+    assert live == observed
+
+
+def test_json_and_csv_agree(published: dict, site: Path) -> None:
+    with (site / "atlas.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == list(published["columns"])
+    words = {None: "", True: "true", False: "false"}
+    texts = [
+        {
+            name: words[value]
+            if value is None or isinstance(value, bool)
+            else str(value)
+            for name, value in record.items()
+        }
+        for record in published["records"]
+    ]
+    assert rows == texts
+
+
+def shown(record: Record) -> list[str]:
+    """Say a record as a reader of the page expects it."""
+    if record["error"]:
+        kind = record["error"].partition(": ")[0]
+        ended = kind == "Python ended"
+        return [DASH, DASH, record["error"] if ended else f"raises {kind}", DASH]
+    words = {True: "yes", False: "no", None: DASH}
+    kind = {"ndarray": "array, CPU", "list": "Python list", "float": "Python float"}
+    result = kind.get(record["result"], f"tensor, {record['result_device'].upper()}")
+    size = record["new_bytes"]
+    new = DASH if size is None else "none" if size == 0 else f"{size} bytes"
+    return [
+        words[record["gradient_flows"]],
+        words[record["shares_memory"]],
+        result,
+        new,
+    ]
+
+
+def own_text(cell: Any) -> str:
+    """Return what this build saw, without what others saw, where it is not hidden."""
+    (span,) = [
+        span for span in cell.select("span[data-value]") if not span.has_attr("hidden")
+    ]
+    return span.get_text("\n").split("\n")[0]
+
+
+def test_the_page_and_home_show_the_published_records(
+    published: dict, site: Path
+) -> None:
+    own = fingerprint().device_kind  # the page shows x on this device first
+    here = {
+        (r["operation"], r["state"]): r
+        for r in sorted(published["records"], key=lambda r: r["device"] == own)
+        if r["source"] == "live"
+    }
+    page = soup(site / "atlas.html")
+    for row in published["operations"]:
+        cells = page.find(id=row["id"]).select("td")
+        first = "leaf" if "leaf" in row["states"] else row["states"][0]
+        assert [own_text(cell) for cell in cells] == shown(here[row["id"], first])
+        # The other states are there for the filter's script.
+        for state in row["states"]:
+            for cell, text in zip(cells, shown(here[row["id"], state]), strict=True):
+                spans = cell.select("span[data-value]")
+                (span,) = [s for s in spans if state in s.get("data-x", state).split()]
+                assert span["data-value"] == text.partition(":")[0]
+        assert row["code"] in page.find(id=row["id"]).get_text()
+    by_code = {row["code"]: row["id"] for row in published["operations"]}
+    rows = soup(site / "index.html").select("table.calls tbody tr")
+    assert len(rows) >= 8
+    for row in rows:
+        name = by_code[row.select_one("code").get_text()]
+        cells = row.select("td")[2:]
+        assert [own_text(cell) for cell in cells] == shown(here[name, "leaf"])[:3]
+
+
+def test_where_builders_differ_both_answers_stand(published: dict, site: Path) -> None:
+    """Every recorded answer that is not the live one is marked in its row's facts."""
+    page = soup(site / "atlas.html")
+    live = {
+        (r["operation"], r["state"], r["device"]): r
+        for r in published["records"]
+        if r["source"] == "live"
+    }
+    labels = {builder["name"]: builder["label"] for builder in published["builders"]}
+    for record in published["records"]:
+        here = live.get((record["operation"], record["state"], record["device"]))
+        if here is None or record["source"] == "live":
+            continue
+        told = (
+            "same_object",
+            "shares_memory",
+            "gradient_flows",
+            "requires_grad",
+            "error",
+        )
+        if any(record[name] != here[name] for name in told):
+            facts = page.find(id=record["operation"]).select_one("details")
+            notes = [note.get_text() for note in facts.select(".elsewhere")]
+            assert any(labels[record["builder"]] in note for note in notes), record
+
+
+# -- The page ------------------------------------------------------------------------
+
+
+def test_each_row_leads_to_its_lesson_and_its_reference(site: Path) -> None:
+    page = soup(site / "atlas.html")
+    rows = page.select("table.atlas tr[id]")
+    hosts = {"docs.pytorch.org", "numpy.org", "docs.python.org"}
+    for row in rows:
+        own, lesson, reference = (link["href"] for link in row.select("th a"))
+        assert own == f"#{row['id']}"
+        assert (site / lesson).exists()
+        assert reference.split("/")[2] in hosts
+
+
+def test_the_search_finds_each_row(site: Path, published: dict) -> None:
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    entries = json.loads(index[index.index("(") + 1 : index.rindex(")")])[
+        "indexentries"
+    ]
+    anchors = {place[1] for places in entries.values() for place in places}
+    assert {row["id"] for row in published["operations"]} <= anchors
+    assert "x.detach()" in entries
+
+
+def test_the_page_is_small_labelled_and_whole_without_its_script(site: Path) -> None:
+    page = soup(site / "atlas.html")
+    assert len(page.select("*")) < 4000
+    form = page.select_one("form.atlas-filter")
+    assert form.has_attr("hidden")  # the script shows it
+    fields = form.select("input, select")
+    assert {field["name"] for field in fields} == {
+        "q",
+        "x",
+        "gradients",
+        "memory",
+        "result",
+    }
+    assert all(field.find_parent("label").get_text(strip=True) for field in fields)
+    assert form.select_one("[aria-live]")
+    assert not page.select("table.atlas tr[hidden], table.atlas tbody[hidden]")
+    with_script = [
+        path.name
+        for path in site.rglob("*.html")
+        if soup(path).select("script[src*='atlas.js']")
+    ]
+    assert with_script == ["atlas.html"]
+
+
+def test_the_downloads_run_alone(site: Path, tmp_path: Path) -> None:
+    page = soup(site / "atlas.html")
+    files = {
+        Path(link["href"].partition("?")[0]).name: site / link["href"].partition("?")[0]
+        for link in page.select("a[download]")
+    }
+    assert {"atlas.py", "tensor_maps.py", "atlas.json", "atlas.csv"} <= set(files)
+    alone = shutil.copy(files["atlas.py"], tmp_path)
+    command = [sys.executable, str(alone), "x.detach()[:1]"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert json.loads(done.stdout)["shares_memory"] is True, done.stderr
+
+
+# -- Not typed -----------------------------------------------------------------------
+
+
+def test_no_cell_is_typed() -> None:
+    """The rows hold code and links; nothing that draws them knows a row's answer."""
+    tree = ast.parse((ROOT / "conf" / "atlas.py").read_text(encoding="utf-8"))
+    (rows,) = [node for node in tree.body if getattr(node, "name", "") == "_operations"]
+    constants = [
+        node.value for node in ast.walk(rows) if isinstance(node, ast.Constant)
+    ]
+    assert all(isinstance(value, str) for value in constants)
+    answers = set(atlas.COLUMNS) - {"operation", "state", "device"} | {"yes", "no"}
+    assert not answers & set(constants)
+    fields = set(atlas.Operation.__dataclass_fields__)
+    assert fields == {
+        "id", "code", "group", "lesson", "api", "given", "subject", "states",
+    }  # fmt: skip
+    other_names = {*atlas.STATES, "cpu", "cuda"}  # of a state, of a device
+    rows_named = {op.id for op in atlas.OPERATIONS.values()} - other_names
+    codes = {op.code for op in atlas.OPERATIONS.values()}
+    for module in ("atlas_page", "atlas_data"):
+        tree = ast.parse((ROOT / "conf" / f"{module}.py").read_text(encoding="utf-8"))
+        texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
+        assert not texts & (rows_named | codes), module
+    for page in ("atlas", "index"):
+        text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+        assert not re.search(
+            r"^\s*\||<t[dr]\b|list-table|csv-table", text, re.MULTILINE
+        )
+        assert not re.search(r"\b\d+ bytes\b|: (yes|no)\b", text)
+
+
+# -- Probes that fail, crash or disagree ---------------------------------------------
+
+
+def test_a_disagreement_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert atlas.observe("x.clone()")["shares_memory"] is False
+    monkeypatch.setattr(atlas, "_overlap", lambda one, other: True)
+    with pytest.raises(atlas.Disagreement, match=r"x.clone\(\).*storages say True"):
+        atlas.observe("x.clone()")
+
+
+def test_probes_leave_no_trace() -> None:
+    filters = list(warnings.filters)
+    atlas.observe("torch.set_grad_enabled(False) or x")
+    assert torch.is_grad_enabled()
+    assert warnings.filters == filters
+    assert atlas.observe("x.nonsense")["error"].startswith("AttributeError: ")
+
+
+def test_a_crash_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
+    probes = (ROOT / "conf" / "atlas.py").read_text(encoding="utf-8")
+    short = """LEAF = {"states": ("leaf",)}
+OPERATIONS = {
+    "crash": Operation("crash", "__import__('os').abort()", "", "", "", **LEAF),
+    "clone": Operation("clone", "x.clone()", "", "", "", **LEAF),
+}
+
+
+def devices("""
+    before, _, after = probes.partition("OPERATIONS = {operation.id")
+    (tmp_path / "atlas.py").write_text(
+        before + short + after.partition("def devices(")[2]
+    )
+    command = [sys.executable, "atlas.py", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    crash, clone = json.loads(done.stdout)["records"]
+    assert crash["error"] == "Python ended: SIGABRT"
+    assert clone["error"] is None and clone["new_bytes"] == 24
+    assert [path.name for path in tmp_path.iterdir()] == ["atlas.py"]  # no core
+
+
+def test_a_failed_probe_fails_the_build_with_one_line(tiny_site: TinySite) -> None:
+    index = tiny_site.folder / "docs" / "index.md"
+    index.write_text(
+        "# Tiny\n\n```{toctree}\nauto_examples/index\n```\n\n```{atlas-columns}\n```\n"
+    )
+    tiny_site.write_lessons({})
+    module = tiny_site.folder / "conf" / "atlas.py"
+    broken = "raise Disagreement('broken on purpose')\n    operation = code"
+    text = module.read_text()
+    assert "    operation = code\n" in text
+    module.write_text(text.replace("operation = code", broken, 1))
+    built = tiny_site.build()
+    assert built.status != 0
+    said = [
+        line for line in built.output.splitlines() if line.startswith("build_site: ")
+    ]
+    assert len(said) == 1, built.output
+    assert "The Atlas: a probe failed (`python conf/atlas.py` shows it): " in said[0]
+    assert "broken on purpose" in said[0]
+    assert "Traceback" not in built.output
+    assert not tiny_site.html.exists()
+
+
+def test_what_is_kept_is_read_without_torch(site: Path) -> None:
+    if fingerprint().device_kind != "cpu" or "cu" in fingerprint().torch:
+        pytest.skip("a build for a GPU is asked whether it sees one")
+    code = "import sys, atlas_data; atlas_data.live(); print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "conf"
+    )
+    assert done.stdout == "False\n", done.stderr
+
+
+# -- Recordings ----------------------------------------------------------------------
+
+OTHER = {
+    "device_kind": "cuda", "device_name": "Test Card 9", "torch": "2.11.0",
+    "numpy": "2.4.0", "python": "3.12.3", "tools": "0",
+}  # fmt: skip
+OTHER_NAME = Fingerprint(**OTHER).name
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Return the file of another builder's Atlas of two records."""
+    rows = [[None] * len(atlas.COLUMNS) for _ in range(2)]
+    rows[0][:3] = ["clone", "leaf", "cuda"]
+    rows[1][:3] = ["detach", "leaf", "cuda"]
+    saved = recordings.AtlasRecording(
+        Fingerprint(**OTHER), "2026-01-01", recordings.atlas_key(),
+        tuple(atlas.COLUMNS), tuple(map(tuple, rows)),
+    )  # fmt: skip
+    recordings.save_atlas(saved, tmp_path / OTHER_NAME)
+    assert recordings.load_atlas(tmp_path / OTHER_NAME / "atlas.json") == saved
+    return tmp_path / OTHER_NAME / "atlas.json"
+
+
+def place(row: int, column: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(data: dict[str, Any]) -> None:
+        data["records"][row][list(atlas.COLUMNS).index(column)] = value
+
+    return change
+
+
+REFUSED = {
+    "a text for a bool": (place(0, "shares_memory", "yes"), "not bool or null"),
+    "a number for a bool": (place(0, "waits", 1), "not bool or null"),
+    "a bool for a number": (place(0, "new_bytes", True), "not int or null"),
+    "a negative size": (place(0, "new_bytes", -1), "out of range"),
+    "no state": (place(0, "state", None), "state is not a text"),
+    "a long text": (place(0, "error", "x" * 2000), "error is not a text"),
+    "twice the same": (place(1, "operation", "clone"), "of the same probe"),
+    "a short record": (lambda d: d["records"][0].pop(), "a value for each column"),
+    "other columns": (lambda d: d["columns"].reverse(), "columns are not"),
+    "no list": (lambda d: d.update(records={}), "not a list"),
+    "too many": (lambda d: d.update(records=[[]] * 3000), "at most 2000"),
+    "a field more": (lambda d: d.update(extra=1), "not those of a recording"),
+    "another builder": (lambda d: d["builder"].update(torch="9"), "not the one"),
+    "no day": (lambda d: d.update(day="today"), "not a date"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_recording_that_was_tampered_with_is_refused(
+    kind: str, recording: Path
+) -> None:
+    change, reason = REFUSED[kind]
+    data = json.loads(recording.read_text())
+    change(data)
+    recording.write_text(json.dumps(data))
+    with pytest.raises(recordings.BadRecording, match=reason) as refused:
+        recordings.load_atlas(recording)
+    message = str(refused.value)
+    assert message.startswith(f"{recording.parent.parent.name}/{OTHER_NAME}/atlas.json")
+    assert "\n" not in message
+
+
+def test_a_recorded_text_is_inert(recording: Path) -> None:
+    data = json.loads(recording.read_text())
+    place(0, "error", "\x1b[31mred \u202ereversed")(data)
+    recording.write_text(json.dumps(data))
+    (first, _) = recordings.load_atlas(recording).records
+    assert first[-1] == "\ufffd[31mred \ufffdreversed"
+
+
+def test_records_of_other_probes_are_not_looked_at(recording: Path) -> None:
+    data = json.loads(recording.read_text())
+    data |= {"key": "0123456789abcdef", "columns": ["old"], "records": [["<script>"]]}
+    recording.write_text(json.dumps(data))
+    loaded = recordings.load_atlas(recording)
+    assert (loaded.columns, loaded.records) == ((), ())
+
+
+ATLAS_PAGE = """# The table
+
+```{atlas}
+```
+"""
+
+
+def test_another_builders_atlas_on_the_page(tmp_path: Path, recording: Path) -> None:
+    """A whole build: CUDA beside CPU, hostile text inert, unknown and stale probes."""
+    site = TinySite(tmp_path / "copy")
+    shutil.copytree(
+        ROOT, site.folder,
+        ignore=shutil.ignore_patterns(
+            ".git", "__pycache__", "staging", "html", "recordings", "pages", "jupyter*"
+        ),
+    )  # fmt: skip
+    for page in (site.folder / "docs").glob("*.md"):
+        if page.stem not in ("index", "atlas"):
+            page.unlink()
+    (site.folder / "docs" / "index.md").write_text(
+        "# Tiny\n\n```{toctree}\nauto_examples/index\natlas\narticle\n```\n\n"
+        "```{atlas-calls}\nto-cpu: <b>what</b> you want\nclone: a copy\n```\n"
+    )
+    (site.folder / "docs" / "atlas.md").write_text(ATLAS_PAGE)
+    (site.folder / "docs" / "article.md").write_text("# A lesson links to this\n")
+    script = "<script>alert(1)</script>"
+    there = {"result": "Tensor", "result_device": "cpu", "requires_grad": True}
+    there |= {"gradient_flows": True, "shares_memory": False, "new_bytes": 24}
+    there |= {"waits": True, "same_object": False, "changes_x": False}
+    data = json.loads(recording.read_text())
+    place(0, "operation", "to-cpu")(data)
+    for name, value in {**there, "warning": script}.items():
+        place(0, name, value)(data)
+    for name, value in {**there, "error": f"{script}: {script}"}.items():
+        place(1, name, value)(data)
+    target = site.folder / "docs" / "recordings" / OTHER_NAME / "atlas.json"
+    target.parent.mkdir(parents=True)
+    target.write_text(json.dumps(data))
+
+    built = site.build()
+    assert built.status == 0, built.output
+    page, home = soup(site.html / "atlas.html"), soup(site.html / "index.html")
+    shares = page.find(id="to-cpu").select_one("td[data-label='Shares memory'] span")
+    assert shares.get_text() == "yesno on CUDA (Test Card 9), torch 2.11.0, Python 3.12"
+    assert (
+        "waits for the device"
+        in page.find(id="to-cpu").select_one("details").get_text()
+    )
+    assert script in page.find(id="detach").get_text()
+    scripts = page.select("script") + home.select("script")
+    assert not [s for s in scripts if "alert" in s.get_text()]
+    assert "No builder with CUDA" not in page.get_text()
+    assert "<b>what</b> you want" in home.select_one("table.calls").get_text()
+    assert home.select_one("table.calls .differs").get_text() == "no"
+    whole = json.loads((site.html / "atlas.json").read_text())
+    assert [builder["name"] for builder in whole["builders"]][1] == OTHER_NAME
+
+    unknown = json.loads(json.dumps(data))
+    place(1, "operation", "rm")(unknown)
+    target.write_text(json.dumps(unknown))
+    built = site.build()
+    assert built.status != 0
+    assert (
+        f"recordings/{OTHER_NAME}/atlas.json is refused: it has unknown" in built.output
+    )
+
+    target.write_text(json.dumps({**data, "key": "0"}))
+    built = site.build()
+    assert built.status == 0, built.output
+    assert (
+        f"Stale: recordings/{OTHER_NAME}, atlas does not match conf/atlas.py; on that "
+        "builder, run `nox -s record -- --only atlas`"
+    ) in built.output
+    assert "Test Card 9" not in (site.html / "atlas.html").read_text()
