@@ -29,7 +29,7 @@ TO_BUILD = (
     *SHAPING,
     "resvg-py",
     "furo",
-    "sphinx-copybutton",
+    "fpdf2",
     "sphinx-design",
 )
 INSTALL = "run `nox -s docs`, or `python -m pip install --group docs` with pip 25.1"

@@ -26,15 +26,16 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "myst_nb",
     "sphinx_design",
-    "sphinx_copybutton",
     # ours, in this folder
     "builders_page",
+    "cheat_sheet",
     "code_links",
     "freshness",
     "isolation",
     "lesson_pages",
     "page_foot",
     "page_head",
+    "predictions",
     "recorded_outputs",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
@@ -100,6 +101,7 @@ html_baseurl = os.environ.get(
 html_static_path = ["static"]
 html_favicon = "static/icon.svg"
 html_css_files = ["site.css"]
+html_js_files = [("code.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
@@ -113,4 +115,3 @@ html_theme_options = {
 }
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
-copybutton_selector = "div.highlight-python pre, div.highlight-ipython3 pre"
