@@ -24,14 +24,7 @@ OLDEST_TORCH = (2, 6)
 # Packages whose version shapes what a lesson prints or draws, or how it is captured.
 SHAPING = ("matplotlib", "perfplot", "sphinx-gallery", "myst-nb", "ipykernel")
 TO_RECORD = ("torch", "numpy", "matplotlib", "perfplot", "sphinx", "sphinx-gallery")
-TO_BUILD = (
-    *TO_RECORD,
-    *SHAPING,
-    "resvg-py",
-    "furo",
-    "sphinx-copybutton",
-    "sphinx-design",
-)
+TO_BUILD = (*TO_RECORD, *SHAPING, "fpdf2", "furo", "resvg-py")
 INSTALL = "run `nox -s docs`, or `python -m pip install --group docs` with pip 25.1"
 
 

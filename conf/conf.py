@@ -25,11 +25,11 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx_gallery.gen_gallery",
     "myst_nb",
-    "sphinx_copybutton",
     # ours, in this folder
     "atlas_data",
     "atlas_page",
     "builders_page",
+    "cheat_sheet",
     "code_links",
     "freshness",
     "isolation",
@@ -37,6 +37,7 @@ extensions = [
     "page_foot",
     "page_head",
     "page_weight",
+    "predictions",
     "recorded_outputs",
     "search_entries",
 ]
@@ -104,6 +105,7 @@ html_baseurl = os.environ.get(
 html_static_path = ["static"]
 html_favicon = "static/icon.svg"
 html_css_files = ["site.css"]
+html_js_files = [("code.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
@@ -130,4 +132,3 @@ html_theme_options = {
 }
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
-copybutton_selector = "div.highlight-python pre, div.highlight-ipython3 pre"

@@ -1,10 +1,13 @@
 """How the gallery's pages look: actions under the title, cards with words.
 
 On a lesson the gallery puts a note before the title ("Go to the end to download
-...") and three boxes at the end; two links in one row under the title take their
-place. On an overview it puts cards that show a title and nothing else; a list takes
-theirs: the title, the lesson's first picture in the reader's colours, and the first
-sentences.
+...") and three boxes at the end; one row under the title takes their place: two links
+and how long the lesson takes to read. "Next" and "Previous" lead from lesson to lesson
+in reading order, past the overviews.
+
+On an overview the gallery puts cards that show a title and nothing else; a list takes
+theirs: the title, the lesson's first picture in the reader's colours, the first
+sentences and the time.
 """
 
 from __future__ import annotations
@@ -12,10 +15,12 @@ from __future__ import annotations
 import re
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from freshness import lesson_pages
 from pictures import COLOURS, size_of
+from reading_time import in_words
 from sphinx import addnodes
 
 if TYPE_CHECKING:
@@ -27,12 +32,14 @@ INTRODUCTION = re.compile(r'tooltip="([^"]*)"')
 
 def change_page(app: Sphinx, doctree: nodes.document) -> None:
     """Rewrite a page of the gallery; leave every other page as it is."""
-    _move_downloads(doctree)
+    lessons = lesson_pages(app)
+    if (script := lessons.get(app.env.docname)) is not None:
+        _move_downloads(doctree, in_words(script))
     for section in list(doctree.findall(nodes.section)):
-        _list_lessons(section)
+        _list_lessons(app, section)
 
 
-def _move_downloads(doctree: nodes.document) -> None:
+def _move_downloads(doctree: nodes.document, time: str) -> None:
     found: dict[str, addnodes.download_reference] = {}
     for only in list(doctree.findall(addnodes.only)):
         for link in only.findall(addnodes.download_reference):
@@ -52,11 +59,12 @@ def _move_downloads(doctree: nodes.document) -> None:
     row = nodes.container(classes=["lesson-actions"])
     for ending in LABELS:
         row += nodes.paragraph("", "", found[ending])
+    row += nodes.paragraph(text=time, classes=["reading-time"])
     section = title.parent
     section.insert(section.index(title) + 1, row)
 
 
-def _list_lessons(section: nodes.section) -> None:
+def _list_lessons(app: Sphinx, section: nodes.section) -> None:
     cards = nodes.bullet_list(classes=["lesson-cards"])
     introduction = ""
     for node in list(section.children):
@@ -69,21 +77,20 @@ def _list_lessons(section: nodes.section) -> None:
         elif isinstance(node, addnodes.only) and introduction:
             if not cards.children:
                 section.insert(section.index(node), cards)
-            cards += _card(node, introduction)
+            cards += _card(app, node, introduction)
             section.remove(node)
             introduction = ""
 
 
-def _card(made: addnodes.only, introduction: str) -> nodes.list_item:
-    """Make a card of a lesson: title, picture, and what the reader will see."""
+def _card(app: Sphinx, made: addnodes.only, introduction: str) -> nodes.list_item:
+    """Make a card of a lesson: title, picture, what the reader will see, the time."""
     (link,) = made.findall(addnodes.pending_xref)
     (thumbnail,) = made.findall(nodes.image)
     item = nodes.list_item("", nodes.paragraph("", "", link))
     name = thumbnail["uri"].rpartition("_thumb.")[0]
-    source = made.document.settings.env.srcdir
     for scheme in COLOURS:
         uri = f"{name}_{scheme}.svg"
-        if (picture := Path(source, uri.lstrip("/"))).exists():
+        if (picture := Path(app.srcdir, uri.lstrip("/"))).exists():
             # What it shows, the page says; here the title beside it is the link.
             image = nodes.image(
                 uri=uri, alt="", classes=[f"only-{scheme}", "no-scaled-link"]
@@ -92,10 +99,33 @@ def _card(made: addnodes.only, introduction: str) -> nodes.list_item:
             image["loading"] = "lazy"
             item += image
     item += nodes.paragraph(text=introduction)
+    script = lesson_pages(app)[link["reftarget"].lstrip("/")]
+    app.env.note_dependency(script)  # the time on the card is the script's
+    item += nodes.paragraph(text=in_words(script), classes=["reading-time"])
     return item
+
+
+def lead_on(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Make "Next" and "Previous" of a lesson lead to lessons, past the overviews.
+
+    Before the first lesson and after the last one the table of contents decides.
+    """
+    lessons = list(lesson_pages(app))
+    if page not in lessons:
+        return
+    place = lessons.index(page)
+    neighbours = {"prev": lessons[:place][-1:], "next": lessons[place + 1 :][:1]}
+    for button, found in neighbours.items():
+        for other in found:
+            title = app.builder.render_partial(app.env.titles[other])["title"]
+            link = app.builder.get_relative_uri(page, other)
+            context[button] = {"link": link, "title": title}
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect before Sphinx collects the files and pictures of a page (500)."""
     app.connect("doctree-read", change_page, priority=400)
+    app.connect("html-page-context", lead_on)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

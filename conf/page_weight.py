@@ -31,8 +31,7 @@ def _never(doctree: nodes.document) -> bool:
 # Which pages need a file, by the beginning of its name.
 NEEDED_BY: dict[str, Callable[[nodes.document], bool]] = {
     "mystnb.": _is_computed,
-    "clipboard.": _has_code,
-    "copybutton.": _has_code,
+    "code.js": _has_code,
     "sg-tags.": _never,  # filters the gallery's cards by tags; no lesson has any
 }
 

@@ -4,7 +4,7 @@ When Sphinx reads a lesson's page, each code block's output is compared with wha
 recordings of other builders hold for the same code. Where all are the same, the
 output stays as it is, with a line that says for whom else it holds. Where they
 differ, each builder's output follows, labelled, with the parts that differ marked; a
-switch (static/recordings.js) shows one builder at a time.
+switch (static/code.js) shows one builder at a time.
 
 A recording of other code is not shown: the build names it, and what renews it.
 """
@@ -134,7 +134,7 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
     _known(app.env)[page] = _digest(recording_files(app, lesson))
     recordings = load_all(app, lesson)
     builders: dict[str, Fingerprint] = {}
-    for comment, key in _code_blocks(doctree, keys(script)):
+    for comment, key in code_blocks(doctree, keys(script)):
         seen = [
             Seen(recording.builder, recording.day, block)
             for recording in recordings
@@ -145,10 +145,9 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
             builders[other.name] = other
     if builders:
         _add_switch(doctree, builders.values())
-        app.env.metadata[page]["has_recordings"] = True
 
 
-def _code_blocks(
+def code_blocks(
     doctree: nodes.document, found: dict[int, str]
 ) -> Iterable[tuple[nodes.comment, str]]:
     """Yield the gallery's comment before each code block, with the block's key."""
@@ -348,16 +347,9 @@ def _report(builder: Fingerprint, name: str, matches: str) -> None:
     logger.info("Stale: %s %s; on that builder, run `%s`", where, matches, command)
 
 
-def add_script(app: Sphinx, page: str, *_: object) -> None:
-    """Load the switch's script on the pages that have a switch."""
-    if app.env.metadata.get(page, {}).get("has_recordings"):
-        app.add_js_file("recordings.js", loading_method="defer")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect after lesson_pages (400) and before Sphinx collects pictures (500)."""
     app.connect("env-get-outdated", find_outdated)
     app.connect("doctree-read", add_recordings, priority=450)
-    app.connect("html-page-context", add_script)
     app.connect("build-finished", report_stale, priority=950)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

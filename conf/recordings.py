@@ -67,6 +67,8 @@ ATLAS_COLUMNS: dict[str, type] = {
 }  # fmt: skip
 ATLAS_KEYS = ("operation", "state", "device")
 CELL = re.compile(r"^```\{code-cell\}.*\n((?:.*\n)*?)```$", re.MULTILINE)
+# A marker that changes neither what runs nor what is seen (predictions.py).
+PREDICT = r"^[ \t]*#[ \t]*sphinx_gallery_predict\b"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -178,13 +180,18 @@ def keys(script: Path) -> dict[int, str]:
 
     A key is a running hash of the code up to and including the block. So an edit of
     the prose changes none, and an edit of code changes that block's and all later.
+    A question (see predictions.py) is prose.
     """
     running = hashlib.sha256()
     found = {}
     for kind, content, line in split_code_and_text_blocks(str(script))[1]:
         if kind == "code":
-            code = "\n".join(text.rstrip() for text in content.strip().splitlines())
-            running.update(code.encode() + b"\0")
+            lines = [
+                line.rstrip()
+                for line in content.splitlines()
+                if not re.match(PREDICT, line)
+            ]
+            running.update("\n".join(lines).strip().encode() + b"\0")
             found[line] = running.hexdigest()[:16]
     return found
 

@@ -99,7 +99,7 @@ def test_pages_carry_only_what_they_use(pages: dict) -> None:
         computed = bool(page.select("div.cell"))
         assert any(name.startswith("mystnb.") for name in files) == computed, path
         code = page.select("article pre")
-        assert ("copybutton.js" in files) <= bool(code), path
+        assert ("code.js" in files) == bool(code), path
         assert not {"sg-tags.js", "design-tabs.js"} & files, path
 
 

@@ -109,12 +109,12 @@ def test_the_order_of_the_lessons_changes_nothing(
     site: Path, tiny_site: TinySite
 ) -> None:
     shutil.copytree(EXAMPLES, tiny_site.folder / "examples")
-    for page in ("article.md", "glossary.md"):  # the lessons link to them
+    for page in ("self_check.md", "glossary.md"):  # the lessons link to them
         title = f"# {page}\n"
         (tiny_site.folder / "docs" / page).write_text(title)
     index = tiny_site.folder / "docs" / "index.md"
     index.write_text(
-        index.read_text().replace("/index\n", "/index\narticle\nglossary\n")
+        index.read_text().replace("/index\n", "/index\nself_check\nglossary\n")
     )
     tiny_site.order([script.name for script in reversed(SCRIPTS)])
     built = tiny_site.build()

@@ -210,7 +210,7 @@ def test_both_outputs_where_they_differ(shown: TinySite) -> None:
     choices = [item.get_text(strip=True) for item in page.select(".builder-switch li")]
     assert choices[0].startswith("CPU") and choices[0].endswith("(this build)")
     assert choices[1] == "CUDA (Test Card 9), torch 2.11.0, Python 3.12 (recorded)"
-    assert page.select_one('script[src*="recordings.js"]')
+    assert page.select_one('script[src*="code.js"]')
 
 
 def test_one_output_where_they_agree(shown: TinySite) -> None:

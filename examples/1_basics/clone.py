@@ -78,8 +78,8 @@ assert v._version == 1 and w._version == 0
 # The write is part of the graph
 # ------------------------------
 # ``v`` now prints ``CopySlices``: autograd recorded that part of the clone was
-# replaced. Now take three elements. Before you read the output: all of ``q`` is
-# multiplied by 10, so what is the gradient of ``p``?
+# replaced. Now take three elements, replace one, and multiply all of ``q`` by
+# 10.
 
 p = torch.ones(3, device=device, requires_grad=True)
 q = p.clone()
@@ -89,6 +89,7 @@ print("q.grad_fn", type(q.grad_fn).__name__)
 print("p.grad   ", p.grad)
 assert type(q.grad_fn).__name__ == "CopySlices"
 assert p.grad.tolist() == [0.0, 10.0, 10.0]
+# sphinx_gallery_predict = "What is ``p.grad``?"
 
 # %%
 # The 7 does not come from ``p``. So no gradient goes from it to ``p[0]``.

@@ -50,10 +50,10 @@ assert u.item() == 4 * 7 + 9 == 37
 # sphinx_gallery_tensor_map = "w, v, z, y, u"
 
 # %%
-# The gradient stops at ``z``
-# ---------------------------
-# Before you read the output: two backward passes run. Which of them reaches
-# ``w``?
+# Two backward passes
+# -------------------
+# ``y`` and ``u`` were both computed from ``w``: ``y`` by way of ``v``, and ``u``
+# by way of ``v`` and ``z``.
 
 y.backward()
 u.backward()
@@ -63,10 +63,14 @@ print("x.grad", x.grad, " z.grad", z.grad)
 assert w.grad.item() == 2 and b.grad.item() == 1
 assert t.grad.item() == 4 and c.grad.item() == 1
 assert x.grad is None and z.grad is None
+# sphinx_gallery_predict = "What is ``w.grad``?"
 
 # %%
-# Only the first: ``w.grad`` is 2, the value of ``x``. ``t.grad`` is 4, the
-# value of ``z``. Nothing is shared with ``w`` either.
+# Only the first pass reaches ``w``: ``w.grad`` is 2, the value of ``x``. The
+# second stops at ``z``. ``t.grad`` is 4, the value of ``z``.
+
+# %%
+# Nothing is shared with ``w`` either.
 
 z[0] = 0.0
 print("same storage", shares_memory(z, w))

@@ -68,14 +68,15 @@ assert z is not w
 assert shares_memory(z, w)
 
 # %%
-# A write through one is seen through the other
-# ---------------------------------------------
-# Before you read the output: what does ``w`` hold after ``z[0] = 2``?
+# Write to one of the two
+# -----------------------
+# ``z`` is a constant, ``w`` a parameter. The write goes to ``z`` alone.
 
 z[0] = 2.0
 print("z", z)
 print("w", w)
 assert w.tolist() == [2.0]
+# sphinx_gallery_predict = "What does ``w`` hold now?"
 # sphinx_gallery_tensor_map_change = "w, z"
 
 # %%

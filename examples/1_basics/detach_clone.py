@@ -60,8 +60,7 @@ assert s.untyped_storage().nbytes() == w.nbytes == 4
 # %%
 # When ``w`` changes
 # ------------------
-# An optimizer changes parameters in place, as here. Before you read the
-# output: what do ``z`` and ``s`` hold afterwards?
+# An optimizer changes parameters in place, as here.
 
 with torch.no_grad():
     w.fill_(7.0)
@@ -72,12 +71,16 @@ print("versions", w._version, z._version, s._version)
 assert z.tolist() == [7.0] and s.tolist() == [1.0]
 assert w._version == z._version == 1
 assert s._version == 0
+# sphinx_gallery_predict = "What do ``z`` and ``s`` hold?"
 # sphinx_gallery_tensor_map_change = "w, z, s"
 
 # %%
 # ``z`` is constant for autograd only: its value follows ``w``. ``s`` keeps its
-# value and has a version counter of its own. It works in the other direction
-# as well: a write to ``s`` is not seen in ``w``.
+# value and has a version counter of its own.
+
+# %%
+# It works in the other direction as well: a write to ``s`` is not seen in
+# ``w``.
 
 s[0] = 5.0
 print("w", w)

@@ -95,10 +95,8 @@ assert to_w.variable is w and to_b.variable is b
 # %%
 # Where the gradients land
 # ------------------------
-# :meth:`torch.Tensor.backward` follows these edges. ``y`` is on the way, but
-# it is not a leaf: its gradient is passed on and not kept. Reading
-# :attr:`torch.Tensor.grad` there gives None and a warning. To keep it, call
-# ``y.retain_grad()`` before the backward pass: see :doc:`retain_grad`.
+# :meth:`torch.Tensor.backward` follows these edges. Then read
+# :attr:`torch.Tensor.grad` of all four tensors, and catch what warns.
 
 y.backward()
 with warnings.catch_warnings(record=True) as caught:
@@ -110,8 +108,13 @@ print(caught[0].category.__name__ + ":")
 print(str(caught[0].message).split(". ")[0])
 assert grads == {"x": None, "w": 2, "b": 1, "y": None}
 assert len(caught) == 1  # for y; x is a leaf
+# sphinx_gallery_predict = "What are the four gradients?"
 
 # %%
+# ``y`` is on the way, but it is not a leaf: its gradient is passed on and not
+# kept. Reading it gives None and a warning. To keep it, call
+# ``y.retain_grad()`` before the backward pass: see :doc:`retain_grad`.
+#
 # Remember
 # --------
 # - A leaf has no ``grad_fn``: you made it, or it does not require grad.

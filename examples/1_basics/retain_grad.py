@@ -29,8 +29,7 @@ def read_grad(t):
 # %%
 # Two paths from ``y`` to ``w``
 # -----------------------------
-# ``y`` uses ``w`` directly and, through the clone ``v``, once more. Before you
-# read the output: what is ``w.grad``?
+# ``y`` uses ``w`` directly and, through the clone ``v``, once more.
 
 x = torch.tensor([2.0], device=device)
 w = torch.tensor([1.0], device=device, requires_grad=True)
@@ -41,6 +40,7 @@ y.backward()
 print("y     ", y)
 print("w.grad", w.grad)
 assert y.item() == 3 and w.grad.item() == 3
+# sphinx_gallery_predict = "What is ``w.grad``?"
 
 # %%
 # The direct path brings 2, the value of ``x``, and the path through ``v``

@@ -77,8 +77,8 @@ assert copied.grad_fn.name() == "ToCopyBackward0"
 # Write into the result
 # ---------------------
 # On CUDA, ``v`` is a copy of ``w``. On a CPU it is ``w`` itself, a leaf that
-# requires grad. Before you read the output: what does ``v[0] = 7`` do to
-# ``w`` here? The copy made with ``copy=True`` takes a write on either device.
+# requires grad. The copy made with ``copy=True`` takes a write on either
+# device.
 
 v = w.cpu()
 try:
@@ -90,6 +90,7 @@ for name, t in {"w": w, "v": v, "copied": copied}.items():
     print(name, t)
 assert w.item() == 1 and copied.item() == 7
 assert v.item() == (1 if v is w else 7)
+# sphinx_gallery_predict = "What does ``w`` hold now?"
 
 # %%
 # What a CUDA tensor does, seen without a GPU

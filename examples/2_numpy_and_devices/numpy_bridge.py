@@ -20,22 +20,23 @@ print("This lesson runs on:", device)
 # %%
 # One memory, two libraries
 # -------------------------
-# NumPy reads host memory, so ``x`` is on the CPU, on every machine. Before you
-# read the output: what does ``x`` hold after ``z[0] = 7``?
+# NumPy reads host memory, so ``x`` is on the CPU, on every machine. The write
+# goes to ``z``.
 
 x = torch.tensor([2.0])
 z = x.numpy()
 z[0] = 7.0
 print("x", x, "| z", z)
 assert x.item() == z.item() == 7
+# sphinx_gallery_predict = "What does ``x`` hold now?"
 # sphinx_gallery_tensor_map = "x, z"
 
 # %%
-# Autograd does not see the write
-# -------------------------------
+# A write before the backward pass
+# --------------------------------
 # The gradient of ``(w * w).sum()`` is ``2 * w``, which is 2 for ones. NumPy
 # writes a 3 before the backward pass. A write by PyTorch would raise the
-# version counter and stop it (:doc:`../1_basics/detach`). NumPy's does neither.
+# version counter and stop it (:doc:`../1_basics/detach`).
 
 w = torch.ones(3, requires_grad=True)
 loss = (w * w).sum()  # saves w for its backward pass
@@ -43,8 +44,12 @@ w.detach().numpy()[:] = 3.0
 loss.backward()
 print("version", w._version, "| w.grad", w.grad)
 assert w._version == 0 and w.grad.tolist() == [6, 6, 6]
+# sphinx_gallery_predict = "What is ``w.grad``?"
 
 # %%
+# Autograd does not see the write: it takes the 3 for the value that it saved,
+# and the gradient is wrong without an error.
+#
 # Refused: a tensor that requires grad
 # --------------------------------------
 # The error protects you from that silent mistake, but only while grad mode is

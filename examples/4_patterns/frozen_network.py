@@ -24,8 +24,7 @@ def storage(t):
 # The idea in four numbers
 # ------------------------
 # A is ``x * w + b``, B is ``z * t + c``, and ``z`` is ``w`` without its graph.
-# Backward passes change no weight. :class:`torch.optim.SGD` then changes ``w``
-# *in place*, by 0.5 * 2, and ``z``, on the same memory, follows.
+# Backward passes change no weight: they fill ``grad``.
 
 x = torch.tensor([[2.0]], device=device)
 w = torch.tensor([4.0], device=device, requires_grad=True)
@@ -43,14 +42,17 @@ assert w.grad.item() == 2 and t.grad.item() == 4
 # sphinx_gallery_tensor_map = "w, z, t, y, u"
 
 # %%
-# One storage, two tensors: the graph of B ends at ``z``, and so the step of A,
-# a write into the storage of ``w``, is one that B sees.
+# The graph of B ends at ``z``. Now A takes a step: :class:`torch.optim.SGD`
+# changes ``w`` *in place*, by 0.5 * 2.
 
 torch.optim.SGD([w, b], lr=0.5).step()
 print("after A's step:  w", w.item(), "z", z.item())
 assert w.item() == z.item() == 3
+# sphinx_gallery_predict = "What does ``z`` hold now?"
 
 # %%
+# One storage, two tensors: the step of A is a write that B sees.
+#
 # Two modules, three steps
 # ------------------------
 # The same with :class:`torch.nn.Linear`. In each iteration A takes its step,
@@ -124,4 +126,4 @@ assert p.grad is not None and net_a.weight.grad is None
 # - If A steps before B's backward pass, add ``.clone()``.
 # - ``detach`` cuts a path; ``requires_grad_(False)`` freezes weights.
 #
-# Next: :doc:`/article`
+# Next: :doc:`/self_check`

@@ -1,0 +1,144 @@
+"""What a reader's browser does with the pages: copies, opens and prints them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reading import SCRIPTS, page_of
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright, which drives a browser, is missing"
+)
+DETACH = next(script for script in SCRIPTS if script.stem == "detach")
+PREDICT = "details.predict"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as tools:
+        chromium = shutil.which("chromium")
+        try:
+            started = tools.chromium.launch(
+                executable_path=chromium, args=["--no-sandbox"]
+            )
+        except playwright.Error:
+            pytest.skip("there is no Chromium: run `playwright install chromium`")
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    yield context.new_page()
+    context.close()
+
+
+def clipboard(page: Any) -> str:
+    return page.evaluate("navigator.clipboard.readText()")
+
+
+def test_copies_the_lesson_up_to_a_block_as_a_script_that_runs(
+    page: Any, site: Path, tmp_path: Path
+) -> None:
+    page.goto(page_of(site, DETACH).as_uri())
+    blocks = page.locator("div.highlight-Python")
+    shown = [text.strip() for text in blocks.locator("pre").all_text_contents()]
+    assert blocks.nth(0).locator("button").all_text_contents() == ["Copy"]
+    block = blocks.nth(3)
+    block.hover()
+    block.get_by_role("button", name="Copy all to here").click()
+    page.get_by_role("status").get_by_text("Copied the lesson up to here.").wait_for()
+    copied = clipboard(page)
+    parts = [text.rstrip() for text in shown[:4]]
+    place = 0
+    for part in parts:
+        place = copied.index(part, place) + len(part)
+    assert copied.split() == " ".join(parts).split()
+    script = tmp_path / "copied.py"
+    script.write_text(copied)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("This lesson runs on:")
+
+
+def test_copies_one_block_by_keyboard(page: Any, site: Path) -> None:
+    page.goto((site / "self_check.html").as_uri())
+    button = page.locator(".cell_input .copy-bar button").first
+    button.focus()
+    assert button.evaluate("e => getComputedStyle(e.parentElement).opacity") == "1"
+    page.keyboard.press("Enter")
+    page.get_by_role("status").get_by_text("Copied this block.").wait_for()
+    assert clipboard(page) == "import copy\n\nimport torch\n"
+    assert page.get_by_role("button", name="Copy all to here").count() == 0
+
+
+def test_copies_where_the_clipboard_is_closed(page: Any, site: Path) -> None:
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'clipboard', {value: undefined});"
+        "document.addEventListener('copy', () => {"
+        " window.copied = document.activeElement.value; });"
+    )
+    page.goto(page_of(site, DETACH).as_uri())
+    page.locator("div.highlight-Python button").first.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("status").get_by_text("Copied this block.").wait_for()
+    assert page.evaluate("window.copied").startswith("import torch\n")
+
+
+def test_an_answer_opens_by_keyboard(page: Any, site: Path) -> None:
+    page.goto(page_of(site, DETACH).as_uri())
+    answer = page.locator(f"{PREDICT} .predict-answer").first
+    assert not answer.is_visible()
+    page.locator(f"{PREDICT} summary").first.focus()
+    page.keyboard.press("Enter")
+    assert answer.is_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
+def test_a_printed_page_shows_the_answers(
+    browser: Any, site: Path, scripts: bool
+) -> None:
+    context = browser.new_context(java_script_enabled=scripts)
+    page = context.new_page()
+    page.goto(page_of(site, DETACH).as_uri())
+    page.emulate_media(media="print")
+    answer = page.locator(f"{PREDICT} .predict-answer").first
+    assert answer.is_visible() and answer.bounding_box()["height"] > 50
+    assert not page.locator(".copy-bar").first.is_visible()
+    context.close()
+
+
+def test_the_printed_cheat_sheet_is_one_page_in_either_scheme(
+    browser: Any, site: Path
+) -> None:
+    pypdf = pytest.importorskip(
+        "pypdf", reason="pypdf, which reads the PDF, is missing"
+    )
+    from io import BytesIO
+
+    for scheme in ("light", "dark"):
+        page = browser.new_page(color_scheme=scheme)
+        page.goto((site / "cheat_sheet.html").as_uri())
+        document = pypdf.PdfReader(BytesIO(page.pdf(format="A4")))
+        (sheet,) = document.pages
+        text = sheet.extract_text()
+        assert "Cheat sheet" in text and "Skip to content" not in text
+        page.close()
+
+
+@pytest.mark.parametrize("name", ["self_check", "cheat_sheet"])
+def test_nothing_flows_over_on_a_phone(browser: Any, site: Path, name: str) -> None:
+    page = browser.new_page(viewport={"width": 360, "height": 800})
+    page.goto((site / f"{name}.html").as_uri())
+    page.evaluate(
+        f"document.querySelectorAll('{PREDICT}').forEach((box) => box.open = true)"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    page.close()
