@@ -27,6 +27,9 @@ MENDS: list[tuple[str, str | Callable[[re.Match], str]]] = [
     (r'<p class="((?:collapsed|expanded) admonition-title)">(.*?)</p>', _SPAN),
     # docutils repeats Furo's.
     (r'<meta name="viewport" content="width=device-width, initial-scale=1" />\n?', ""),
+    # Pygments: a third of a page's elements say of names, commas and blanks that they
+    # have the colour that all text has.
+    (r'<span class="(?:n|nn|p|w)">([^<]*)</span>', r"\1"),
     # Code that may be wider than a phone is scrolled with the arrow keys.
     (r"<pre>(.*?)</pre>", lambda found: _reachable(found)),
 ]

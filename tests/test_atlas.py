@@ -726,7 +726,8 @@ def test_another_builders_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
         "```{atlas-calls}\nto-cpu: <b>what</b> you want\nclone: a copy\n```\n"
     )
     (site.folder / "docs" / "atlas.md").write_text(ATLAS_PAGE)
-    (site.folder / "docs" / "article.md").write_text("# A lesson links to this\n")
+    for name in ("article", "self_check"):
+        (site.folder / "docs" / f"{name}.md").write_text("# A lesson links to this\n")
     script = "<script>alert(1)</script>"
     there = {"result": "Tensor", "result_device": "cpu", "requires_grad": True}
     there |= {"gradient_flows": True, "shares_memory": False, "new_bytes": 24}
