@@ -25,7 +25,6 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx_gallery.gen_gallery",
     "myst_nb",
-    "sphinx_design",
     # ours, in this folder
     "builders_page",
     "cheat_sheet",
@@ -35,12 +34,14 @@ extensions = [
     "lesson_pages",
     "page_foot",
     "page_head",
+    "page_weight",
     "predictions",
     "recorded_outputs",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
 exclude_patterns = ["auto_examples/**.ipynb"]
 templates_path = ["templates"]
+template_bridge = "html_mending.MendingTemplates"
 nitpicky = True
 
 # -- Lessons: scripts in examples/, run by sphinx-gallery -----------------------
@@ -105,12 +106,25 @@ html_js_files = [("code.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
+    # Text of Furo with a contrast of 7:1 or more on each of its backgrounds.
     "light_css_variables": {
+        "color-foreground-secondary": "#4a4c53",
+        "color-foreground-muted": "#4f5158",
+        "color-brand-content": "#1b44b8",
+        "color-brand-visited": "#6a1fb8",
+        "color-sidebar-link-text--top-level": "var(--color-brand-content)",
+        "color-toc-item-text--active": "var(--color-brand-content)",
         # MyST-NB takes its colours from the system, Furo from the reader's switch.
         "mystnb-source-bg-color": "var(--color-code-background)",
-        "mystnb-stdout-bg-color": "var(--color-background-secondary)",
-        "mystnb-stderr-bg-color": "var(--color-background-secondary)",
-        "mystnb-traceback-bg-color": "var(--color-background-secondary)",
+        "mystnb-stdout-bg-color": "var(--output-block)",
+        "mystnb-stderr-bg-color": "var(--output-block)",
+        "mystnb-traceback-bg-color": "var(--output-block)",
+    },
+    "dark_css_variables": {
+        "color-foreground-secondary": "#b9bdc2",
+        "color-foreground-muted": "#adb1b6",
+        "color-brand-content": "#72b2ff",
+        "color-brand-visited": "#c9a3f2",
     },
 }
 pygments_style = "a11y-high-contrast-light"

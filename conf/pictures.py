@@ -14,18 +14,18 @@ from html import escape
 from pathlib import Path
 
 FIRST = "_001.svg"  # how the gallery numbers the first picture of a lesson
-# What stands for the page's colours where there is no page: Furo's own values.
+# What stands for the page's colours where there is no page: Furo's, and conf.py's.
 COLOURS = {
     "light": {
         "currentColor": "#000000",
         "--color-brand-primary": "#0a4bff",
-        "--color-foreground-muted": "#6b6f76",
+        "--color-foreground-muted": "#4f5158",
         "--color-background-primary": "#ffffff",
     },
     "dark": {
         "currentColor": "#cfd0d0",
         "--color-brand-primary": "#3d94ff",
-        "--color-foreground-muted": "#81868d",
+        "--color-foreground-muted": "#adb1b6",
         "--color-background-primary": "#131416",
     },
 }

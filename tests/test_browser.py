@@ -1,0 +1,266 @@
+"""The site in a real browser, as readers on phones, keyboards and trains have it."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_FILE_PATH
+from reading import SCRIPTS, page_of, parts_of
+
+HEADERS = 300  # bytes of a response's headers, about
+SCHEMES = ("light", "dark")
+WIDTHS = (320, 768, 1280)
+# First visit, compressed, scrolled to the end. A benchmark brings plots and data.
+MOST_KB, MOST_KB_WITH_PLOTS, MOST_REQUESTS, MOST_ELEMENTS = 50, 80, 16, 1500
+AAA = 7.0
+AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# One page of each kind.
+KINDS = [
+    "index.html",
+    "auto_examples/index.html",
+    "auto_examples/1_basics/clone_detach.html",
+    "auto_examples/3_tips/copy_a_tensor.html",
+    "tensor_maps.html",
+    "search.html",
+]
+SCROLL = """async () => {
+  for (let y = 0; y < document.body.scrollHeight; y += 500) {
+    scrollTo(0, y);
+    await new Promise(done => setTimeout(done, 5));
+  }
+}"""
+# The colours of all text in code and outputs, and what stands behind it.
+COLOURS = """() => {
+  const seen = new Set();
+  for (const block of document.querySelectorAll("article pre")) {
+    let behind = block;
+    const clear = "rgba(0, 0, 0, 0)";
+    while (getComputedStyle(behind).backgroundColor === clear && behind.parentElement)
+      behind = behind.parentElement;
+    const background = getComputedStyle(behind).backgroundColor;
+    for (const part of [block, ...block.querySelectorAll("span, a")])
+      seen.add(getComputedStyle(part).color + "|" + background);
+  }
+  return [...seen];
+}"""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What one first visit to a page loaded."""
+
+    kilobytes: float
+    addresses: list[str]
+    elements: int
+
+
+def pages_of(site: Path) -> list[str]:
+    return [str(path.relative_to(site)) for path in sorted(site.rglob("*.html"))]
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Any, address: str) -> Callable[[str], Visit]:
+    def go(page: str) -> Visit:
+        context = browser.new_context(viewport={"width": 390, "height": 844})
+        tab, loaded = context.new_page(), []
+        tab.on("response", lambda response: loaded.append(response))
+        tab.goto(address + page, wait_until="networkidle")
+        tab.evaluate(SCROLL)
+        tab.wait_for_load_state("networkidle")
+        size = 0
+        for response in loaded:
+            body = response.body()
+            size += min(len(gzip.compress(body, 9)), len(body)) + HEADERS
+        elements = tab.evaluate("document.querySelectorAll('*').length")
+        context.close()
+        return Visit(size / 1000, [one.url for one in loaded], elements)
+
+    return go
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_lesson_is_light_and_asks_no_other_host(
+    script: Path, site: Path, address: str, visit: Callable[[str], Visit]
+) -> None:
+    seen = visit(str(page_of(site, script).relative_to(site)))
+    plots = "perfplot" in script.read_text() or "benchmark" in script.read_text()
+    assert seen.kilobytes <= (MOST_KB_WITH_PLOTS if plots else MOST_KB)
+    assert len(seen.addresses) <= MOST_REQUESTS, seen.addresses
+    assert all(one.startswith(address) for one in seen.addresses)
+    assert seen.elements <= MOST_ELEMENTS
+
+
+VIEWS = [(scheme, width) for scheme in SCHEMES for width in WIDTHS]
+# Two views see every page, all views one page of each kind: axe takes a second a page.
+WHOLE = (("light", 320), ("dark", 1280))
+
+
+@pytest.mark.parametrize(("scheme", "width"), VIEWS)
+def test_axe_finds_nothing_and_nothing_sticks_out(
+    scheme: str, width: int, site: Path, address: str, browser: Any
+) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme
+    )
+    tab, found = context.new_page(), []
+    axe = AXE_FILE_PATH.read_text(encoding="utf-8")
+    pages = pages_of(site) if (scheme, width) in WHOLE else KINDS
+    for page in pages:
+        tab.goto(address + page, wait_until="load")
+        tab.evaluate(axe)
+        result = tab.evaluate("rules => axe.run(document, {runOnly: rules})", AXE_RULES)
+        for violation in result["violations"]:
+            targets = [node["target"] for node in violation["nodes"]]
+            found.append((page, violation["id"], targets[:2]))
+        root = "document.documentElement"
+        if tab.evaluate(f"{root}.scrollWidth > {root}.clientWidth"):
+            found.append((page, "sticks out"))
+    context.close()
+    assert found == []
+
+
+def luminance(colour: str) -> float:
+    channels = [int(value) / 255 for value in re.findall(r"\d+", colour)[:3]]
+    linear = [
+        value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+        for value in channels
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("system", SCHEMES)
+def test_code_and_outputs_have_the_highest_contrast(
+    scheme: str, system: str, site: Path, address: str, browser: Any
+) -> None:
+    """Also where Furo's switch says another scheme than the system."""
+    context = browser.new_context(color_scheme=system)
+    context.add_init_script(f"localStorage.setItem('theme', '{scheme}')")
+    tab = context.new_page()
+    for page in pages_of(site):
+        tab.goto(address + page, wait_until="load")
+        for pair in tab.evaluate(COLOURS):
+            light, dark = sorted(map(luminance, pair.split("|")), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= AAA, (page, pair)
+    context.close()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    yield context.new_page()
+    context.close()
+
+
+def focused(tab: Any) -> str:
+    return tab.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+
+
+def test_all_by_keyboard(site: Path, address: str, tab: Any) -> None:
+    page = page_of(site, SCRIPTS[5]).relative_to(site)
+    tab.goto(address + str(page))
+    reached = []
+    for _ in range(400):
+        tab.keyboard.press("Tab")
+        reached.append(focused(tab))
+        if reached[-1].startswith("<body"):
+            break
+        style = "getComputedStyle(document.activeElement).outlineStyle"
+        assert tab.evaluate(style) != "none", reached[-1]
+    assert "Skip to content" in reached[0]
+    everything = "\n".join(reached)
+    for wanted in ("sidebar-search", "theme-toggle", "download", "<pre", "next-page"):
+        assert wanted in everything, wanted
+    # Every control that can be seen can be reached.
+    controls = tab.locator("article a:visible, article summary:visible").count()
+    assert sum(one.startswith(("<a", "<summary")) for one in reached) >= controls
+
+
+def test_the_switch_shows_one_builder_and_is_remembered(
+    site: Path, address: str, tab: Any
+) -> None:
+    switched = [
+        str(page_of(site, script).relative_to(site))
+        for script in SCRIPTS
+        if "builder-switch" in page_of(site, script).read_text()
+    ]
+    if not switched:
+        pytest.skip("no lesson differs between builders")
+    tab.goto(address + switched[0], wait_until="load")
+    variants = tab.locator(".builders-outputs").first.locator(".variant")
+    assert [one.is_visible() for one in variants.all()].count(True) == 1
+    first = variants.first.is_visible()
+    tab.locator(".builder-switch input:not(:checked)").first.focus()
+    tab.keyboard.press("Space")
+    assert variants.first.is_visible() is not first
+    tab.goto(address + switched[-1], wait_until="load")
+    assert tab.locator(".builder-switch input").nth(1).is_checked()
+
+
+def test_without_javascript_everything_is_there(
+    site: Path, address: str, browser: Any
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    for script in SCRIPTS:
+        page = page_of(site, script)
+        tab.goto(address + str(page.relative_to(site)))
+        for fold in tab.locator("article details > summary").all():
+            fold.click()
+        shown = tab.locator("article").inner_text()
+        for part in parts_of(page):
+            for line in (part.code + part.output).splitlines():
+                assert " ".join(line.split()) in " ".join(shown.split()), line
+    context.close()
+
+
+def test_a_jump_leaves_the_heading_in_view(site: Path, address: str, tab: Any) -> None:
+    page = str(page_of(site, SCRIPTS[1]).relative_to(site))
+    tab.emulate_media(reduced_motion="reduce")  # Furo scrolls smoothly
+    for width in (360, 1280):
+        tab.set_viewport_size({"width": width, "height": 700})
+        tab.goto(address + page)
+        for name in tab.evaluate(
+            "[...document.querySelectorAll('article section section')].map(s => s.id)"
+        ):
+            tab.evaluate(f"location.hash = '{name}'")
+            box = tab.locator(f"section[id='{name}'] > :is(h2, h3)").bounding_box()
+            header = tab.locator(".mobile-header")
+            top = header.bounding_box()["height"] if header.is_visible() else 0
+            assert top <= box["y"] + 1 and box["y"] + box["height"] <= 700
+
+
+def test_print_has_all_and_no_navigation(site: Path, address: str, tab: Any) -> None:
+    page = page_of(site, SCRIPTS[5])
+    tab.emulate_media(media="print", color_scheme="dark")
+    tab.goto(address + str(page.relative_to(site)))
+    for part in (".sidebar-drawer", ".toc-drawer", ".theme-toggle", ".skip-to-content"):
+        assert not tab.locator(part).first.is_visible(), part
+    paper = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+    root = "document.documentElement"
+    tab.set_viewport_size({"width": 700, "height": 900})  # A4 within its margins
+    assert not tab.evaluate(f"{root}.scrollWidth > {root}.clientWidth")
+
+
+def test_no_page_loads_from_elsewhere_or_complains(
+    site: Path, address: str, browser: Any
+) -> None:
+    context = browser.new_context()
+    tab, wrong = context.new_page(), []
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    tab.on("response", lambda got: got.status < 400 or wrong.append(got.url))
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    for page in pages_of(site):
+        tab.goto(address + page, wait_until="load")
+    context.close()
+    wrong += [url for url in asked if not url.startswith(address)]
+    assert wrong == []
