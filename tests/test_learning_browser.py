@@ -115,7 +115,9 @@ def test_the_printed_cheat_sheet_is_one_page_in_either_scheme(
         page.close()
 
 
-@pytest.mark.parametrize("name", ["self_check", "cheat_sheet"])
+@pytest.mark.parametrize(
+    "name", ["self_check", "cheat_sheet", "auto_examples/1_basics/clone"]
+)
 def test_nothing_flows_over_on_a_phone(browser: Any, site: Path, name: str) -> None:
     page = browser.new_page(viewport={"width": 360, "height": 800})
     page.goto((site / f"{name}.html").as_uri())
@@ -123,4 +125,7 @@ def test_nothing_flows_over_on_a_phone(browser: Any, site: Path, name: str) -> N
         f"document.querySelectorAll('{PREDICT}').forEach((box) => box.open = true)"
     )
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+    for part in page.locator("article pre, article summary, article li").all():
+        box = part.bounding_box()
+        assert box is None or box["x"] + box["width"] <= 360
     page.close()
