@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from sphinx.writers.html5 import HTML5Translator
 
 ASK = "Show the answer"
-HINT = "Predict, then open."
 CODE = re.compile(r"``(.+?)``")
 
 
@@ -169,13 +168,14 @@ def depart_reveal(self: HTML5Translator, node: reveal) -> None:
 
 def visit_question(self: HTML5Translator, node: question) -> None:
     """Begin the line that stays in sight."""
-    self.body.append('<summary><span class="predict-question">')
+    # The style sheet adds to a lesson's question what to do.
+    kind = "" if node.astext() == ASK else ' class="lesson-question"'
+    self.body.append(f"<summary{kind}>")
 
 
 def depart_question(self: HTML5Translator, node: question) -> None:
-    """End it with what to do; begin the answer."""
-    hint = "" if node.astext() == ASK else f' <span class="predict-hint">{HINT}</span>'
-    self.body.append(f'</span>{hint}</summary>\n<div class="predict-answer">\n')
+    """End it; begin the answer."""
+    self.body.append('</summary>\n<div class="predict-answer">\n')
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

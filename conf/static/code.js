@@ -84,11 +84,12 @@
   const makeButton = (label, said, text) => {
     const button = document.createElement("button");
     button.type = "button";
+    button.className = "copy";
     button.textContent = label;
     button.addEventListener("click", async () => {
       const done = await write(text());
       button.focus();
-      button.textContent = done ? "Copied" : "Not copied";
+      button.textContent = done ? "Copied" : "Failed";
       status.textContent = done ? said : "Not copied: select the code and copy it yourself.";
       setTimeout(() => {
         button.textContent = label;
@@ -98,15 +99,15 @@
     return button;
   };
   for (const pre of blocks) {
-    const bar = document.createElement("div");
-    bar.className = "copy-bar";
+    if (pre.closest(".predict-answer")) continue; // a proof alone does not run
     const place = lesson.indexOf(pre);
+    const made = [makeButton("Copy", "Copied this block.", () => textOf(pre))];
     if (place > 0) {
       const soFar = () => lesson.slice(0, place + 1).map(textOf).join("\n");
-      bar.append(makeButton("Copy all to here", "Copied the lesson up to here.", soFar));
+      const said = "Copied the lesson up to here.";
+      made.unshift(makeButton("Copy all to here", said, soFar));
     }
-    bar.append(makeButton("Copy", "Copied this block.", () => textOf(pre)));
-    pre.after(bar);
+    pre.after(...made);
   }
 })();
 
