@@ -32,6 +32,7 @@ extensions = [
     "freshness",
     "isolation",
     "lesson_pages",
+    "message_search",
     "page_foot",
     "recorded_outputs",
 ]
