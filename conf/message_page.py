@@ -92,10 +92,9 @@ def cures(
         for code, about in listing.items():
             words, truth = (about, "True") if isinstance(about, str) else about
             cost = _cost(entry, setup, code, subject, truth, strict=tag == "ol")
-            lines = escape(textwrap.dedent(code).strip())
-            shown = f"<pre>{lines}</pre>" if "\n" in lines else f"<code>{lines}</code>"
-            said_of_it = f"{_marked(words)}; " if words and cost else _marked(words)
-            items += f'<li>{shown} {said_of_it}<span class="cost">{cost}</span></li>'
+            cost = f'<span class="cost">{cost}</span>' if cost else ""
+            said_of_it = "; ".join(filter(None, [_marked(words), cost]))
+            items += f"<li>{_shown(code)} {said_of_it}</li>"
         if items:
             parts.append(f'<p class="cures-title">{title}</p><{tag}>{items}</{tag}>')
     return HTML(f'<div class="cures">{"".join(parts)}</div>')
@@ -122,23 +121,21 @@ def finish() -> None:
             (
                 text.lower().strip("'\"`"),
                 f'<tr><td data-label="Message"><a href="#{anchor}">'
-                f"<code>{escape(text)}</code></a></td>"
-                f'<td data-label="Type">{escape(kind)}</td>'
+                f"<code>{escape(text)}</code></a>"
+                f'<br><span class="elsewhere">{escape(kind)}</span></td>'
                 f'<td data-label="What you did">{title}</td></tr>',
             )
         )
-    head = "".join(
-        f'<th scope="col">{title}</th>' for title in ("Message", "Type", "What you did")
-    )
+    head = '<th scope="col">Message</th><th scope="col">What you did</th>'
     body = "".join(row for _, row in sorted(rows))
     table = (
         f'<table class="claims messages"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table>"
+        f'<p class="same-on">{_same()}</p>'
     )
     glue("messages", HTML(table), display=False)
     glue("count", len(_page), display=False)
     glue("torch", torch.__version__, display=False)
-    glue("same", HTML(f'<p class="same-on">{_same()}</p>'), display=False)
 
 
 def _begin(info: ExecutionInfo) -> None:
@@ -207,6 +204,16 @@ def _say(text: str) -> None:
     if text not in _given[_running.anchor]:
         _given[_running.anchor].append(text)
         print(text)
+
+
+def _shown(code: str) -> str:
+    """Return the code of a cure as HTML, without a last line that only names it."""
+    lines = textwrap.dedent(code).strip().split("\n")
+    if len(lines) == 1:
+        return f'<code class="docutils literal">{escape(lines[0])}</code>:'
+    if lines[-1].isidentifier():
+        lines.pop()
+    return "<pre>" + escape("\n".join(lines)) + "</pre>"
 
 
 def _cost(

@@ -63,6 +63,7 @@ def _shown(section: nodes.section) -> list[str]:
                 for output in cell.findall(nodes.container)
                 if "cell_output" in output["classes"]
                 for block in output.findall(nodes.literal_block)
+                if "stream" in block["classes"]
             ]
     return []
 

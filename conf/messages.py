@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 ENTRY = re.compile(
-    r"^\(([\w-]+)\)=\n### (.+)\n\n```\{code-cell\}.*\n:tags: \[(.+)\]\n\n?((?:.*\n)*?)```$",
+    r"^\(([\w-]+)\)=\n### (.+)\n\n"
+    r"```\{code-cell\}.*\n:tags: \[(.+)\]\n\n?((?:.*\n)*?)```$",
     re.MULTILINE,
 )
 FIRST_CELL = re.compile(

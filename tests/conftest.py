@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SITE = ROOT / "build" / "html"
 TINY_INDEX = """# Tiny
 
@@ -141,3 +148,39 @@ def site() -> Path:
     if not (SITE / "index.html").exists():
         pytest.fail("there is no built site: run `nox -s docs` first", pytrace=False)
     return SITE
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """Serve the built site on this machine; give its address."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Say nothing of a request."""
+
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=str(site))
+    ) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Start the Chromium of this machine; skip where there is none, but not in CI."""
+    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if found is None:
+        missing = "no Chromium is installed: on Debian, `apt-get install chromium`"
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(missing, pytrace=False)
+        pytest.skip(missing)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=found,
+            args=["--no-sandbox", "--disable-dev-shm-usage"],  # as root, in a container
+        )
+        yield chromium
+        chromium.close()

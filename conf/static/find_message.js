@@ -68,6 +68,13 @@
   Search._performSearch = (query, ...rest) => {
     const results = sphinxSearch(query, ...rest);
     const found = find(query);
+    if (found.length) {
+      // Sphinx would mark each word of a message on the page that the reader opens,
+      // and each "t" of a "can't" here. The entry marks itself: it is the target.
+      try { localStorage.removeItem("sphinx_highlight_terms"); } catch { /* not kept */ }
+      const [, , marked] = rest;
+      for (const term of marked) if (term.length < 3) marked.delete(term);
+    }
     const top = Math.max(0, ...results.map((result) => result[4])) + 1;
     const shown = found.map(({ anchor, title, live }, place) => [
       page, title, `#${anchor}`, live, top + found.length - place, suffix(page), "message",
