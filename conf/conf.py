@@ -34,6 +34,7 @@ extensions = [
     "freshness",
     "isolation",
     "lesson_pages",
+    "message_search",
     "page_foot",
     "page_head",
     "page_weight",

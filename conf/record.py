@@ -115,15 +115,20 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
         If a cell raises or warns; nothing is written.
     """
     import isolation
+    from messages import entries, observe
     from recordings import PageRecording, page_key, recorded_cells, save_page
 
+    of_messages = bool(entries(page))
     code = compile(recorded_cells(page), page.name, "exec")
     namespace: dict[str, Any] = {"__name__": "__main__"}
     isolation.set_time_limit(runpy.run_path(str(CONF / "conf.py"))["lesson_time_limit"])
     start = perf_counter()
     isolation.reset({}, page.name, "before")
     try:
-        exec(code, namespace)
+        if of_messages:
+            namespace["observed"] = observe(page)
+        else:
+            exec(code, namespace)
     except Exception:
         raise LessonFailed(traceback.format_exc(limit=-1)) from None
     finally:

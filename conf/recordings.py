@@ -19,6 +19,7 @@ One file per lesson and builder, ``docs/recordings/<builder>/<lesson>.json``::
 
 A page that shows what depends on the device has cells tagged ``recorded``. They use
 torch and NumPy alone and leave a dictionary ``observed`` of dictionaries of texts.
+On the error index it is made from what the cells of its entries raise (see messages).
 Beside the lessons stands ``<page>.page.json``, with ``page``, one ``key`` for all
 these cells, and ``observed`` in the place of ``lesson``, ``seconds`` and ``blocks``.
 
@@ -53,6 +54,7 @@ from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 SCHEMA = 1
 LARGEST_FILE = 400_000  # bytes
 LONGEST_OUTPUT = 100_000  # characters in one block
+LONGEST_CELL = 4_000  # characters in one text of a page
 MOST_POINTS = 10_000  # in one line of a figure
 MOST_IN_MAP = 200  # tensors, nodes, edges or storages
 FILE_NAME = re.compile(r"[\w.-]+\.(json|png)")
@@ -69,6 +71,8 @@ ATLAS_KEYS = ("operation", "state", "device")
 CELL = re.compile(r"^```\{code-cell\}.*\n((?:.*\n)*?)```$", re.MULTILINE)
 # A marker that changes neither what runs nor what is seen (predictions.py).
 PREDICT = r"^[ \t]*#[ \t]*sphinx_gallery_predict\b"
+# Cells that are recorded: by their own code, or by what they raise (see messages).
+RECORDED = r"^:tags: \[.*\b(recorded|raises-exception|warning)\b.*\]$"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -130,12 +134,12 @@ def save_atlas(recording: AtlasRecording, folder: Path) -> None:
 
 
 def recorded_cells(page: Path) -> str:
-    """Return the code of the cells of a page (MyST) that are tagged ``recorded``."""
+    """Return the code of the cells of a page (MyST) that are recorded."""
     cells = CELL.findall(page.read_text(encoding="utf-8"))
     return "\n".join(
         re.sub(r"^:\w.*\n", "", cell, flags=re.MULTILINE)
         for cell in cells
-        if re.search(r"^:tags: \[.*\brecorded\b.*\]$", cell, re.MULTILINE)
+        if re.search(RECORDED, cell, re.MULTILINE)
     )
 
 
@@ -353,7 +357,7 @@ def _load_page(path: Path) -> PageRecording:
     )
     rows = {
         _inert(row): {
-            _inert(column): _inert(_text(cell, "cell", 1000))
+            _inert(column): _inert(_text(cell, "cell", LONGEST_CELL))
             for column, cell in cells.items()
         }
         for row, cells in observed.items()

@@ -182,7 +182,12 @@ def browser() -> Iterator[Any]:
         pytest.skip(missing)
     from playwright.sync_api import sync_playwright
 
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    arguments = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-dev-shm-usage",
+    ]
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=found, args=arguments)
         yield chromium

@@ -1,0 +1,296 @@
+"""The error index, read as a reader reads it and raised again in a process of its own.
+
+Nothing here uses the code that makes the page: the entries come from the built HTML,
+the messages from a fresh Python that runs the code shown there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+from conftest import ROOT, TinySite, new_tiny_site
+from reading import soup
+
+sys.path.insert(0, str(ROOT / "conf"))
+import recordings
+from builder import Fingerprint
+
+SOURCE = ROOT / "docs" / "errors.md"
+FEWEST_ENTRIES = 40
+# Runs each snippet after the two imports, as a reader would, and says what it gave.
+RUN = """
+import json, sys, warnings
+import numpy as np, torch
+torch.set_warn_always(True)
+out = []
+for code in json.load(sys.stdin):
+    said = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            exec(code, {"__name__": "__main__", "np": np, "torch": torch})
+        except Exception as error:
+            said = [type(error).__name__ + ": " + str(error)]
+    given = [w.category.__name__ + ": " + str(w.message) for w in caught]
+    out.append(list(dict.fromkeys(given)) + said)
+print(json.dumps(out))
+"""
+
+
+@dataclass
+class Shown:
+    """One entry of the built page."""
+
+    anchor: str
+    section: Tag
+    code: str
+    message: str
+
+
+@pytest.fixture(scope="module")
+def page(site: Path) -> BeautifulSoup:
+    return soup(site / "errors.html")
+
+
+@pytest.fixture(scope="module")
+def shown(page: BeautifulSoup) -> list[Shown]:
+    found = []
+    for cell in page.select(".cell:is(.tag_raises-exception, .tag_warning)"):
+        section = cell.find_parent("section")
+        output = cell.select_one(".cell_output > .stream pre")
+        found.append(
+            Shown(
+                section["id"],
+                section,
+                cell.select_one(".cell_input pre").get_text(),
+                output.get_text().strip() if output else "",
+            )
+        )
+    return found
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def plain(message: str) -> str:
+    """Return a message without torch's own file names, colours and kinds of blanks."""
+    message = re.sub(r"\(Triggered internally at .*?\)", "", message)
+    return " ".join(re.sub(r"\x1b\[\d*m", "", message).split())
+
+
+def test_every_entry_is_whole(shown: list[Shown], site: Path) -> None:
+    labels = re.findall(r"^\(([\w-]+)\)=$", SOURCE.read_text(), re.MULTILINE)
+    assert [entry.anchor for entry in shown] == labels
+    assert len(shown) >= FEWEST_ENTRIES
+    for entry in shown:
+        assert entry.message, f"{entry.anchor} shows no message"
+        assert re.match(r"\w+(Error|Warning): \S", entry.message), entry.anchor
+        assert entry.section.select(".cures ol > li"), f"{entry.anchor} has no cure"
+        lessons = [
+            link["href"]
+            for link in entry.section.select("a.internal")
+            if link["href"].startswith("auto_examples/")
+        ]
+        assert lessons, f"{entry.anchor} leads to no lesson"
+        assert all((site / href).exists() for href in lessons)
+
+
+def test_the_messages_are_what_a_fresh_python_raises(shown: list[Shown]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RUN],
+        input=json.dumps([entry.code for entry in shown]),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    for entry, raised in zip(shown, json.loads(done.stdout), strict=True):
+        assert plain(entry.message) == plain(" ".join(raised)), entry.anchor
+
+
+def test_no_message_is_typed(shown: list[Shown]) -> None:
+    source = f" {' '.join(words(SOURCE.read_text()))} "
+    for entry in shown:
+        for line in entry.message.split("\n"):
+            said = words(line.partition(": ")[2] or line)
+            if len(said) >= 5:  # fewer are words of any sentence
+                for start in range(max(1, len(said) - 7)):
+                    run = " ".join(said[start : start + 8])
+                    assert f" {run} " not in source, (entry.anchor, run)
+
+
+def test_the_table_leads_to_every_entry(
+    page: BeautifulSoup, shown: list[Shown]
+) -> None:
+    rows = page.select("table.messages tbody tr")
+    by_anchor = {row.a["href"].removeprefix("#"): row for row in rows}
+    assert sorted(by_anchor) == sorted(entry.anchor for entry in shown)
+    for entry in shown:
+        start = by_anchor[entry.anchor].code.get_text().removesuffix(" …")
+        assert " ".join(start.split()) in " ".join(entry.message.split()), entry.anchor
+        title = entry.section.h3.get_text().removesuffix("¶")
+        assert title in by_anchor[entry.anchor].get_text()
+
+
+def test_nothing_of_the_builder_is_in_a_message(page: BeautifulSoup) -> None:
+    text = page.get_text()
+    assert not re.search(r"Triggered internally|site-packages|0x[0-9a-f]{4}", text)
+    assert "Traceback" not in text
+
+
+def test_what_other_builders_saw_stands_below(page: BeautifulSoup) -> None:
+    recorded = sorted((ROOT / "docs" / "recordings").glob("*/errors.page.json"))
+    current = [
+        data
+        for data in map(json.loads, map(Path.read_text, recorded))
+        if data["key"] == recordings.page_key(SOURCE)
+    ]
+    assert current, "no current recording of the error index is kept"
+    for anchor, seen in current[0]["observed"].items():
+        section = page.find(id=anchor)
+        live = section.select_one(".stream pre").get_text().strip()
+        variants = [v.pre.get_text() for v in section.select(".variant")]
+        assert (seen["message"] in variants) == (seen["message"] != live) or (
+            not seen["message"] and variants
+        )
+
+
+def test_a_silent_mistake_is_proved_and_cured(site: Path) -> None:
+    silent = soup(site / "silent_mistakes.html")
+    sections = [h3.parent for h3 in silent.select("section > section > h3")]
+    assert len(sections) >= 15
+    for section in sections:
+        code = "\n".join(pre.get_text() for pre in section.select(".cell_input pre"))
+        assert code.count("assert ") >= 1, section.h3.get_text()
+        assert section.select('a.internal[href^="auto_examples/"]')
+
+
+OTHER = Fingerprint("cuda", "Other GPU", "9.9.0", "2.2.0", "3.12.1", "tools")
+PAGE = """---
+file_format: mystnb
+kernelspec: {{name: python3}}
+---
+
+# Errors
+
+```{{glue}} messages
+```
+
+```{{code-cell}} ipython3
+:tags: [recorded]
+
+import torch
+```
+
+```{{code-cell}} ipython3
+:tags: [remove-cell]
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path("../conf").resolve()))
+from message_page import cures, finish, install
+
+install("errors.md")
+```
+
+## A group
+
+(an-entry)=
+### An entry
+
+```{{code-cell}} ipython3
+:tags: [raises-exception, {kind}]
+
+{code}
+```
+
+```{{code-cell}} ipython3
+:tags: [remove-input]
+
+cures("", {{{cure!r}: ("words", {truth!r})}})
+```
+
+```{{code-cell}} ipython3
+:tags: [remove-cell]
+
+finish()
+```
+"""
+GOOD = {
+    "kind": "RuntimeError",
+    "code": "t = torch.ones(2)\nt.item()",
+    "cure": "t.tolist()",
+    "truth": "result == [1, 1]",
+}
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
+    site = new_tiny_site(tmp_path_factory.mktemp("errors") / "tiny")
+    site.write_lessons({})
+    (site.folder / "docs" / "index.md").write_text(
+        "# Tiny\n\n```{toctree}\nauto_examples/index\nerrors\n```\n"
+    )
+    page = site.folder / "docs" / "errors.md"
+    page.write_text(PAGE.format(**GOOD))
+    forged = {"an-entry": {"message": "<script>alert(1)</script>\u202e </script>"}}
+    recordings.save_page(
+        recordings.PageRecording(
+            "errors", OTHER, "2026-01-02", recordings.page_key(page), forged
+        ),
+        site.folder / "docs" / "recordings" / OTHER.name,
+    )
+    built = site.build()
+    assert built.status == 0, built.output
+    return site
+
+
+def test_a_recorded_message_is_shown_as_text(tiny: TinySite) -> None:
+    page = soup(tiny.html / "errors.html")
+    (variant,) = page.select("#an-entry .variant")
+    assert variant.p.get_text() == OTHER.label
+    assert variant.pre.get_text() == "<script>alert(1)</script>\ufffd </script>"
+    assert not [s for s in page.select("script") if "alert" in s.get_text()]
+    list_of_all = (tiny.html / "_static" / "messages.js").read_text()
+    assert json.dumps("<script>alert(1)</script>\ufffd </script>") in list_of_all
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"code": "t = torch.ones(1)\nt.item()"}, "an-entry: its code should give"),
+        ({"kind": "TypeError"}, "an-entry: its code should give TypeError"),
+        ({"truth": "result == [2, 2]"}, "of an-entry: not true: result == [2, 2]"),
+    ],
+    ids=["raises nothing", "raises another type", "cure that is none"],
+)
+def test_a_wrong_entry_fails_the_build(
+    change: dict[str, str], said: str, tiny: TinySite, tmp_path: Path
+) -> None:
+    site = tiny.copy_to(tmp_path / "tiny")
+    before = site.published()
+    (site.folder / "docs" / "errors.md").write_text(PAGE.format(**{**GOOD, **change}))
+    built = site.build()
+    assert built.status != 0
+    assert said in built.output, built.output
+    assert site.published() == before
+
+
+def test_a_message_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    (path,) = (ROOT / "docs" / "recordings").glob("*2.6.0*/errors.page.json")
+    data = json.loads(path.read_text())
+    data["observed"]["numpy-device"]["message"] = "x" * 10_000
+    forged = tmp_path / path.parent.name / path.name
+    forged.parent.mkdir()
+    forged.write_text(json.dumps(data))
+    with pytest.raises(recordings.BadRecording, match=r"errors\.page\.json is refused"):
+        recordings.load_page(forged)
