@@ -18,6 +18,9 @@ READING_ORDER = (
     "numpy_bridge.py",
     "tensor_to_ndarray.py",
     "copy_a_tensor.py",
+    "measure_a_copy.py",
+    "why_a_copy_costs.py",
+    "copy_between_devices.py",
     "memory_of_a_copy.py",
     "frozen_network.py",
 )

@@ -28,7 +28,9 @@ def test_code_fits_a_phone(script: Path) -> None:
 @EACH
 def test_length(script: Path) -> None:
     # One idea: 40 to 120 lines, and some room for those that also measure.
-    assert 40 <= len(script.read_text().splitlines()) <= 140
+    # A benchmark also says how it measures, and hands out its samples.
+    most = 150 if "BENCHMARK_QUALITY" in script.read_text() else 140
+    assert 40 <= len(script.read_text().splitlines()) <= most
 
 
 @EACH

@@ -1,0 +1,140 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy", "matplotlib"]
+# ///
+"""
+Is one copy faster than another? Measure the spread
+===================================================
+
+You will see the five copies timed in turns, with medians and quartiles, beside
+the limit that memory sets. A sentence made from the data of this very run says
+which differences are larger than the noise.
+"""
+
+import os
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from torch.utils.benchmark import Timer
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+# %%
+# What perfplot leaves out
+# ------------------------
+# It reports the fastest call and no spread, and it does not wait for CUDA.
+# :class:`torch.utils.benchmark.Timer` waits, and fixes the number of threads.
+# Each round times every method once, in turns: when the machine slows down, it
+# slows down for all of them. ``BENCHMARK_QUALITY=long`` asks for more rounds.
+
+METHODS = [
+    "x.new_tensor(x)",
+    "x.clone().detach()",
+    "torch.empty_like(x).copy_(x)",
+    "torch.tensor(x)",
+    "x.detach().clone()",
+]
+LIMIT = "limit: warm.copy_(x)"
+quality = os.environ.get("BENCHMARK_QUALITY", "normal")
+ROUNDS = {"quick": 5, "normal": 15, "long": 150}[quality]
+SIZES = [2**k for k in range(0, 25, 4)]
+QUARTILES = [0.25, 0.5, 0.75]
+SECONDS = 0.003  # for one method in one round, at least
+print(f"{quality}: {ROUNDS} rounds, 1 thread")
+
+
+def calls(method, n):
+    x = torch.randn(n, device=device)
+    known = {"x": x, "warm": torch.zeros(n, device=device)}
+    statement = method.removeprefix("limit: ")
+    timer = Timer(statement, globals=known, num_threads=1)
+    timer.timeit(2)  # warm-up
+    once = timer.timeit(5).mean
+    return timer, 1 + int(SECONDS / once)
+
+
+def measure(*cases):
+    timers = {case: calls(*case) for case in cases}
+    times = {case: [] for case in cases}
+    for _ in range(ROUNDS):
+        for case, (timer, number) in timers.items():
+            times[case].append(timer.timeit(number).mean)
+    return {case: np.array(t) for case, t in times.items()}
+
+
+# %%
+# A rule for "slower"
+# -------------------
+# Two methods of one round met the same state of the machine, so compare them
+# round by round. A method is slower if in three rounds of four it took over a
+# quarter more time. Else there is no difference beyond the spread.
+
+
+def slower(times, other):
+    ratios = times / other
+    low, middle, _ = np.quantile(ratios, QUARTILES)
+    return middle if low > 1.25 else None
+
+
+a = np.array([1.0, 1.4, 0.8, 1.0])
+print("twice:", slower(2 * a, a), "noise:", slower(a, a[::-1]))
+assert slower(2 * a, a) == 2 and slower(a, a[::-1]) is None
+
+# %%
+# Constants, up to 16 million elements
+# ------------------------------------
+# The line called limit copies into memory that is there already. What a copy
+# takes beyond it goes into the calls, and into fetching fresh memory.
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    names = [*METHODS, LIMIT]
+    times = measure(*((m, n) for n in SIZES for m in names))
+samples = [
+    {"method": m, "elements": n, "round": r, "seconds": t}
+    for (m, n), series in times.items()
+    for r, t in enumerate(series)
+]
+figure, axes = plt.subplots(layout="constrained")
+for m in names:
+    series = np.array([times[m, n] for n in SIZES]) * 1e6
+    low, middle, high = np.quantile(series, QUARTILES, axis=1)
+    axes.loglog(SIZES, middle, "--" if m == LIMIT else "-", label=m)
+    axes.fill_between(SIZES, low, high, alpha=0.2, label="_" + m)
+axes.set_title("Five copies of a constant, and the limit")
+axes.set_xlabel("number of elements")
+axes.set_ylabel("microseconds per call, median")
+axes.legend()
+plt.show()
+print(len(samples), "samples")
+# sphinx_gallery_benchmark_data = "samples"
+
+# %%
+# Read the result
+# ---------------
+# The sentences are made from the samples. The base is ``x.detach().clone()``.
+
+base = METHODS[-1]
+for m in METHODS[:-1]:
+    found = [slower(times[m, n], times[base, n]) for n in SIZES]
+    last = max((i for i, f in enumerate(found) if f), default=-1)
+    if last >= 0:
+        most = max(f for f in found if f)
+        print(f"{m}: up to {most:.1f} times as long,")
+    same = SIZES[last + 1 :]
+    since = f"from {same[0]} elements on" if same else "nowhere"
+    print(f"{m}: no difference {since}")
+for n in SIZES[4:]:
+    share = np.median(times[LIMIT, n] / times[base, n])
+    print(f"{n} elements: {share:.0%} of the limit")
+
+# %%
+# Remember
+# --------
+# - Time in turns, compare round by round, and say the spread.
+# - Small tensors: you time the calls. Large ones: you time the memory.
+#
+# Next: :doc:`why_a_copy_costs`
