@@ -58,7 +58,11 @@ sphinx_gallery_conf = {
     "within_subsection_order": "reading_order.ReadingOrder",
     "reset_modules": ("isolation.reset",),
     "reset_modules_order": "both",
-    "image_scrapers": ("lesson_maps.scrape", "figures.scrape"),
+    "image_scrapers": (
+        "lesson_maps.scrape",
+        "figures.scrape",
+        "benchmark_data.scrape",
+    ),
     # Only what a script prints is shown: a reader's own run prints the same.
     "capture_repr": (),
     "remove_config_comments": True,

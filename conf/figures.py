@@ -1,12 +1,14 @@
 """Figures as part of the page: inline SVG in the reader's colours, with words.
 
 The gallery's own scraper makes PNG files: a white slab on a dark page, and a file
-name as alternative text. This one draws the same figures as SVG whose ink is the
-colour of the page's text, and describes each from its own data.
+name as alternative text. This one takes the data out of a figure of lines and draws
+them as a chart of the site (charts.py). Any other figure is drawn by matplotlib as
+SVG whose ink is the colour of the page's text. Each is described from its own data.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from html import escape
 from io import StringIO
@@ -14,11 +16,16 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+import charts
 from pictures import keep
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from matplotlib.axes import Axes
+    from matplotlib.collections import Collection
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 STYLE = Path(__file__).with_name("figure.mplstyle")
 INK = "#010203"  # the colour that figure.mplstyle gives to text and axes
@@ -35,7 +42,13 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     for number in plt.get_fignums():
         figure = plt.figure(number)
         path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
-        markup = draw(figure, prefix=path.stem)
+        data = data_of(figure)
+        if data is None:
+            markup = draw(figure, prefix=path.stem)
+        else:
+            # Kept for a page that shows other builders' data beside it.
+            path.with_suffix(".json").write_text(json.dumps(data), encoding="utf-8")
+            markup = charts.draw(data, prefix=path.stem)
         keep(markup, path, Path(block_vars["src_file"]))
         parts.append(".. raw:: html\n\n" + indent(as_figure(markup), "    ") + "\n")
     plt.close("all")
@@ -77,56 +90,54 @@ def data_of(figure: Figure) -> dict[str, Any] | None:
     """Return what ``figure`` plots, or None if it is more than lines on axes.
 
     The keys are ``title``, ``xlabel``, ``ylabel``, ``xscale``, ``yscale``, and
-    ``lines``: a list of ``label``, ``x`` and ``y``, rounded to four digits.
+    ``lines``: a list of ``label``, ``x`` and ``y``, rounded to four digits, with
+    ``dash`` if it is not solid, and ``low`` and ``high`` if there is a band around it:
+    a ``fill_between`` over the same x whose label is the line's after an underscore.
     """
     if len(figure.axes) != 1:
         return None
     (axes,) = figure.axes
-    if axes.images or axes.collections or axes.patches or axes.texts or axes.tables:
+    if axes.images or axes.patches or axes.texts or axes.tables:
         return None
-
-    def rounded(values: Any) -> list[float]:
-        return [float(f"{value:.4g}") for value in values]
-
+    lines = {str(line.get_label()): _line(line) for line in axes.get_lines()}
+    for band in axes.collections:
+        line = lines.get(str(band.get_label()).removeprefix("_"))
+        if line is None or not _add_band(line, band):
+            return None
     return {
         "title": axes.get_title(),
         "xlabel": axes.get_xlabel(),
         "ylabel": axes.get_ylabel(),
         "xscale": axes.get_xscale(),
         "yscale": axes.get_yscale(),
-        "lines": [
-            {
-                "label": str(line.get_label()),
-                "x": rounded(line.get_xdata()),
-                "y": rounded(line.get_ydata()),
-            }
-            for line in axes.get_lines()
-        ],
+        "lines": list(lines.values()),
     }
 
 
-def draw_data(data: dict[str, Any], prefix: str) -> str:
-    """Draw what :func:`data_of` returned, in the site's style, as an SVG element."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+def _line(line: Line2D) -> dict[str, Any]:
+    data = {
+        "label": str(line.get_label()),
+        "x": _rounded(line.get_xdata()),
+        "y": _rounded(line.get_ydata()),
+    }
+    return data if line.get_linestyle() == "-" else {**data, "dash": True}
 
-    def plain(text: str) -> str:
-        return text.replace("$", r"\$")  # never a formula
 
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.style.use(STYLE)
-        figure = Figure()
-        axes = figure.subplots()
-        for line in data["lines"]:
-            axes.plot(line["x"], line["y"], label=plain(line["label"]))
-        axes.set(xscale=data["xscale"], yscale=data["yscale"])
-        axes.set_title(plain(data["title"]))
-        axes.set_xlabel(plain(data["xlabel"]))
-        axes.set_ylabel(plain(data["ylabel"]))
-        if any(not line["label"].startswith("_") for line in data["lines"]):
-            axes.legend()
-        return draw(figure, prefix)
+def _add_band(line: dict[str, Any], band: Collection) -> bool:
+    """Add the least and the greatest y of a filled outline at each x of a line."""
+    (path,) = band.get_paths()
+    at: dict[float, list[float]] = {}
+    for x, y in path.vertices:
+        at.setdefault(_rounded([x])[0], []).append(y)
+    if sorted(at) != sorted(line["x"]):
+        return False
+    line["low"] = _rounded(min(at[x]) for x in line["x"])
+    line["high"] = _rounded(max(at[x]) for x in line["x"])
+    return True
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
+    return [float(f"{value:.4g}") if value < 1e4 else float(value) for value in values]
 
 
 def describe(figure: Figure) -> str:

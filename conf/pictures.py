@@ -21,12 +21,22 @@ COLOURS = {
         "--color-brand-primary": "#0a4bff",
         "--color-foreground-muted": "#4f5158",
         "--color-background-primary": "#ffffff",
+        "--line-1": "#0060b0",
+        "--line-2": "#b84500",
+        "--line-3": "#007a5a",
+        "--line-4": "#a3387a",
+        "--line-5": "#5b4bc4",
     },
     "dark": {
         "currentColor": "#cfd0d0",
         "--color-brand-primary": "#3d94ff",
         "--color-foreground-muted": "#adb1b6",
         "--color-background-primary": "#131416",
+        "--line-1": "#6cb6ff",
+        "--line-2": "#f2a05c",
+        "--line-3": "#3fcf9f",
+        "--line-4": "#f08cc6",
+        "--line-5": "#b3a5ff",
     },
 }
 # The size that Facebook, Slack, Mastodon and others show uncropped, in pixels.

@@ -188,6 +188,7 @@ def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
 def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
     """Run a script block by block; return texts, figures and the time it took."""
     import isolation
+    from benchmark_data import look as samples
     from lesson_maps import look
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
@@ -196,8 +197,10 @@ def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
     figures: list[list[Any]] = []
 
     def scrape(block: Any, block_vars: Any, gallery_conf: Any) -> str:
-        seen = look(block, block_vars)
-        figures.append(([] if seen is None else [{"map": seen}]) + _figures())
+        seen, table = look(block, block_vars), samples(block, block_vars)
+        maps = [] if seen is None else [{"map": seen}]
+        tables = [] if table is None else [{"samples": table}]
+        figures.append(maps + _figures() + tables)
         return ""
 
     gallery = {

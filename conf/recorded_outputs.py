@@ -12,6 +12,7 @@ A recording of other code is not shown: the build names it, and what renews it.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -20,9 +21,11 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import charts
+from benchmark_data import CLASS, as_csv, link_text
 from builder import Fingerprint, fingerprint
 from docutils import nodes
-from figures import as_figure, draw_data
+from figures import as_figure
 from freshness import in_words, lesson_pages
 from lesson_maps import as_figure as as_map
 from recordings import (
@@ -36,6 +39,7 @@ from recordings import (
     load_page,
     page_key,
 )
+from sphinx import addnodes
 from sphinx.util import logging
 
 if TYPE_CHECKING:
@@ -48,6 +52,7 @@ logger = logging.getLogger(__name__)
 LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
 # What tells one drawing of a page from the others: ids, and what refers to them.
 IDS = re.compile(r'"#[^"]*"|url\(#[^)]*\)|id="[^"]*"')
+CHART = re.compile(r'<figure class="lesson-figure">\s*<svg [^>]*?\bid="([\w-]+)"')
 TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
 # Above this share, nearly all differs (measured times, say) and marks only disturb.
 MOST_MARKED = 0.5
@@ -163,9 +168,14 @@ def _show(app: Sphinx, comment: nodes.comment, seen: list[Seen]) -> list[Fingerp
     after = parent[parent.index(comment) + 2 :]  # past the code itself
     live: list[nodes.Element] = []
     for node in after:
+        if isinstance(node, nodes.container) and CLASS in node["classes"]:
+            _offer_samples(app, node, seen)
+            continue
         if not isinstance(node, nodes.literal_block | nodes.raw):
             break
         live.append(node)
+    # Charts stand beside each other, whatever the switch says.
+    live = [node for node in live if not _put_beside(app, node, seen)]
     texts = [node for node in live if isinstance(node, nodes.literal_block)]
     text = "\n".join(_normal(node.astext()) for node in texts)
     same = [s for s in seen if s.block.output == text and _same_figures(app, s, live)]
@@ -191,7 +201,8 @@ def _show(app: Sphinx, comment: nodes.comment, seen: list[Seen]) -> list[Fingerp
         label = f"Recorded {in_words(s.day)}: {s.builder.label}"
         there = _variant(s.builder, label, "recorded")
         for file in s.block.figures:
-            there += _figure(app, s, file)
+            if _is_alternative(app, s, file):
+                there += _figure(app, s, file)
         if s.block.output:
             there += _marked(s.block.output, [text])
         group += there
@@ -242,7 +253,7 @@ def _marked(text: str, others: list[str]) -> nodes.literal_block:
 
 
 def _figure(app: Sphinx, seen: Seen, file: str) -> nodes.Node:
-    """Draw a recorded figure or map from its data, or show a picture as it is."""
+    """Draw a recorded map from its data, or show a picture as it is."""
     path = Path(app.srcdir, "recordings", seen.builder.name, file)
     try:
         data = load_figure(path)
@@ -253,24 +264,79 @@ def _figure(app: Sphinx, seen: Seen, file: str) -> nodes.Node:
         uri = f"/recordings/{seen.builder.name}/{file}"
         alt = f"Picture that the lesson drew on {seen.builder}"
         return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
+    from tensor_maps import draw
+
     prefix = f"{_slug(seen.builder)}-{path.stem.replace('.', '-')}"
-    return nodes.raw("", _markup(data, prefix), format="html")
+    return nodes.raw("", as_map(draw(data["map"], prefix)), format="html")
 
 
-def _markup(data: dict[str, Any], prefix: str) -> str:
-    if "map" in data:
-        from tensor_maps import draw
+def _load(app: Sphinx, seen: Seen, file: str) -> dict[str, Any]:
+    """Return the data of a recorded figure; {} for a picture or a refused file."""
+    try:
+        path = Path(app.srcdir, "recordings", seen.builder.name, file)
+        return load_figure(path) or {}
+    except BadRecording as bad:
+        _refuse(app, bad)
+        return {}
 
-        return as_map(draw(data["map"], prefix))
-    return as_figure(draw_data(data, prefix))
+
+def _is_alternative(app: Sphinx, seen: Seen, file: str) -> bool:
+    """Whether a recorded figure is shown in the place of the live one."""
+    return not {"lines", "samples"} & set(_load(app, seen, file))
+
+
+def _put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
+    """Draw other builders' charts beside a live one, if it is one, on one scale."""
+    found = CHART.search(node.astext()) if isinstance(node, nodes.raw) else None
+    if found is None:
+        return False
+    path = _images(app) / f"{found[1]}.json"
+    if not path.exists():
+        return False
+    live = json.loads(path.read_text(encoding="utf-8"))
+    panels = [("this build, " + fingerprint().label, found[1], live)]
+    for seen in others:
+        for file in seen.block.figures:
+            data = _load(app, seen, file)
+            if data.get("title") == live["title"]:
+                prefix = f"{_slug(seen.builder)}-{found[1]}"
+                panels.append((seen.builder.label, prefix, data))
+    scale = charts.limits(data for _, _, data in panels)
+    drawn = [charts.draw(data, prefix, name, scale) for name, prefix, data in panels]
+    node.children = [nodes.Text(as_figure("\n".join(drawn)))]
+    node.rawsource = ""
+    return True
+
+
+def _offer_samples(app: Sphinx, links: nodes.container, seen: list[Seen]) -> None:
+    """Add a link to the samples of each other builder, written as CSV."""
+    lesson = app.env.docname.rpartition("/")[2]
+    for s in seen:
+        for file in s.block.figures:
+            table = _load(app, s, file).get("samples")
+            if table is not None:
+                name = f"sphx_glr_{lesson}_{_slug(s.builder)}.csv"
+                text = as_csv(table, s.builder, s.day)
+                (_images(app) / name).write_text(text, encoding="utf-8")
+                target = f"{_images(app).name}/{name}"
+                link = addnodes.download_reference("", "", reftarget=target)
+                link["refdoc"] = app.env.docname
+                link += nodes.inline(text=link_text(table, s.builder))
+                links += nodes.paragraph("", "", link)
+
+
+def _images(app: Sphinx) -> Path:
+    """Return where the gallery keeps the pictures of the page that is read."""
+    return Path(app.srcdir, app.env.docname).parent / "images"
 
 
 def _same_figures(app: Sphinx, seen: Seen, live: list[nodes.Element]) -> bool:
     """Whether a builder's figures are the live ones, but for their ids."""
     drawn = [node.astext() for node in live if isinstance(node, nodes.raw)]
-    if len(drawn) != len(seen.block.figures):
+    files = [file for file in seen.block.figures if _is_alternative(app, seen, file)]
+    if len(drawn) != len(files):
         return False
-    for markup, file in zip(drawn, seen.block.figures, strict=True):
+    for markup, file in zip(drawn, files, strict=True):
         other = _figure(app, seen, file)
         if not isinstance(other, nodes.raw):
             return False

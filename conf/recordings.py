@@ -25,7 +25,8 @@ these cells, and ``observed`` in the place of ``lesson``, ``seconds`` and ``bloc
 
 A figure is a file beside it: ``.json`` with the plotted data (figures.data_of), which
 the site draws in its own style, or with a tensor map (``{"map": ...}``, see
-tensor_maps.observe), or ``.png`` where a figure is more than lines.
+tensor_maps.observe), or the samples of a benchmark (``{"samples": ...}``), or
+``.png`` where a figure is more than lines.
 
 The Atlas as another builder probed it is ``atlas.json``: ``key``, the hash of the
 probes (atlas.py), ``columns`` with their names, and ``records``, a list of values each.
@@ -58,6 +59,8 @@ LONGEST_CELL = 4_000  # characters in one text of a page
 MOST_POINTS = 10_000  # in one line of a figure
 MOST_IN_MAP = 200  # tensors, nodes, edges or storages
 FILE_NAME = re.compile(r"[\w.-]+\.(json|png)")
+MOST_SAMPLES = 20_000  # of a benchmark
+OF_SOME_LINES = ("low", "high", "dash")  # a band around it; drawn dashed
 MOST_RECORDS = 2000  # of the Atlas
 # The columns of the Atlas: what each holds. All but the first three may be null.
 ATLAS_COLUMNS: dict[str, type] = {
@@ -220,7 +223,8 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
         if isinstance(content, bytes):
             (folder / file).write_bytes(content)
         else:
-            (folder / file).write_text(json.dumps(content, indent=1) + "\n")
+            indent = None if "samples" in content else 1  # a thousand rows
+            (folder / file).write_text(json.dumps(content, indent=indent) + "\n")
     data = {"schema": SCHEMA, **asdict(recording)}
     for block in data["blocks"]:
         block["output"] = block["output"].split("\n")
@@ -288,6 +292,8 @@ def load_figure(path: Path) -> dict[str, Any] | None:
             _require(raw.startswith(PNG), "it is not a PNG picture")
             return None
         data = _parse(raw)
+        if "samples" in data:
+            return _samples(data)
         return _map(data) if "map" in data else _figure(data)
 
 
@@ -480,10 +486,24 @@ def _figure(data: dict[str, Any]) -> dict[str, Any]:
     _require(isinstance(data["lines"], list), "its lines are not a list")
     for line in data["lines"]:
         _require(
-            isinstance(line, dict) and set(line) == {"label", "x", "y"},
+            isinstance(line, dict)
+            and {"label", "x", "y"} <= set(line) <= {"label", "x", "y", *OF_SOME_LINES}
+            and ("low" in line) == ("high" in line)
+            and line.get("dash", True) is True,
             "a line has not the fields of a line",
         )
         line["label"] = _inert(_text(line["label"], "label", 200))
+        for band in {"low", "high"} & set(line):
+            _require(
+                isinstance(line[band], list) and isinstance(line["x"], list),
+                "a line is not a list of points",
+            )
+            line[band] = [_number(value) for value in line[band]]
+            _require(
+                len(line[band]) == len(line["x"])
+                and (data["yscale"] == "linear" or all(v > 0 for v in line[band])),
+                "the band of a line does not fit it",
+            )
         for axis in ("x", "y"):
             _require(
                 isinstance(line[axis], list) and len(line[axis]) <= MOST_POINTS,
@@ -497,6 +517,31 @@ def _figure(data: dict[str, Any]) -> dict[str, Any]:
         _require(
             0 < len(line["x"]) == len(line["y"]), "a line's x and y differ in length"
         )
+    return data
+
+
+def _samples(data: dict[str, Any]) -> dict[str, Any]:
+    """Take the samples of a benchmark: texts, numbers and truths in a table."""
+    table = data["samples"]
+    _require(
+        set(data) == {"samples"}
+        and isinstance(table, dict)
+        and set(table) == {"columns", "rows"}
+        and all(isinstance(part, list) for part in table.values())
+        and 0 < len(table["rows"]) <= MOST_SAMPLES,
+        f"it is not a table of 1 to {MOST_SAMPLES} samples",
+    )
+    table["columns"] = [_inert(_text(name, "column", 40)) for name in table["columns"]]
+    for row in table["rows"]:
+        _require(
+            isinstance(row, list) and len(row) == len(table["columns"]),
+            "a sample has not a value for each column",
+        )
+        for place, value in enumerate(row):
+            if isinstance(value, str):
+                row[place] = _inert(_text(value, "value", 100))
+            elif not isinstance(value, bool | int):
+                row[place] = _number(value)
     return data
 
 
