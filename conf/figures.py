@@ -97,7 +97,7 @@ def data_of(figure: Figure) -> dict[str, Any] | None:
     if len(figure.axes) != 1:
         return None
     (axes,) = figure.axes
-    if axes.images or axes.patches or axes.texts or axes.tables:
+    if axes.images or axes.patches or axes.texts or axes.tables or not axes.lines:
         return None
     lines = {str(line.get_label()): _line(line) for line in axes.get_lines()}
     for band in axes.collections:

@@ -59,6 +59,7 @@ LONGEST_CELL = 4_000  # characters in one text of a page
 MOST_POINTS = 10_000  # in one line of a figure
 MOST_IN_MAP = 200  # tensors, nodes, edges or storages
 FILE_NAME = re.compile(r"[\w.-]+\.(json|png)")
+MOST_LINES = 20  # of a figure
 MOST_SAMPLES = 20_000  # of a benchmark
 OF_SOME_LINES = ("low", "high", "dash")  # a band around it; drawn dashed
 MOST_RECORDS = 2000  # of the Atlas
@@ -483,7 +484,10 @@ def _figure(data: dict[str, Any]) -> dict[str, Any]:
         data[name] = _inert(_text(data[name], name, 200))
     for name in ("xscale", "yscale"):
         _require(data[name] in ("linear", "log"), f"its {name} is not linear or log")
-    _require(isinstance(data["lines"], list), "its lines are not a list")
+    _require(
+        isinstance(data["lines"], list) and 0 < len(data["lines"]) <= MOST_LINES,
+        f"its lines are not a list of 1 to {MOST_LINES}",
+    )
     for line in data["lines"]:
         _require(
             isinstance(line, dict)

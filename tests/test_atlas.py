@@ -722,7 +722,8 @@ def test_another_builders_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
         if page.stem not in ("index", "atlas"):
             page.unlink()
     (site.folder / "docs" / "index.md").write_text(
-        "# Tiny\n\n```{toctree}\nauto_examples/index\natlas\narticle\nself_check\n```\n\n"
+        "# Tiny\n\n```{toctree}\nauto_examples/index\natlas\narticle\n"
+        "self_check\n```\n\n"
         "```{atlas-calls}\nto-cpu: <b>what</b> you want\nclone: a copy\n```\n"
     )
     (site.folder / "docs" / "atlas.md").write_text(ATLAS_PAGE)

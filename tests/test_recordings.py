@@ -22,7 +22,7 @@ from reading import parts_of, soup
 
 sys.path.insert(0, str(ROOT / "conf"))
 import builder
-import figures
+import charts
 import recordings
 
 FIRST = "x = 2\nprint('device cpu')\nprint('x is', x)"
@@ -226,16 +226,17 @@ def test_one_output_where_they_agree(shown: TinySite) -> None:
 
 def test_a_recorded_plot_is_drawn_in_the_sites_style(shown: TinySite) -> None:
     page = soup(shown.page("draw"))
-    live, other = page.select(".builders-outputs")[0].select("figure.lesson-figure svg")
-    assert other["aria-label"] == live["aria-label"]
+    # Beside each other on one scale, whatever the switch says, each with its builder.
+    live, other = page.select("figure.lesson-figure")[0].select("svg")
     assert "the line: 3 at 1, 5 at 2" in other["aria-label"]
-    assert other["viewbox"] == live["viewbox"]
+    assert "this build" in live["aria-label"] and "Test Card 9" in other["aria-label"]
+    assert live.select("path")[0]["d"] == other.select("path")[0]["d"]
     ids = [tag["id"] for tag in page.select("[id]")]
     assert len(ids) == len(set(ids))
 
 
 def test_a_recorded_picture_is_shown_as_a_picture(shown: TinySite) -> None:
-    group = soup(shown.page("draw")).select(".builders-outputs")[1]
+    (group,) = soup(shown.page("draw")).select(".builders-outputs:has(img)")
     (picture,) = group.select(".variant.recorded img")
     assert (shown.page("draw").parent / picture["src"]).resolve().exists()
     assert "Test Card 9" in picture["alt"]
@@ -572,9 +573,10 @@ def test_any_value_in_any_place_is_taken_or_refused(place: tuple, value: Any) ->
         assert all(isinstance(block.output, str) for block in loaded.blocks)
 
 
+LINE = {"label": "l", "x": [1, 2], "y": [0, 1]}
 FIGURE = {
     "title": "t", "xlabel": "x", "ylabel": "y", "xscale": "log", "yscale": "linear",
-    "lines": [{"label": "l", "x": [1, 2], "y": [0, 1]}],
+    "lines": [LINE],
 }  # fmt: skip
 
 
@@ -588,6 +590,10 @@ FIGURE = {
         (edit(lines=[{"label": "l", "x": [1, 1e999], "y": [1, 2]}]), "not a finite"),
         (edit(lines=[{"label": "l", "x": ["1"], "y": [1]}]), "not a finite number"),
         (edit(lines=[{}]), "has not the fields of a line"),
+        (edit(lines=[]), "its lines are not a list"),
+        (edit(lines=[{**LINE, "low": [1, 1]}]), "has not the fields of a line"),
+        (edit(lines=[{**LINE, "low": [1], "high": [1, 1]}]), "does not fit it"),
+        (edit(lines=[{**LINE, "dash": "x"}]), "has not the fields of a line"),
     ],
 )
 def test_refused_figures(
@@ -595,7 +601,7 @@ def test_refused_figures(
 ) -> None:
     path = tmp_path / "a.1.json"
     path.write_text(json.dumps(FIGURE))
-    drawn = figures.draw_data(recordings.load_figure(path), "p")
+    drawn = charts.draw(recordings.load_figure(path), "p")
     assert drawn.startswith("<svg") and "<script" not in drawn
     path.write_text(json.dumps(change(FIGURE)))
     with pytest.raises(recordings.BadRecording, match=reason):

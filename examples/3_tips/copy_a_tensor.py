@@ -86,7 +86,8 @@ assert (y.dtype, y.device) == (t.dtype, t.device)
 
 SIZES = [2**k for k in range(0, 25, 3)]
 quality = os.environ.get("BENCHMARK_QUALITY", "normal")
-SECONDS = {"quick": 0.01, "normal": 0.3, "long": 2.0}[quality]
+WAIT = {"quick": 0.01, "normal": 0.3, "long": 2.0}
+SECONDS = WAIT[quality]  # for each kernel and size
 torch.set_num_threads(1)
 kernels = [eval("lambda x: " + m) for m in methods]
 times = {}
@@ -115,11 +116,12 @@ unit = "microseconds per call"
 assert x.clone().grad_fn and not x.detach().clone().grad_fn
 for grad, table in times.items():
     print(f"requires_grad={grad}, {unit}")
-    print(f"{'n':>8}", *(f"{k:7}" for k in range(1, 6)))
+    print(f"{'n':>8}", *(f"{k:8}" for k in range(1, 6)))
     for n, row in zip(SIZES, table.T, strict=True):
-        print(f"{n:8}", *(f"{time:7.{time < 1e4:d}f}" for time in row))
+        print(f"{n:8}", *(f"{time:8.1f}" for time in row))
     least = table[:, :3].min(axis=1)
-    slow = [k + 1 for k in range(5) if least[k] > 1.25 * least[4]]
+    late = 1.25 * least[4]
+    slow = [k + 1 for k in range(5) if least[k] > late]
     print(f"over a quarter slower than 5, up to 64: {slow}")
     figure, axes = plt.subplots(layout="constrained")
     axes.loglog(SIZES, table.T, label=methods)
@@ -128,9 +130,9 @@ for grad, table in times.items():
     axes.legend()
 plt.show()
 samples = [
-    {"method": m, "grad": grad, "elements": n, "seconds": t / 1e6}
-    for grad, table in times.items()
-    for m, row in zip(methods, table, strict=True)
+    {"method": m, "grad": g, "elements": n, "seconds": t}
+    for g, table in times.items()
+    for m, row in zip(methods, table / 1e6, strict=True)
     for n, t in zip(SIZES, row, strict=True)
 ]
 # sphinx_gallery_benchmark_data = "samples"

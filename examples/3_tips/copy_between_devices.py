@@ -12,6 +12,7 @@ CUDA you will see that the flag changes nothing.
 """
 
 import time
+from functools import partial
 
 import torch
 
@@ -39,7 +40,7 @@ assert same is x and torch.equal(copied, x)
 
 try:
     pinned = x.pin_memory()
-    print("pinned", pinned.is_pinned(), "| x", x.is_pinned())
+    print("pinned:", pinned.is_pinned())
     assert pinned.is_pinned() and not x.is_pinned()
 except RuntimeError as error:
     pinned = x
@@ -60,30 +61,29 @@ def clocks(copy):
     end = torch.cuda.Event(enable_timing=True)
     began = time.perf_counter()
     start.record()
-    result = copy()
+    copy()
     end.record()
     host = (time.perf_counter() - began) * 1e3
     torch.cuda.synchronize()
-    return host, start.elapsed_time(end), result
+    return host, start.elapsed_time(end)
 
 
 def median_of_ten(copy):
     clocks(copy)  # warm-up
-    runs = [clocks(copy)[:2] for _ in range(10)]
-    return [sorted(clock)[5] for clock in zip(*runs, strict=True)]
+    runs = [clocks(copy) for _ in range(10)]
+    return [sorted(r[k] for r in runs)[5] for k in (0, 1)]
 
 
 if device == "cuda":
     there = x.to(device)
     for name, host in (("pageable", x), ("pinned", pinned)):
         for flag in (False, True):
-            call, busy = median_of_ten(
-                lambda h=host, f=flag: h.to(device, non_blocking=f)
-            )
+            move = partial(host.cuda, non_blocking=flag)
+            call, busy = median_of_ten(move)
             print(f"{name} to CUDA, non_blocking={flag}:")
-            print(f"   call {call:.3f}, device {busy:.3f} milliseconds")
-    call, busy = median_of_ten(lambda: there.clone())
-    print(f"clone on CUDA: call {call:.3f}, device {busy:.3f}")
+            print(f"   call {call:.3f}, device {busy:.3f}")
+    call, busy = median_of_ten(there.clone)
+    print(f"clone: call {call:.3f}, device {busy:.3f}")
 else:
     print("no milliseconds: this needs CUDA")
 

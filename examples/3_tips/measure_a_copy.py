@@ -80,7 +80,8 @@ def slower(times, other):
 
 
 a = np.array([1.0, 1.4, 0.8, 1.0])
-print("twice:", slower(2 * a, a), "noise:", slower(a, a[::-1]))
+print("twice:", slower(2 * a, a))
+print("noise:", slower(a, a[::-1]))
 assert slower(2 * a, a) == 2 and slower(a, a[::-1]) is None
 
 # %%
@@ -101,15 +102,17 @@ samples = [
 figure, axes = plt.subplots(layout="constrained")
 for m in names:
     series = np.array([times[m, n] for n in SIZES]) * 1e6
-    low, middle, high = np.quantile(series, QUARTILES, axis=1)
-    axes.loglog(SIZES, middle, "--" if m == LIMIT else "-", label=m)
-    axes.fill_between(SIZES, low, high, alpha=0.2, label="_" + m)
+    low, mid, high = np.quantile(series, QUARTILES, axis=1)
+    dash = "--" if m == LIMIT else "-"
+    axes.loglog(SIZES, mid, dash, label=m)
+    axes.fill_between(SIZES, low, high, label="_" + m)
 axes.set_title("Five copies of a constant, and the limit")
 axes.set_xlabel("number of elements")
 axes.set_ylabel("microseconds per call, median")
 axes.legend()
 plt.show()
 print(len(samples), "samples")
+assert len(samples) == len(times) * ROUNDS
 # sphinx_gallery_benchmark_data = "samples"
 
 # %%
@@ -119,14 +122,15 @@ print(len(samples), "samples")
 
 base = METHODS[-1]
 for m in METHODS[:-1]:
-    found = [slower(times[m, n], times[base, n]) for n in SIZES]
-    last = max((i for i, f in enumerate(found) if f), default=-1)
-    if last >= 0:
-        most = max(f for f in found if f)
-        print(f"{m}: up to {most:.1f} times as long,")
-    same = SIZES[last + 1 :]
-    since = f"from {same[0]} elements on" if same else "nowhere"
-    print(f"{m}: no difference {since}")
+    found = {}
+    for n in SIZES:
+        found[n] = slower(times[m, n], times[base, n])
+    slow = [n for n in SIZES if found[n]]
+    most = max((found[n] for n in slow), default=1)
+    print(f"{m}: up to {most:.1f} times as long;")
+    same = [n for n in SIZES if n > max(slow, default=0)]
+    since = f"from n = {same[0]} on" if same else "nowhere"
+    print(f"   no difference beyond the spread {since}")
 for n in SIZES[4:]:
     share = np.median(times[LIMIT, n] / times[base, n])
     print(f"{n} elements: {share:.0%} of the limit")

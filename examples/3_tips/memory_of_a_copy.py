@@ -89,7 +89,7 @@ routes = {
     'x.detach().clone().to("cpu", copy=True)': 4,
 }
 fake = FakeTensorMode()
-print("device memory in MiB: here, kept on a GPU, peak on a GPU")
+print("MiB kept here | kept on a GPU | peak on a GPU")
 for route, waste in routes.items():
     each = eval("lambda *xs: [" + route + " for x in xs]")
     xs = [torch.ones(MIB, device=device) for _ in range(10)]

@@ -95,7 +95,8 @@ assert layouts == [True, False, False]
 
 SIZES = [2**k for k in range(0, 25, 3)]
 quality = os.environ.get("BENCHMARK_QUALITY", "normal")
-SECONDS = {"quick": 0.01, "normal": 0.4, "long": 2.0}[quality]
+WAIT = {"quick": 0.01, "normal": 0.4, "long": 2.0}
+SECONDS = WAIT[quality]  # for each kernel and size
 torch.set_num_threads(1)
 b = perfplot.bench(
     setup=torch.randn,
@@ -120,7 +121,8 @@ print(f"{'n':>8} {1:9} {2:9} {3:9}")
 for n, row in zip(SIZES, microseconds.T, strict=True):
     print(f"{n:8}", *(f"{time:9.2f}" for time in row))
 least = microseconds[:, :3].min(axis=1)
-slow = [k + 1 for k in range(3) if least[k] > 1.25 * least.min()]
+late = 1.25 * least.min()
+slow = [k + 1 for k in range(3) if least[k] > late]
 print(f"over a quarter slower up to 64 elements: {slow}")
 
 figure, axes = plt.subplots(layout="constrained")

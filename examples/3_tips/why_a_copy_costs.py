@@ -42,8 +42,8 @@ x = torch.ones(2, device=device)
 for method, expected in METHODS.items():
     with profile(activities=[ProfilerActivity.CPU]) as seen:
         eval(method)
-    operators = [e.name[6:] for e in seen.events()
-                 if e.name.startswith("aten::")]  # fmt: skip
+    names = [event.name for event in seen.events()]
+    operators = [n[6:] for n in names if n[:4] == "aten"]
     print(f"{method}: {len(operators)}")
     print("   " + " ".join(operators))
     assert len(operators) == expected
@@ -58,8 +58,8 @@ x = torch.ones(2)
 if quality == "long" and shutil.which("valgrind"):
     for method in METHODS:
         timer = Timer(method, globals={"x": x})
-        counted = timer.collect_callgrind(number=100)
-        print(method, counted.counts() // 100, "instructions")
+        seen = timer.collect_callgrind(number=100)
+        print(method, seen.counts() // 100, "instructions")
 else:
     print("not counted in this run")
 
@@ -70,6 +70,9 @@ else:
 # took over a quarter more time, and faster if it took a fifth less.
 
 
+QUARTILES = [0.25, 0.5, 0.75]
+
+
 def times_of(**statements):
     timers = {}
     for name, (statement, x) in statements.items():
@@ -78,19 +81,24 @@ def times_of(**statements):
         timers[name].timeit(2)
     once = max(t.timeit(2).mean for t in timers.values())
     number, rounds = 1 + int(0.002 / once), 15
-    series = [[t.timeit(number).mean for t in timers.values()]
-              for _ in range(rounds)]  # fmt: skip
-    return dict(zip(timers, np.array(series).T, strict=True))
+    times = {name: [] for name in timers}
+    for _ in range(rounds):
+        for name, timer in timers.items():
+            times[name].append(timer.timeit(number).mean)
+    return {name: np.array(t) for name, t in times.items()}
 
 
 def against(first, times):
     for name in times:
         ratios = times[name] / times[first]
-        low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75])
+        low, mid, high = np.quantile(ratios, QUARTILES)
         differs = low > 1.25 or high < 0.8
-        word = f"{middle:.1f} times" if differs else "the same"
+        word = f"{mid:.1f} times" if differs else "the same"
         print(f"  {name}: {word}")
 
+
+a = np.array([1.0, 1.4, 0.8, 1.0])
+against("a", {"a": a, "twice": 2 * a, "noise": a[::-1]})
 
 # %%
 # If ``x`` requires grad
