@@ -14,6 +14,8 @@ from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 sys.path.insert(0, str(ROOT / "conf"))
 from reading_order import READING_ORDER
 
+# What a block uses that measures, or says what was measured.
+TIMED = r"microseconds|BENCHMARK_QUALITY|times_of\(|times\[|median_of_ten"
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(
     EXAMPLES.glob("*/*.py"), key=lambda path: READING_ORDER.index(path.name)
@@ -30,8 +32,8 @@ class Part:
 
     @property
     def is_timed(self) -> bool:
-        """Whether the block prints measured times, which no two runs share."""
-        return "microseconds" in self.code
+        """Whether the block prints what was timed, which no two runs share."""
+        return re.search(TIMED, self.code) is not None
 
 
 def soup(page: Path) -> BeautifulSoup:
@@ -82,3 +84,9 @@ def code_lines(script: Path) -> list[tuple[int, str]]:
 def without_numbers(text: str) -> str:
     """Return a text with each number, and the blanks before it, as ``#``."""
     return re.sub(r"\s*\d+(\.\d+)?", " #", text)
+
+
+def subjects(text: str) -> list[str]:
+    """Return what each line of measured output is about: its first word."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return [without_numbers(line.split()[0]) for line in lines]

@@ -94,7 +94,7 @@ def against(first, times):
         low, mid, high = np.quantile(ratios, QUARTILES)
         differs = low > 1.25 or high < 0.8
         word = f"{mid:.1f} times" if differs else "the same"
-        print(f"  {name}: {word}")
+        print(f"{name}: {word}")
 
 
 a = np.array([1.0, 1.4, 0.8, 1.0])
