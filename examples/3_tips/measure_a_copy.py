@@ -43,7 +43,7 @@ ROUNDS = {"quick": 5, "normal": 15, "long": 150}[quality]
 SIZES = [2**k for k in range(0, 25, 4)]
 QUARTILES = [0.25, 0.5, 0.75]
 SECONDS = 0.003  # for one method in one round, at least
-print(f"{quality}: {ROUNDS} rounds, 1 thread")
+print(f"{ROUNDS} rounds, 1 thread, quality {quality}")
 
 
 def calls(method, n):
