@@ -45,12 +45,15 @@ def moved(app: Sphinx) -> dict[str, str]:
 
 
 def check(app: Sphinx, env: BuildEnvironment) -> None:
-    """Refuse a forward to nowhere, and one from a page that exists."""
+    """Refuse forwards to nowhere, and those from a page that exists."""
+    wrong = []
     for old, new in moved(app).items():
         if new not in env.found_docs:
-            raise ConfigError(f"docs/{LIST}: {old} forwards to {new}: no such page.")
+            wrong.append(f"{old} forwards to {new}, which is no page")
         if old in env.found_docs:
-            raise ConfigError(f"docs/{LIST}: {old} forwards, but is a page.")
+            wrong.append(f"{old} forwards, but is a page")
+    if wrong:
+        raise ConfigError(f"docs/{LIST}: {'; '.join(wrong)}.")
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
