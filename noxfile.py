@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import nox
 
@@ -71,10 +72,27 @@ def record(session: nox.Session) -> None:
 
 @nox.session(reuse_venv=True, default=False)
 def lint(session: nox.Session) -> None:
-    """Check style and format with ruff; arguments go to ``ruff check``."""
+    """Check style and format with ruff, and the workflows; arguments go to ruff."""
     python = install(session, "lint")
     session.run(python, "-m", "ruff", "check", *session.posargs, ".")
     session.run(python, "-m", "ruff", "format", "--check", ".")
+    here = session.venv_backend == "none"
+    session.run("zizmor", "--offline", "--quiet", ".github", external=here)
+
+
+@nox.session(reuse_venv=True, default=False)
+def lock(session: nox.Session) -> None:
+    """Write constraints.txt: the versions that a hosted build takes."""
+    session.install("uv")
+    groups = [f"--group={group}" for group in ("tests", "live", "lint")]
+    what = "# Made by `nox -s lock` from the groups of pyproject.toml: do not edit.\n"
+    made = ("--universal", "--no-header", "--no-annotate", "--no-emit-index-url")
+    written = session.run(
+        *("uv", "pip", "compile", "pyproject.toml", "--quiet", *groups, *made),
+        *("--python-version", ".".join(map(str, OLDEST_PYTHON)), *session.posargs),
+        silent=True,
+    )
+    Path("constraints.txt").write_text(what + written, encoding="utf-8")
 
 
 @nox.session(reuse_venv=True, default=False)

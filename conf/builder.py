@@ -3,6 +3,7 @@
 A *builder* is a machine that runs the examples. Everything that is kept between
 two builds (the gallery's results, the cache of the executed pages) and every
 stamp on a page goes back to the one fingerprint made here.
+``python conf/builder.py`` prints it: first the signature, then what it stands for.
 """
 
 from __future__ import annotations
@@ -155,3 +156,17 @@ def _tools() -> str:
         digest.update(f"{package} {_version(package)}\n".encode())
     digest.update(os.environ.get("BENCHMARK_QUALITY", "").encode())
     return digest.hexdigest()[:16]
+
+
+def main() -> int:
+    """Print the signature and what it stands for, on one line."""
+    try:
+        print(fingerprint().signature, fingerprint())
+    except UnfitBuilder as unfit:
+        print(f"builder: {unfit}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

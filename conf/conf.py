@@ -1,6 +1,5 @@
 """Options of the site. What is more than an option stands in a module beside this."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -9,12 +8,14 @@ sys.path.insert(0, str(CONF))
 
 from builder import UnfitBuilder, fingerprint  # noqa: E402
 from recordings import pages_digest  # noqa: E402
+from site_address import site_address  # noqa: E402
 from sphinx.errors import ConfigError  # noqa: E402
 
 try:
     signature = fingerprint().signature
 except UnfitBuilder as unfit:
     raise ConfigError(str(unfit)) from None
+address = site_address()
 
 # -- Project ------------------------------------------------------------------
 
@@ -29,18 +30,24 @@ extensions = [
     "atlas_data",
     "atlas_page",
     "builders_page",
+    "calls_page",
     "cheat_sheet",
     "code_links",
     "freshness",
     "isolation",
     "lesson_pages",
     "message_search",
+    "not_found",
+    "notebooks",
     "page_foot",
     "page_head",
     "page_weight",
     "predictions",
     "recorded_outputs",
+    "redirects",
     "search_entries",
+    "site_address",
+    "site_files",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
 exclude_patterns = ["auto_examples/**.ipynb"]
@@ -103,10 +110,9 @@ intersphinx_mapping = {
 
 html_theme = "furo"
 html_title = "Tensor Copies"
-# Where the site is hosted, if it is: canonical links and link previews need it.
-html_baseurl = os.environ.get(
-    "SITE_URL", os.environ.get("READTHEDOCS_CANONICAL_URL", "")
-)
+html_baseurl = address.url
+site_repository = address.repository
+site_is_indexed = address.is_indexed
 html_static_path = ["static"]
 html_favicon = "static/icon.svg"
 html_css_files = ["site.css"]
@@ -114,6 +120,7 @@ html_js_files = [("code.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
+    "announcement": address.announcement,
     # Text of Furo with a contrast of 7:1 or more on each of its backgrounds.
     "light_css_variables": {
         "color-foreground-secondary": "#4a4c53",

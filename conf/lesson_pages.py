@@ -1,7 +1,7 @@
 """How the gallery's pages look: actions under the title, cards with words.
 
 On a lesson the gallery puts a note before the title ("Go to the end to download
-...") and three boxes at the end; one row under the title takes their place: two links
+...") and three boxes at the end; one row under the title takes their place: links
 and how long the lesson takes to read. "Next" and "Previous" lead from lesson to lesson
 in reading order, past the overviews.
 
@@ -19,14 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from freshness import lesson_pages
+from notebooks import GPU
 from pictures import COLOURS, size_of
 from reading_time import in_words
+from site_address import NOTEBOOKS_BRANCH
 from sphinx import addnodes
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 LABELS = {".py": "Download the script", ".ipynb": "Download the notebook"}
+COLAB = "https://colab.research.google.com/github"
 INTRODUCTION = re.compile(r'tooltip="([^"]*)"')
 
 
@@ -34,12 +37,25 @@ def change_page(app: Sphinx, doctree: nodes.document) -> None:
     """Rewrite a page of the gallery; leave every other page as it is."""
     lessons = lesson_pages(app)
     if (script := lessons.get(app.env.docname)) is not None:
-        _move_downloads(doctree, in_words(script))
+        _move_downloads(doctree, in_words(script), _colab(app))
     for section in list(doctree.findall(nodes.section)):
         _list_lessons(app, section)
 
 
-def _move_downloads(doctree: nodes.document, time: str) -> None:
+def _colab(app: Sphinx) -> nodes.paragraph | None:
+    """Make the link that opens the notebook of a page on Colab, if it is there."""
+    repository = app.config.site_repository.removeprefix("https://github.com/")
+    if not repository:
+        return None
+    name = app.env.docname.partition("/")[2]
+    address = f"{COLAB}/{repository}/blob/{NOTEBOOKS_BRANCH}/{name}.ipynb"
+    words = f"Open in Colab ({GPU} GPU)"
+    return nodes.paragraph("", "", nodes.reference("", words, refuri=address))
+
+
+def _move_downloads(
+    doctree: nodes.document, time: str, colab: nodes.paragraph | None
+) -> None:
     found: dict[str, addnodes.download_reference] = {}
     for only in list(doctree.findall(addnodes.only)):
         for link in only.findall(addnodes.download_reference):
@@ -59,6 +75,8 @@ def _move_downloads(doctree: nodes.document, time: str) -> None:
     row = nodes.container(classes=["lesson-actions"])
     for ending in LABELS:
         row += nodes.paragraph("", "", found[ending])
+    if colab is not None:
+        row += colab
     row += nodes.paragraph(text=time, classes=["reading-time"])
     section = title.parent
     section.insert(section.index(title) + 1, row)

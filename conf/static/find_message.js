@@ -86,7 +86,10 @@
     return [...others, ...shown.reverse()];
   };
 
-  // Among equals, a lesson before a page that looks things up or lists lessons.
+  // Among equals, a lesson before a page that looks things up; last the pages that
+  // only list what stands on others.
+  const LISTING = /^(calls|builders|auto_examples\/(.+\/)?index)$/;
+  const isLesson = (docName) => docName.startsWith("auto_examples/");
   Scorer.score = ([docName, , , , score]) =>
-    /^auto_examples\/[^/]+\/(?!index$)/.test(docName) ? score + 0.5 : score;
+    LISTING.test(docName) ? score - 100 : isLesson(docName) ? score + 0.5 : score;
 })();

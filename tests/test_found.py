@@ -1,0 +1,517 @@
+"""How a reader finds the site, takes its lessons away and says what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urljoin, urlsplit
+from xml.etree import ElementTree
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from conftest import ROOT, TinySite, lesson, new_tiny_site
+from nbclient import NotebookClient
+from packaging.requirements import Requirement
+from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
+
+ADDRESS = "https://example.org/some/path/"
+REPOSITORY = "https://github.com/OWNER/NAME"
+HOSTED = {
+    "SITE_URL": ADDRESS.rstrip("/"),  # as Pages gives it
+    "SITE_REPOSITORY": REPOSITORY,
+    "SITE_VERSION": "stable",
+}
+ADDRESSED = [name for name in os.environ if name.startswith(("SITE_", "READTHEDOCS"))]
+LONELY = '''# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy"]
+# ///
+"""
+One
+===
+
+You will see :meth:`torch.Tensor.detach` and nothing else.
+"""
+
+import torch
+
+x = torch.ones(2)
+print(x.detach())
+
+# %%
+# Then
+# ----
+# Next: :doc:`two`
+
+print(torch.equal(x, x))
+'''
+INDEX = """# Tiny
+
+```{toctree}
+auto_examples/index
+calls
+```
+
+{download}`all <auto_examples/tensor_copies_lessons.zip>`
+"""
+CALLS = "# Calls\n\nEach name leads to its page.\n\n```{calls}\n```\n"
+
+
+def environment(**said: str) -> dict[str, str]:
+    """Return this environment with these addresses and no other."""
+    kept = {name: os.environ[name] for name in os.environ if name not in ADDRESSED}
+    return kept | said
+
+
+def published(tiny: TinySite) -> dict[str, str]:
+    """Return a hash of every published file but Sphinx's own notes, by its path."""
+    files = tiny.published()
+    return {name: files[name] for name in files if not name.startswith(".buildinfo")}
+
+
+@pytest.fixture(scope="module")
+def hosted(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
+    """Build a tiny site that knows where it is hosted."""
+    tiny = new_tiny_site(tmp_path_factory.mktemp("hosted") / "tiny")
+    tiny.write_lessons({"one.py": LONELY, "two.py": lesson("Two", "")})
+    (tiny.folder / "docs" / "index.md").write_text(INDEX)
+    (tiny.folder / "docs" / "calls.md").write_text(CALLS)
+    moved = '"old/one" = "auto_examples/1_first/one"\n'
+    (tiny.folder / "docs" / "redirects.toml").write_text(moved)
+    built = tiny.build(env=environment(**HOSTED))
+    assert built.status == 0, built.output
+    return tiny
+
+
+# -- What a search engine reads ------------------------------------------------------
+
+
+def structured(page: BeautifulSoup) -> dict[str, str]:
+    (element,) = page.select('script[type="application/ld+json"]')
+    return json.loads(element.string)
+
+
+def test_structured_data_says_what_the_page_says(site: Path) -> None:
+    for script in SCRIPTS:
+        page = soup(page_of(site, script))
+        said = structured(page)
+        assert said["@context"] == "https://schema.org"
+        assert said["@type"] == "TechArticle"
+        heading = page.h1.get_text().removesuffix("¶")
+        assert " ".join(said["headline"].split()) == " ".join(heading.split())
+        wanted = page.select_one('meta[name="description"]')["content"]
+        assert said["description"] == wanted
+        assert said["dependencies"].startswith("torch")
+    assert structured(soup(site / "index.html"))["@type"] == "WebSite"
+
+
+def test_only_documents_are_for_search_engines(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        page = soup(path)
+        noindex = page.select('meta[name="robots"][content="noindex"]')
+        document = path.name not in ("404.html", "search.html", "genindex.html")
+        assert bool(noindex) != document, path
+        assert len(page.select('script[type="application/ld+json"]')) == document
+
+
+def test_every_page_declares_the_icon_and_shows_it_beside_the_name(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        page = soup(path)
+        (icon,) = page.select('link[rel~="icon"]')
+        assert (path.parent / icon["href"]).resolve() == site / "_static" / "icon.svg"
+        (shown,) = page.select(".sidebar-brand .site-icon")
+        assert shown["aria-hidden"] == "true" and shown.svg
+        assert not page.select(".sidebar-brand img"), "one more request"
+
+
+def test_sitemap_lists_what_may_be_indexed_at_its_canonical_address(
+    hosted: TinySite,
+) -> None:
+    tree = ElementTree.parse(hosted.html / "sitemap.xml")
+    space = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+    assert tree.getroot().tag == f"{space}urlset"
+    listed = [place.text for place in tree.iter(f"{space}loc")]
+    canonical = [
+        page.select_one('link[rel="canonical"]')["href"]
+        for page in map(soup, hosted.html.rglob("*.html"))
+        if not page.select('meta[name="robots"], meta[http-equiv="refresh"]')
+    ]
+    assert sorted(listed) == sorted(canonical)
+    assert len(listed) == len(set(listed)) == 6
+    assert all(address.startswith(ADDRESS) for address in listed)
+    robots = (hosted.html / "robots.txt").read_text()
+    assert f"Sitemap: {ADDRESS}sitemap.xml" in robots.splitlines()
+    assert "Disallow" not in robots
+
+
+def test_llms_names_each_page_once_with_title_and_description(site: Path) -> None:
+    text = (site / "llms.txt").read_text(encoding="utf-8")
+    assert text.startswith("# Tensor Copies\n\n> ")
+    lines = re.findall(r"^- \[(.+)\]\((\S+)\): (.+)$", text, re.MULTILINE)
+    assert len(lines) == text.count("\n- ")
+    seen = []
+    for title, address, description in lines:
+        path = site / address
+        page = soup(path)
+        heading = " ".join(page.h1.get_text().removesuffix("¶").split())
+        assert title.replace("\\", "") == heading
+        assert page.select_one('meta[name="description"]')["content"] == description
+        seen.append(path)
+    documents = [
+        path
+        for path in site.rglob("*.html")
+        if soup(path).select("script[type='application/ld+json']")
+    ]
+    assert sorted(seen) == sorted(documents)
+    lessons = [path for path in seen if path in {page_of(site, s) for s in SCRIPTS}]
+    assert lessons == [page_of(site, script) for script in SCRIPTS]
+
+
+# -- Addresses that lead nowhere, or led somewhere -----------------------------------
+
+
+def test_the_404_page_works_at_any_depth(hosted: TinySite) -> None:
+    page = soup(hosted.html / "404.html")
+    wrong = urljoin(ADDRESS, "auto_examples/no/such/page.html")
+    asked = []
+    for tag in page.select("a[href], link[href], script[src], img[src], form[action]"):
+        address = next(tag[n] for n in ("href", "src", "action") if tag.has_attr(n))
+        if address.startswith("#") or urlsplit(address).netloc not in (
+            "",
+            "example.org",
+        ):
+            continue
+        whole = urljoin(wrong, address)
+        assert whole.startswith(ADDRESS), tag
+        path = unquote(urlsplit(whole).path.removeprefix(urlsplit(ADDRESS).path))
+        target = hosted.html / (path or "index.html")
+        assert target.is_file(), tag
+        asked.append(target.name)
+    assert {"index.html", "search.html", "genindex.html", "furo.css"} <= set(asked)
+    assert page.html["data-content_root"] == urlsplit(ADDRESS).path
+    assert not page.select('link[rel="canonical"]')
+
+
+def test_a_moved_page_forwards_without_javascript(hosted: TinySite) -> None:
+    old = hosted.html / "old" / "one.html"
+    page = soup(old)
+    assert not page.select("script")
+    seconds, _, link = page.select_one('meta[http-equiv="refresh"]')[
+        "content"
+    ].partition("; url=")
+    assert seconds == "0"
+    assert (old.parent / link).resolve() == hosted.page("one").resolve()
+    assert page.select_one("a")["href"] == link
+    canonical = page.select_one('link[rel="canonical"]')["href"]
+    assert (
+        canonical
+        == soup(hosted.page("one")).select_one('link[rel="canonical"]')["href"]
+    )
+
+
+def test_every_listed_forward_leads_to_a_page(site: Path) -> None:
+    # The build refuses others (see below); here as a host would see them.
+    text = (ROOT / "docs" / "redirects.toml").read_text(encoding="utf-8")
+    for old, new in tomllib.loads(text).items():
+        assert soup(site / f"{old}.html").select('meta[http-equiv="refresh"]')
+        assert (site / f"{new}.html").is_file()
+
+
+# -- What is there only with an address ----------------------------------------------
+
+
+def test_without_an_address_nothing_points_to_one(site: Path) -> None:
+    if ADDRESSED:
+        pytest.skip("this site was built for an address")
+    assert not (site / "sitemap.xml").exists()
+    assert not (site / "robots.txt").exists()
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        page = BeautifulSoup(text, "html.parser")
+        assert "colab.research.google.com" not in text, path
+        assert "Something wrong on this page?" not in text, path
+        assert not page.select('a[rel="edit"], link[rel="canonical"], .announcement')
+
+
+def test_a_report_names_page_builder_and_torch(hosted: TinySite) -> None:
+    page = soup(hosted.page("one"))
+    (link,) = page.select("p.stamp > a")
+    assert link.get_text() == "Something wrong on this page?"
+    address = urlsplit(link["href"])
+    assert address._replace(query="").geturl() == f"{REPOSITORY}/issues/new"
+    said = parse_qs(address.query)
+    assert said["title"] == ["One: "]
+    (body,) = said["body"]
+    assert f"Page: {ADDRESS}auto_examples/1_first/one.html" in body
+    import torch
+
+    assert f"torch {torch.__version__}," in body
+    command = [sys.executable, str(hosted.folder / "conf" / "builder.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    signature, _, builder = done.stdout.strip().partition(" ")
+    assert re.fullmatch(r"[0-9a-f]{16}", signature)
+    assert f"Fingerprint: {signature}" in body and builder in body
+
+
+def test_edit_links_lead_to_the_source(hosted: TinySite) -> None:
+    wanted = {
+        "index.html": "docs/index.md",
+        "auto_examples/index.html": "examples/GALLERY_HEADER.rst",
+        "auto_examples/1_first/index.html": "examples/1_first/GALLERY_HEADER.rst",
+        "auto_examples/1_first/one.html": "examples/1_first/one.py",
+    }
+    for name, source in wanted.items():
+        (link,) = soup(hosted.html / name).select('a[rel="edit"]')
+        assert link["href"] == f"{REPOSITORY}/edit/main/{source}"
+        assert (hosted.folder / source).is_file()
+
+
+def test_colab_opens_the_notebook_of_the_page(hosted: TinySite) -> None:
+    page = soup(hosted.page("one"))
+    (link,) = page.select('.lesson-actions a[href^="https://colab"]')
+    name = "1_first/one.ipynb"
+    assert link["href"] == (
+        f"https://colab.research.google.com/github/OWNER/NAME/blob/notebooks/{name}"
+    )
+    assert "GPU" in link.get_text()
+    (packed,) = hosted.html.glob("_downloads/*/*.zip")
+    with zipfile.ZipFile(packed) as archive:  # the workflow unpacks it on that branch
+        notebook = json.loads(archive.read(f"tensor_copies/{name}"))
+    assert notebook["metadata"]["accelerator"] == "GPU"
+    assert notebook["metadata"]["colab"]["gpuType"] in link.get_text()
+
+
+def test_dev_says_so_and_sends_search_engines_to_stable(hosted: TinySite) -> None:
+    assert not soup(hosted.html / "index.html").select(".announcement")
+    said = {"SITE_VERSION": "dev", "SITE_STABLE_URL": ADDRESS}
+    before = published(hosted)
+    built = hosted.build(env=environment(**HOSTED | said))
+    assert built.status == 0, built.output
+    assert "Lessons: 0 of 2 ran" in built.lessons
+    for path in hosted.html.rglob("*.html"):
+        if (page := soup(path)).select('meta[http-equiv="refresh"]'):
+            continue
+        (banner,) = page.select(".announcement")
+        assert "Development version" in banner.get_text()
+        assert banner.a["href"] == ADDRESS
+        assert page.select('meta[name="robots"][content="noindex"]'), path
+    assert not (hosted.html / "sitemap.xml").exists()
+    # And back: the same bytes, whatever was built in between.
+    assert hosted.build(env=environment(**HOSTED)).status == 0
+    assert published(hosted) == before
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ({"SITE_URL": "example.org"}, "SITE_URL=example.org"),
+        ({"SITE_REPOSITORY": "OWNER/NAME"}, "SITE_REPOSITORY=OWNER/NAME"),
+    ],
+)
+def test_an_address_that_cannot_be_is_refused_in_one_line(
+    tiny_site: TinySite, said: dict[str, str], named: str
+) -> None:
+    tiny_site.write_lessons({"one.py": LONELY})
+    built = tiny_site.build(env=environment(**said))
+    assert built.status != 0
+    (line,) = [line for line in built.output.splitlines() if named in line]
+    assert "write it like https://" in line
+    assert not tiny_site.html.exists()
+
+
+def test_forwards_that_cannot_be_are_refused(hosted: TinySite, tmp_path: Path) -> None:
+    copy = hosted.copy_to(tmp_path / "copy")
+    moved = 'old = "nowhere"\nindex = "calls"\n'
+    (copy.folder / "docs" / "redirects.toml").write_text(moved)
+    built = copy.build(env=environment(**HOSTED))
+    assert built.status != 0
+    (line,) = [line for line in built.output.splitlines() if "redirects.toml" in line]
+    assert "old forwards to nowhere, which is no page" in line
+    assert "index forwards, but is a page" in line
+
+
+def test_read_the_docs_says_its_addresses_under_other_names() -> None:
+    from site_address import site_address
+
+    said = {
+        "READTHEDOCS_CANONICAL_URL": "https://x.readthedocs.io/en/latest/",
+        "READTHEDOCS_GIT_CLONE_URL": "https://github.com/OWNER/NAME.git",
+        "READTHEDOCS_VERSION": "latest",
+        "READTHEDOCS_VERSION_TYPE": "branch",
+    }
+    found = site_address(said)
+    assert found.url == said["READTHEDOCS_CANONICAL_URL"]
+    assert found.repository == REPOSITORY
+    assert found.is_dev and found.is_indexed, "no stable version to send anybody to"
+    assert "<a" not in found.announcement
+    stable = site_address(said | {"READTHEDOCS_VERSION": "stable"})
+    assert not stable.is_dev and stable.announcement == ""
+    elsewhere = {"READTHEDOCS_GIT_CLONE_URL": "https://example.org/OWNER/NAME.git"}
+    assert site_address(said | elsewhere).repository == ""
+
+
+# -- Calls ---------------------------------------------------------------------------
+
+
+def test_calls_and_lessons_lead_to_one_another(site: Path) -> None:
+    page = soup(site / "calls.html")
+    listed: dict[str, set[str]] = {}
+    everywhere = {str(page_of(site, s).relative_to(site)) for s in SCRIPTS}
+    for term in page.select("dl.calls-of-lessons > dt"):
+        assert term.a["href"].endswith(f"#{term['id']}") or "torch" in term.a["href"]
+        assert term.get_text() == term["id"]
+        said = term.find_next_sibling("dd")
+        lessons = {link["href"] for link in said.select("a")}
+        if not lessons:
+            assert said.get_text(strip=True) == "Every lesson."
+        listed[term["id"]] = lessons or everywhere
+    assert {"torch.Tensor.detach", "torch.tensor", "numpy.shares_memory"} <= set(listed)
+    # What the lessons' own pages link in code, and what their text says.
+    for script in SCRIPTS:
+        where = str(page_of(site, script).relative_to(site))
+        linked = {
+            link["title"]
+            for link in soup(page_of(site, script)).select("a[class*=sphx-glr-backref]")
+            if not {
+                "sphx-glr-backref-instance",  # a variable
+                "sphx-glr-backref-module-torch-Tensor",  # a link of the text
+            }.intersection(link["class"])
+            and link["title"].startswith(("torch.", "numpy."))
+        }
+        assert linked <= {call for call in listed if where in listed[call]}
+        for call in (call for call in listed if where in listed[call]):
+            assert re.search(rf"\b{call.rpartition('.')[2]}\b", script.read_text())
+
+
+def test_calls_follow_the_lessons(hosted: TinySite, tmp_path: Path) -> None:
+    copy = hosted.copy_to(tmp_path / "copy")
+    uses = {
+        term["id"]: term.find_next_sibling("dd").get_text(strip=True)
+        for term in soup(copy.html / "calls.html").select("dt.call")
+    }
+    assert uses == {
+        "torch.equal": "One",
+        "torch.ones": "One",
+        "torch.Tensor.detach": "One",
+    }
+    changed = LONELY.replace("torch.equal(x, x)", "x.tolist()")
+    copy.write_lessons({"one.py": changed, "two.py": lesson("Two", "")})
+    assert copy.build(env=environment(**HOSTED)).status == 0
+    terms = [term["id"] for term in soup(copy.html / "calls.html").select("dt.call")]
+    assert terms == ["torch.ones", "torch.Tensor.detach", "torch.Tensor.tolist"]
+
+
+def test_pages_that_only_list_come_last_in_the_search(
+    browser: object, address: str
+) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}search.html?q=detach")
+    links = "#search-results ul.search li > a"
+    page.wait_for_selector(f"{links}[href^='calls.html']")
+    paths = page.eval_on_selector_all(links, "all => all.map(a => a.pathname)")
+    page.close()
+    listing = re.compile(r"/(calls|builders|auto_examples/(\w+/)?index)\.html$")
+    first = next(n for n, path in enumerate(paths) if listing.search(path))
+    lessons = {f"/auto_examples/{s.parent.name}/{s.stem}.html" for s in SCRIPTS}
+    proofs = [n for n, path in enumerate(paths) if path in lessons | {"/errors.html"}]
+    assert len(proofs) > 8 and max(proofs) < first, paths
+
+
+# -- Notebooks and the archive -------------------------------------------------------
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
+def test_a_notebook_installs_what_the_script_names(script: Path, site: Path) -> None:
+    path = downloads_of(page_of(site, script))[".ipynb"]
+    notebook = nbformat.read(path, as_version=4)
+    first, *rest = notebook.cells
+    assert first.cell_type == "code"
+    (command,) = [line for line in first.source.splitlines() if line[0] != "#"]
+    assert command.startswith("%pip install --quiet ")
+    asked = re.findall(r'"([^"]+)"', command)
+    (header,) = re.findall(r"^# dependencies = (.+)$", script.read_text(), re.MULTILINE)
+    assert asked == json.loads(header)
+    imported = re.findall(r"^(?:import|from) (\w+)", script.read_text(), re.MULTILINE)
+    named = {Requirement(text).name for text in asked}
+    assert set(imported) - sys.stdlib_module_names <= named
+    text = "".join(cell.source for cell in rest if cell.cell_type == "markdown")
+    assert not re.search(r":\w+:`", text), "a link as only a script has it"
+
+
+def run(notebook: nbformat.NotebookNode, folder: Path) -> str:
+    """Execute a notebook's first cell where pip may fetch nothing; return its text."""
+    notebook.cells = notebook.cells[:1]
+    client = NotebookClient(
+        notebook,
+        timeout=60,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+    )
+    client.execute(
+        env=os.environ | {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
+    )
+    outputs = notebook.cells[0].outputs
+    return "".join(output["text"] for output in outputs)
+
+
+def test_the_first_cell_runs_and_says_so_when_it_cannot(
+    site: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("pip")
+    path = downloads_of(page_of(site, SCRIPTS[0]))[".ipynb"]
+    assert "ERROR" not in run(nbformat.read(path, as_version=4), tmp_path)
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].source += ' "torch<1"'
+    assert "ERROR" in run(notebook, tmp_path)
+
+
+def test_the_archive_has_what_the_pages_offer(site: Path) -> None:
+    links = {
+        link["href"].rpartition("/")[2]: (path.parent / link["href"]).resolve()
+        for path in (site / "index.html", site / "auto_examples" / "index.html")
+        for link in soup(path).select('a[download][href$=".zip"]')
+    }
+    ((name, archive),) = links.items()
+    assert name == "tensor_copies_lessons.zip"
+    offered = {}
+    for script in SCRIPTS:
+        for file in downloads_of(page_of(site, script)).values():
+            offered[f"tensor_copies/{script.parent.name}/{file.name}"] = (
+                file.read_bytes()
+            )
+    with zipfile.ZipFile(archive) as packed:
+        assert packed.testzip() is None
+        assert {name: packed.read(name) for name in packed.namelist()} == offered
+        entries = packed.infolist()
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+    assert {entry.external_attr >> 16 for entry in entries} == {0o644}
+
+
+def test_the_same_files_give_the_same_archive(hosted: TinySite, tmp_path: Path) -> None:
+    (archive,) = hosted.html.glob("_downloads/*/*.zip")
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path)
+        names = packed.namelist()
+    code = (
+        "import os, pathlib, sys; os.umask(0o77); sys.path.insert(0, sys.argv[1])\n"
+        "from notebooks import pack\n"
+        "read = lambda name: pathlib.Path('tensor_copies', name).read_bytes()\n"
+        "files = {name: read(name) for name in sys.argv[2:]}\n"
+        "sys.stdout.buffer.write(pack(files))"
+    )
+    inner = [name.removeprefix("tensor_copies/") for name in names]
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT / "conf"), *inner],
+        cwd=tmp_path,
+        env=os.environ | {"TZ": "Asia/Tokyo"},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == archive.read_bytes()
