@@ -60,7 +60,9 @@ def tests(session: nox.Session) -> None:
     """Build the site strictly, then run all tests on it; arguments go to pytest."""
     python = install(session, "tests")
     session.run(python, "conf/build_site.py")
-    session.run(python, "-m", "pytest", *session.posargs)
+    # One worker a core; a long test at the end is not waited for by an idle one.
+    workers = ("--numprocesses", "auto", "--dist", "worksteal")
+    session.run(python, "-m", "pytest", *workers, *session.posargs)
 
 
 @nox.session(reuse_venv=True, default=False)
