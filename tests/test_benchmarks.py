@@ -98,7 +98,7 @@ def test_the_sentences_follow_from_the_samples(site: Path) -> None:
         slow, most = [], 1.0
         for n in sizes:
             ratios = sorted(times[method, n] / times[base, n])
-            if statistics.quantiles(ratios, n=4, method="inclusive")[0] > 1.25:
+            if statistics.quantiles(ratios, n=4, method="inclusive")[0] > 4 / 3:
                 slow.append(n)
                 most = max(most, statistics.median(ratios))
         rest = [n for n in sizes if n > max(slow, default=0)]

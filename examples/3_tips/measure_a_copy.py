@@ -70,13 +70,13 @@ def measure(*cases):
 # -------------------
 # Two methods of one round met the same state of the machine, so compare them
 # round by round. A method is slower if in three rounds of four it took over a
-# quarter more time. Else there is no difference beyond the spread.
+# third more time. Else there is no difference beyond the spread.
 
 
 def slower(times, other):
     ratios = times / other
     low, middle, _ = np.quantile(ratios, QUARTILES)
-    return middle if low > 1.25 else None
+    return middle if low > 4 / 3 else None
 
 
 a = np.array([1.0, 1.4, 0.8, 1.0])

@@ -66,9 +66,8 @@ else:
 # %%
 # A meter that compares in turns
 # ------------------------------
-# As in :doc:`measure_a_copy`: a method is slower if in three rounds of four it
-# took over a quarter more time, and faster if it took a fifth less.
-
+# In turns, as in :doc:`measure_a_copy`. Slower means here: over a quarter more
+# time in three rounds of four. Faster means a fifth less.
 
 QUARTILES = [0.25, 0.5, 0.75]
 
