@@ -27,6 +27,10 @@ OLDEST_TORCH = (2, 6)
 SHAPING = ("matplotlib", "perfplot", "sphinx-gallery", "myst-nb", "ipykernel")
 TO_RECORD = ("torch", "numpy", "matplotlib", "perfplot", "sphinx", "sphinx-gallery")
 TO_BUILD = (*TO_RECORD, *SHAPING, "fpdf2", "furo", "resvg-py")
+# What an environment variable asks of the benchmarks. Most of the long one's time
+# goes into counting instructions, a minute for each method.
+QUALITY = "BENCHMARK_QUALITY"
+LESSON_SECONDS = {"quick": 120, "normal": 120, "long": 1800}
 INSTALL = "run `nox -s docs`, or `python -m pip install --group docs` with pip 25.1"
 
 
@@ -78,7 +82,7 @@ class Fingerprint:
 
 
 def check(needed: tuple[str, ...] = TO_BUILD) -> None:
-    """Raise :class:`UnfitBuilder` if Python or a needed package is missing or old."""
+    """Raise :class:`UnfitBuilder` if Python, a package or the environment is unfit."""
     if sys.version_info < OLDEST_PYTHON:
         oldest, here = ".".join(map(str, OLDEST_PYTHON)), platform.python_version()
         raise UnfitBuilder(f"Python {here} is too old: use Python {oldest} or newer.")
@@ -87,10 +91,26 @@ def check(needed: tuple[str, ...] = TO_BUILD) -> None:
         raise UnfitBuilder(
             f"Not installed: {', '.join(missing)}. To mend it, {INSTALL}."
         )
+    lesson_seconds()
     torch = _version("torch")
     if tuple(map(int, re.findall(r"\d+", torch)[:2])) < OLDEST_TORCH:
         oldest = ".".join(map(str, OLDEST_TORCH))
         raise UnfitBuilder(f"torch {torch} is too old: install torch>={oldest}.")
+
+
+def lesson_seconds() -> int:
+    """Return how long a lesson may run, in seconds: longer where it times longer.
+
+    Raises
+    ------
+    UnfitBuilder
+        If ``BENCHMARK_QUALITY`` asks for a quality that the lessons do not know.
+    """
+    quality = os.environ.get(QUALITY, "normal")
+    if quality not in LESSON_SECONDS:
+        known = ", ".join(LESSON_SECONDS)
+        raise UnfitBuilder(f"{QUALITY} is {quality!r}: set one of {known}, or none.")
+    return LESSON_SECONDS[quality]
 
 
 @cache
@@ -154,7 +174,7 @@ def _tools() -> str:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     for package in SHAPING:
         digest.update(f"{package} {_version(package)}\n".encode())
-    digest.update(os.environ.get("BENCHMARK_QUALITY", "").encode())
+    digest.update(os.environ.get(QUALITY, "").encode())
     return digest.hexdigest()[:16]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 CONF = Path(__file__).resolve().parent
 sys.path.insert(0, str(CONF))
 
-from builder import UnfitBuilder, fingerprint  # noqa: E402
+from builder import UnfitBuilder, fingerprint, lesson_seconds  # noqa: E402
 from recordings import pages_digest  # noqa: E402
 from site_address import site_address  # noqa: E402
 from sphinx.errors import ConfigError  # noqa: E402
@@ -57,7 +57,7 @@ nitpicky = True
 
 # -- Lessons: scripts in examples/, run by sphinx-gallery -----------------------
 
-lesson_time_limit = 120  # seconds
+lesson_time_limit = lesson_seconds()
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import resource
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +64,23 @@ def test_torch_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builder, "_version", lambda package: "2.5.1+cpu")
     with pytest.raises(builder.UnfitBuilder, match=r"install torch>=2\.6"):
         builder.check()
+
+
+def test_unknown_quality(tiny_site: TinySite) -> None:
+    built = tiny_site.build(env={**os.environ, "BENCHMARK_QUALITY": "fast"})
+    assert built.status == 2
+    says_one_line(built.output, "'fast'", "set one of quick, normal, long")
+    assert not tiny_site.html.exists()
+
+
+def test_a_long_quality_may_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = {}
+    for quality in builder.LESSON_SECONDS:
+        monkeypatch.setenv("BENCHMARK_QUALITY", quality)
+        seconds[quality] = runpy.run_path(str(ROOT / "conf/conf.py"))[
+            "lesson_time_limit"
+        ]
+    assert seconds["quick"] == seconds["normal"] < seconds["long"]
 
 
 def bind_root_to_permissions() -> None:

@@ -6,18 +6,18 @@
 Is one copy faster than another? Measure the spread
 ===================================================
 
-You will see the five copies timed in turns, with medians and quartiles, beside
-the limit that memory sets. A sentence made from the data of this very run says
-which differences are larger than the noise.
+You will see five copies timed in turns, with medians and quartiles, beside the
+limit that memory sets, and sentences made from the data of this very run.
 """
 
+import json
 import os
-import warnings
+import subprocess
+import sys
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from torch.utils.benchmark import Timer
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
@@ -26,63 +26,53 @@ print("This lesson runs on:", device)
 # What perfplot leaves out
 # ------------------------
 # It reports the fastest call and no spread, and it does not wait for CUDA.
-# :class:`torch.utils.benchmark.Timer` waits, and fixes the number of threads.
-# Each round times every method once, in turns: when the machine slows down, it
-# slows down for all of them. ``BENCHMARK_QUALITY=long`` asks for more rounds.
+# :class:`torch.utils.benchmark.Timer` waits, warms up, and fixes the number of
+# threads. Each round times every method once, in turns: when the machine slows
+# down, it slows down for all of them. And each new process is some percent
+# faster or slower than the last, so one process is one sample: ask several. The
+# program below is a text, because every process starts anew with it.
 
+PROGRAM = """
+import json, sys, warnings
+import torch
+from torch.utils.benchmark import Timer
+
+warnings.simplefilter("ignore")  # two methods warn
+device, sizes, methods, rounds = json.loads(sys.argv[1])
+timers = []
+for n in sizes:
+    x = torch.ones(n, device=device)
+    known = {"x": x, "warm": x.clone()}
+    calls = max(1, 2**25 // (n + 2**14))
+    for m in methods:
+        timer = Timer(m, globals=known, num_threads=1)
+        timers.append((timer, calls))
+for _ in range(rounds):
+    print(json.dumps([t.timeit(k).mean for t, k in timers]))
+"""
 METHODS = [
     "x.new_tensor(x)",
     "x.clone().detach()",
     "torch.empty_like(x).copy_(x)",
     "torch.tensor(x)",
     "x.detach().clone()",
+    "warm.copy_(x)",
 ]
-LIMIT = "limit: warm.copy_(x)"
-quality = os.environ.get("BENCHMARK_QUALITY", "normal")
-ROUNDS = {"quick": 5, "normal": 15, "long": 150}[quality]
+*OTHERS, BASE, LIMIT = METHODS
 SIZES = [2**k for k in (0, 5, 10, 16, 20, 24)]
-QUARTILES = [0.25, 0.5, 0.75]
-SECONDS = 0.003  # for one method in one round, at least
-print(f"{ROUNDS} rounds, 1 thread, quality {quality}")
-
-
-def calls(method, n):
-    x = torch.randn(n, device=device)
-    known = {"x": x, "warm": torch.zeros(n, device=device)}
-    statement = method.removeprefix("limit: ")
-    timer = Timer(statement, globals=known, num_threads=1)
-    timer.timeit(2)  # warm-up
-    once = timer.timeit(5).mean
-    return timer, 1 + int(SECONDS / once)
-
-
-def measure(*cases):
-    timers = {case: calls(*case) for case in cases}
-    times = {case: [] for case in cases}
-    for _ in range(ROUNDS):
-        for case, (timer, number) in timers.items():
-            times[case].append(timer.timeit(number).mean)
-    return {case: np.array(t) for case, t in times.items()}
-
-
-# %%
-# A rule for "slower"
-# -------------------
-# Two methods of one round met the same state of the machine, so compare them
-# round by round. A method is slower if in three rounds of four it took over a
-# third more time. Else there is no difference beyond the spread.
-
-
-def slower(times, other):
-    ratios = times / other
-    low, middle, _ = np.quantile(ratios, QUARTILES)
-    return middle if low > 4 / 3 else None
-
-
-a = np.array([1.0, 1.4, 0.8, 1.0])
-print("twice:", slower(2 * a, a))
-print("noise:", slower(a, a[::-1]))
-assert slower(2 * a, a) == 2 and slower(a, a[::-1]) is None
+EACH = 2  # rounds in each process
+quality = os.environ.get("BENCHMARK_QUALITY", "normal")
+processes = {"quick": 2, "normal": 12, "long": 60}[quality]
+order = json.dumps([device, SIZES, METHODS, EACH])
+python = [sys.executable, "-c", PROGRAM, order]
+rows = []
+for _ in range(processes):
+    out = subprocess.check_output(python)
+    rows += [json.loads(line) for line in out.splitlines()]
+cases = [(m, n) for n in SIZES for m in METHODS]
+times = dict(zip(cases, np.array(rows).T, strict=True))
+print(f"{processes} processes with {EACH} rounds each")
+print(f"1 thread, quality {quality}")
 
 # %%
 # Constants, up to 16 million elements
@@ -90,58 +80,71 @@ assert slower(2 * a, a) == 2 and slower(a, a[::-1]) is None
 # The line called limit copies into memory that is there already. What a copy
 # takes beyond it goes into the calls, and into fetching fresh memory.
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    names = [*METHODS, LIMIT]
-    times = measure(*((m, n) for n in SIZES for m in names))
-samples = [
-    {"method": m, "elements": n, "round": r, "seconds": t}
-    for (m, n), series in times.items()
-    for r, t in enumerate(series)
-]
+QUARTILES = [0.25, 0.5, 0.75]
 figure, axes = plt.subplots(layout="constrained")
-for m in names:
+for m in METHODS:
     series = np.array([times[m, n] for n in SIZES]) * 1e6
     low, mid, high = np.quantile(series, QUARTILES, axis=1)
+    label = f"limit: {m}" if m == LIMIT else m
     dash = "--" if m == LIMIT else "-"
-    axes.loglog(SIZES, mid, dash, label=m)
-    axes.fill_between(SIZES, low, high, label="_" + m)
+    axes.loglog(SIZES, mid, dash, label=label)
+    axes.fill_between(SIZES, low, high, label="_" + label)
 axes.set_title("Five copies of a constant, and the limit")
 axes.set_xlabel("number of elements")
 axes.set_ylabel("microseconds per call, median")
 axes.legend()
 plt.show()
-print(len(samples), "samples")
-assert len(samples) == len(times) * ROUNDS
+samples = [
+    dict(process=p // EACH, method=m, elements=n, seconds=t)
+    for (m, n), series in times.items()
+    for p, t in enumerate(series)
+]
 # sphinx_gallery_benchmark_data = "samples"
 
 # %%
 # Read the result
 # ---------------
-# The sentences are made from the samples. The base is ``x.detach().clone()``.
-# The limit is that of the two largest sizes. Another run, in another process,
-# can be faster or slower by some percent: compare within one run.
+# Two methods of one round met the same process and the same state of the
+# machine, so compare them round by round. They differ if in three rounds of four
+# one took over a third more time. Else: no difference beyond the spread.
 
-base = METHODS[-1]
-for m in METHODS[:-1]:
-    found = {}
+
+def factor(times, other):
+    low, mid, high = np.quantile(times / other, QUARTILES)
+    return mid if low > 4 / 3 or high < 3 / 4 else None
+
+
+a = np.array([1.0, 1.4, 0.8, 1.0])
+assert factor(2 * a, a) == 2 and factor(a, a[::-1]) is None
+
+# %%
+# Each method against ``x.detach().clone()``, then as a share of the limit, at
+# the two largest sizes. The last line: how far apart processes are at ``n = 1``.
+
+for m in OTHERS:
+    last, found = 0, []
     for n in SIZES:
-        found[n] = slower(times[m, n], times[base, n])
-    slow = [n for n in SIZES if found[n]]
-    most = max((found[n] for n in slow), default=1)
-    print(f"{m}: up to {most:.1f} times as long;")
-    same = [n for n in SIZES if n > max(slow, default=0)]
+        if f := factor(times[m, n], times[BASE, n]):
+            last, found = n, [*found, f]
+    print(f"{m}:")
+    if found:
+        f = np.median(found)
+        print(f"   {f:.1f} times as long, until n = {last}")
+    same = [n for n in SIZES if n > last]
     since = f"from n = {same[0]} on" if same else "nowhere"
     print(f"   no difference beyond the spread {since}")
-for m in METHODS:
-    shares = [times[LIMIT, n] / times[m, n] for n in SIZES]
-    a, b = np.median(shares, axis=1)[-2:]
-    print(f"{m}: {a:.0%} and {b:.0%} of the limit")
+for m in [*OTHERS, BASE]:
+    for n in SIZES[-2:]:
+        share = np.median(times[LIMIT, n] / times[m, n])
+        print(f"{m}: {share:.0%} of the limit at n = {n}")
+each = np.median(times[BASE, 1].reshape(-1, EACH), axis=1)
+low, _, high = np.quantile(each, QUARTILES)
+print(f"half of the processes within {high / low - 1:.0%}")
 
 # %%
 # Remember
 # --------
-# - Time in turns, compare round by round, and say the spread.
+# - Time in turns, in several processes, and say the spread.
 # - Small tensors: you time the calls. Large ones: you time the memory.
 #
 # Next: :doc:`why_a_copy_costs`

@@ -7,12 +7,12 @@ Why does a copy cost what it costs?
 ===================================
 
 You will see what each copy asks PyTorch to do: how many operators it calls, how
-many bytes it moves and in which order, and what a copy between the CPU and a
-CUDA device waits for.
+many bytes it moves, in which order, and where the memory comes from.
 """
 
 import os
 import shutil
+import sysconfig
 import warnings
 
 import numpy as np
@@ -23,7 +23,7 @@ from torch.utils.benchmark import Timer
 device = "cuda" if torch.cuda.is_available() else "cpu"
 quality = os.environ.get("BENCHMARK_QUALITY", "normal")
 print("This lesson runs on:", device)
-warnings.simplefilter("ignore")  # two of the methods warn
+warnings.simplefilter("ignore")  # two methods warn
 
 # %%
 # Small tensors: count the operators
@@ -51,13 +51,15 @@ for method, expected in METHODS.items():
 # %%
 # Instructions, where valgrind is
 # -------------------------------
-# A count that repeats: but it takes most of a minute for each method, so this
-# runs only with ``BENCHMARK_QUALITY=long``.
+# A count that repeats, with callgrind. It takes most of a minute for each method:
+# it runs only with ``BENCHMARK_QUALITY=long``.
 
-x = torch.ones(2)
 if quality == "long" and shutil.which("valgrind"):
+    here = sysconfig.get_path("scripts")  # where `python` is
+    os.environ["PATH"] = f"{here}:{os.environ['PATH']}"
+    os.environ["PYTHONWARNINGS"] = "ignore"
     for method in METHODS:
-        timer = Timer(method, globals={"x": x})
+        timer = Timer(method, setup="x = torch.ones(2)")
         seen = timer.collect_callgrind(number=100)
         print(method, seen.counts() // 100, "instructions")
 else:
@@ -73,18 +75,16 @@ QUARTILES = [0.25, 0.5, 0.75]
 
 
 def times_of(**statements):
-    timers = {}
-    for name, (statement, x) in statements.items():
+    timers = []
+    for statement, x in statements.values():
         known = {"x": x, "warm": x.detach().clone()}
-        timers[name] = Timer(statement, globals=known)
-        timers[name].timeit(2)
-    once = max(t.timeit(2).mean for t in timers.values())
-    number, rounds = 1 + int(0.002 / once), 15
-    times = {name: [] for name in timers}
-    for _ in range(rounds):
-        for name, timer in timers.items():
-            times[name].append(timer.timeit(number).mean)
-    return {name: np.array(t) for name, t in times.items()}
+        timers.append(Timer(statement, globals=known))
+    once = max(t.timeit(2).mean for t in timers)
+    calls = 1 + int(0.002 / once)
+    times = np.empty((15, len(timers)))
+    for row in times:
+        row[:] = [t.timeit(calls).mean for t in timers]
+    return dict(zip(statements, times.T, strict=True))
 
 
 def against(first, times):
@@ -102,8 +102,7 @@ against("a", {"a": a, "twice": 2 * a, "noise": a[::-1]})
 # %%
 # If ``x`` requires grad
 # ----------------------
-# ``detach`` first, and the clone is not recorded. The other order makes a node
-# of the graph and throws it away.
+# ``detach`` first records no clone. The other order makes a node and drops it.
 
 x = torch.ones(2, device=device, requires_grad=True)
 assert x.clone().grad_fn and not x.detach().clone().grad_fn
@@ -116,8 +115,7 @@ against("detach_first", times_of(
 # Large tensors: count the bytes, and mind their order
 # ----------------------------------------------------
 # A million elements. ``bfloat16`` has half of the bytes. ``clone`` keeps the
-# layout of a transposed tensor: it reads and writes in one go, ``contiguous``
-# does not. Memory that is there already needs no pages from the system.
+# layout of a transposed tensor and copies in one go, ``contiguous`` does not.
 
 x = torch.randn(1024, 1024, device=device)
 half = x.bfloat16()
@@ -128,6 +126,18 @@ against("clone", times_of(
     transposed=("x.clone()", x.t()),
     reordered=("x.contiguous()", x.t()),
     bfloat16=("x.clone()", half),
+))  # fmt: skip
+
+# %%
+# Very large tensors: mind where the memory comes from
+# ----------------------------------------------------
+# On the CPU, new memory of 64 MiB comes from the system, page by page, at each
+# call; ``warm`` is there already. On CUDA, PyTorch keeps what was freed.
+
+x = torch.ones(4096, 4096, device=device)
+assert x.nbytes == 64 * 2**20
+against("clone", times_of(
+    clone=("x.clone()", x),
     warm=("warm.copy_(x)", x),
 ))  # fmt: skip
 
