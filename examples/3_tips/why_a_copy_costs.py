@@ -55,7 +55,7 @@ for method, expected in METHODS.items():
 # it runs only with ``BENCHMARK_QUALITY=long``.
 
 if quality == "long" and shutil.which("valgrind"):
-    here = sysconfig.get_path("scripts")  # where `python` is
+    here = sysconfig.get_path("scripts")  # of `python`
     os.environ["PATH"] = f"{here}:{os.environ['PATH']}"
     os.environ["PYTHONWARNINGS"] = "ignore"
     for method in METHODS:
