@@ -33,6 +33,7 @@ extensions = [
     "calls_page",
     "cheat_sheet",
     "code_links",
+    "formulas",
     "freshness",
     "isolation",
     "lesson_pages",
@@ -109,6 +110,7 @@ intersphinx_mapping = {
 # -- HTML -----------------------------------------------------------------------
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = "Tensor Copies"
 html_baseurl = address.url
 site_repository = address.repository

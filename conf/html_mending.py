@@ -21,6 +21,9 @@ MENDS: list[tuple[str, str | Callable[[re.Match], str]]] = [
     # Furo: two landmarks of the same kind need names.
     (r'<aside class="sidebar-drawer"(?=>)', r'\g<0> aria-label="Site"'),
     (r'<aside class="toc-drawer( no-toc)?"(?=>)', r'\g<0> aria-label="On this page"'),
+    # Furo: its icons have titles. Sphinx marks the words of a search in them as if
+    # they were drawn, which raises, and marks nothing on the rest of the page.
+    (r"(<symbol\b[^>]*>\s*<title)>", r'\1 class="nohighlight">'),
     # MyST-NB: this label hides from a screen reader what the summary says, and a
     # summary must not hold paragraphs.
     (r'<summary aria-label="Toggle hidden content">', "<summary>"),

@@ -32,6 +32,9 @@ def _never(doctree: nodes.document) -> bool:
 NEEDED_BY: dict[str, Callable[[nodes.document], bool]] = {
     "mystnb.": _is_computed,
     "code.js": _has_code,
+    "pygments.": _has_code,
+    # Furo's rules for extensions and an ad that this site does not have.
+    "furo-extensions.": _never,
     "sg-tags.": _never,  # filters the gallery's cards by tags; no lesson has any
 }
 

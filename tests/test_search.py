@@ -149,6 +149,21 @@ def test_a_reader_pastes_and_follows_with_the_keyboard(
     page.close()
 
 
+def test_the_words_of_an_ordinary_search_are_marked(
+    browser: Browser, address: str
+) -> None:
+    page = browser.new_page()
+    problems: list[object] = []
+    page.on("pageerror", lambda error: problems.append(error))
+    page.goto(f"{address}search.html?q=mode")  # a word that Furo's icons have too
+    page.wait_for_function("document.querySelector('.search-summary')?.innerText")
+    page.locator("#search-results li a").first.click()
+    page.wait_for_function("document.querySelector('span.highlighted')")
+    assert page.locator("title tspan").count() == 0
+    assert problems == []
+    page.close()
+
+
 def test_it_works_from_a_file(browser: Browser, site: Path) -> None:
     page = browser.new_page()
     page.goto(f"{(site / 'search.html').as_uri()}?q=can't+optimize+a+non-leaf+Tensor")

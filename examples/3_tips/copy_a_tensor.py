@@ -50,18 +50,20 @@ for number, method in enumerate(methods, 1):
     assert bool(caught) == ("tensor(" in method)
 
 # %%
-# The copy that stays in the graph
-# --------------------------------
-# The gradient of ``3 * y`` reaches ``x``. To fill a buffer with the values
-# alone, detach first, as for ``out``.
+# A copy into a new tensor
+# ------------------------
+# ``x`` requires grad, the tensors from ``empty_like`` do not.
 
 y = torch.empty_like(x).copy_(x)
 out = torch.empty_like(x).copy_(x.detach())
 (3 * y).sum().backward()
 print("x.grad", x.grad)
 assert x.grad.tolist() == [3, 3] and not out.requires_grad
+# sphinx_gallery_predict = "What is ``x.grad``?"
 
 # %%
+# ``copy_`` stays in the graph. For the values alone detach first, as for ``out``.
+#
 # The two that warn
 # -----------------
 # :func:`torch.tensor` and :meth:`torch.Tensor.new_tensor`. The second takes dtype

@@ -33,8 +33,7 @@ print("This lesson runs on:", device)
 # program below is a text, because every process starts anew with it.
 
 PROGRAM = """
-import json, sys, warnings
-import torch
+import json, sys, torch, warnings
 from torch.utils.benchmark import Timer
 
 warnings.simplefilter("ignore")  # two methods warn
@@ -71,8 +70,7 @@ for _ in range(processes):
     rows += [json.loads(line) for line in out.splitlines()]
 cases = [(m, n) for n in SIZES for m in METHODS]
 times = dict(zip(cases, np.array(rows).T, strict=True))
-print(f"{processes} processes with {EACH} rounds each")
-print(f"1 thread, quality {quality}")
+print(processes, "processes,", EACH, "rounds, 1 thread")
 
 # %%
 # Constants, up to 16 million elements
@@ -89,9 +87,8 @@ for m in METHODS:
     dash = "--" if m == LIMIT else "-"
     axes.loglog(SIZES, mid, dash, label=label)
     axes.fill_between(SIZES, low, high, label="_" + label)
-axes.set_title("Five copies of a constant, and the limit")
-axes.set_xlabel("number of elements")
-axes.set_ylabel("microseconds per call, median")
+axes.set(xlabel="number of elements", ylabel="microseconds")
+axes.set_title("Five copies and the limit: medians")
 axes.legend()
 plt.show()
 samples = [
@@ -99,6 +96,7 @@ samples = [
     for (m, n), series in times.items()
     for p, t in enumerate(series)
 ]
+print(len(samples), "samples")
 # sphinx_gallery_benchmark_data = "samples"
 
 # %%
@@ -115,7 +113,9 @@ def factor(times, other):
 
 
 a = np.array([1.0, 1.4, 0.8, 1.0])
-assert factor(2 * a, a) == 2 and factor(a, a[::-1]) is None
+found = factor(2 * a, a), factor(a, a[::-1])
+print("twice as long, and noise:", *found)
+assert found == (2, None)
 
 # %%
 # Each method against ``x.detach().clone()``, then as a share of the limit, at

@@ -54,10 +54,9 @@ print("the meter:", measure.__name__)
 # %%
 # Step by step
 # ------------
-# ``x`` holds 4 MiB. ``detach`` returns an alias, ``clone`` allocates 4 MiB
-# more, and :meth:`torch.Tensor.numpy` returns an alias of the clone. On CUDA
-# the last step raises, after the clone has been made. Without a GPU, the
-# ``meta`` device shows the same error.
+# ``x`` holds 4 MiB. ``detach`` and :meth:`torch.Tensor.numpy` return aliases,
+# ``clone`` allocates 4 MiB more. On CUDA ``numpy`` raises, after the clone has
+# been made. Without a GPU, the ``meta`` device shows the same error.
 
 x = torch.ones(MIB, device=device, requires_grad=True)
 detached, a, _ = measure(torch.detach, x)
@@ -98,22 +97,24 @@ for route, waste in routes.items():
         fakes = [torch.ones(MIB, device="cuda") for _ in xs]
         _, kept, peak = tracked(each, *fakes)
     print(f"{here:5.0f} {kept:3.0f} {peak:3.0f}  {route}")
-    assert (kept, peak) == (0, waste)
-    alone = route == "x.detach().cpu()"
-    assert here == (0 if alone or device == "cuda" else 40)
+    none = device == "cuda" or route == "x.detach().cpu()"
+    assert (here, kept) == (0 if none else 40, 0)
+    assert peak == waste
 
 # %%
 # What to write instead
 # ---------------------
-# ``x.detach().to("cpu", copy=True).numpy()`` makes one copy on either device.
-# ``x.detach().cpu().numpy()`` makes one on CUDA and none on a CPU: an alias.
+# Two arrays get a number. Does ``x`` get it too?
 
 x.detach().cpu().numpy()[0] = 7.0
 x.detach().to("cpu", copy=True).numpy()[0] = 9.0
 print("x[0] is", x[0].item())
 assert x[0].item() == (7 if device == "cpu" else 1)
+# sphinx_gallery_predict = "What is ``x[0]``?"
 
 # %%
+# ``cpu`` copies from CUDA, and returns an alias of what is on the CPU already.
+#
 # What does add up: the graphs you keep
 # -------------------------------------
 # Each loss in a list keeps its graph alive, and the graph keeps what it has

@@ -23,9 +23,8 @@ print("This lesson runs on:", device)
 # %%
 # Nine routes
 # -----------
-# The routes are strings, so that the table shows the code that ran. Each array
-# gets a 7. If the tensor then has it too, the array is an alias, and on a CPU
-# :func:`numpy.shares_memory` has to agree.
+# The table shows the code that ran. Each array gets a 7. If the tensor then has
+# it too, the array is an alias: on a CPU :func:`numpy.shares_memory` must agree.
 
 routes = [
     "t.numpy()",
@@ -77,16 +76,18 @@ assert refused == ["TypeError"] * 6
 # %%
 # The layout can differ
 # ---------------------
-# ``t`` is transposed, and on the CPU. :meth:`numpy.ndarray.copy` gives C order,
-# row by row. ``clone`` and ``to`` keep the layout of a dense tensor.
+# ``t`` is transposed, and on the CPU. C order is the order row by row.
 
 t = torch.arange(6.0).view(2, 3).t()
 arrays = [eval(route) for route in routes[3:5] + routes[8:]]
 layouts = [array.flags.c_contiguous for array in arrays]
 print("C order:", layouts)
 assert layouts == [True, False, False]
+# sphinx_gallery_predict = "Which copies are in C order?"
 
 # %%
+# :meth:`numpy.ndarray.copy` is. ``clone`` and ``to`` keep a dense layout.
+#
 # Measure
 # -------
 # This is the article's benchmark, on one thread: CPU tensors that require no
