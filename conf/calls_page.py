@@ -98,11 +98,12 @@ def _entry(
         pages = []
     for number, page in enumerate(pages):
         link = addnodes.pending_xref(
-            "", refdomain="std", reftype="doc", reftarget=f"/{page}", refexplicit=False,
+            "", refdomain="std", reftype="doc", reftarget=f"/{page}", refexplicit=True,
             refwarn=True,
         )  # fmt: skip
-        link += nodes.inline(text=page)
-        lessons += [nodes.Text("; " if number else ""), link]
+        # A lesson's title is a line long, and a call may have a dozen lessons.
+        link += nodes.inline(text=page.rpartition("/")[2].replace("_", " "))
+        lessons += [nodes.Text(", " if number else ""), link]
     term = nodes.term("", "", official, ids=[call], classes=["call"])
     return nodes.definition_list_item("", term, nodes.definition("", lessons))
 

@@ -397,9 +397,9 @@ def test_calls_follow_the_lessons(hosted: TinySite, tmp_path: Path) -> None:
         for term in soup(copy.html / "calls.html").select("dt.call")
     }
     assert uses == {
-        "torch.equal": "One",
-        "torch.ones": "One",
-        "torch.Tensor.detach": "One",
+        "torch.equal": "one",
+        "torch.ones": "one",
+        "torch.Tensor.detach": "one",
     }
     changed = LONELY.replace("torch.equal(x, x)", "x.tolist()")
     copy.write_lessons({"one.py": changed, "two.py": lesson("Two", "")})

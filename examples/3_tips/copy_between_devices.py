@@ -30,6 +30,7 @@ same = x.to("cpu", non_blocking=True)
 copied = x.to("cpu", non_blocking=True, copy=True)
 print("same object", same is x, "| copy", copied is x)
 assert same is x and torch.equal(copied, x)
+# sphinx_gallery_tensor_map = "x, same, copied"
 
 # %%
 # Pinned memory

@@ -51,8 +51,7 @@ for method, expected in METHODS.items():
 # %%
 # Instructions, where valgrind is
 # -------------------------------
-# A count that repeats, with callgrind. It takes most of a minute for each method:
-# it runs only with ``BENCHMARK_QUALITY=long``.
+# With callgrind, a minute for each method: only with ``BENCHMARK_QUALITY=long``.
 
 if quality == "long" and shutil.which("valgrind"):
     here = sysconfig.get_path("scripts")  # of `python`
@@ -66,15 +65,16 @@ else:
     print("not counted in this run")
 
 # %%
-# A meter that compares in turns
-# ------------------------------
-# In turns, as in :doc:`measure_a_copy`. Slower means here: over a quarter more
-# time in three rounds of four. Faster means a fifth less.
+# If ``x`` requires grad
+# ----------------------
+# ``detach`` first records no clone. The other order makes a node for the clone,
+# and one for the leaf ``x`` if no other graph has one, and drops them at once.
+# The meter times in turns, as in :doc:`measure_a_copy`, and compares with the
+# first. Slower means: over a quarter more time in three rounds of four. Faster
+# means a fifth less.
 
-QUARTILES = [0.25, 0.5, 0.75]
 
-
-def times_of(**statements):
+def compare(**statements):
     timers = []
     for statement, x in statements.values():
         known = {"x": x, "warm": x.detach().clone()}
@@ -84,49 +84,43 @@ def times_of(**statements):
     times = np.empty((15, len(timers)))
     for row in times:
         row[:] = [t.timeit(calls).mean for t in timers]
-    return dict(zip(statements, times.T, strict=True))
-
-
-def against(first, times):
-    for name in times:
-        ratios = times[name] / times[first]
-        low, mid, high = np.quantile(ratios, QUARTILES)
+    ratios = times.T / times[:, 0]
+    for name, ratio in zip(statements, ratios, strict=True):
+        low, mid, high = np.percentile(ratio, [25, 50, 75])
         differs = low > 1.25 or high < 0.8
         word = f"{mid:.1f} times" if differs else "the same"
         print(f"{name}: {word}")
 
 
-a = np.array([1.0, 1.4, 0.8, 1.0])
-against("a", {"a": a, "twice": 2 * a, "noise": a[::-1]})
-
-# %%
-# If ``x`` requires grad
-# ----------------------
-# ``detach`` first records no clone. The other order makes a node and drops it.
-
 x = torch.ones(2, device=device, requires_grad=True)
-assert x.clone().grad_fn and not x.detach().clone().grad_fn
-against("detach_first", times_of(
+compare(
     detach_first=("x.detach().clone()", x),
     clone_first=("x.clone().detach()", x),
-))  # fmt: skip
+)
+y, z = x.clone(), x.detach().clone()
+assert y.grad_fn and not z.grad_fn
+# sphinx_gallery_tensor_map = "x, y, z"
 
 # %%
 # Large tensors: count the bytes, and mind their order
 # ----------------------------------------------------
 # A million elements. ``bfloat16`` has half of the bytes. ``clone`` keeps the
 # layout of a transposed tensor and copies in one go, ``contiguous`` does not.
+# A block of 16 MiB is freed first: from then on the C library of Linux keeps
+# smaller ones for the next call, and all copies here get theirs the same way.
 
+freed = torch.ones(2**22)
+del freed
 x = torch.randn(1024, 1024, device=device)
 half = x.bfloat16()
 assert half.nbytes * 2 == x.nbytes
 assert x.t().clone().stride() == x.t().stride()
-against("clone", times_of(
+compare(
     clone=("x.clone()", x),
     transposed=("x.clone()", x.t()),
     reordered=("x.contiguous()", x.t()),
     bfloat16=("x.clone()", half),
-))  # fmt: skip
+)
 
 # %%
 # Very large tensors: mind where the memory comes from
@@ -136,10 +130,10 @@ against("clone", times_of(
 
 x = torch.ones(4096, 4096, device=device)
 assert x.nbytes == 64 * 2**20
-against("clone", times_of(
+compare(
     clone=("x.clone()", x),
     warm=("warm.copy_(x)", x),
-))  # fmt: skip
+)
 
 # %%
 # Remember
