@@ -14,23 +14,36 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from freshness import lesson_pages
 from notebooks import GPU
-from pictures import COLOURS, size_of
+from pictures import on_card, picture_of
 from reading_time import in_words
 from site_address import NOTEBOOKS_BRANCH
 from sphinx import addnodes
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
 
 LABELS = {".py": "Download the script", ".ipynb": "Download the notebook"}
 COLAB = "https://colab.research.google.com/github"
 INTRODUCTION = re.compile(r'tooltip="([^"]*)"')
+
+
+class picture(nodes.General, nodes.Element):
+    """A drawing on a card: no raw HTML, so that the search does not take its words."""
+
+
+def visit_picture(self: HTML5Translator, node: picture) -> None:
+    """Write the drawing, which repeats nothing that the card does not say."""
+    self.body.append(node["markup"])
+
+
+def depart_picture(self: HTML5Translator, node: picture) -> None:
+    """Leave the drawing: it is whole."""
 
 
 def change_page(app: Sphinx, doctree: nodes.document) -> None:
@@ -103,21 +116,13 @@ def _list_lessons(app: Sphinx, section: nodes.section) -> None:
 def _card(app: Sphinx, made: addnodes.only, introduction: str) -> nodes.list_item:
     """Make a card of a lesson: title, picture, what the reader will see, the time."""
     (link,) = made.findall(addnodes.pending_xref)
-    (thumbnail,) = made.findall(nodes.image)
     item = nodes.list_item("", nodes.paragraph("", "", link))
-    name = thumbnail["uri"].rpartition("_thumb.")[0]
-    for scheme in COLOURS:
-        uri = f"{name}_{scheme}.svg"
-        if (picture := Path(app.srcdir, uri.lstrip("/"))).exists():
-            # What it shows, the page says; here the title beside it is the link.
-            image = nodes.image(
-                uri=uri, alt="", classes=[f"only-{scheme}", "no-scaled-link"]
-            )
-            image["width"], image["height"] = size_of(picture)
-            image["loading"] = "lazy"
-            item += image
+    lesson = link["reftarget"].lstrip("/")
+    if (drawn := picture_of(app.srcdir, lesson)) is not None:
+        app.env.note_dependency(drawn)
+        item += picture(markup=on_card(drawn.read_text(encoding="utf-8")))
     item += nodes.paragraph(text=introduction)
-    script = lesson_pages(app)[link["reftarget"].lstrip("/")]
+    script = lesson_pages(app)[lesson]
     app.env.note_dependency(script)  # the time on the card is the script's
     item += nodes.paragraph(text=in_words(script), classes=["reading-time"])
     return item
@@ -144,6 +149,7 @@ def lead_on(
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect before Sphinx collects the files and pictures of a page (500)."""
+    app.add_node(picture, html=(visit_picture, depart_picture))
     app.connect("doctree-read", change_page, priority=400)
     app.connect("html-page-context", lead_on)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

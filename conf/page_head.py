@@ -41,7 +41,7 @@ def add_head(
     title = re.sub("<[^>]*>", "", context.get("title", "")) or app.config.project
     name, words = SITE_CARD, SITE
     if (picture := picture_of(app.srcdir, page)) is not None:
-        name = beside(picture, "card.png").name
+        name = beside(picture).name
         words = WORDS.search(picture.read_text(encoding="utf-8"))[1]
     base = app.config.html_baseurl
     # A preview needs the whole address; without one the link stays within the site.
@@ -104,7 +104,7 @@ def copy_cards(app: Sphinx, exception: Exception | None) -> None:
     target.mkdir(exist_ok=True)
     pages = [page for page in app.env.found_docs if picture_of(app.srcdir, page)]
     for page in pages:
-        shutil.copy2(beside(picture_of(app.srcdir, page), "card.png"), target)
+        shutil.copy2(beside(picture_of(app.srcdir, page)), target)
     if pages:
         place = {f"{Path(script).stem}": n for n, script in enumerate(READING_ORDER)}
         first = min(pages, key=lambda page: place[Path(page).name])

@@ -1,8 +1,8 @@
 """A lesson's first picture outside its page: on cards, and where a link is shared.
 
-On the page the picture follows the colours of the page. An ``<img>`` cannot, so the
-card gets one file for each of Furo's two schemes; and a site that previews a link
-takes only a bitmap, so it gets a PNG. All three are made from the same drawing.
+A card stands in a page of this site, so its picture is part of that page and follows
+the page's colours. A site that previews a link takes only a bitmap, so it gets a PNG.
+Both are made from the drawing on the lesson's page.
 """
 
 from __future__ import annotations
@@ -16,35 +16,22 @@ from pathlib import Path
 FIRST = "_001.svg"  # how the gallery numbers the first picture of a lesson
 # What stands for the page's colours where there is no page: Furo's, and conf.py's.
 COLOURS = {
-    "light": {
-        "currentColor": "#000000",
-        "--color-brand-primary": "#0a4bff",
-        "--color-foreground-muted": "#4f5158",
-        "--color-background-primary": "#ffffff",
-        "--line-1": "#0060b0",
-        "--line-2": "#b84500",
-        "--line-3": "#007a5a",
-        "--line-4": "#a3387a",
-        "--line-5": "#5b4bc4",
-    },
-    "dark": {
-        "currentColor": "#cfd0d0",
-        "--color-brand-primary": "#3d94ff",
-        "--color-foreground-muted": "#adb1b6",
-        "--color-background-primary": "#131416",
-        "--line-1": "#6cb6ff",
-        "--line-2": "#f2a05c",
-        "--line-3": "#3fcf9f",
-        "--line-4": "#f08cc6",
-        "--line-5": "#b3a5ff",
-    },
+    "currentColor": "#000000",
+    "--color-brand-primary": "#0a4bff",
+    "--color-foreground-muted": "#4f5158",
+    "--color-background-primary": "#ffffff",
+    "--line-1": "#0060b0",
+    "--line-2": "#b84500",
+    "--line-3": "#007a5a",
+    "--line-4": "#a3387a",
+    "--line-5": "#5b4bc4",
 }
 # The size that Facebook, Slack, Mastodon and others show uncropped, in pixels.
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
 MARGIN, SIZE, LINE = 48, 44, 15
 NARROW = 360  # of tensor_maps, which would bring torch along
 WIDTH_OF_LETTER = 0.66  # of DejaVu Sans Bold, on average, in its size
-VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+VIEW = re.compile(r'viewBox="(0 0 [\d.]+ [\d.]+)"')
 VARIABLE = re.compile(r"var\((--[\w-]+)(?:,\s*([^()]+))?\)")
 
 
@@ -55,14 +42,14 @@ def picture_of(source: Path, page: str) -> Path | None:
     return picture if picture.exists() else None
 
 
-def beside(picture: Path, ending: str) -> Path:
-    """Return where :func:`keep` puts the form of a picture that ends so."""
-    name = f"{picture.name.removesuffix(FIRST)}_{ending}"
+def beside(picture: Path) -> Path:
+    """Return where :func:`keep` puts the PNG of a picture."""
+    name = f"{picture.name.removesuffix(FIRST)}_card.png"
     return picture.parent / "thumb" / name
 
 
 def keep(markup: str, picture: Path, script: Path) -> None:
-    """Write a picture of a lesson; if it is the first, also its other forms.
+    """Write a picture of a lesson; if it is the first, also its PNG.
 
     Parameters
     ----------
@@ -74,32 +61,32 @@ def keep(markup: str, picture: Path, script: Path) -> None:
         The lesson, which begins with its title.
     """
     picture.write_text(markup, encoding="utf-8")
-    if not picture.name.endswith(FIRST):
-        return
-    picture.parent.joinpath("thumb").mkdir(exist_ok=True)
-    beside(picture, "card.png").write_bytes(card(markup, title_of(script)))
-    # A card is too small for all of a map: the graph, if there is one.
+    if picture.name.endswith(FIRST):
+        picture.parent.joinpath("thumb").mkdir(exist_ok=True)
+        beside(picture).write_bytes(card(markup, title_of(script)))
+
+
+def on_card(markup: str) -> str:
+    """Return a drawing for a card of an overview, for the eye only.
+
+    A card is too small for all of a map: it shows the graph, if there is one. What
+    the drawing says in words is on the lesson's page, and so are its ids.
+    """
     box, part = next(_parts(markup))
-    if "<polygon" in part:
-        markup = VIEW.sub(f'viewBox="{box}"', markup.split(">", 1)[0], count=1)
-        markup += f">{part}</svg>"
-    for scheme in COLOURS:
-        drawing = in_scheme(markup, scheme)
-        beside(picture, f"{scheme}.svg").write_text(drawing, encoding="utf-8")
+    if "<polygon" not in part:
+        box, part = _whole(markup)
+    part = re.sub(r' id="[^"]*"', "", part)
+    return (
+        f'<svg aria-hidden="true" viewBox="{box}" fill="currentColor" '
+        f'font-size="11">{part}</svg>'
+    )
 
 
-def in_scheme(markup: str, scheme: str) -> str:
-    """Replace what a drawing takes from its page by the colours of one scheme."""
-    colours = COLOURS[scheme]
-    markup = VARIABLE.sub(lambda found: colours.get(found[1], found[2]), markup)
-    markup = markup.replace("currentColor", colours["currentColor"])
+def in_light(markup: str) -> str:
+    """Replace what a drawing takes from its page by the colours of the light scheme."""
+    markup = VARIABLE.sub(lambda found: COLOURS.get(found[1], found[2]), markup)
+    markup = markup.replace("currentColor", COLOURS["currentColor"])
     return markup.replace("<svg ", '<svg font-family="sans-serif" ', 1)
-
-
-def size_of(picture: Path) -> tuple[str, str]:
-    """Return the width and the height of a drawing, in pixels."""
-    box = VIEW.search(picture.read_text(encoding="utf-8"))
-    return f"{float(box[1]):.0f}", f"{float(box[2]):.0f}"
 
 
 def title_of(script: Path) -> str:
@@ -120,7 +107,7 @@ def card(markup: str, title: str) -> bytes:
 
     room = CARD_WIDTH - 2 * MARGIN
     low = CARD_HEIGHT - MARGIN - SIZE / 2
-    parts = list(_parts(in_scheme(markup, "light")))
+    parts = list(_parts(in_light(markup)))
     width = room / len(parts)
     top = MARGIN + SIZE + MARGIN / 2
     drawings = "".join(
@@ -151,13 +138,19 @@ def card(markup: str, title: str) -> bytes:
     )
 
 
+def _whole(drawing: str) -> tuple[str, str]:
+    """Return the viewBox and the content of a drawing."""
+    root, content = drawing.removesuffix("</svg>").split(">", 1)
+    return VIEW.search(root)[1], content
+
+
 def _parts(drawing: str) -> Iterator[tuple[str, str]]:
     """Yield the viewBox and the content of each part of a drawing."""
-    root, content = drawing.removesuffix("</svg>").split(">", 1)
-    width, height = map(float, VIEW.search(root).groups())
+    box, content = _whole(drawing)
+    width, height = map(float, box.split()[2:])
     memory = re.search(r'<g id="[\w-]+-memory"><text[^>]* y="([\d.]+)"', content)
     if memory is None or memory.start() == 0:
-        yield f"0 0 {width} {height}", content
+        yield box, content
         return
     border = float(memory[1]) - LINE
     yield f"0 0 {width} {border}", content[: memory.start()]

@@ -30,9 +30,9 @@ KINDS = [
     "search.html",
 ]
 SCROLL = """async () => {
-  for (let y = 0; y < document.body.scrollHeight; y += 500) {
+  for (let y = 0; y < document.body.scrollHeight; y += 800) {
     scrollTo(0, y);
-    await new Promise(done => setTimeout(done, 5));
+    await new Promise(done => setTimeout(done, 50));  // lazy pictures come
   }
 }"""
 # The colours of all text in code and outputs, and what stands behind it.
@@ -94,6 +94,19 @@ def test_a_lesson_is_light_and_asks_no_other_host(
     assert len(seen.addresses) <= MOST_REQUESTS, seen.addresses
     assert all(one.startswith(address) for one in seen.addresses)
     assert seen.elements <= MOST_ELEMENTS
+
+
+def test_other_pages_make_few_requests_and_ask_no_other_host(
+    site: Path, address: str, visit: Callable[[str], Visit]
+) -> None:
+    lessons = {str(page_of(site, script).relative_to(site)) for script in SCRIPTS}
+    for page in set(pages_of(site)) - lessons:
+        seen = visit(page)
+        # The longest compute: the article, the Atlas, the error index.
+        assert seen.kilobytes <= MOST_KB_WITH_PLOTS, (page, seen.kilobytes)
+        if page != "search.html":  # it fetches what its results quote
+            assert len(seen.addresses) <= MOST_REQUESTS, (page, seen.addresses)
+        assert all(one.startswith(address) for one in seen.addresses), page
 
 
 VIEWS = [(scheme, width) for scheme in SCHEMES for width in WIDTHS]
