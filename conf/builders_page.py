@@ -63,10 +63,13 @@ def _facts(
 ) -> list[list[nodes.Node]]:
     days = sorted({recording.day for recording in recordings.values()})
     when = " to ".join(in_words(day) for day in dict.fromkeys((days[0], days[-1])))
-    covered = [nodes.Text(f"Covers {len(recordings)} of {len(pages)} lessons: ")]
+    whole = len(recordings) == len(pages)
+    count = f"all {len(pages)}" if whole else f"{len(recordings)} of {len(pages)}"
+    covered = [nodes.Text(f"Covers {count} lessons{'.' if whole else ': '}")]
     facts = [[nodes.Text(f"Recorded {when} with {builder}.")], covered]
     for number, (page, recording) in enumerate(recordings.items()):
-        covered += [nodes.Text(", " if number else ""), _link(page)]
+        if not whole:
+            covered += [nodes.Text(", " if number else ""), _link(page)]
         same, of = current_blocks(recording, pages[page])
         if same < of:
             said = f": {same} of {of} blocks are shown, since the code has changed. "

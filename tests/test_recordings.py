@@ -246,7 +246,7 @@ def test_the_builders_page(shown: TinySite) -> None:
     text = soup(shown.html / "builders.html").select_one("article").get_text(" ")
     assert f"The builder of this build: {builder.fingerprint()}" in text
     assert "torch 2.11.0, NumPy 2.4.0, Python 3.12.3 on CUDA (Test Card 9)" in text
-    assert "Covers 2 of 2 lessons" in text
+    assert "Covers all 2 lessons." in text
 
 
 def test_prose_stales_nothing_and_code_stales_what_follows(
@@ -280,7 +280,12 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     )
     # A new or a vanished recording is seen without running a lesson again.
     script.write_text(original)
+    for kept in site.folder.glob("docs/recordings/*/draw.*"):
+        kept.unlink()
     assert site.build().status == 0
+    builders = soup(site.html / "builders.html").get_text()
+    title = soup(site.page("a")).h1.get_text().removesuffix("¶")
+    assert f"Covers 1 of 2 lessons: {title}" in builders
     shutil.rmtree(site.folder / "docs" / "recordings")
     without = site.build()
     assert without.lessons.startswith("Lessons: 0 of 2 ran")
