@@ -20,6 +20,7 @@ READING_ORDER = (
     "copy_a_tensor.py",
     "measure_a_copy.py",
     "why_a_copy_costs.py",
+    "pages_of_a_copy.py",
     "copy_between_devices.py",
     "memory_of_a_copy.py",
     "frozen_network.py",

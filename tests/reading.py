@@ -15,7 +15,10 @@ sys.path.insert(0, str(ROOT / "conf"))
 from reading_order import READING_ORDER
 
 # What a block uses that measures, or says what was measured.
-TIMED = r"microseconds|BENCHMARK_QUALITY|compare\(|times\[|median_of_ten"
+TIMED = (
+    r"microseconds|BENCHMARK_QUALITY|compare\(|times\[|median_of_ten"
+    "|page_faults|timeit|repeat="
+)
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(
     EXAMPLES.glob("*/*.py"), key=lambda path: READING_ORDER.index(path.name)

@@ -102,13 +102,13 @@ def test_the_sentences_follow_from_the_samples(site: Path) -> None:
             if low > 4 / 3 or high < 3 / 4:
                 found[n] = statistics.median(ratios)
         last = max(found, default=0)
-        sentence = f"{method}:\n"
+        sentence = f"{method}:"
         if found:
             middle = statistics.median(found.values())
-            sentence += f"   {middle:.1f} times as long, until n = {last}\n"
+            sentence += f" {middle:.1f} times as long, until n = {last}"
         rest = [n for n in sizes if n > last]
         since = f"from n = {rest[0]} on" if rest else "nowhere"
-        assert f"{sentence}   no difference beyond the spread {since}" in said
+        assert f"{sentence}\n   no difference beyond the spread {since}" in said
     for method in [*others, base]:
         for n in sizes[-2:]:
             share = statistics.median(times[limit, n] / times[method, n])

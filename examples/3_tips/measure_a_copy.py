@@ -122,14 +122,14 @@ assert found == (2, None)
 # the two largest sizes. The last line: how far apart processes are at ``n = 1``.
 
 for m in OTHERS:
-    last, found = 0, []
+    last, found, said = 0, [], ""
     for n in SIZES:
         if f := factor(times[m, n], times[BASE, n]):
             last, found = n, [*found, f]
-    print(f"{m}:")
     if found:
         f = np.median(found)
-        print(f"   {f:.1f} times as long, until n = {last}")
+        said = f" {f:.1f} times as long, until n = {last}"
+    print(f"{m}:{said}")
     same = [n for n in SIZES if n > last]
     since = f"from n = {same[0]} on" if same else "nowhere"
     print(f"   no difference beyond the spread {since}")

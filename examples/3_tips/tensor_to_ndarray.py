@@ -115,7 +115,8 @@ for number, label in enumerate(b.labels, 1):
 # Read the result
 # ---------------
 # Microseconds per call, with the numbers above. Where a line is flat,
-# the copying hardly counts: you see the overhead of the calls.
+# the copying hardly counts: you see the overhead of the calls. At the right
+# end NumPy's own copy may win: :doc:`pages_of_a_copy`.
 
 microseconds = b.timings_s * 1e6
 print(f"{'n':>8} {1:9} {2:9} {3:9}")

@@ -141,4 +141,4 @@ compare(
 # - A small copy costs its operators: choose by what the result is, not by them.
 # - A large copy costs its bytes, and much more if their order changes.
 #
-# Next: :doc:`copy_between_devices`
+# Next: :doc:`pages_of_a_copy`
