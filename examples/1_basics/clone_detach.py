@@ -47,7 +47,7 @@ print("y", y)
 print("u", u)
 assert y.item() == 2 * 4 + 3 == 11
 assert u.item() == 4 * 7 + 9 == 37
-# sphinx_gallery_tensor_map = "w, v, z, y, u"
+# sphinx_gallery_tensor_map = "w, b, t, c, v, z, y, u"
 
 # %%
 # Two backward passes

@@ -29,7 +29,6 @@ z[0] = 7.0
 print("x", x, "| z", z)
 assert x.item() == z.item() == 7
 # sphinx_gallery_predict = "What does ``x`` hold now?"
-# sphinx_gallery_tensor_map = "x, z"
 
 # %%
 # A write before the backward pass
@@ -115,6 +114,7 @@ print("copied", copied)
 assert array.tolist() == shared.tolist() == [5, 0]
 assert copied.tolist() == [0, 0]
 assert shared.dtype == torch.float64
+# sphinx_gallery_tensor_map = "array, shared, copied"
 
 # %%
 # Remember

@@ -39,7 +39,7 @@ print("w.grad", w.grad.item(), "t.grad", t.grad.item())
 print("before A's step: w", w.item(), "z", z.item())
 assert w.item() == z.item() == 4 and z.grad is None
 assert w.grad.item() == 2 and t.grad.item() == 4
-# sphinx_gallery_tensor_map = "w, z, t, y, u"
+# sphinx_gallery_tensor_map = "w, b, t, c, z, y, u"
 
 # %%
 # The graph of B ends at ``z``. Now A takes a step: :class:`torch.optim.SGD`
