@@ -86,7 +86,7 @@ def lint(session: nox.Session) -> None:
 def lock(session: nox.Session) -> None:
     """Write constraints.txt: the versions that a hosted build takes."""
     session.install("uv")
-    groups = [f"--group={group}" for group in ("tests", "live", "lint")]
+    groups = [f"--group={group}" for group in ("tests", "live", "lint", "hosted")]
     what = "# Made by `nox -s lock` from the groups of pyproject.toml: do not edit.\n"
     made = ("--universal", "--no-header", "--no-annotate", "--no-emit-index-url")
     written = session.run(
