@@ -88,7 +88,7 @@ assert (y.dtype, y.device) == (t.dtype, t.device)
 
 SIZES = [2**k for k in range(0, 25, 3)]
 quality = os.environ.get("BENCHMARK_QUALITY", "normal")
-WAIT = {"quick": 0.01, "normal": 0.3, "long": 2.0}
+WAIT = {"quick": 0.01, "normal": 0.25, "long": 2.0}
 torch.set_num_threads(1)
 kernels = [eval("lambda x: " + m) for m in methods]
 times = {}

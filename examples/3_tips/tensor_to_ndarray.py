@@ -97,7 +97,7 @@ assert layouts == [True, False, False]
 
 SIZES = [2**k for k in range(0, 25, 3)]
 quality = os.environ.get("BENCHMARK_QUALITY", "normal")
-WAIT = {"quick": 0.01, "normal": 0.4, "long": 2.0}
+WAIT = {"quick": 0.01, "normal": 0.3, "long": 2.0}
 torch.set_num_threads(1)
 b = perfplot.bench(
     setup=lambda n: torch.randn(4, n).sum(0),
