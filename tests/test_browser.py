@@ -145,6 +145,9 @@ def test_axe_finds_nothing_and_nothing_sticks_out(
         for violation in result["violations"]:
             targets = [node["target"] for node in violation["nodes"]]
             found.append((page, violation["id"], targets[:2]))
+        root = "document.documentElement"
+        if tab.evaluate(f"{root}.scrollWidth > {root}.clientWidth"):
+            found.append((page, "scrolls sideways"))
         if outside := tab.evaluate(OUTSIDE):
             found.append((page, "sticks out", outside[:2]))
     context.close()

@@ -93,10 +93,11 @@ def test_overviews_show_the_first_picture_in_the_pages_colours(site: Path) -> No
             for drawing in item.select("svg"):
                 assert drawing["aria-hidden"] == "true"
                 words = words_of(drawing)
+                assert words
                 shown_there = words_of(first_picture(by_name[name]))
                 # A chart's ticks may differ: there it may share its scale.
                 most = len(words) if "graph" in words[0] else 1
-                assert words and words[:most] == shown_there[:most]
+                assert words[:most] == shown_there[:most]
                 # What is black stays black in the dark: it has to be the page's.
                 inks = [tag["fill"] for tag in drawing.select("[fill]")]
                 inks += [tag["stroke"] for tag in drawing.select("[stroke]")]

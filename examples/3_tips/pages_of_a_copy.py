@@ -128,8 +128,8 @@ for code in codes:
 # %%
 # Remember
 # --------
-# - A very large copy pays for its new memory, more than for its bytes.
+# - On a CPU, a copy of 64 MiB pays more for new memory than for its bytes.
 # - In a loop, allocate once and write: ``buffer.copy_(x)``.
-# - On Linux, try ``THP_MEM_ALLOC_ENABLE=1``.
+# - On Linux, ``THP_MEM_ALLOC_ENABLE=1`` asks for larger pages.
 #
 # Next: :doc:`copy_between_devices`

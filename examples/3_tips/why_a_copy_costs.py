@@ -7,7 +7,7 @@ Why does a copy cost what it costs?
 ===================================
 
 You will see what each copy asks PyTorch to do: how many operators it calls, how
-many bytes it moves, in which order, and where the memory comes from.
+many bytes it moves, and in which order.
 """
 
 import os
@@ -77,12 +77,10 @@ else:
 def compare(**statements):
     timers = []
     for statement, x in statements.values():
-        known = {"x": x, "warm": x.detach().clone()}
-        timers.append(Timer(statement, globals=known))
+        timers.append(Timer(statement, globals={"x": x}))
     once = max(t.timeit(2).mean for t in timers)
     calls = 1 + int(0.002 / once)
-    rounds = 99 if once < 0.01 else 15
-    times = np.empty((rounds, len(timers)))
+    times = np.empty((99, len(timers)))
     for row in times:
         row[:] = [t.timeit(calls).mean for t in timers]
     ratios = times.T / times[:, 0]
@@ -121,19 +119,6 @@ compare(
     transposed=("x.clone()", x.t()),
     reordered=("x.contiguous()", x.t()),
     bfloat16=("x.clone()", half),
-)
-
-# %%
-# Very large tensors: mind where the memory comes from
-# ----------------------------------------------------
-# On the CPU, new memory of 64 MiB comes from the system, page by page, at each
-# call; ``warm`` is there already. On CUDA, PyTorch keeps what was freed.
-
-x = torch.ones(4096, 4096, device=device)
-assert x.nbytes == 64 * 2**20
-compare(
-    clone=("x.clone()", x),
-    warm=("warm.copy_(x)", x),
 )
 
 # %%
