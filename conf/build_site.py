@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
-from builder import UnfitBuilder, check
+from tensor_copies.machine.fingerprint import UnfitBuilder, check
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"

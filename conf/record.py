@@ -22,7 +22,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from builder import TO_RECORD, UnfitBuilder, check, fingerprint
+from tensor_copies.machine.fingerprint import (
+    TO_RECORD,
+    UnfitBuilder,
+    check,
+    fingerprint,
+)
 
 CONF = Path(__file__).resolve().parent
 ROOT = CONF.parent
@@ -59,7 +64,7 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
     LessonFailed
         If the lesson raises, warns, hangs or prints too much; nothing is written.
     """
-    from recordings import (
+    from tensor_copies.recordings.format import (
         LONGEST_OUTPUT,
         BadRecording,
         Block,
@@ -114,9 +119,14 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
     LessonFailed
         If a cell raises or warns; nothing is written.
     """
-    import isolation
-    from messages import entries, observe
-    from recordings import PageRecording, page_key, recorded_cells, save_page
+    from tensor_copies.errors.messages import entries, observe
+    from tensor_copies.machine import isolation
+    from tensor_copies.recordings.format import (
+        PageRecording,
+        page_key,
+        recorded_cells,
+        save_page,
+    )
 
     of_messages = bool(entries(page))
     code = compile(recorded_cells(page), page.name, "exec")
@@ -155,8 +165,8 @@ def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
     LessonFailed
         If a probe fails; nothing is written.
     """
-    from atlas_data import AtlasFailed, probe
-    from recordings import (
+    from tensor_copies.atlas.data import AtlasFailed, probe
+    from tensor_copies.recordings.format import (
         ATLAS_COLUMNS,
         AtlasRecording,
         BadRecording,
@@ -187,11 +197,11 @@ def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
 
 def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
     """Run a script block by block; return texts, figures and the time it took."""
-    import isolation
-    from benchmark_data import look as samples
-    from lesson_maps import look
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
+    from tensor_copies.figures.maps import look
+    from tensor_copies.figures.samples import look as samples
+    from tensor_copies.machine import isolation
 
     options = runpy.run_path(str(CONF / "conf.py"))
     figures: list[list[Any]] = []
@@ -244,7 +254,7 @@ def _printed(rst: str) -> str:
 def _figures() -> list[Any]:
     """Return the data, or else the picture, of each open figure; close them."""
     import matplotlib.pyplot as plt
-    from figures import data_of
+    from tensor_copies.figures.plots import data_of
 
     contents = []
     for number in plt.get_fignums():
@@ -261,8 +271,8 @@ def _figures() -> list[Any]:
 
 def _chosen(names: list[str]) -> list[Path]:
     """Return the scripts and pages to record: those named, or else all."""
-    from reading_order import READING_ORDER
-    from recordings import recorded_cells
+    from tensor_copies.machine.reading_order import READING_ORDER
+    from tensor_copies.recordings.format import recorded_cells
 
     found = {path.name: path for path in (ROOT / "examples").glob("*/*.py")}
     scripts = [found[name] for name in READING_ORDER if name in found]

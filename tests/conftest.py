@@ -64,6 +64,9 @@ class Built:
         )
 
 
+ORDER = Path("conf", "tensor_copies", "machine", "reading_order.py")
+
+
 class TinySite:
     """A site of its own in a temporary folder: our conf/, other lessons and pages."""
 
@@ -85,12 +88,12 @@ class TinySite:
 
     def order(self, names: list[str]) -> None:
         """Give the lessons this reading order."""
-        module = (ROOT / "conf" / "reading_order.py").read_text()
+        module = (ROOT / ORDER).read_text()
         start = module.index("READING_ORDER = (")
         end = module.index("\n)\n", start) + 3
         order = f"READING_ORDER = {tuple(names)!r}\n"
         changed = module[:start] + order + module[end:]
-        (self.folder / "conf" / "reading_order.py").write_text(changed)
+        (self.folder / ORDER).write_text(changed)
 
     def build(self, *arguments: str, **options: object) -> Built:
         """Run the site's own build command in a process of its own."""

@@ -12,7 +12,7 @@ from conftest import ROOT
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 sys.path.insert(0, str(ROOT / "conf"))
-from reading_order import READING_ORDER
+from tensor_copies.machine.reading_order import READING_ORDER
 
 # What a block uses that measures, or says what was measured.
 TIMED = (

@@ -26,9 +26,9 @@ from reading import soup
 from torch import nn
 
 sys.path.insert(0, str(ROOT / "conf"))
-import atlas
-import recordings
-from builder import Fingerprint, fingerprint
+from standalone import atlas
+from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+from tensor_copies.recordings import format as recordings
 
 Record = dict[str, Any]
 DASH = "\N{EN DASH}"
@@ -522,7 +522,9 @@ def test_the_downloads_run_alone(site: Path, tmp_path: Path) -> None:
 
 def test_no_cell_is_typed() -> None:
     """The rows hold code and links; nothing that draws them knows a row's answer."""
-    tree = ast.parse((ROOT / "conf" / "atlas.py").read_text(encoding="utf-8"))
+    tree = ast.parse(
+        (ROOT / "conf" / "standalone" / "atlas.py").read_text(encoding="utf-8")
+    )
     (rows,) = [node for node in tree.body if getattr(node, "name", "") == "_operations"]
     constants = [
         node.value for node in ast.walk(rows) if isinstance(node, ast.Constant)
@@ -537,8 +539,12 @@ def test_no_cell_is_typed() -> None:
     other_names = {*atlas.STATES, "cpu", "cuda"}  # of a state, of a device
     rows_named = {op.id for op in atlas.OPERATIONS.values()} - other_names
     codes = {op.code for op in atlas.OPERATIONS.values()}
-    for module in ("atlas_page", "atlas_data"):
-        tree = ast.parse((ROOT / "conf" / f"{module}.py").read_text(encoding="utf-8"))
+    for module in ("page", "data"):
+        tree = ast.parse(
+            (ROOT / "conf/tensor_copies/atlas" / f"{module}.py").read_text(
+                encoding="utf-8"
+            )
+        )
         texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
         assert not texts & (rows_named | codes), module
     for page in ("atlas", "index"):
@@ -568,7 +574,7 @@ def test_probes_leave_no_trace() -> None:
 
 
 def test_a_crash_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
-    probes = (ROOT / "conf" / "atlas.py").read_text(encoding="utf-8")
+    probes = (ROOT / "conf" / "standalone" / "atlas.py").read_text(encoding="utf-8")
     short = """LEAF = {"states": ("leaf",)}
 OPERATIONS = {
     "crash": Operation("crash", "__import__('os').abort()", "", "", "", **LEAF),
@@ -595,7 +601,7 @@ def test_a_failed_probe_fails_the_build_with_one_line(tiny_site: TinySite) -> No
         "# Tiny\n\n```{toctree}\nauto_examples/index\n```\n\n```{atlas-columns}\n```\n"
     )
     tiny_site.write_lessons({})
-    module = tiny_site.folder / "conf" / "atlas.py"
+    module = tiny_site.folder / "conf" / "standalone" / "atlas.py"
     broken = "raise Disagreement('broken on purpose')\n    operation = code"
     text = module.read_text()
     assert "    operation = code\n" in text
@@ -606,7 +612,10 @@ def test_a_failed_probe_fails_the_build_with_one_line(tiny_site: TinySite) -> No
         line for line in built.output.splitlines() if line.startswith("build_site: ")
     ]
     assert len(said) == 1, built.output
-    assert "The Atlas: a probe failed (`python conf/atlas.py` shows it): " in said[0]
+    assert (
+        "The Atlas: a probe failed (`python conf/standalone/atlas.py` shows it): "
+        in said[0]
+    )
     assert "broken on purpose" in said[0]
     assert "Traceback" not in built.output
     assert not tiny_site.html.exists()
@@ -615,7 +624,7 @@ def test_a_failed_probe_fails_the_build_with_one_line(tiny_site: TinySite) -> No
 def test_what_is_kept_is_read_without_torch(site: Path) -> None:
     if fingerprint().device_kind != "cpu" or "cu" in fingerprint().torch:
         pytest.skip("a build for a GPU is asked whether it sees one")
-    code = "import sys, atlas_data; atlas_data.live(); print('torch' in sys.modules)"
+    code = "import sys; from tensor_copies.atlas import data; data.live(); print('torch' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "conf"
     )
@@ -774,7 +783,7 @@ def test_another_builders_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
     built = site.build()
     assert built.status == 0, built.output
     assert (
-        f"Stale: recordings/{OTHER_NAME}, atlas does not match conf/atlas.py; on that "
-        "builder, run `nox -s record -- --only atlas`"
+        f"Stale: recordings/{OTHER_NAME}, atlas does not match "
+        "conf/standalone/atlas.py; on that builder, run `nox -s record -- --only atlas`"
     ) in built.output
     assert "Test Card 9" not in (site.html / "atlas.html").read_text()

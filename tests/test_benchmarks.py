@@ -20,9 +20,9 @@ from conftest import ROOT, TinySite, lesson
 from reading import EXAMPLES, SCRIPTS, page_of, parts_of, soup
 
 sys.path.insert(0, str(ROOT / "conf"))
-import builder
-import charts
-from freshness import Run
+from tensor_copies.figures import charts
+from tensor_copies.machine import fingerprint as builder
+from tensor_copies.machine.freshness import Run
 
 TIPS = EXAMPLES / "3_tips"
 MEASURED = [

@@ -15,7 +15,7 @@ from conftest import ROOT, TinySite, lesson
 
 sys.path.insert(0, str(ROOT / "conf"))
 import build_site
-import builder
+from tensor_copies.machine import fingerprint as builder
 
 
 def says_one_line(output: str, *words: str) -> None:

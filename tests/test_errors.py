@@ -19,8 +19,8 @@ from conftest import ROOT, TinySite, new_tiny_site
 from reading import soup
 
 sys.path.insert(0, str(ROOT / "conf"))
-import recordings
-from builder import Fingerprint
+from tensor_copies.machine.fingerprint import Fingerprint
+from tensor_copies.recordings import format as recordings
 
 SOURCE = ROOT / "docs" / "errors.md"
 FEWEST_ENTRIES = 40
@@ -197,7 +197,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path("../conf").resolve()))
-from message_page import cures, finish, install
+from tensor_copies.errors.page import cures, finish, install
 
 install("errors.md")
 ```

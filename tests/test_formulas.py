@@ -12,7 +12,7 @@ from docutils import nodes
 from reading import EXAMPLES, page_of, soup
 
 sys.path.insert(0, str(ROOT / "conf"))
-import formulas
+from tensor_copies.web import formulas
 
 
 def test_a_lesson_has_one_that_needs_no_script(site: Path) -> None:

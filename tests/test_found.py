@@ -253,7 +253,7 @@ def test_a_report_names_page_builder_and_torch(hosted: TinySite) -> None:
     import torch
 
     assert f"torch {torch.__version__}," in body
-    command = [sys.executable, str(hosted.folder / "conf" / "builder.py")]
+    command = [sys.executable, str(hosted.folder / "conf" / "machine.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     signature, _, builder = done.stdout.strip().partition(" ")
     assert re.fullmatch(r"[0-9a-f]{16}", signature)
@@ -338,7 +338,7 @@ def test_forwards_that_cannot_be_are_refused(hosted: TinySite, tmp_path: Path) -
 
 
 def test_read_the_docs_says_its_addresses_under_other_names() -> None:
-    from site_address import site_address
+    from tensor_copies.web.address import site_address
 
     said = {
         "READTHEDOCS_CANONICAL_URL": "https://x.readthedocs.io/en/latest/",
@@ -501,7 +501,7 @@ def test_the_same_files_give_the_same_archive(hosted: TinySite, tmp_path: Path) 
         names = packed.namelist()
     code = (
         "import os, pathlib, sys; os.umask(0o77); sys.path.insert(0, sys.argv[1])\n"
-        "from notebooks import pack\n"
+        "from tensor_copies.lessons.notebooks import pack\n"
         "read = lambda name: pathlib.Path('tensor_copies', name).read_bytes()\n"
         "files = {name: read(name) for name in sys.argv[2:]}\n"
         "sys.stdout.buffer.write(pack(files))"

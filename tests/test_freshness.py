@@ -47,7 +47,9 @@ def test_only_what_changed_runs_again(tiny_site: TinySite) -> None:
     assert "a runs again" in tiny_site.page("a").read_text()
 
     # An edited module of conf/ is another builder: all that was kept runs again.
-    with (tiny_site.folder / "conf" / "figures.py").open("a") as module:
+    with (tiny_site.folder / "conf" / "tensor_copies" / "figures" / "plots.py").open(
+        "a"
+    ) as module:
         module.write("# edited\n")
     other_builder = tiny_site.build()
     assert other_builder.lessons == "Lessons: 2 of 2 ran, 0 kept from earlier builds."

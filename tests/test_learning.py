@@ -20,7 +20,7 @@ from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
 from test_recordings import pretend_other_builder, record
 
 sys.path.insert(0, str(ROOT / "conf"))
-from recordings import keys
+from tensor_copies.recordings.format import keys
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 ASKING = [
@@ -315,8 +315,8 @@ def test_the_pdf_says_the_same_on_one_page(site: Path) -> None:
 
 
 def test_the_pdf_has_the_same_bytes_tomorrow_and_shrinks_to_one_page() -> None:
-    from cheat_sheet import Lesson
-    from cheat_sheet_pdf import draw
+    from tensor_copies.lessons.cheat_sheet import Lesson
+    from tensor_copies.lessons.cheat_sheet_pdf import draw
 
     points = tuple(((False, f"Point {n} of "), (True, "x.clone()")) for n in range(3))
     lessons = [

@@ -13,8 +13,8 @@ from reading import SCRIPTS, downloads_of, page_of, soup
 from test_recordings import OTHER_NAME, pretend_other_builder, record
 
 sys.path.insert(0, str(ROOT / "conf"))
-import recordings
-from tensor_maps import draw
+from standalone.tensor_maps import draw
+from tensor_copies.recordings import format as recordings
 
 WITH_MAPS = [
     script
@@ -75,7 +75,10 @@ def test_the_tool_runs_alone(site: Path, tmp_path: Path) -> None:
     page = site / "tensor_maps.html"
     (link,) = soup(page).select("article a[download]")
     tool = (page.parent / link["href"]).resolve()
-    assert tool.read_bytes() == (ROOT / "conf" / "tensor_maps.py").read_bytes()
+    assert (
+        tool.read_bytes()
+        == (ROOT / "conf" / "standalone" / "tensor_maps.py").read_bytes()
+    )
     imported = set(
         re.findall(r"^(?:from|import) (\w+)", tool.read_text(), re.MULTILINE)
     )

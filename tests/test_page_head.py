@@ -15,7 +15,7 @@ from PIL import Image
 from reading import SCRIPTS, page_of, soup
 
 sys.path.insert(0, str(ROOT / "conf"))
-import pictures
+from tensor_copies.figures import pictures
 
 MAPPED = """import torch
 w = torch.ones(2, requires_grad=True)

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from reading import parts_of, soup
 
 sys.path.insert(0, str(ROOT / "conf"))
-import builder
-import charts
-import recordings
+from tensor_copies.figures import charts
+from tensor_copies.machine import fingerprint as builder
+from tensor_copies.recordings import format as recordings
 
 FIRST = "x = 2\nprint('device cpu')\nprint('x is', x)"
 SECOND = "print('y is', x + 1)"

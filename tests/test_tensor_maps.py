@@ -17,9 +17,9 @@ import torch
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "conf"))
-import tensor_maps as maps
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from standalone import tensor_maps as maps
 
 SVG = "{http://www.w3.org/2000/svg}"
 NEVER_CUT = 10**6
