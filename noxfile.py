@@ -67,7 +67,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(reuse_venv=True, default=False)
 def record(session: nox.Session) -> None:
-    """Record what this builder sees; ``-- --only LESSON`` for one lesson."""
+    """Record what this machine sees; ``-- --only LESSON`` for one lesson."""
     python = install(session, "docs")
     session.run(python, "conf/record.py", *session.posargs)
 

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tensor_copies.machine.fingerprint import UnfitBuilder, check
+from tensor_copies.machine.fingerprint import UnfitMachine, check
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -148,7 +148,7 @@ def main() -> int:
     try:
         check()
         return build(sys.argv[1:])
-    except (BuildProblem, UnfitBuilder) as problem:
+    except (BuildProblem, UnfitMachine) as problem:
         print(f"build_site: {problem}", file=sys.stderr)
         return 2
 

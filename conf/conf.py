@@ -7,13 +7,13 @@ CONF = Path(__file__).resolve().parent
 sys.path.insert(0, str(CONF))
 
 from sphinx.errors import ConfigError  # noqa: E402
-from tensor_copies.machine.fingerprint import UnfitBuilder, fingerprint, lesson_seconds  # noqa: E402
+from tensor_copies.machine.fingerprint import UnfitMachine, fingerprint, lesson_seconds  # noqa: E402
 from tensor_copies.recordings.format import pages_digest  # noqa: E402
 from tensor_copies.web.address import site_address  # noqa: E402
 
 try:
     signature = fingerprint().signature
-except UnfitBuilder as unfit:
+except UnfitMachine as unfit:
     raise ConfigError(str(unfit)) from None
 address = site_address()
 
@@ -69,7 +69,7 @@ sphinx_gallery_conf = {
 # -- Pages that compute: docs/*.md, run by MyST-NB ------------------------------
 
 nb_execution_mode = "cache"
-# Another builder, or another recording that a page shows, runs the pages again.
+# Another machine, or another recording that a page shows, runs the pages again.
 nb_execution_cache_path = str(
     CONF.parent / "build" / "pages" / f"{signature}-{pages_digest(CONF.parent)}"
 )

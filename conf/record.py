@@ -1,7 +1,7 @@
-"""Record what this builder sees when it runs the lessons.
+"""Record what this machine sees when it runs the lessons.
 
 ``python conf/record.py [--only LESSON]`` runs every lesson exactly as the gallery
-runs it and writes ``docs/recordings/<builder>/<lesson>.json`` for each one that
+runs it and writes ``docs/recordings/<machine>/<lesson>.json`` for each one that
 passes, ``<page>.page.json`` for each page with recorded cells, and ``atlas.json``,
 the Atlas as probed here. It needs torch, numpy, matplotlib, perfplot, sphinx and
 sphinx-gallery, no network and neither nox nor the site's theme.
@@ -24,7 +24,7 @@ from typing import Any
 
 from tensor_copies.machine.fingerprint import (
     TO_RECORD,
-    UnfitBuilder,
+    UnfitMachine,
     check,
     fingerprint,
 )
@@ -52,7 +52,7 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
     script
         The lesson's script.
     recordings
-        The folder that has one folder for each builder.
+        The folder that has one folder for each machine.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
         save,
     )
 
-    builder = fingerprint()
+    machine = fingerprint()
     outputs, drawn, seconds = _run(script)
     blocks, files = [], {}
     for key, output, figures in zip(keys(script).values(), outputs, drawn, strict=True):
@@ -92,9 +92,9 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
         blocks.append(Block(key, output, tuple(names)))
     lesson = f"{script.parent.name}/{script.stem}"
     today = date.today().isoformat()
-    whole = Recording(lesson, builder, today, round(seconds, 2), tuple(blocks))
+    whole = Recording(lesson, machine, today, round(seconds, 2), tuple(blocks))
     with tempfile.TemporaryDirectory() as folder:
-        aside = Path(folder, builder.name)
+        aside = Path(folder, machine.name)
         save(whole, files, aside)
         try:  # what a build would refuse is not written
             load(aside / f"{script.stem}.json")
@@ -102,7 +102,7 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
                 load_figure(aside / name)
         except BadRecording as bad:
             raise LessonFailed(str(bad)) from None
-    save(whole, files, recordings / builder.name)
+    save(whole, files, recordings / machine.name)
     return seconds
 
 
@@ -144,11 +144,11 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
     finally:
         isolation.reset({}, page.name, "after")
     seconds = perf_counter() - start
-    builder, today = fingerprint(), date.today().isoformat()
+    machine, today = fingerprint(), date.today().isoformat()
     whole = PageRecording(
-        page.stem, builder, today, page_key(page), namespace["observed"]
+        page.stem, machine, today, page_key(page), namespace["observed"]
     )
-    save_page(whole, recordings / builder.name)
+    save_page(whole, recordings / machine.name)
     return seconds
 
 
@@ -181,17 +181,17 @@ def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
     except AtlasFailed as failed:
         raise LessonFailed(str(failed)) from None
     seconds = perf_counter() - start
-    builder, today, columns = fingerprint(), date.today().isoformat(), ATLAS_COLUMNS
+    machine, today, columns = fingerprint(), date.today().isoformat(), ATLAS_COLUMNS
     rows = tuple(tuple(record[name] for name in columns) for record in seen)
-    whole = AtlasRecording(builder, today, atlas_key(), tuple(columns), rows)
+    whole = AtlasRecording(machine, today, atlas_key(), tuple(columns), rows)
     with tempfile.TemporaryDirectory() as folder:
-        aside = Path(folder, builder.name)
+        aside = Path(folder, machine.name)
         save_atlas(whole, aside)
         try:  # what a build would refuse is not written
             load_atlas(aside / "atlas.json")
         except BadRecording as bad:
             raise LessonFailed(str(bad)) from None
-    save_atlas(whole, recordings / builder.name)
+    save_atlas(whole, recordings / machine.name)
     return seconds
 
 
@@ -301,10 +301,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check(TO_RECORD)
         scripts = _chosen(options.only)
-    except (UnfitBuilder, UnknownLesson) as problem:
+    except (UnfitMachine, UnknownLesson) as problem:
         print(f"record: {problem}", file=sys.stderr)
         return 2
-    print(f"Builder: {fingerprint()}")
+    print(f"Machine: {fingerprint()}")
     print(f"Writing to docs/recordings/{fingerprint().name}")
     failed = []
     for number, script in enumerate(scripts, 1):

@@ -15,7 +15,7 @@ from conftest import ROOT, TinySite, lesson
 
 sys.path.insert(0, str(ROOT / "conf"))
 import build_site
-from tensor_copies.machine import fingerprint as builder
+from tensor_copies.machine import fingerprint as machine
 
 
 def says_one_line(output: str, *words: str) -> None:
@@ -56,14 +56,14 @@ def test_missing_packages(tiny_site: TinySite) -> None:
 
 def test_python_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 4))
-    with pytest.raises(builder.UnfitBuilder, match=r"use Python 3\.11 or newer"):
-        builder.check()
+    with pytest.raises(machine.UnfitMachine, match=r"use Python 3\.11 or newer"):
+        machine.check()
 
 
 def test_torch_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "_version", lambda package: "2.5.1+cpu")
-    with pytest.raises(builder.UnfitBuilder, match=r"install torch>=2\.6"):
-        builder.check()
+    monkeypatch.setattr(machine, "_version", lambda package: "2.5.1+cpu")
+    with pytest.raises(machine.UnfitMachine, match=r"install torch>=2\.6"):
+        machine.check()
 
 
 def test_unknown_quality(tiny_site: TinySite) -> None:
@@ -75,7 +75,7 @@ def test_unknown_quality(tiny_site: TinySite) -> None:
 
 def test_a_long_quality_may_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = {}
-    for quality in builder.LESSON_SECONDS:
+    for quality in machine.LESSON_SECONDS:
         monkeypatch.setenv("BENCHMARK_QUALITY", quality)
         seconds[quality] = runpy.run_path(str(ROOT / "conf/conf.py"))[
             "lesson_time_limit"

@@ -140,13 +140,13 @@ def test_the_table_leads_to_every_entry(
         assert title in by_anchor[entry.anchor].get_text()
 
 
-def test_nothing_of_the_builder_is_in_a_message(page: BeautifulSoup) -> None:
+def test_nothing_of_the_machine_is_in_a_message(page: BeautifulSoup) -> None:
     text = page.get_text()
     assert not re.search(r"Triggered internally|site-packages|0x[0-9a-f]{4}", text)
     assert "Traceback" not in text
 
 
-def test_what_other_builders_saw_stands_below(page: BeautifulSoup) -> None:
+def test_what_other_machines_saw_stands_below(page: BeautifulSoup) -> None:
     recorded = sorted((ROOT / "docs" / "recordings").glob("*/errors.page.json"))
     current = [
         data

@@ -240,7 +240,7 @@ def test_without_an_address_nothing_points_to_one(site: Path) -> None:
         assert not page.select('a[rel="edit"], link[rel="canonical"], .announcement')
 
 
-def test_a_report_names_page_builder_and_torch(hosted: TinySite) -> None:
+def test_a_report_names_page_machine_and_torch(hosted: TinySite) -> None:
     page = soup(hosted.page("one"))
     (link,) = page.select("p.stamp > a")
     assert link.get_text() == "Something wrong on this page?"
@@ -255,9 +255,9 @@ def test_a_report_names_page_builder_and_torch(hosted: TinySite) -> None:
     assert f"torch {torch.__version__}," in body
     command = [sys.executable, str(hosted.folder / "conf" / "machine.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    signature, _, builder = done.stdout.strip().partition(" ")
+    signature, _, machine = done.stdout.strip().partition(" ")
     assert re.fullmatch(r"[0-9a-f]{16}", signature)
-    assert f"Fingerprint: {signature}" in body and builder in body
+    assert f"Fingerprint: {signature}" in body and machine in body
 
 
 def test_edit_links_lead_to_the_source(hosted: TinySite) -> None:
@@ -417,7 +417,7 @@ def test_pages_that_only_list_come_last_in_the_search(
     page.wait_for_selector(f"{links}[href^='calls.html']")
     paths = page.eval_on_selector_all(links, "all => all.map(a => a.pathname)")
     page.close()
-    listing = re.compile(r"/(calls|builders|auto_examples/(\w+/)?index)\.html$")
+    listing = re.compile(r"/(calls|machines|auto_examples/(\w+/)?index)\.html$")
     first = next(n for n, path in enumerate(paths) if listing.search(path))
     lessons = {f"/auto_examples/{s.parent.name}/{s.stem}.html" for s in SCRIPTS}
     proofs = [n for n, path in enumerate(paths) if path in lessons | {"/errors.html"}]

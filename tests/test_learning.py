@@ -17,7 +17,7 @@ import pytest
 from bs4 import Tag
 from conftest import ROOT, TinySite, lesson
 from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
-from test_recordings import pretend_other_builder, record
+from test_recordings import pretend_other_machine, record
 
 sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.recordings.format import keys
@@ -119,13 +119,13 @@ print('end')
 """
 
 
-def test_the_box_holds_every_builders_output_the_proof_and_the_reason(
+def test_the_box_holds_every_machines_output_the_proof_and_the_reason(
     tiny_site: TinySite,
 ) -> None:
     tiny_site.write_lessons({"a.py": lesson("A", FIRST, SECOND)})
     done = record(tiny_site)
     assert done.status == 0, done.output
-    pretend_other_builder(tiny_site, lambda line: line.replace("cpu", "cuda"))
+    pretend_other_machine(tiny_site, lambda line: line.replace("cpu", "cuda"))
     built = tiny_site.build()
     assert built.status == 0, built.output
     assert "Stale" not in built.output
@@ -135,12 +135,12 @@ def test_the_box_holds_every_builders_output_the_proof_and_the_reason(
     assert box.select_one("summary code").get_text() == "x"
     answer = box.select_one(".predict-answer")
     outputs = [
-        as_shown(pre) for pre in answer.select(".builders-outputs > .variant pre")
+        as_shown(pre) for pre in answer.select(".machines-outputs > .variant pre")
     ]
     assert outputs == ["device cpu", "device cuda"]
     texts = [as_shown(part) for part in answer.find_all(recursive=False)]
     assert texts[1:] == ["assert x.item() == 1", "This is why."]
-    assert page.select_one(".builder-switch").find_parent("details") is None
+    assert page.select_one(".machine-switch").find_parent("details") is None
     assert "This leads on." not in box.get_text()
     assert "made" not in box.get_text() and "end" not in box.get_text()
 
@@ -240,7 +240,7 @@ def test_reading_time_is_that_of_text_and_code(script: Path, site: Path) -> None
     page = soup(page_of(site, script))
     said = page.select_one(".lesson-actions .reading-time").get_text()
     for other in page.select(
-        ".lesson-actions, .builder-switch, .builders-outputs, .tensor-map, .stamp, "
+        ".lesson-actions, .machine-switch, .machines-outputs, .tensor-map, .stamp, "
         ".lesson-figure, .sphx-glr-script-out, .same-on, .headerlink, summary"
     ):
         other.decompose()

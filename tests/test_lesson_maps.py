@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TinySite, lesson
 from reading import SCRIPTS, downloads_of, page_of, soup
-from test_recordings import OTHER_NAME, pretend_other_builder, record
+from test_recordings import OTHER_NAME, pretend_other_machine, record
 
 sys.path.insert(0, str(ROOT / "conf"))
 from standalone.tensor_maps import draw
@@ -98,7 +98,7 @@ def test_maps_belong_to_recordings(tiny_site: TinySite) -> None:
     tiny_site.write_lessons({"a.py": lesson("A", FIRST, SECOND)})
     done = record(tiny_site)
     assert done.status == 0, done.output
-    folder = pretend_other_builder(tiny_site, lambda line: line)
+    folder = pretend_other_machine(tiny_site, lambda line: line)
     seen = folder / "a.1.json"
     data = json.loads(seen.read_text())
     text = json.dumps(data).replace('"cpu"', '"cuda:0"')
@@ -111,7 +111,7 @@ def test_maps_belong_to_recordings(tiny_site: TinySite) -> None:
     built = tiny_site.build()
     assert built.status == 0, built.output
     page = soup(tiny_site.page("a"))
-    (group,) = page.select(".builders-outputs")  # the second map is the same
+    (group,) = page.select(".machines-outputs")  # the second map is the same
     live, other = group.select("figure.tensor-map svg")
     assert "cuda:0" not in live.get_text() and "cuda:0" in other.get_text()
     assert len(page.select(".same-on")) == 1

@@ -235,7 +235,7 @@ OPERATIONS = {operation.id: operation for operation in _operations()}
 
 
 def devices() -> list[str]:
-    """Return the kinds of devices that ``x`` can be on here, this builder's first."""
+    """Return the kinds of devices that ``x`` can be on here, this machine's first."""
     return ["cuda", "cpu"] if torch.cuda.is_available() else ["cpu"]
 
 

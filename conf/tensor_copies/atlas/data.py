@@ -1,6 +1,6 @@
-"""The Atlas's data: probed once by each builder, kept, compared, and published.
+"""The Atlas's data: probed once by each machine, kept, compared, and published.
 
-The probes (atlas.py) run in a Python of their own, once for each builder, and what
+The probes (atlas.py) run in a Python of their own, once for each machine, and what
 they saw is kept under ``build/atlas``: a build that changes nothing imports no torch.
 All pages draw their cells from here, and so do ``atlas.json`` and ``atlas.csv``,
 which the build writes beside the pages.
@@ -43,10 +43,10 @@ CONF = Path(__file__).resolve().parents[2]
 KEPT = CONF.parent / "build" / "atlas"
 TIME_LIMIT = 300  # seconds
 SCHEMA = 1
-ABOUT_BUILDER = {
-    "builder": "which builder ran the probe, by the name in the list of builders",
+ABOUT_MACHINE = {
+    "machine": "which machine ran the probe, by the name in the list of machines",
     "source": "live: probed in the build that made this file; recorded: by another "
-    "builder, and kept as data",
+    "machine, and kept as data",
 }
 
 
@@ -58,9 +58,9 @@ class AtlasFailed(SphinxError):
 
 @dataclass(frozen=True)
 class View:
-    """What one builder saw with ``x`` on one kind of device."""
+    """What one machine saw with ``x`` on one kind of device."""
 
-    builder: Fingerprint
+    machine: Fingerprint
     source: str
     day: str
     device: str
@@ -68,10 +68,10 @@ class View:
 
     @property
     def label(self) -> str:
-        """Name the builder, and the device of ``x`` where that is not its own."""
-        if self.device == self.builder.device_kind:
-            return self.builder.label
-        return f"{self.builder.label}, x on the {self.device.upper()}"
+        """Name the machine, and the device of ``x`` where that is not its own."""
+        if self.device == self.machine.device_kind:
+            return self.machine.label
+        return f"{self.machine.label}, x on the {self.device.upper()}"
 
 
 def probe() -> dict[str, Any]:
@@ -101,7 +101,7 @@ def probe() -> dict[str, Any]:
 
 
 def live() -> dict[str, Any]:
-    """Return what this builder sees, from the last time it looked if it did."""
+    """Return what this machine sees, from the last time it looked if it did."""
     kept = KEPT / f"{fingerprint().signature}.json"
     try:
         return json.loads(kept.read_text(encoding="utf-8"))
@@ -116,7 +116,7 @@ def live() -> dict[str, Any]:
 
 
 def recorded(app: Sphinx) -> list[AtlasRecording]:
-    """Return the Atlases of other builders, stale ones too; warn of refused ones."""
+    """Return the Atlases of other machines, stale ones too; warn of refused ones."""
     found = []
     for path in _files(app):
         try:
@@ -127,7 +127,7 @@ def recorded(app: Sphinx) -> list[AtlasRecording]:
 
 
 def views(app: Sphinx) -> list[View]:
-    """Return what all builders saw, this one's own device first."""
+    """Return what all machines saw, this one's own device first."""
     atlas, here = live(), fingerprint()
     found = list(_views(here, "live", atlas["day"], atlas["records"]))
     found.sort(key=lambda view: view.device != here.device_kind)
@@ -140,15 +140,15 @@ def views(app: Sphinx) -> list[View]:
     for other in recorded(app):
         records = [dict(zip(other.columns, row, strict=True)) for row in other.records]
         if {tuple(record[key] for key in ATLAS_KEYS) for record in records} <= known:
-            found += _views(other.builder, "recorded", other.day, records)
+            found += _views(other.machine, "recorded", other.day, records)
         else:
-            name = f"recordings/{other.builder.name}/atlas.json"
+            name = f"recordings/{other.machine.name}/atlas.json"
             _refuse(app, BadRecording(f"{name} is refused: it has unknown probes"))
     return found
 
 
 def _views(
-    builder: Fingerprint, source: str, day: str, records: list[dict[str, Any]]
+    machine: Fingerprint, source: str, day: str, records: list[dict[str, Any]]
 ) -> Iterator[View]:
     for device in dict.fromkeys(record["device"] for record in records):
         # An array is on the CPU: its rows are the same for every device.
@@ -156,7 +156,7 @@ def _views(
             (record["operation"], record["state"]): record
             for record in sorted(records, key=lambda record: record["device"] == device)
         }
-        yield View(builder, source, day, device, mine)
+        yield View(machine, source, day, device, mine)
 
 
 def _files(app: Sphinx) -> list[Path]:
@@ -196,19 +196,19 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.format != "html" or not _is_shown(app):
         return
     atlas, seen = live(), views(app)
-    columns = {**ABOUT_BUILDER, **atlas["columns"]}
-    builders = {
-        (view.builder.name, view.source): {
-            "name": view.builder.name,
-            "label": view.builder.label,
+    columns = {**ABOUT_MACHINE, **atlas["columns"]}
+    machines = {
+        (view.machine.name, view.source): {
+            "name": view.machine.name,
+            "label": view.machine.label,
             "source": view.source,
             "day": view.day,
-            **asdict(view.builder),
+            **asdict(view.machine),
         }
         for view in seen
     }
     records = [
-        {"builder": view.builder.name, "source": view.source, **record}
+        {"machine": view.machine.name, "source": view.source, **record}
         for view in seen
         for record in view.records.values()
         if record["device"] == view.device
@@ -217,7 +217,7 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
         "schema": SCHEMA,
         "columns": columns,
         "states": atlas["states"],
-        "builders": list(builders.values()),
+        "machines": list(machines.values()),
         "operations": atlas["operations"],
         "records": records,
     }
@@ -243,7 +243,7 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
         if recording.key != atlas_key():
             logger.info(
                 "Stale: recordings/%s, atlas does not match conf/standalone/atlas.py; "
-                "on that builder, run `%s`",
-                recording.builder.name,
+                "on that machine, run `%s`",
+                recording.machine.name,
                 renewal("atlas"),
             )

@@ -1,7 +1,7 @@
 """What pages show of the Atlas: the table, the home page's choice, the columns.
 
 Everything here is a view of atlas_data: words for what a record says, side by side
-for the states of ``x`` and for the builders. No fact stands in this file.
+for the states of ``x`` and for the machines. No fact stands in this file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.atlas.data import ABOUT_BUILDER, View, live, note_use, views
+from tensor_copies.atlas.data import ABOUT_MACHINE, View, live, note_use, views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,7 +87,7 @@ def facts(record: Record) -> list[str]:
 
 
 def other_facts(record: Record, other: Record) -> list[str]:
-    """Return the facts of another builder's record that differ from ours."""
+    """Return the facts of another machine's record that differ from ours."""
     ours = facts(record)
     differing = [part for part in facts(other) if part not in ours]
     if record["warning"] is not None and other["warning"] is None:
@@ -96,7 +96,7 @@ def other_facts(record: Record, other: Record) -> list[str]:
 
 
 def differs(record: Record | None, other: Record, column: str) -> bool:
-    """Whether another builder's record says another thing in a column.
+    """Whether another machine's record says another thing in a column.
 
     A tensor that is where ``x`` is, here on the CPU and there on CUDA, is no other
     result.
@@ -126,7 +126,7 @@ class Drawing:
         return view.records.get((row["id"], state))
 
     def seen(self, row: Record, state: str, column: str) -> tuple[str, dict[str, str]]:
-        """Return the text of a cell, and those of the builders that differ."""
+        """Return the text of a cell, and those of the machines that differ."""
         record = self.record(self.here, row, state)
         here = cell_text(record, column)
         others = {view.label: self.record(view, row, state) for view in self.others}
@@ -137,7 +137,7 @@ class Drawing:
         }
 
     def differing(self, row: Record, state: str, columns: Iterable[str]) -> set[str]:
-        """Return the labels of the builders that saw another thing in a row."""
+        """Return the labels of the machines that saw another thing in a row."""
         return {label for name in columns for label in self.seen(row, state, name)[1]}
 
     def cell(self, row: Record, column: str, states: Iterable[str]) -> str:
@@ -222,14 +222,14 @@ class Drawing:
         return f'<a class="reference external" href="{escape(uri)}">{escape(name)}</a>'
 
     def note(self) -> str:
-        """Say whose facts these are, and what no builder has seen."""
+        """Say whose facts these are, and what no machine has seen."""
         text = f"Seen by {self.here.label}."
         if self.others:
             names = "; ".join(dict.fromkeys(view.label for view in self.others))
             text += f" Where others saw something else, it stands below: {names}."
         if all(view.device != "cuda" for view in [self.here, *self.others]):
             text += (
-                " No builder with CUDA has recorded the Atlas yet: every answer is "
+                " No machine with CUDA has recorded the Atlas yet: every answer is "
                 "for x on the CPU."
             )
         return f'<p class="seen-by">{escape(text)}</p>'
@@ -349,7 +349,7 @@ class AtlasColumns(SphinxDirective):
         note_use(self.env.app, self.env.docname)
         atlas = live()
         listing = nodes.definition_list(classes=["atlas-columns"])
-        for name, meaning in {**ABOUT_BUILDER, **atlas["columns"]}.items():
+        for name, meaning in {**ABOUT_MACHINE, **atlas["columns"]}.items():
             said = nodes.definition("", nodes.paragraph(text=f"{meaning}."))
             if name == "state":
                 states = nodes.bullet_list()

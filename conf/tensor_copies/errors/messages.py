@@ -25,7 +25,7 @@ FIRST_CELL = re.compile(
     re.MULTILINE,
 )
 KINDS = ("raises-exception", "warning")
-# Where a message comes from in torch's own sources, or on the builder: no one's text.
+# Where a message comes from in torch's own sources, or on the machine: no one's text.
 TAIL = re.compile(r"\s*\(Triggered internally at [^)]*\)")
 PLACES = re.compile(r"\x1b\[[0-9;]*m|\b0x[0-9a-f]{4,}")
 

@@ -2,7 +2,7 @@
 
 The page's first cell calls :func:`install`. From then on a cell of an entry shows the
 type and the text of what it raised, without a traceback (whose paths are the
-builder's), and below it what other builders saw where that differs. The cell after
+machine's), and below it what other machines saw where that differs. The cell after
 it calls :func:`cures`, which runs each cure and says what it costs.
 """
 
@@ -75,7 +75,7 @@ def cures(
         The same for what people write and should not. It may raise.
     setup
         What to run before each cure in the place of the entry's code, for cures that
-        need a device which not every builder has.
+        need a device which not every machine has.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def _begin(info: ExecutionInfo) -> None:
 
 
 def _end(*_: object) -> None:
-    """Below what this builder raised, show what others did, where it differs."""
+    """Below what this machine raised, show what others did, where it differs."""
     global _running
     if _running is None:
         return
@@ -168,7 +168,7 @@ def _end(*_: object) -> None:
     for other in _others:
         there = other.observed.get(anchor, {}).get("message", "")
         if there != live:
-            label = escape(other.builder.label)
+            label = escape(other.machine.label)
             parts.append(
                 f'<div class="variant"><p class="variant-label">{label}</p>'
                 f"<pre>{escape(there) or f'({NOTHING})'}</pre></div>"
@@ -283,14 +283,14 @@ def _flows(before: torch.Tensor, result: Any) -> bool:
 
 
 def _same() -> str:
-    """Return for which builders the messages are the same, and for how many."""
+    """Return for which machines the messages are the same, and for how many."""
     parts = []
     for other in _others:
         same = sum(
             "\n".join(given) == other.observed.get(anchor, {}).get("message")
             for anchor, given in _given.items()
         )
-        parts.append(f"{escape(other.builder.label)}: {same} of {len(_page)} the same.")
+        parts.append(f"{escape(other.machine.label)}: {same} of {len(_page)} the same.")
     return " ".join(parts)
 
 

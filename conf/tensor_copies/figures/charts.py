@@ -39,7 +39,7 @@ def limits(charts: Iterable[dict[str, Any]]) -> tuple[float, float]:
 def draw(
     data: dict[str, Any],
     prefix: str,
-    builder: str = "",
+    machine: str = "",
     y_limits: tuple[float, float] | None = None,
 ) -> str:
     """Return a chart as an SVG element.
@@ -52,7 +52,7 @@ def draw(
         band around the line) and ``dash`` (drawn dashed: a limit, not a result).
     prefix
         The id of the element.
-    builder
+    machine
         Who measured, as a second title.
     y_limits
         What the axis must reach; else what the data need.
@@ -60,7 +60,7 @@ def draw(
     xs = [x for line in data["lines"] for x in line["x"]]
     across = _Axis(min(xs), max(xs), data["xscale"], LEFT, WIDTH - RIGHT)
     up = _Axis(*(y_limits or limits([data])), data["yscale"], HEIGHT - BOTTOM, TOP)
-    parts = [_titles(data, builder), _grid(data, across, up)]
+    parts = [_titles(data, machine), _grid(data, across, up)]
     ends = []
     for number, line in enumerate(data["lines"]):
         points = [
@@ -83,13 +83,13 @@ def draw(
     parts.append(_names(ends))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{escape(prefix)}" role="img" '
-        f'aria-label="{escape(describe(data, builder), quote=True)}" '
+        f'aria-label="{escape(describe(data, machine), quote=True)}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'fill="currentColor" font-size="{FONT}">{"".join(parts)}</svg>'
     )
 
 
-def describe(data: dict[str, Any], builder: str = "") -> str:
+def describe(data: dict[str, Any], machine: str = "") -> str:
     """Say in words what a chart shows, from the data that it draws."""
     told = []
     for line in data["lines"]:
@@ -97,7 +97,7 @@ def describe(data: dict[str, Any], builder: str = "") -> str:
             first, last = f"{line['y'][0]:.3g}", f"{line['y'][-1]:.3g}"
             ends = f"{first} at {line['x'][0]:.8g}, {last} at {line['x'][-1]:.8g}"
             told.append(f"{line['label']}: {ends}")
-    where = f" on {builder}" if builder else ""
+    where = f" on {machine}" if machine else ""
     axes = f"{data['ylabel']} against {data['xlabel']}"
     return f"{data['title']}{where}. {axes}. {'; '.join(told)}."
 
@@ -148,10 +148,10 @@ def _is_power_of_two(value: float) -> bool:
     return value >= 1 and value == int(value) and int(value).bit_count() == 1
 
 
-def _titles(data: dict[str, Any], builder: str) -> str:
+def _titles(data: dict[str, Any], machine: str) -> str:
     title = f'<text x="0" y="12" font-weight="bold">{escape(data["title"])}</text>'
-    if builder:
-        title += f'<text x="0" y="27">{escape(builder)}</text>'
+    if machine:
+        title += f'<text x="0" y="27">{escape(machine)}</text>'
     return title
 
 

@@ -45,7 +45,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
         if data is None:
             markup = draw(figure, prefix=path.stem)
         else:
-            # Kept for a page that shows other builders' data beside it.
+            # Kept for a page that shows other machines' data beside it.
             path.with_suffix(".json").write_text(json.dumps(data), encoding="utf-8")
             markup = charts.draw(data, prefix=path.stem)
         keep(markup, path, Path(block_vars["src_file"]))

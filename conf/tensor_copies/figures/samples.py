@@ -31,11 +31,11 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     name = Path(block_vars["src_file"]).stem
     images = Path(block_vars["image_path_iterator"].image_path.format(0)).parent
     path = images / f"sphx_glr_{name}_samples.csv"
-    builder = fingerprint()
-    text = as_csv(table, builder, date.today().isoformat())
+    machine = fingerprint()
+    text = as_csv(table, machine, date.today().isoformat())
     path.write_text(text, encoding="utf-8")
     target = f"{images.name}/{path.name}"
-    label = link_text(table, builder)
+    label = link_text(table, machine)
     return f".. container:: {CLASS}\n\n    :download:`{label} <{target}>`\n"
 
 
@@ -63,20 +63,20 @@ def look(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:
     return {"columns": columns, "rows": rows}
 
 
-def as_csv(table: dict[str, Any], builder: Fingerprint, day: str) -> str:
+def as_csv(table: dict[str, Any], machine: Fingerprint, day: str) -> str:
     """Return samples as CSV, after comments that say who measured them and when."""
     text = io.StringIO()
-    text.write(f"# measured on {day} with {builder}\n")
-    text.write(f"# fingerprint {builder.signature}; times in seconds per call\n")
+    text.write(f"# measured on {day} with {machine}\n")
+    text.write(f"# fingerprint {machine.signature}; times in seconds per call\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table["columns"])
     writer.writerows(table["rows"])
     return text.getvalue()
 
 
-def link_text(table: dict[str, Any], builder: Fingerprint) -> str:
+def link_text(table: dict[str, Any], machine: Fingerprint) -> str:
     """Return what the link to samples says."""
-    return f"All {len(table['rows'])} samples as CSV: {builder.label}"
+    return f"All {len(table['rows'])} samples as CSV: {machine.label}"
 
 
 def _plain(value: Any) -> str | int | float | bool:

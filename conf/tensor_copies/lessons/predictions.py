@@ -5,7 +5,7 @@ A code block of a lesson asks with a comment that neither page nor notebook show
     # sphinx_gallery_predict = "What does ``w`` hold now?"
 
 On its page everything that answers stands in a native ``<details>`` under that
-question: the outputs of every builder, the tensor map, the assertions at the end of
+question: the outputs of every machine, the tensor map, the assertions at the end of
 the block, and the text that follows, to the next heading or cell. The script, the
 notebook and the recordings stay as they are.
 

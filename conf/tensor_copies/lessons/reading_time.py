@@ -28,7 +28,7 @@ def minutes(script: Path) -> int:
     "How many words do we read per minute? A review and meta-analysis of reading
     rate", Journal of Memory and Language 109 (2019), 104047. That a name or a number
     in code takes the time of a word is our assumption. Outputs are not counted, so
-    that the time is the same whatever builder ran the lesson.
+    that the time is the same whatever machine ran the lesson.
     """
     words = 0
     for kind, content, _ in split_code_and_text_blocks(str(script))[1]:

@@ -1,6 +1,6 @@
 """Who runs the examples: the fingerprint of the machine and its packages.
 
-A *builder* is a machine that runs the examples. Everything that is kept between
+A *machine* is what runs the examples. Everything that is kept between
 two builds (the gallery's results, the cache of the executed pages) and every
 stamp on a page goes back to the one fingerprint made here.
 ``python conf/machine.py`` prints it: first the signature, then what it stands for.
@@ -34,13 +34,13 @@ LESSON_SECONDS = {"quick": 120, "normal": 120, "long": 1800}
 INSTALL = "run `nox -s docs`, or `python -m pip install --group docs` with pip 25.1"
 
 
-class UnfitBuilder(Exception):
+class UnfitMachine(Exception):
     """The machine cannot build the site; the message says why and how to mend it."""
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a builder is. Equal fingerprints may share results, others may not.
+    """What a machine is. Equal fingerprints may share results, others may not.
 
     ``device_kind`` is ``"cpu"`` or ``"cuda"``, ``tools`` a hash of this folder's
     modules and of the versions of the packages that capture and draw results.
@@ -61,14 +61,17 @@ class Fingerprint:
 
     @property
     def name(self) -> str:
-        """A name of the builder for files: device, torch and Python, nothing else."""
+        """A name for files: device, torch, NumPy and Python, nothing else."""
         python = _minor(self.python)
-        words = f"{self.device_kind} {self.device_name} torch {self.torch} py {python}"
+        words = (
+            f"{self.device_kind} {self.device_name} torch {self.torch} "
+            f"numpy {self.numpy} py {python}"
+        )
         return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
 
     @property
     def label(self) -> str:
-        """A short name of the builder for readers."""
+        """A short name of the machine for readers."""
         device = "CPU" if self.device_kind == "cpu" else f"CUDA ({self.device_name})"
         torch = self.torch.partition("+")[0]
         return f"{device}, torch {torch}, Python {_minor(self.python)}"
@@ -82,20 +85,20 @@ class Fingerprint:
 
 
 def check(needed: tuple[str, ...] = TO_BUILD) -> None:
-    """Raise :class:`UnfitBuilder` if Python, a package or the environment is unfit."""
+    """Raise :class:`UnfitMachine` if Python, a package or the environment is unfit."""
     if sys.version_info < OLDEST_PYTHON:
         oldest, here = ".".join(map(str, OLDEST_PYTHON)), platform.python_version()
-        raise UnfitBuilder(f"Python {here} is too old: use Python {oldest} or newer.")
+        raise UnfitMachine(f"Python {here} is too old: use Python {oldest} or newer.")
     missing = [name for name in dict.fromkeys(needed) if _version(name) is None]
     if missing:
-        raise UnfitBuilder(
+        raise UnfitMachine(
             f"Not installed: {', '.join(missing)}. To mend it, {INSTALL}."
         )
     lesson_seconds()
     torch = _version("torch")
     if tuple(map(int, re.findall(r"\d+", torch)[:2])) < OLDEST_TORCH:
         oldest = ".".join(map(str, OLDEST_TORCH))
-        raise UnfitBuilder(f"torch {torch} is too old: install torch>={oldest}.")
+        raise UnfitMachine(f"torch {torch} is too old: install torch>={oldest}.")
 
 
 def lesson_seconds() -> int:
@@ -103,19 +106,19 @@ def lesson_seconds() -> int:
 
     Raises
     ------
-    UnfitBuilder
+    UnfitMachine
         If ``BENCHMARK_QUALITY`` asks for a quality that the lessons do not know.
     """
     quality = os.environ.get(QUALITY, "normal")
     if quality not in LESSON_SECONDS:
         known = ", ".join(LESSON_SECONDS)
-        raise UnfitBuilder(f"{QUALITY} is {quality!r}: set one of {known}, or none.")
+        raise UnfitMachine(f"{QUALITY} is {quality!r}: set one of {known}, or none.")
     return LESSON_SECONDS[quality]
 
 
 @cache
 def fingerprint() -> Fingerprint:
-    """Return the fingerprint of this machine; raise :class:`UnfitBuilder` if unfit.
+    """Return the fingerprint of this machine; raise :class:`UnfitMachine` if unfit.
 
     A CPU build of torch is recognised without importing it (which takes two
     seconds); only a build for a GPU is asked whether it sees one.
@@ -184,8 +187,8 @@ def main() -> int:
     """Print the signature and what it stands for, on one line."""
     try:
         print(fingerprint().signature, fingerprint())
-    except UnfitBuilder as unfit:
-        print(f"builder: {unfit}", file=sys.stderr)
+    except UnfitMachine as unfit:
+        print(f"machine: {unfit}", file=sys.stderr)
         return 2
     return 0
 

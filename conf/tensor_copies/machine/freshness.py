@@ -3,8 +3,8 @@
 sphinx-gallery keeps a lesson's results while the text of the script is unchanged.
 That is not enough: another torch, another device or an edited module of this folder
 changes the results too. So beside each result lies a *run*: the fingerprint of
-the builder, the date and the seconds. A result without a run of this very
-builder is thrown away before the gallery looks at it.
+the machine, the date and the seconds. A result without a run of this very
+machine is thrown away before the gallery looks at it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def run_path(app: Sphinx, docname: str) -> Path:
 
 
 def drop_what_is_stale(app: Sphinx) -> None:
-    """Make the gallery run what this builder has not run, forget deleted lessons."""
+    """Make the gallery run what this machine has not run, forget deleted lessons."""
     lessons = lesson_scripts(app)
     for page in lessons:
         kept = Run.load(run_path(app, page))
@@ -137,7 +137,7 @@ def report(app: Sphinx, exception: Exception | None) -> None:
         return
     lessons = lesson_scripts(app)
     ran = set(app.lessons_run)
-    logger.info("Builder: %s [%s]", fingerprint(), fingerprint().signature)
+    logger.info("Machine: %s [%s]", fingerprint(), fingerprint().signature)
     logger.info(
         "Lessons: %d of %d ran, %d kept from earlier builds.",
         len(ran), len(lessons), len(lessons) - len(ran),

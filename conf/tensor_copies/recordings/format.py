@@ -1,11 +1,11 @@
-"""Recordings: what other builders saw when they ran a lesson, kept as data.
+"""Recordings: what other machines saw when they ran a lesson, kept as data.
 
-One file per lesson and builder, ``docs/recordings/<builder>/<lesson>.json``::
+One file per lesson and machine, ``docs/recordings/<machine>/<lesson>.json``::
 
     {
       "schema": 1,                    the version of this format
       "lesson": "1_basics/detach",    section and name of the script
-      "builder": {...},               the fields of builder.Fingerprint
+      "machine": {...},               the fields of machine.Fingerprint
       "day": "2026-11-21",            when it ran
       "seconds": 0.02,                how long it took
       "blocks": [                     one for each code block, in order
@@ -28,7 +28,7 @@ the site draws in its own style, or with a tensor map (``{"map": ...}``, see
 tensor_maps.observe), or the samples of a benchmark (``{"samples": ...}``), or
 ``.png`` where a figure is more than lines.
 
-The Atlas as another builder probed it is ``atlas.json``: ``key``, the hash of the
+The Atlas as another machine probed it is ``atlas.json``: ``key``, the hash of the
 probes (atlas.py), ``columns`` with their names, and ``records``, a list of values each.
 
 A recording is data from elsewhere. :func:`load` takes nothing on trust: a file that
@@ -96,10 +96,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Recording:
-    """What one builder saw when it ran one lesson."""
+    """What one machine saw when it ran one lesson."""
 
     lesson: str
-    builder: Fingerprint
+    machine: Fingerprint
     day: str
     seconds: float
     blocks: tuple[Block, ...]
@@ -107,10 +107,10 @@ class Recording:
 
 @dataclass(frozen=True)
 class PageRecording:
-    """What one builder observed with the recorded cells of one page."""
+    """What one machine observed with the recorded cells of one page."""
 
     page: str
-    builder: Fingerprint
+    machine: Fingerprint
     day: str
     key: str
     observed: dict[str, dict[str, str]]
@@ -118,9 +118,9 @@ class PageRecording:
 
 @dataclass(frozen=True)
 class AtlasRecording:
-    """The Atlas as one builder probed it: one tuple of values for each record."""
+    """The Atlas as one machine probed it: one tuple of values for each record."""
 
-    builder: Fingerprint
+    machine: Fingerprint
     day: str
     key: str
     columns: tuple[str, ...]
@@ -134,7 +134,7 @@ def atlas_key() -> str:
 
 
 def save_atlas(recording: AtlasRecording, folder: Path) -> None:
-    """Write the Atlas that a builder probed into the builder's folder."""
+    """Write the Atlas that a machine probed into the machine's folder."""
     _write(folder / "atlas.json", {"schema": SCHEMA, **asdict(recording)})
 
 
@@ -154,13 +154,13 @@ def page_key(page: Path) -> str:
 
 
 def save_page(recording: PageRecording, folder: Path) -> None:
-    """Write what a builder observed into the builder's folder."""
+    """Write what a machine observed into the machine's folder."""
     data = {"schema": SCHEMA, **asdict(recording)}
     _write(folder / f"{recording.page}.page.json", data)
 
 
 def seen_elsewhere(page: Path) -> list[PageRecording]:
-    """Return what other builders observed with the code that a page has now.
+    """Return what other machines observed with the code that a page has now.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def keys(script: Path) -> dict[int, str]:
 
 
 def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
-    """Write a recording and its figures into the folder of its builder.
+    """Write a recording and its figures into the folder of its machine.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
     figures
         The content of each figure's file, by its name: data or the bytes of a PNG.
     folder
-        ``docs/recordings/<builder>``; made if it is not there.
+        ``docs/recordings/<machine>``; made if it is not there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     name = recording.lesson.rpartition("/")[2]
@@ -252,21 +252,21 @@ def load(path: Path) -> Recording:
 
 
 def load_page(path: Path) -> PageRecording:
-    """Read what a builder observed on a page, as careful as :func:`load`."""
+    """Read what a machine observed on a page, as careful as :func:`load`."""
     with _naming(path):
         return _load_page(path)
 
 
 def load_atlas(path: Path) -> AtlasRecording:
-    """Read the Atlas of a builder, as careful as :func:`load`.
+    """Read the Atlas of a machine, as careful as :func:`load`.
 
     Records of other probes than those of today are not looked at, nor returned.
     """
     with _naming(path):
-        data, builder, day = _common(path, AtlasRecording)
+        data, machine, day = _common(path, AtlasRecording)
         key = _text(data["key"], "key", 64)
         if key != atlas_key():
-            return AtlasRecording(builder, day, _inert(key), (), ())
+            return AtlasRecording(machine, day, _inert(key), (), ())
         columns = tuple(ATLAS_COLUMNS)
         _require(data["columns"] == list(columns), "its columns are not the Atlas's")
         rows = data["records"]
@@ -277,7 +277,7 @@ def load_atlas(path: Path) -> AtlasRecording:
         records = tuple(_atlas_record(row) for row in rows)
         seen = {record[: len(ATLAS_KEYS)] for record in records}
         _require(len(seen) == len(records), "two records are of the same probe")
-        return AtlasRecording(builder, day, key, columns, records)
+        return AtlasRecording(machine, day, key, columns, records)
 
 
 def load_figure(path: Path) -> dict[str, Any] | None:
@@ -338,7 +338,7 @@ def _parse(raw: bytes) -> dict[str, Any]:
 
 
 def _load(path: Path) -> Recording:
-    data, builder, day = _common(path, Recording)
+    data, machine, day = _common(path, Recording)
     lesson = _text(data["lesson"], "lesson", 100)
     _require(
         re.fullmatch(r"[\w-]+/[\w-]+", lesson) is not None
@@ -347,11 +347,11 @@ def _load(path: Path) -> Recording:
     )
     _require(isinstance(data["blocks"], list), "its blocks are not a list")
     blocks = tuple(_block(block) for block in data["blocks"])
-    return Recording(lesson, builder, day, _number(data["seconds"]), blocks)
+    return Recording(lesson, machine, day, _number(data["seconds"]), blocks)
 
 
 def _load_page(path: Path) -> PageRecording:
-    data, builder, day = _common(path, PageRecording)
+    data, machine, day = _common(path, PageRecording)
     page = _text(data["page"], "page", 100)
     _require(
         f"{page}.page.json" == path.name,
@@ -370,7 +370,7 @@ def _load_page(path: Path) -> PageRecording:
         }
         for row, cells in observed.items()
     }
-    return PageRecording(page, builder, day, _text(data["key"], "key", 64), rows)
+    return PageRecording(page, machine, day, _text(data["key"], "key", 64), rows)
 
 
 def _common(path: Path, kind: type) -> tuple[dict[str, Any], Fingerprint, str]:
@@ -387,19 +387,19 @@ def _common(path: Path, kind: type) -> tuple[dict[str, Any], Fingerprint, str]:
         date.fromisoformat(day)
     except ValueError:
         raise _Wrong("its day is not a date") from None
-    builder = _builder(data["builder"])
+    machine = _machine(data["machine"])
     _require(
-        builder.name == path.parent.name,
-        "its builder is not the one that the folder is named after",
+        machine.name == path.parent.name,
+        "its machine is not the one that the folder is named after",
     )
-    return data, builder, day
+    return data, machine, day
 
 
-def _builder(data: Any) -> Fingerprint:
+def _machine(data: Any) -> Fingerprint:
     names = [field.name for field in fields(Fingerprint)]
     _require(
         isinstance(data, dict) and sorted(data) == sorted(names),
-        "its builder has not the fields of a fingerprint",
+        "its machine has not the fields of a fingerprint",
     )
     texts = {name: _inert(_text(data[name], name, 100)) for name in names}
     _require(texts["device_kind"] in ("cpu", "cuda"), "its device is not cpu or cuda")

@@ -1,10 +1,10 @@
-"""Other builders' outputs beside the live ones, block by block.
+"""Other machines' outputs beside the live ones, block by block.
 
 When Sphinx reads a lesson's page, each code block's output is compared with what the
-recordings of other builders hold for the same code. Where all are the same, the
+recordings of other machines hold for the same code. Where all are the same, the
 output stays as it is, with a line that says for whom else it holds. Where they
-differ, each builder's output follows, labelled, with the parts that differ marked; a
-switch (static/code.js) shows one builder at a time.
+differ, each machine's output follows, labelled, with the parts that differ marked; a
+switch (static/code.js) shows one machine at a time.
 
 A recording of other code is not shown: the build names it, and what renews it.
 """
@@ -64,25 +64,25 @@ LONGEST_MARKED = 10_000  # characters
 
 @dataclass(frozen=True)
 class Seen:
-    """What one builder saw in one block."""
+    """What one machine saw in one block."""
 
-    builder: Fingerprint
+    machine: Fingerprint
     day: str
     block: Block
 
 
 def recording_files(app: Sphinx, lesson: str) -> list[Path]:
-    """Return the recordings of a lesson (``section/name``), one for each builder."""
+    """Return the recordings of a lesson (``section/name``), one for each machine."""
     name = lesson.rpartition("/")[2]
     return sorted(Path(app.srcdir, "recordings").glob(f"*/{name}.json"))
 
 
 def load_all(app: Sphinx, lesson: str) -> list[Recording]:
-    """Return the recordings of a lesson by other builders; warn of refused ones."""
+    """Return the recordings of a lesson by other machines; warn of refused ones."""
     found = []
     for path in recording_files(app, lesson):
         if path.parent.name == fingerprint().name:
-            continue  # what this very builder saw is the live output
+            continue  # what this very machine saw is the live output
         try:
             recording = load(path)
         except BadRecording as bad:
@@ -116,7 +116,7 @@ def renewal(name: str) -> str:
 
 
 def load_pages(app: Sphinx) -> list[tuple[PageRecording, bool]]:
-    """Return the recordings of pages by other builders, and if each is current."""
+    """Return the recordings of pages by other machines, and if each is current."""
     found = []
     for path in sorted(Path(app.srcdir, "recordings").glob("*/*.page.json")):
         if path.parent.name == fingerprint().name:
@@ -140,18 +140,18 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
     lesson = page.partition("/")[2]
     _known(app.env)[page] = _digest(recording_files(app, lesson))
     recordings = load_all(app, lesson)
-    builders: dict[str, Fingerprint] = {}
+    machines: dict[str, Fingerprint] = {}
     for comment, key in code_blocks(doctree, keys(script)):
         seen = [
-            Seen(recording.builder, recording.day, block)
+            Seen(recording.machine, recording.day, block)
             for recording in recordings
             for block in recording.blocks
             if block.key == key
         ]
         for other in _show(app, comment, seen):
-            builders[other.name] = other
-    if builders:
-        _add_switch(doctree, builders.values())
+            machines[other.name] = other
+    if machines:
+        _add_switch(doctree, machines.values())
 
 
 def code_blocks(
@@ -165,7 +165,7 @@ def code_blocks(
 
 
 def _show(app: Sphinx, comment: nodes.comment, seen: list[Seen]) -> list[Fingerprint]:
-    """Show a block's recorded outputs; return the builders that saw another thing."""
+    """Show a block's recorded outputs; return the machines that saw another thing."""
     parent = comment.parent
     after = parent[parent.index(comment) + 2 :]  # past the code itself
     live: list[nodes.Element] = []
@@ -183,14 +183,14 @@ def _show(app: Sphinx, comment: nodes.comment, seen: list[Seen]) -> list[Fingerp
     same = [s for s in seen if s.block.output == text and _same_figures(app, s, live)]
     others = [s for s in seen if s not in same]
     if same and live:
-        names = "; ".join(s.builder.label for s in same)
+        names = "; ".join(s.machine.label for s in same)
         note = nodes.paragraph(text=f"Same on {names}", classes=["same-on"])
         parent.insert(parent.index(live[-1]) + 1, note)
     if not others or not live:
         return []
 
     place = parent.index(live[0])
-    group = nodes.container(classes=["builders-outputs"])
+    group = nodes.container(classes=["machines-outputs"])
     here = _variant(fingerprint(), f"This build: {fingerprint().label}", "live")
     for node in live:
         parent.remove(node)
@@ -200,8 +200,8 @@ def _show(app: Sphinx, comment: nodes.comment, seen: list[Seen]) -> list[Fingerp
         here += _marked(text, others_text)
     group += here
     for s in others:
-        label = f"Recorded {in_words(s.day)}: {s.builder.label}"
-        there = _variant(s.builder, label, "recorded")
+        label = f"Recorded {in_words(s.day)}: {s.machine.label}"
+        there = _variant(s.machine, label, "recorded")
         for file in s.block.figures:
             if _is_alternative(app, s, file):
                 there += _figure(app, s, file)
@@ -209,17 +209,17 @@ def _show(app: Sphinx, comment: nodes.comment, seen: list[Seen]) -> list[Fingerp
             there += _marked(s.block.output, [text])
         group += there
     parent.insert(place, group)
-    return [s.builder for s in others]
+    return [s.machine for s in others]
 
 
-def _variant(builder: Fingerprint, label: str, kind: str) -> nodes.container:
-    variant = nodes.container(classes=["variant", kind, f"builder-{_slug(builder)}"])
+def _variant(machine: Fingerprint, label: str, kind: str) -> nodes.container:
+    variant = nodes.container(classes=["variant", kind, f"machine-{_slug(machine)}"])
     variant += nodes.paragraph(text=label, classes=["variant-label"])
     return variant
 
 
-def _slug(builder: Fingerprint) -> str:
-    return builder.name.replace(".", "-")
+def _slug(machine: Fingerprint) -> str:
+    return machine.name.replace(".", "-")
 
 
 def _marked(text: str, others: list[str]) -> nodes.literal_block:
@@ -256,26 +256,26 @@ def _marked(text: str, others: list[str]) -> nodes.literal_block:
 
 def _figure(app: Sphinx, seen: Seen, file: str) -> nodes.Node:
     """Draw a recorded map from its data, or show a picture as it is."""
-    path = Path(app.srcdir, "recordings", seen.builder.name, file)
+    path = Path(app.srcdir, "recordings", seen.machine.name, file)
     try:
         data = load_figure(path)
     except BadRecording as bad:
         _refuse(app, bad)
-        return nodes.paragraph(text="This builder's figure cannot be shown.")
+        return nodes.paragraph(text="This machine's figure cannot be shown.")
     if data is None:
-        uri = f"/recordings/{seen.builder.name}/{file}"
-        alt = f"Picture that the lesson drew on {seen.builder}"
+        uri = f"/recordings/{seen.machine.name}/{file}"
+        alt = f"Picture that the lesson drew on {seen.machine}"
         return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
     from standalone.tensor_maps import draw
 
-    prefix = f"{_slug(seen.builder)}-{path.stem.replace('.', '-')}"
+    prefix = f"{_slug(seen.machine)}-{path.stem.replace('.', '-')}"
     return nodes.raw("", as_map(draw(data["map"], prefix)), format="html")
 
 
 def _load(app: Sphinx, seen: Seen, file: str) -> dict[str, Any]:
     """Return the data of a recorded figure; {} for a picture or a refused file."""
     try:
-        path = Path(app.srcdir, "recordings", seen.builder.name, file)
+        path = Path(app.srcdir, "recordings", seen.machine.name, file)
         return load_figure(path) or {}
     except BadRecording as bad:
         _refuse(app, bad)
@@ -288,7 +288,7 @@ def _is_alternative(app: Sphinx, seen: Seen, file: str) -> bool:
 
 
 def _put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
-    """Draw other builders' charts beside a live one, if it is one, on one scale."""
+    """Draw other machines' charts beside a live one, if it is one, on one scale."""
     found = CHART.search(node.astext()) if isinstance(node, nodes.raw) else None
     if found is None:
         return False
@@ -301,8 +301,8 @@ def _put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
         for file in seen.block.figures:
             data = _load(app, seen, file)
             if data.get("title") == live["title"]:
-                prefix = f"{_slug(seen.builder)}-{found[1]}"
-                panels.append((seen.builder.label, prefix, data))
+                prefix = f"{_slug(seen.machine)}-{found[1]}"
+                panels.append((seen.machine.label, prefix, data))
     scale = charts.limits(data for _, _, data in panels)
     drawn = [charts.draw(data, prefix, name, scale) for name, prefix, data in panels]
     node.children = [nodes.Text(as_figure("\n".join(drawn)))]
@@ -311,19 +311,19 @@ def _put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
 
 
 def _offer_samples(app: Sphinx, links: nodes.container, seen: list[Seen]) -> None:
-    """Add a link to the samples of each other builder, written as CSV."""
+    """Add a link to the samples of each other machine, written as CSV."""
     lesson = app.env.docname.rpartition("/")[2]
     for s in seen:
         for file in s.block.figures:
             table = _load(app, s, file).get("samples")
             if table is not None:
-                name = f"sphx_glr_{lesson}_{_slug(s.builder)}.csv"
-                text = as_csv(table, s.builder, s.day)
+                name = f"sphx_glr_{lesson}_{_slug(s.machine)}.csv"
+                text = as_csv(table, s.machine, s.day)
                 (_images(app) / name).write_text(text, encoding="utf-8")
                 target = f"{_images(app).name}/{name}"
                 link = addnodes.download_reference("", "", reftarget=target)
                 link["refdoc"] = app.env.docname
-                link += nodes.inline(text=link_text(table, s.builder))
+                link += nodes.inline(text=link_text(table, s.machine))
                 links += nodes.paragraph("", "", link)
 
 
@@ -333,7 +333,7 @@ def _images(app: Sphinx) -> Path:
 
 
 def _same_figures(app: Sphinx, seen: Seen, live: list[nodes.Element]) -> bool:
-    """Whether a builder's figures are the live ones, but for their ids."""
+    """Whether a machine's figures are the live ones, but for their ids."""
     drawn = [node.astext() for node in live if isinstance(node, nodes.raw)]
     files = [file for file in seen.block.figures if _is_alternative(app, seen, file)]
     if len(drawn) != len(files):
@@ -347,16 +347,16 @@ def _same_figures(app: Sphinx, seen: Seen, live: list[nodes.Element]) -> bool:
     return True
 
 
-def _add_switch(doctree: nodes.document, builders: Iterable[Fingerprint]) -> None:
-    """Add the choice of a builder under the lesson's actions; a script fills it."""
+def _add_switch(doctree: nodes.document, machines: Iterable[Fingerprint]) -> None:
+    """Add the choice of a machine under the lesson's actions; a script fills it."""
     title = next(doctree.findall(nodes.title))
     section = title.parent
-    switch = nodes.container(classes=["builder-switch"])
-    choices = [(fingerprint(), "this build"), *((b, "recorded") for b in builders)]
+    switch = nodes.container(classes=["machine-switch"])
+    choices = [(fingerprint(), "this build"), *((b, "recorded") for b in machines)]
     listing = nodes.bullet_list()
-    for builder, kind in choices:
-        words = nodes.paragraph(text=f"{builder.label} ({kind})")
-        listing += nodes.list_item("", words, classes=[f"builder-{_slug(builder)}"])
+    for machine, kind in choices:
+        words = nodes.paragraph(text=f"{machine.label} ({kind})")
+        listing += nodes.list_item("", words, classes=[f"machine-{_slug(machine)}"])
     switch += nodes.paragraph(text="Where outputs differ, this page shows those of:")
     switch += listing
     place = section.index(title) + 1
@@ -403,13 +403,13 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
             same, of = current_blocks(recording, script)
             if same < of:
                 matches = f"matches {same} of {of} blocks"
-                _report(recording.builder, script.stem, matches)
+                _report(recording.machine, script.stem, matches)
     for recording, current in load_pages(app):
         if not current:
-            _report(recording.builder, recording.page, "does not match the page")
+            _report(recording.machine, recording.page, "does not match the page")
 
 
-def _report(builder: Fingerprint, name: str, matches: str) -> None:
-    where = f"recordings/{builder.name}, {name}"
+def _report(machine: Fingerprint, name: str, matches: str) -> None:
+    where = f"recordings/{machine.name}, {name}"
     command = renewal(name)
-    logger.info("Stale: %s %s; on that builder, run `%s`", where, matches, command)
+    logger.info("Stale: %s %s; on that machine, run `%s`", where, matches, command)

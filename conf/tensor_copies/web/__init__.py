@@ -25,7 +25,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # A change makes Sphinx read the pages again, or write them again.
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
-    app.add_directive("builders", machines.Builders)
+    app.add_directive("machines", machines.Machines)
     app.add_html_math_renderer(
         "mathml", (formulas.visit_inline, None), (formulas.visit_block, None)
     )

@@ -1,6 +1,6 @@
 """The foot of each page: who ran what it shows, and the ways to mend it.
 
-"Something wrong on this page?" opens a report that names the page and the builder.
+"Something wrong on this page?" opens a report that names the page and the machine.
 Furo's edit link leads to what the page is made from: for a lesson, its script.
 """
 
@@ -57,7 +57,7 @@ def source_of(app: Sphinx, page: str) -> str:
 
 
 def report_link(app: Sphinx, page: str, stamp: str) -> str:
-    """Return the address of a new report, filled in with page and builder."""
+    """Return the address of a new report, filled in with page and machine."""
     uri = app.builder.get_target_uri(page)
     body = REPORT.format(
         page=app.config.html_baseurl + uri,

@@ -1,4 +1,4 @@
-"""The list of builders: whose output is on the site, and what has gone stale."""
+"""The list of machines: whose output is on the site, and what has gone stale."""
 
 from __future__ import annotations
 
@@ -25,50 +25,50 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
 
 
-class Builders(SphinxDirective):
-    """List this builder and every builder of a recording (``{builders}``)."""
+class Machines(SphinxDirective):
+    """List this machine and every machine of a recording (``{machines}``)."""
 
     def run(self) -> list[nodes.Node]:
-        """Return one entry per builder: fingerprint, dates, lessons, what is stale."""
+        """Return one entry per machine: fingerprint, dates, lessons, what is stale."""
         app = self.env.app
         pages = lesson_scripts(app)
-        self.env.metadata[self.env.docname]["lists_builders"] = _digest(app)
+        self.env.metadata[self.env.docname]["lists_machines"] = _digest(app)
         recorded: dict[Fingerprint, dict[str, Recording]] = defaultdict(dict)
         for page in pages:
             for recording in load_all(app, page.partition("/")[2]):
-                recorded[_without_tools(recording.builder)][page] = recording
+                recorded[_without_tools(recording.machine)][page] = recording
         listing = nodes.definition_list()
         listing += _entry(
             fingerprint(),
             [
-                [nodes.Text(f"The builder of this build: {fingerprint()}.")],
+                [nodes.Text(f"The machine of this build: {fingerprint()}.")],
                 [nodes.Text("Live on every page.")],
             ],
         )
-        atlases = {atlas.builder.name: atlas for atlas in recorded_atlases(app)}
-        for builder, recordings in recorded.items():
-            facts = _facts(builder, recordings, pages)
+        atlases = {atlas.machine.name: atlas for atlas in recorded_atlases(app)}
+        for machine, recordings in recorded.items():
+            facts = _facts(machine, recordings, pages)
             for page, current in load_pages(app):
-                if page.builder.name == builder.name:
+                if page.machine.name == machine.name:
                     facts.append(_page_fact(page.page, current))
-            if builder.name in atlases:
-                facts.append(_atlas_fact(atlases.pop(builder.name)))
-            listing += _entry(builder, facts)
+            if machine.name in atlases:
+                facts.append(_atlas_fact(atlases.pop(machine.name)))
+            listing += _entry(machine, facts)
         for atlas in atlases.values():
-            when = f"Recorded {in_words(atlas.day)} with {atlas.builder}."
-            listing += _entry(atlas.builder, [[nodes.Text(when)], _atlas_fact(atlas)])
+            when = f"Recorded {in_words(atlas.day)} with {atlas.machine}."
+            listing += _entry(atlas.machine, [[nodes.Text(when)], _atlas_fact(atlas)])
         return [listing]
 
 
 def _facts(
-    builder: Fingerprint, recordings: dict[str, Recording], pages: dict[str, Path]
+    machine: Fingerprint, recordings: dict[str, Recording], pages: dict[str, Path]
 ) -> list[list[nodes.Node]]:
     days = sorted({recording.day for recording in recordings.values()})
     when = " to ".join(in_words(day) for day in dict.fromkeys((days[0], days[-1])))
     whole = len(recordings) == len(pages)
     count = f"all {len(pages)}" if whole else f"{len(recordings)} of {len(pages)}"
     covered = [nodes.Text(f"Covers {count} lessons{'.' if whole else ': '}")]
-    facts = [[nodes.Text(f"Recorded {when} with {builder}.")], covered]
+    facts = [[nodes.Text(f"Recorded {when} with {machine}.")], covered]
     for number, (page, recording) in enumerate(recordings.items()):
         if not whole:
             covered += [nodes.Text(", " if number else ""), _link(page)]
@@ -95,12 +95,12 @@ def _atlas_fact(atlas: AtlasRecording) -> list[nodes.Node]:
 
 
 def _entry(
-    builder: Fingerprint, facts: Iterable[list[nodes.Node]]
+    machine: Fingerprint, facts: Iterable[list[nodes.Node]]
 ) -> nodes.definition_list_item:
     said = nodes.definition()
     for fact in facts:
         said += nodes.paragraph("", "", *fact)
-    return nodes.definition_list_item("", nodes.term(text=builder.label), said)
+    return nodes.definition_list_item("", nodes.term(text=machine.label), said)
 
 
 def _link(page: str) -> addnodes.pending_xref:
@@ -112,9 +112,9 @@ def _link(page: str) -> addnodes.pending_xref:
     return link
 
 
-def _without_tools(builder: Fingerprint) -> Fingerprint:
-    """Return a builder that is the same for recordings made by edited helpers."""
-    return Fingerprint(**{**vars(builder), "tools": ""})
+def _without_tools(machine: Fingerprint) -> Fingerprint:
+    """Return a machine that is the same for recordings made by edited helpers."""
+    return Fingerprint(**{**vars(machine), "tools": ""})
 
 
 def _digest(app: Sphinx) -> str:
@@ -126,9 +126,9 @@ def _digest(app: Sphinx) -> str:
 
 
 def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
-    """Return the pages that list builders when a recording or a lesson changed."""
+    """Return the pages that list machines when a recording or a lesson changed."""
     return [
         page
         for page, metadata in env.metadata.items()
-        if metadata.get("lists_builders", _digest(app)) != _digest(app)
+        if metadata.get("lists_machines", _digest(app)) != _digest(app)
     ]
