@@ -73,7 +73,7 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(
     CONF.parent / "build" / "pages" / f"{signature}-{pages_digest(CONF.parent)}"
 )
-nb_execution_timeout = 120
+nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_output_stderr = "error"  # a Python warning on a page fails the build

@@ -44,6 +44,12 @@ def soup(page: Path) -> BeautifulSoup:
     return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
 
 
+def pages_in(folder: Path) -> list[Path]:
+    """Return the pages of a built site; old addresses that forward are left out."""
+    found = sorted(folder.rglob("*.html"))
+    return [page for page in found if 'http-equiv="refresh"' not in page.read_text()]
+
+
 def page_of(site: Path, script: Path) -> Path:
     """Return the page of a lesson's script."""
     name = script.relative_to(EXAMPLES).with_suffix(".html")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from conftest import ROOT, TinySite, lesson
 from PIL import Image
-from reading import SCRIPTS, page_of, soup
+from reading import SCRIPTS, page_of, pages_in, soup
 
 sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.figures import pictures
@@ -46,7 +46,7 @@ WITH_PICTURE = [
 
 def test_each_page_describes_itself(site: Path) -> None:
     seen = {}
-    for path in sorted(site.rglob("*.html")):
+    for path in pages_in(site):
         page = soup(path)
         (tag,) = page.select('head meta[name="description"]')
         assert 20 <= len(tag["content"]) <= 160, (path, tag)
