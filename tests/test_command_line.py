@@ -30,8 +30,8 @@ def says_one_line(output: str, *words: str) -> None:
     ("arguments", "words"),
     [
         (["--nonsense"], ["unrecognized arguments: --nonsense", "--help"]),
-        (["-j", "many"], ["invalid jobs_argument value: 'many'", "--help"]),
-        (["-b", "nonsense"], ["Builder name nonsense not registered"]),
+        (["-j", "many"], ["argument -j/--jobs: 'many' is no positive", "--help"]),
+        (["-b", "nonsense"], ["argument -b/--builder: invalid choice: 'nonsense'"]),
         (["-D", "html_theme=nonsense"], ["no theme named 'nonsense' found"]),
     ],
 )
