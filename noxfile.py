@@ -20,6 +20,10 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["docs"]
 
 OLDEST_PYTHON = (3, 11)
+if sys.version_info < OLDEST_PYTHON:  # said before an environment of it is kept
+    oldest = ".".join(map(str, OLDEST_PYTHON))
+    sys.exit(f"Run nox with Python {oldest} or newer: python3.X -m venv --clear .venv")
+
 QUALITY = "BENCHMARK_QUALITY"
 # nox gives each session an environment of its own, and torch takes gigabytes. So the
 # tasks make none: they require `environment`, and install and run in that session.
@@ -31,9 +35,6 @@ shared: nox.Session | None = None
 def environment(session: nox.Session) -> None:
     """Make the one environment that all tasks share (each of them asks for it)."""
     global shared
-    if sys.version_info < OLDEST_PYTHON:
-        oldest = ".".join(map(str, OLDEST_PYTHON))
-        session.error(f"Python {oldest} or newer is needed: run nox with a newer one")
     shared = session
 
 

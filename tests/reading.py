@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from bs4 import BeautifulSoup
 from conftest import ROOT
-from sphinx_gallery.py_source_parser import split_code_and_text_blocks
-
-sys.path.insert(0, str(ROOT / "conf"))
 from reading_order import READING_ORDER
+from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 # What a block uses that measures, or says what was measured.
 TIMED = (

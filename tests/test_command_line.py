@@ -10,12 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from conftest import ROOT, TinySite, lesson
-
-sys.path.insert(0, str(ROOT / "conf"))
 import build_site
 import builder
+import pytest
+from conftest import ROOT, TinySite, lesson
 
 
 def says_one_line(output: str, *words: str) -> None:

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import recordings
 from bs4 import BeautifulSoup, Tag
+from builder import Fingerprint
 from conftest import ROOT, TinySite, new_tiny_site
 from reading import soup
-
-sys.path.insert(0, str(ROOT / "conf"))
-import recordings
-from builder import Fingerprint
 
 SOURCE = ROOT / "docs" / "errors.md"
 FEWEST_ENTRIES = 40

@@ -8,13 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import recordings
 from conftest import ROOT, TinySite, lesson
 from reading import SCRIPTS, downloads_of, page_of, soup
-from test_recordings import OTHER_NAME, pretend_other_builder, record
-
-sys.path.insert(0, str(ROOT / "conf"))
-import recordings
 from tensor_maps import draw
+from test_recordings import OTHER_NAME, pretend_other_builder, record
 
 WITH_MAPS = [
     script

@@ -5,17 +5,14 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
+import pictures
 import pytest
-from conftest import ROOT, TinySite, lesson
+from conftest import TinySite, lesson
 from PIL import Image
 from reading import SCRIPTS, page_of, soup
-
-sys.path.insert(0, str(ROOT / "conf"))
-import pictures
 
 MAPPED = """import torch
 w = torch.ones(2, requires_grad=True)

@@ -13,17 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import builder
+import charts
 import pytest
+import recordings
 from bs4 import BeautifulSoup
 from conftest import ROOT, Built, TinySite, lesson, new_tiny_site
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import parts_of, soup
-
-sys.path.insert(0, str(ROOT / "conf"))
-import builder
-import charts
-import recordings
 
 FIRST = "x = 2\nprint('device cpu')\nprint('x is', x)"
 SECOND = "print('y is', x + 1)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import sys
 import warnings
 from collections import Counter
 from typing import Any
@@ -13,11 +12,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-import torch
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "conf"))
 import tensor_maps as maps
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
