@@ -89,6 +89,19 @@ def test_a_long_quality_may_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seconds["quick"] == seconds["normal"] < seconds["long"]
 
 
+def test_normal_is_what_a_build_takes_that_is_told_nothing(
+    tiny_site: TinySite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_site.write_lessons({"a.py": lesson("A", "print('a')")})
+    monkeypatch.delenv("BENCHMARK_QUALITY", raising=False)
+    ran = [tiny_site.build().lessons]
+    for quality in ("normal", "quick"):
+        monkeypatch.setenv("BENCHMARK_QUALITY", quality)
+        ran.append(tiny_site.build().lessons)
+    counts = [line.split(" ran")[0] for line in ran]
+    assert counts == ["Lessons: 1 of 1", "Lessons: 0 of 1", "Lessons: 1 of 1"]
+
+
 def bind_root_to_permissions() -> None:
     """Take from root the right to write where the mode forbids it (Linux)."""
     drop_capability, dac_override = 24, 1  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE
@@ -176,6 +189,22 @@ def test_nox_hands_arguments_on_and_fails_with_its_task(
     lines = [line for line in done.stdout.splitlines() if not line.startswith("nox > ")]
     assert len(lines) == 1, done.stdout
     assert lines[0].startswith(said)
+
+
+def test_bench_records_the_benchmarks_alone_and_long(
+    tiny_site: TinySite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quality = "import os\nprint('quality', os.environ['BENCHMARK_QUALITY'])"
+    lessons = {"plain.py": "print('plain')", "timed.py": quality}
+    tiny_site.write_lessons({name: lesson(name, lessons[name]) for name in lessons})
+    shutil.copy(ROOT / "noxfile.py", tiny_site.folder)
+    monkeypatch.delenv("BENCHMARK_QUALITY", raising=False)
+    bench = [sys.executable, "-m", "nox", "--no-venv", "-s", "bench"]
+    done = subprocess.run(bench, cwd=tiny_site.folder, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    (recording,) = (tiny_site.folder / "docs" / "recordings").glob("*/*")
+    assert recording.name == "timed.json"
+    assert "quality long" in recording.read_text(encoding="utf-8")
 
 
 def test_an_older_python_is_told_before_anything_is_made() -> None:
