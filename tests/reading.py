@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from bs4 import BeautifulSoup
 from conftest import ROOT
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
-
-sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.machine.reading_order import READING_ORDER
 
 # What a block uses that measures, or says what was measured.

@@ -15,12 +15,10 @@ from pathlib import Path
 
 import pytest
 from bs4 import Tag
-from conftest import ROOT, TinySite, lesson
+from conftest import TinySite, lesson
 from reading import NAMES, SCRIPTS, downloads_of, page_of, pages_in, soup
-from test_recordings import pretend_other_machine, record
-
-sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.recordings.format import keys
+from test_recordings import pretend_other_machine, record
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 ASKING = [

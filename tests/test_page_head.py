@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, TinySite, lesson
+from conftest import TinySite, lesson
 from PIL import Image
 from reading import SCRIPTS, page_of, pages_in, soup
-
-sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.figures import pictures
 
 MAPPED = """import torch

@@ -179,7 +179,7 @@ def _tools() -> str:
         )
     for package in SHAPING:
         digest.update(f"{package} {_version(package)}\n".encode())
-    digest.update(os.environ.get(QUALITY, "").encode())
+    digest.update(os.environ.get(QUALITY, "normal").encode())
     return digest.hexdigest()[:16]
 
 
