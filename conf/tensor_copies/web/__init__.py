@@ -15,6 +15,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         foot,
         formulas,
         head,
+        home,
         machines,
         not_found,
         redirects,
@@ -25,6 +26,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # A change makes Sphinx read the pages again, or write them again.
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
+    app.add_directive("doors", home.Doors)
+    app.add_directive("message-box", home.MessageBox)
     app.add_directive("machines", machines.Machines)
     app.add_html_math_renderer(
         "mathml", (formulas.visit_inline, None), (formulas.visit_block, None)
