@@ -36,7 +36,7 @@ CALLS = {
     "copy": Call(".copy()"),
     "contiguous": Call(".contiguous()"),
     "t": Call(".t()"),
-    "0": Call("[0]"),
+    "first": Call("[0]"),
 }
 
 

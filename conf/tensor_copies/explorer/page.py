@@ -80,7 +80,7 @@ def markup(data: Explorer) -> str:
         f'<option value="{state}">{escape(words)}</option>'
         for state, words in data.states.items()
     )
-    places = ""
+    places = device = ""
     if len(data.devices) > 1:
         choices = "".join(
             f'{button} data-on="{kind}" aria-pressed="{str(kind == DEVICE).lower()}">'
@@ -88,13 +88,11 @@ def markup(data: Explorer) -> str:
             for kind in data.devices
         )
         other = next(name for kind, name in data.devices.items() if kind != "cpu")
-        places = (
-            '<div class="explorer-on" role="group" aria-label="x is on">'
-            f"<span>on</span>{choices}</div>"
-            f'<p class="explorer-device">device is {escape(other)}</p>'
-        )
+        places = f'<div class="explorer-on" role="group" aria-label="x is on"><span>on</span>{choices}</div>'
+        device = f'<p class="explorer-device">device is {escape(other)}</p>'
     writes = "".join(
-        f'{button} data-write="{name}" aria-pressed="false">Write {name}[0] = 7</button>'
+        f'{button} data-write="{name}" aria-pressed="false">'
+        f"Write {name}[0] = 7</button>"
         for name in "xy"
     )
     below = "".join(
@@ -108,17 +106,18 @@ def markup(data: Explorer) -> str:
         '<div class="explorer" id="explorer" role="group" aria-label="Explorer">'
         '<div class="explorer-says">'
         f'<p class="explorer-code" tabindex="-1">y = {code_of(first)}</p>'
-        f'<p class="explorer-headline" role="status" aria-live="polite">{said}</p></div>'
+        '<p class="explorer-headline" role="status" aria-live="polite">'
+        f"{said}</p></div>"
         f'<div class="explorer-see"><div class="explorer-picture">{drawing}</div>'
         f'<div class="explorer-writes explorer-control">{writes}</div></div>'
         '<div class="explorer-do explorer-control">'
         '<div class="explorer-chips" role="group" aria-label="Add a call">'
         f"{chips}</div>"
         f'<div class="explorer-back">{button} class="explorer-undo">Undo</button>'
-        f'{button} class="explorer-clear">Clear</button></div>'
-        '<div class="explorer-x"><label>x is <select class="explorer-state">'
-        f"{states}</select></label>{places}</div></div>"
-        f'<dl class="explorer-facts">{listed}</dl>'
+        f'{button} class="explorer-clear">Clear</button></div></div>'
+        '<div class="explorer-x explorer-control"><label>x is '
+        f'<select class="explorer-state">{states}</select></label>{places}{device}'
+        f'</div><dl class="explorer-facts simple">{listed}</dl>'
         '<p class="explorer-note explorer-control" aria-live="polite">'
         "Add a call, or write into x or y and watch.</p>"
         f'<noscript><div class="explorer-stills">{below}</div></noscript></div>'

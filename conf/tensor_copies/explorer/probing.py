@@ -196,7 +196,7 @@ def _write(name: str, code: str, given: str, state: str, device: str) -> dict[st
 def chains(
     state: str, device: str, other: str | None
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Run ``y = x`` and the chains, shorter ones first; leave out those whose beginning raises."""
+    """Run ``y = x`` and the chains, but for those whose beginning raises."""
     yield (), look((), state, device, other)
     longer: list[tuple[str, ...]] = [()]
     for _ in range(LONGEST):

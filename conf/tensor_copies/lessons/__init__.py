@@ -16,6 +16,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         code_links,
         notebooks,
         page,
+        places,
         predictions,
     )
 
@@ -37,8 +38,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", notebooks.finish_all, priority=700)
     app.connect("env-get-outdated", calls.find_outdated)
     app.connect("env-get-outdated", cheat_sheet.find_outdated)
+    # Before Sphinx collects the tables of contents (500).
+    app.connect("doctree-read", places.list_in_order, priority=400)
     # Before Sphinx collects the files and pictures of a page (500).
     app.connect("doctree-read", page.change_page, priority=400)
+    app.connect("doctree-read", places.say_place, priority=410)
     # After the recordings: this moves the outputs that they look for.
     app.connect("doctree-read", predictions.add_predictions, priority=460)
     app.connect("html-page-context", page.lead_on)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the writing of the pages, and to what is written beside them."""
     from tensor_copies.web import (
+        chain_links,
         files,
         foot,
         formulas,
@@ -33,6 +34,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
         "mathml", (formulas.visit_inline, None), (formulas.visit_block, None)
     )
     app.connect("env-get-outdated", machines.find_outdated)
+    # After the row of actions was made (400) and the lesson's place put in it (410).
+    app.connect("doctree-read", chain_links.link_lesson, priority=420)
     app.connect("env-check-consistency", redirects.check)
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)

@@ -1,0 +1,34 @@
+"""A link from a lesson to the picture of its call in the explorer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+
+from tensor_copies.atlas.data import live
+from tensor_copies.explorer.page import explorer_link
+from tensor_copies.machine.lesson_list import lesson_scripts
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def link_lesson(app: Sphinx, doctree: nodes.document) -> None:
+    """Add the link to the row of actions: to the first call that the Atlas has of it."""
+    page = app.env.docname
+    if page not in lesson_scripts(app):
+        return
+    found = (
+        explorer_link(row["code"])
+        for row in live()["operations"]
+        if page.endswith(f"/{row['lesson']}") and not row["given"]
+    )
+    link = next(filter(None, found), None)
+    rows = doctree.findall(nodes.container)
+    row = next((row for row in rows if "lesson-actions" in row["classes"]), None)
+    if link is None or row is None:
+        return
+    home = app.builder.get_relative_uri(page, app.config.root_doc)
+    words = nodes.reference("", "See it in the explorer", refuri=home + link)
+    row += nodes.paragraph("", "", words)
