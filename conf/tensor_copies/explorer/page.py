@@ -88,7 +88,10 @@ def markup(data: Explorer) -> str:
             for kind in data.devices
         )
         other = next(name for kind, name in data.devices.items() if kind != "cpu")
-        places = f'<div class="explorer-on" role="group" aria-label="x is on"><span>on</span>{choices}</div>'
+        places = (
+            '<div class="explorer-on" role="group" aria-label="x is on">'
+            f"<span>on</span>{choices}</div>"
+        )
         device = f'<p class="explorer-device">device is {escape(other)}</p>'
     writes = "".join(
         f'{button} data-write="{name}" aria-pressed="false">'

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def link_lesson(app: Sphinx, doctree: nodes.document) -> None:
-    """Add the link to the row of actions: to the first call that the Atlas has of it."""
+    """Link to the first call that the Atlas has of the lesson, in its actions."""
     page = app.env.docname
     if page not in lesson_scripts(app):
         return
