@@ -119,7 +119,7 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
     LessonFailed
         If a cell raises or warns; nothing is written.
     """
-    from tensor_copies.errors.messages import entries, observe
+    from tensor_copies.errors.messages import entries, observe_messages
     from tensor_copies.machine import isolation
     from tensor_copies.recordings.format import (
         PageRecording,
@@ -136,7 +136,7 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
     isolation.reset({}, page.name, "before")
     try:
         if of_messages:
-            namespace["observed"] = observe(page)
+            namespace["observed"] = observe_messages(page)
         else:
             exec(code, namespace)
     except Exception:
@@ -199,15 +199,18 @@ def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
     """Run a script block by block; return texts, figures and the time it took."""
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
-    from tensor_copies.figures.maps import look
-    from tensor_copies.figures.samples import look as samples
+    from tensor_copies.figures.maps import requested_map
+    from tensor_copies.figures.samples import requested_samples
     from tensor_copies.machine import isolation
 
     options = runpy.run_path(str(CONF / "conf.py"))
     figures: list[list[Any]] = []
 
     def scrape(block: Any, block_vars: Any, gallery_conf: Any) -> str:
-        seen, table = look(block, block_vars), samples(block, block_vars)
+        seen, table = (
+            requested_map(block, block_vars),
+            requested_samples(block, block_vars),
+        )
         maps = [] if seen is None else [{"map": seen}]
         tables = [] if table is None else [{"samples": table}]
         figures.append(maps + _figures() + tables)

@@ -606,7 +606,7 @@ def test_refused_figures(
 ) -> None:
     path = tmp_path / "a.1.json"
     path.write_text(json.dumps(FIGURE))
-    drawn = charts.draw(recordings.load_figure(path), "p")
+    drawn = charts.draw_chart(recordings.load_figure(path), "p")
     assert drawn.startswith("<svg") and "<script" not in drawn
     path.write_text(json.dumps(change(FIGURE)))
     with pytest.raises(recordings.BadRecording, match=reason):

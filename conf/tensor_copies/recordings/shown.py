@@ -26,8 +26,8 @@ from sphinx import addnodes
 from sphinx.util import logging
 
 from tensor_copies.figures import charts
-from tensor_copies.figures.maps import as_figure as as_map
-from tensor_copies.figures.plots import as_figure
+from tensor_copies.figures.maps import framed_map
+from tensor_copies.figures.plots import framed_figure
 from tensor_copies.figures.samples import CLASS, as_csv, link_text
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
@@ -269,7 +269,7 @@ def _figure(app: Sphinx, seen: Seen, file: str) -> nodes.Node:
     from standalone.tensor_maps import draw
 
     prefix = f"{_slug(seen.machine)}-{path.stem.replace('.', '-')}"
-    return nodes.raw("", as_map(draw(data["map"], prefix)), format="html")
+    return nodes.raw("", framed_map(draw(data["map"], prefix)), format="html")
 
 
 def _load(app: Sphinx, seen: Seen, file: str) -> dict[str, Any]:
@@ -304,8 +304,10 @@ def _put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
                 prefix = f"{_slug(seen.machine)}-{found[1]}"
                 panels.append((seen.machine.label, prefix, data))
     scale = charts.limits(data for _, _, data in panels)
-    drawn = [charts.draw(data, prefix, name, scale) for name, prefix, data in panels]
-    node.children = [nodes.Text(as_figure("\n".join(drawn)))]
+    drawn = [
+        charts.draw_chart(data, prefix, name, scale) for name, prefix, data in panels
+    ]
+    node.children = [nodes.Text(framed_figure("\n".join(drawn)))]
     node.rawsource = ""
     return True
 
