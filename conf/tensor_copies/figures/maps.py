@@ -33,8 +33,8 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     observed = requested_map(block, block_vars)
     if observed is None:
         return ""
-    # Imported late, as in requested_map(): with it comes torch, which a build that runs no
-    # lesson need not wait for.
+    # Imported late, as in requested_map(): with it comes torch, which a build that
+    # runs no lesson need not wait for.
     from standalone.tensor_maps import draw
 
     path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
@@ -70,8 +70,9 @@ def requested_map(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | No
     elif CHANGE in asked:
         if script not in _before:
             raise ExtensionError(
-                f"{Path(script).name}, line {block.lineno}: the block asks for a map of "
-                f"what it changed, and no block of code comes before it: use {MAP}"
+                f"{Path(script).name}: the block on line {block.lineno} asks for a map "
+                "of what it changed, and no block of code comes before it. Write "
+                f"sphinx_gallery_{MAP}"
             )
         before = _before.pop(script)
         observed = changed(before, observe(_named(asked[CHANGE], block, block_vars)))

@@ -133,6 +133,8 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
 def _put_back() -> None:
     """Give every setting the value that a newly started Python has."""
     global _start
+    # Else torch's profiler says in the log when it starts and stops.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     import matplotlib.pyplot
     import numpy
     import perfplot  # noqa: F401  its first import changes matplotlib's settings

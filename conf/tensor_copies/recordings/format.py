@@ -51,6 +51,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
@@ -58,7 +59,7 @@ from tensor_copies.recordings.cells import cells
 
 SCHEMA = 1
 LARGEST_FILE = 400_000  # bytes
-LONGEST_OUTPUT = 100_000  # characters in one block
+LONGEST_OUTPUT = 100_000  # characters in one block or cell
 LONGEST_CELL = 4_000  # characters in one text of a page
 MOST_POINTS = 10_000  # in one line of a figure
 MOST_IN_MAP = 200  # tensors, nodes, edges or storages
@@ -86,6 +87,10 @@ WIDEST_PNG = 10_000  # pixels, and as many high
 
 class BadRecording(Exception):
     """A recording is refused; the message names the file and says why."""
+
+
+class TooLong(ExtensionError):
+    """A block or cell prints more than a page takes; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -304,6 +309,26 @@ def load_figure(path: Path) -> dict[str, Any] | None:
         if "samples" in data:
             return _samples(data)
         return _map(data) if "map" in data else _figure(data)
+
+
+def require_fitting(what: str, text: str) -> None:
+    """Raise :class:`TooLong` if ``what`` prints more than a page takes."""
+    if len(text) > LONGEST_OUTPUT:
+        raise TooLong(
+            f"{what} prints {len(text)} characters, a page takes {LONGEST_OUTPUT}"
+        )
+
+
+def check_file(path: Path) -> None:
+    """Raise :class:`BadRecording` unless a build takes a file of a recording."""
+    if path.name == "atlas.json":
+        load_atlas(path)
+    elif path.name.endswith(".page.json"):
+        load_page(path)
+    elif "." in path.stem:
+        load_figure(path)
+    else:
+        load(path)
 
 
 class _Wrong(Exception):
@@ -600,9 +625,11 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def inert(text: str) -> str:
-    """Replace every control and format character but the line feed."""
+def inert(text: str, keep: str = "\n") -> str:
+    """Replace every control and format character but those to keep."""
     return "".join(
-        "\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c != "\n" else c
+        "\ufffd"
+        if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c not in keep
+        else c
         for c in text
     )
