@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.figures import charts
 from tensor_copies.machine import fingerprint as machine
 from tensor_copies.recordings import format as recordings
-from tensor_copies.recordings.cells import BadCell, cells
+from tensor_copies.recordings.cells import cells
 
 FIRST = "x = 2\nprint('device cpu')\nprint('x is', x)"
 SECOND = "print('y is', x + 1)"
@@ -612,10 +613,43 @@ def test_refused_figures(
     path.write_text(json.dumps(change(FIGURE)))
     with pytest.raises(recordings.BadRecording, match=reason):
         recordings.load_figure(path)
-    picture = tmp_path / "a.2.png"
-    picture.write_bytes(b"<svg onload=alert(1)>")
-    with pytest.raises(recordings.BadRecording, match="not a PNG picture"):
-        recordings.load_figure(picture)
+
+
+def test_a_picture_is_whole_or_refused(recorded_site: TinySite, tmp_path: Path) -> None:
+    (folder,) = (recorded_site.folder / "docs" / "recordings").iterdir()
+    whole = (folder / "draw.2.png").read_bytes()
+    picture = tmp_path / "a.1.png"
+    picture.write_bytes(whole)
+    assert recordings.load_figure(picture) is None
+    wide = bytearray(whole)
+    wide[16:20] = (10**6).to_bytes(4)  # the width in IHDR
+    wide[29:33] = zlib.crc32(wide[12:29]).to_bytes(4)
+    for wrong in (
+        b"",
+        b"<svg onload=alert(1)>",
+        whole[:8] + b"junk" * 99,
+        whole[:-1],
+        whole[: len(whole) // 2],
+        whole + b"<script>",
+        whole[:40] + b"\0" + whole[41:],  # a damaged byte
+        whole[:33] + whole[-12:],  # no data
+        bytes(wide),
+    ):
+        picture.write_bytes(wrong)
+        with pytest.raises(recordings.BadRecording, match="not a whole PNG picture"):
+            recordings.load_figure(picture)
+
+
+def test_what_is_no_file_is_refused(other_recording: Path) -> None:
+    other_recording.unlink()
+    other_recording.mkdir()
+    with pytest.raises(recordings.BadRecording, match="it is not a file"):
+        recordings.load(other_recording)
+    other_recording.rmdir()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(other_recording)
+        with pytest.raises(recordings.BadRecording, match="it is not a file"):
+            recordings.load(other_recording)
 
 
 def test_a_refused_recording_stops_the_build_with_one_line(
