@@ -126,7 +126,9 @@ def test_all_that_is_wrong_with_outputs_and_names_is_said_at_once(
     before = site.published()
     lessons = {
         "good.py": GOOD,
-        "turns.py": lesson("Turns", "print('one\\u202etwo')\nprint('\\x1b[1mbold')"),
+        "turns.py": lesson(
+            "Turns <script>", "print('one\\u202etwo')\nprint('\\x1b[1mbold')"
+        ),
         "much.py": lesson("Much", "print('y' * 200_000)"),
     }
     site.write_lessons(lessons)
@@ -159,6 +161,7 @@ def test_all_that_is_wrong_with_outputs_and_names_is_said_at_once(
     assert all(path.stat().st_size < 10**5 for path in staging.rglob("*.html"))
     turned = (staging / "auto_examples" / "1_first" / "turns.html").read_text()
     assert "one\ufffdtwo" in turned and "\u202e" not in turned
+    assert "<script>" not in (staging / "llms.txt").read_text()
 
 
 def test_a_lesson_that_is_not_utf_8_is_named(

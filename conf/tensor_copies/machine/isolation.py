@@ -104,7 +104,9 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
     if when == "before":
         _put_back()
         folders = gallery_conf.get("examples_dirs", ())
-        _before[:] = [leftovers.note((source / name).resolve() for name in folders)]
+        _before[:] = [
+            leftovers.before_a_lesson((source / name).resolve() for name in folders)
+        ]
         _filters[:] = [warnings.filters[:]]
         warnings.resetwarnings()
         warnings.simplefilter("error")
