@@ -29,6 +29,7 @@ from tensor_copies.figures import charts
 from tensor_copies.figures.maps import framed_map
 from tensor_copies.figures.plots import framed_figure
 from tensor_copies.figures.samples import as_csv, link_text
+from tensor_copies.machine import progress
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
@@ -407,10 +408,10 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
             continue
         if name not in known and not Path(app.srcdir, f"{name}.md").exists():
             where = path.relative_to(app.srcdir).as_posix()
-            logger.info("Orphan: %s belongs to no lesson or page; remove it", where)
+            progress.say(f"Orphan: {where} belongs to no lesson or page; remove it")
 
 
 def _report(machine: Fingerprint, name: str, matches: str) -> None:
     where = f"recordings/{machine.name}, {name}"
     command = renewal(name)
-    logger.info("Stale: %s %s; on that machine, run `%s`", where, matches, command)
+    progress.say(f"Stale: {where} {matches}; on that machine, run `{command}`")
