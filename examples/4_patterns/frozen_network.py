@@ -74,9 +74,9 @@ for expected in 16, 4, 1:
 # %%
 # A step between B's forward and its backward pass
 # ------------------------------------------------
-# B's forward pass saves ``z``, so the gradient of ``t`` is to be 4. A's step then
-# writes 3 to that memory, and B's backward pass fails. With a clone it does not.
-# And the alias after a step with ``fused=True``, which raises no version counter?
+# B's forward pass saves ``z``, so the gradient of ``t`` is to be 4. Then A's step
+# writes 3 to that memory, and B's backward pass fails. A clone is safe. And the
+# alias after a step with ``fused=True``, which raises no version counter?
 
 
 def gradient(fused, snapshot):
