@@ -109,9 +109,9 @@ assert y.grad_fn and not z.grad_fn
 # %%
 # Large tensors: count the bytes, and mind their order
 # ----------------------------------------------------
-# A million elements; on CUDA 16 million, or you would time the launch. ``bfloat16``
-# has half of the bytes. ``clone`` keeps the layout of a transposed tensor and
-# copies in one go, ``contiguous`` does not. On a CPU a block of 16 MiB is freed
+# A million elements; on CUDA 16 million, or you would time the launch. With
+# ``bfloat16`` half of the bytes. ``clone`` keeps the layout of a transposed tensor
+# and copies in one go, ``contiguous`` does not. On a CPU a block of 16 MiB is freed
 # first: from then on the C library of Linux keeps smaller ones for the next call,
 # and all copies here get theirs the same way.
 
