@@ -50,16 +50,16 @@ for name, t in ("z", z), ("s", s):
 # CUDA the allocator takes more from its memory: it rounds up to 512 bytes.)
 
 storages = {storage(t) for t in (w, z, s)}
-print("storages:             ", len(storages))
-print("bytes of w:           ", w.nbytes)
-print("bytes of s's storage: ", s.untyped_storage().nbytes())
+print("storages:  ", len(storages))
+print("bytes of w:", w.nbytes)
+print("bytes of s:", s.untyped_storage().nbytes())
 assert storage(z) == storage(w) and len(storages) == 2
 assert s.untyped_storage().nbytes() == w.nbytes == 4
 if device == "cuda":
     start = torch.cuda.memory_allocated()
     one_more = z.clone()
     taken = torch.cuda.memory_allocated() - start
-    print("bytes CUDA takes:     ", taken)
+    print("CUDA takes:", taken)
     assert taken == 512
 # sphinx_gallery_tensor_map = "w, z, s"
 

@@ -40,7 +40,7 @@ for number, method in enumerate(methods, 1):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         y = eval(method)
-    print(number, method, "warns" if caught else "no warning")
+    print(number, method, "warns" if caught else "silent")
     print("   ", y.requires_grad, type(y.grad_fn).__name__)
     assert y.untyped_storage().data_ptr() != memory
     assert torch.equal(y, x)

@@ -71,7 +71,7 @@ def median_of_ten(copy):
         end.record()
         torch.cuda.synchronize()
         runs.append((call, start.elapsed_time(end)))
-    return [sorted(c[1:])[5] for c in zip(*runs, strict=True)]
+    return torch.tensor(runs[1:]).median(dim=0).values
 
 
 def pin_on_the_way():
@@ -82,8 +82,8 @@ if device == "cuda":
     rows = {"x.pin_memory().to(...), True": pin_on_the_way}
     for name, host in {"x": x, "pinned": pinned}.items():
         for flag in False, True:
-            move = partial(host.to, device, non_blocking=flag)
-            rows[f"{name}.to(...), {flag}"] = move
+            go = partial(host.to, device, non_blocking=flag)
+            rows[f"{name}.to(...), {flag}"] = go
     for name, copy in rows.items():
         call, done = median_of_ten(copy)
         print(f"{name}: call {call:.3f}, done {done:.3f}")
@@ -101,7 +101,7 @@ else:
 
 def busy():
     if device == "cuda":
-        torch.cuda._sleep(2 * 10**8)  # clock ticks: about 0.1 s
+        torch.cuda._sleep(2 * 10**8)  # ticks: 0.1 s
 
 
 busy()
@@ -122,13 +122,13 @@ for value in 1.0, 2.0:
     source = torch.full_like(there, value)
     busy()
     result = source.to("cpu", non_blocking=True)
-    early = result[0].item()
+    print(value, "read at once:", result[0].item())
     if device == "cuda":
         torch.cuda.current_stream().synchronize()
-    print(value, "read at once", early, "| waited", result[0].item())
+    print("    after waiting:", result[0].item())
     assert result[0] == value
     assert result.is_pinned() == (device == "cuda")
-    del result  # its memory is free for the next one
+    del result  # the next one may get its memory
 
 # %%
 # Remember

@@ -29,21 +29,19 @@ print("This lesson runs on:", device)
 # :class:`torch.utils.benchmark.Timer` waits, warms up, and fixes the number of
 # threads. Each round times every method once, in turns: when the machine slows
 # down, it slows down for all. Each new process differs from the last (the last
-# line of output says by how much), so one process is one sample: ask several.
-# Each starts anew with the program below, which is a text for that reason.
+# line of output says by how much): ask several. Each runs the program below.
 
 PROGRAM = """
 import json, sys, torch, warnings
 from torch.utils.benchmark import Timer
 
 warnings.simplefilter("ignore")  # two methods warn
-device, sizes, methods, rounds = json.loads(sys.argv[1])
+device, ns, methods, rounds, least = json.loads(sys.argv[1])
 timers = []
-for n in sizes:
+for n in ns:
     x = torch.ones(n, device=device)
     known = {"x": x, "warm": x.clone()}
-    fewest = 20 if device == "cuda" else 1
-    calls = max(fewest, 2**25 // (n + 2**14))
+    calls = max(least, 2**25 // (n + 2**14))
     for m in methods:
         timer = Timer(m, globals=known, num_threads=1)
         timers.append((timer, calls))
@@ -62,9 +60,9 @@ METHODS = [
 SIZES = [2**k for k in (0, 5, 10, 16, 20, 24)]
 EACH = 2  # rounds in each process
 quality = os.environ.get("BENCHMARK_QUALITY", "normal")
-few = 6 if device == "cuda" else 12  # CUDA starts slowly
+few, least = (6, 20) if device == "cuda" else (12, 1)
 processes = {"quick": 2, "normal": few, "long": 60}[quality]
-order = json.dumps([device, SIZES, METHODS, EACH])
+order = json.dumps([device, SIZES, METHODS, EACH, least])
 python = [sys.executable, "-c", PROGRAM, order]
 rows = []
 for _ in range(processes):

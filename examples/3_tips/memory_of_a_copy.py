@@ -87,19 +87,19 @@ routes = {
 }
 print("new MiB: on x's device, on the host | peak on a GPU")
 for name, route in routes.items():
-    xs = [torch.ones(MIB, device=device) for _ in range(10)]
+    xs = torch.ones(10, MIB, device=device)
     ys, kept, peak = measure(route, *xs)
-    new = {y.data_ptr() for y in ys} - {x.data_ptr() for x in xs}
-    host = 4 * len(new)
+    new = {y.data_ptr() for y in ys}
+    host = 4 * len(new - {x.data_ptr() for x in xs})
     if device == "cpu":
         assert peak == kept == host  # nothing is wasted
         with FakeTensorMode():
-            xs = [torch.ones(MIB, device="cuda") for _ in xs]
+            xs = torch.ones(10, MIB, device="cuda")
             _, _, peak = tracked(route, *xs)
     print(f"{kept:5.0f} {host:5.0f} {peak:5.0f}  {name}")
     assert host == (0 if name == device == "cpu" else 40)
     assert peak == (4 if name == "clone, cpu" else 0)
-# sphinx_gallery_predict = "What does the clone waste on CUDA?"
+# sphinx_gallery_predict = "What does the clone waste?"
 
 # %%
 # 4 MiB: each clone is freed before the next is made. The allocator of PyTorch

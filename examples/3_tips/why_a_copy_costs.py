@@ -63,7 +63,7 @@ if quality == "long" and shutil.which("valgrind"):
     for method in METHODS:
         timer = Timer(method, setup="x = torch.ones(2)")
         seen = timer.collect_callgrind(number=100)
-        print(method, seen.counts() // 100, "for CPU tensors")
+        print(method, seen.counts() // 100, "on a CPU")
 else:
     print("not counted in this run")
 
