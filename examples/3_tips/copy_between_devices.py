@@ -114,9 +114,9 @@ assert there[-1] == 1 or device == "cuda"
 # To the host: do not read too early
 # ----------------------------------
 # From CUDA the result is a new pinned tensor; its content is arbitrary until the
-# copy is done. Wait for an event, the stream, or :func:`all
-# <torch.cuda.synchronize>`. ``item``, ``tolist``, ``print`` or ``if`` with a CUDA
-# tensor, and a plain ``cpu``, wait by themselves: in a loop that costs time.
+# copy is done. Wait for an event, for the stream, or for everything
+# (:func:`torch.cuda.synchronize`). ``item``, ``tolist``, ``print``, ``if`` and
+# ``cpu`` without the flag wait by themselves: in a loop that costs time.
 
 for value in 1.0, 2.0:
     source = torch.full_like(there, value)

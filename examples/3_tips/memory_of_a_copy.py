@@ -106,7 +106,7 @@ for name, route in routes.items():
 # keeps its memory: ``nvidia-smi`` still counts it. On a CPU, ``cpu`` is an alias.
 
 # %%
-# A CUDA slice with gaps has a peak: it is `first packed on the GPU
+# Only a GPU can show this: a CUDA slice with gaps has a peak, for it is `first packed
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/Copy.cu>`_.
 
 if device == "cuda":
