@@ -21,8 +21,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "build" / "html"
-# Seconds after which what runs is taken to hang. No test asks how long anything takes.
-PATIENCE = 600
+# Seconds after which a process, or what a browser waits for, is taken to hang, also on
+# a machine that does much else. No test asks how long anything takes.
+PATIENCE, PATIENCE_OF_BROWSER = 1800, 180
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TINY_INDEX = """# Tiny
 
@@ -104,7 +105,7 @@ class TinySite:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=PATIENCE,
             **options,
         )
         return Built(done.returncode, re.sub(r"\x1b\[[0-9;]*m", "", done.stdout))
@@ -184,13 +185,13 @@ class Chromium:
     def new_context(self, **options: Any) -> Any:
         """Open a context (see Playwright) of its own."""
         context = self._chromium.new_context(**options)
-        context.set_default_timeout(PATIENCE * 1000)  # in milliseconds
+        context.set_default_timeout(PATIENCE_OF_BROWSER * 1000)  # in milliseconds
         return context
 
     def new_page(self, **options: Any) -> Any:
         """Open a page in a context of its own, which is closed with it."""
         page = self._chromium.new_page(**options)
-        page.context.set_default_timeout(PATIENCE * 1000)
+        page.context.set_default_timeout(PATIENCE_OF_BROWSER * 1000)
         return page
 
     def drawn_with(self) -> set[str]:
@@ -238,7 +239,7 @@ def start_chromium(
                 executable_path=found,
                 args=arguments,
                 env={**os.environ, "FONTCONFIG_FILE": str(chosen)},
-                timeout=PATIENCE * 1000,
+                timeout=PATIENCE_OF_BROWSER * 1000,
             )
             return Chromium(started)
 

@@ -44,7 +44,8 @@ def test_planted_lesson(kind: str, good_site: TinySite, tmp_path: Path) -> None:
     site = good_site.copy_to(tmp_path / "tiny")
     before = site.published()
     site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
-    built = site.build("-D", "lesson_time_limit=2")
+    limit = ["-D", "lesson_time_limit=2"] if kind == "hanging" else []
+    built = site.build(*limit)
     assert built.status != 0
     for words in said:
         assert words in built.output, built.output

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from bs4 import Tag
-from conftest import ROOT, TinySite, lesson
+from conftest import PATIENCE, ROOT, TinySite, lesson
 from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
 from test_recordings import pretend_other_builder, record
 
@@ -49,7 +49,7 @@ def run(programs: list[str]) -> list[str]:
         input=json.dumps(programs),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
