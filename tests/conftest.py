@@ -140,6 +140,13 @@ def new_tiny_site(folder: Path) -> TinySite:
     return TinySite(folder)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def plain_output() -> None:
+    """Let no program colour what it says because this environment asks for it."""
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"):
+        os.environ.pop(name, None)
+
+
 @pytest.fixture
 def tiny_site(tmp_path: Path) -> TinySite:
     """Make a new tiny site without lessons."""

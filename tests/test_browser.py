@@ -271,7 +271,7 @@ def test_the_switch_shows_one_builder_and_is_remembered(
     first = variants.first.is_visible()
     tab.locator(".builder-switch input:not(:checked)").first.focus()
     tab.keyboard.press("Space")
-    assert variants.first.is_visible() is not first
+    variants.first.wait_for(state="hidden" if first else "visible")
     tab.goto(address + switched[-1], wait_until="load")
     assert tab.locator(".builder-switch input").nth(1).is_checked()
 
@@ -303,6 +303,7 @@ def test_a_jump_leaves_the_heading_in_view(site: Path, address: str, tab: Any) -
             "[...document.querySelectorAll('article section section')].map(s => s.id)"
         ):
             tab.evaluate(f"location.hash = '{name}'")
+            tab.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
             box = tab.locator(f"section[id='{name}'] > :is(h2, h3)").bounding_box()
             header = tab.locator(".mobile-header")
             top = header.bounding_box()["height"] if header.is_visible() else 0

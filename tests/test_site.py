@@ -113,7 +113,9 @@ def test_nothing_names_the_machine(site: Path) -> None:
     places = {str(ROOT), str(Path.home()), sys.prefix, sys.base_prefix, "/tmp", "/home"}
     # As the beginning of a path, and not within an address like host/docs/usr.
     begins = r"(?:(?<![\w/.~-])|(?<=file://))"
-    secrets = [f"{begins}{re.escape(place)}(?!\\w)" for place in places if len(place) > 3]
+    secrets = [
+        f"{begins}{re.escape(place)}(?!\\w)" for place in places if len(place) > 3
+    ]
     if re.search(r"[\d.-]", socket.gethostname()):  # else it may be any word
         secrets.append(re.escape(socket.gethostname()))
     secret = re.compile("|".join(secrets))
