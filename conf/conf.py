@@ -1,4 +1,4 @@
-"""Options of the site. What is more than an option stands in a module beside this."""
+"""Options of the site. What is more than an option stands in tensor_copies/."""
 
 import sys
 from pathlib import Path
@@ -6,14 +6,14 @@ from pathlib import Path
 CONF = Path(__file__).resolve().parent
 sys.path.insert(0, str(CONF))
 
-from builder import UnfitBuilder, fingerprint, lesson_seconds  # noqa: E402
-from recordings import pages_digest  # noqa: E402
-from site_address import site_address  # noqa: E402
 from sphinx.errors import ConfigError  # noqa: E402
+from tensor_copies.machine.fingerprint import UnfitMachine, fingerprint, lesson_seconds  # noqa: E402
+from tensor_copies.recordings.format import pages_digest  # noqa: E402
+from tensor_copies.web.address import site_address  # noqa: E402
 
 try:
     signature = fingerprint().signature
-except UnfitBuilder as unfit:
+except UnfitMachine as unfit:
     raise ConfigError(str(unfit)) from None
 address = site_address()
 
@@ -26,35 +26,22 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx_gallery.gen_gallery",
     "myst_nb",
-    # ours, in this folder
-    "atlas_data",
-    "atlas_page",
-    "builders_page",
-    "calls_page",
-    "cheat_sheet",
-    "code_links",
-    "formulas",
-    "freshness",
-    "isolation",
-    "lesson_pages",
-    "message_search",
-    "not_found",
-    "notebooks",
-    "page_foot",
-    "page_head",
-    "page_weight",
-    "predictions",
-    "recorded_outputs",
-    "redirects",
-    "search_entries",
-    "site_address",
-    "site_files",
+    # ours: a room for each thing; its __init__ has all that it connects, in order
+    "tensor_copies.machine",
+    "tensor_copies.recordings",
+    "tensor_copies.atlas",
+    "tensor_copies.errors",
+    "tensor_copies.lessons",
+    "tensor_copies.web",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
 exclude_patterns = ["auto_examples/**.ipynb"]
 templates_path = ["templates"]
-template_bridge = "html_mending.MendingTemplates"
+template_bridge = "tensor_copies.web.mending.MendingTemplates"
 nitpicky = True
+# It looks at the whole path, and so refuses a folder of the reader's with a space; a
+# lesson's own name is checked with its place in the reading order.
+suppress_warnings = ["sphinx_gallery.space_in_filename"]
 
 # -- Lessons: scripts in examples/, run by sphinx-gallery -----------------------
 
@@ -63,13 +50,16 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"\.py$",
-    "within_subsection_order": "reading_order.ReadingOrder",
-    "reset_modules": ("isolation.reset",),
+    "within_subsection_order": "tensor_copies.machine.reading_order.ReadingOrder",
+    "reset_modules": (
+        "tensor_copies.machine.progress.note_lesson",
+        "tensor_copies.machine.isolation.reset",
+    ),
     "reset_modules_order": "both",
     "image_scrapers": (
-        "lesson_maps.scrape",
-        "figures.scrape",
-        "benchmark_data.scrape",
+        "tensor_copies.figures.maps.scrape",
+        "tensor_copies.figures.plots.scrape",
+        "tensor_copies.figures.samples.scrape",
     ),
     # Only what a script prints is shown: a reader's own run prints the same.
     "capture_repr": (),
@@ -85,11 +75,11 @@ sphinx_gallery_conf = {
 # -- Pages that compute: docs/*.md, run by MyST-NB ------------------------------
 
 nb_execution_mode = "cache"
-# Another builder, or another recording that a page shows, runs the pages again.
+# Another machine, or another recording that a page shows, runs the pages again.
 nb_execution_cache_path = str(
     CONF.parent / "build" / "pages" / f"{signature}-{pages_digest(CONF.parent)}"
 )
-nb_execution_timeout = 120
+nb_execution_timeout = 600
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_output_stderr = "error"  # a Python warning on a page fails the build

@@ -1,7 +1,7 @@
-"""Record what this builder sees when it runs the lessons.
+"""Record what this machine sees when it runs the lessons.
 
 ``python conf/record.py [--only LESSON]`` runs every lesson exactly as the gallery
-runs it and writes ``docs/recordings/<builder>/<lesson>.json`` for each one that
+runs it and writes ``docs/recordings/<machine>/<lesson>.json`` for each one that
 passes, ``<page>.page.json`` for each page with recorded cells, and ``atlas.json``,
 the Atlas as probed here. It needs torch, numpy, matplotlib, perfplot, sphinx and
 sphinx-gallery, no network and neither nox nor the site's theme.
@@ -22,7 +22,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from builder import TO_RECORD, UnfitBuilder, check, fingerprint
+from tensor_copies.machine.fingerprint import (
+    TO_RECORD,
+    UnfitMachine,
+    check,
+    fingerprint,
+)
 
 CONF = Path(__file__).resolve().parent
 ROOT = CONF.parent
@@ -47,7 +52,7 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
     script
         The lesson's script.
     recordings
-        The folder that has one folder for each builder.
+        The folder that has one folder for each machine.
 
     Returns
     -------
@@ -59,7 +64,7 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
     LessonFailed
         If the lesson raises, warns, hangs or prints too much; nothing is written.
     """
-    from recordings import (
+    from tensor_copies.recordings.format import (
         LONGEST_OUTPUT,
         BadRecording,
         Block,
@@ -70,7 +75,7 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
         save,
     )
 
-    builder = fingerprint()
+    machine = fingerprint()
     outputs, drawn, seconds = _run(script)
     blocks, files = [], {}
     for key, output, figures in zip(keys(script).values(), outputs, drawn, strict=True):
@@ -87,9 +92,9 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
         blocks.append(Block(key, output, tuple(names)))
     lesson = f"{script.parent.name}/{script.stem}"
     today = date.today().isoformat()
-    whole = Recording(lesson, builder, today, round(seconds, 2), tuple(blocks))
+    whole = Recording(lesson, machine, today, round(seconds, 2), tuple(blocks))
     with tempfile.TemporaryDirectory() as folder:
-        aside = Path(folder, builder.name)
+        aside = Path(folder, machine.name)
         save(whole, files, aside)
         try:  # what a build would refuse is not written
             load(aside / f"{script.stem}.json")
@@ -97,7 +102,7 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
                 load_figure(aside / name)
         except BadRecording as bad:
             raise LessonFailed(str(bad)) from None
-    save(whole, files, recordings / builder.name)
+    save(whole, files, recordings / machine.name)
     return seconds
 
 
@@ -114,9 +119,14 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
     LessonFailed
         If a cell raises or warns; nothing is written.
     """
-    import isolation
-    from messages import entries, observe
-    from recordings import PageRecording, page_key, recorded_cells, save_page
+    from tensor_copies.errors.messages import entries, observe
+    from tensor_copies.machine import isolation
+    from tensor_copies.recordings.format import (
+        PageRecording,
+        page_key,
+        recorded_cells,
+        save_page,
+    )
 
     of_messages = bool(entries(page))
     code = compile(recorded_cells(page), page.name, "exec")
@@ -134,11 +144,11 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
     finally:
         isolation.reset({}, page.name, "after")
     seconds = perf_counter() - start
-    builder, today = fingerprint(), date.today().isoformat()
+    machine, today = fingerprint(), date.today().isoformat()
     whole = PageRecording(
-        page.stem, builder, today, page_key(page), namespace["observed"]
+        page.stem, machine, today, page_key(page), namespace["observed"]
     )
-    save_page(whole, recordings / builder.name)
+    save_page(whole, recordings / machine.name)
     return seconds
 
 
@@ -155,8 +165,8 @@ def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
     LessonFailed
         If a probe fails; nothing is written.
     """
-    from atlas_data import AtlasFailed, probe
-    from recordings import (
+    from tensor_copies.atlas.data import AtlasFailed, probe
+    from tensor_copies.recordings.format import (
         ATLAS_COLUMNS,
         AtlasRecording,
         BadRecording,
@@ -171,27 +181,27 @@ def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
     except AtlasFailed as failed:
         raise LessonFailed(str(failed)) from None
     seconds = perf_counter() - start
-    builder, today, columns = fingerprint(), date.today().isoformat(), ATLAS_COLUMNS
+    machine, today, columns = fingerprint(), date.today().isoformat(), ATLAS_COLUMNS
     rows = tuple(tuple(record[name] for name in columns) for record in seen)
-    whole = AtlasRecording(builder, today, atlas_key(), tuple(columns), rows)
+    whole = AtlasRecording(machine, today, atlas_key(), tuple(columns), rows)
     with tempfile.TemporaryDirectory() as folder:
-        aside = Path(folder, builder.name)
+        aside = Path(folder, machine.name)
         save_atlas(whole, aside)
         try:  # what a build would refuse is not written
             load_atlas(aside / "atlas.json")
         except BadRecording as bad:
             raise LessonFailed(str(bad)) from None
-    save_atlas(whole, recordings / builder.name)
+    save_atlas(whole, recordings / machine.name)
     return seconds
 
 
 def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
     """Run a script block by block; return texts, figures and the time it took."""
-    import isolation
-    from benchmark_data import look as samples
-    from lesson_maps import look
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
+    from tensor_copies.figures.maps import look
+    from tensor_copies.figures.samples import look as samples
+    from tensor_copies.machine import isolation
 
     options = runpy.run_path(str(CONF / "conf.py"))
     figures: list[list[Any]] = []
@@ -244,7 +254,7 @@ def _printed(rst: str) -> str:
 def _figures() -> list[Any]:
     """Return the data, or else the picture, of each open figure; close them."""
     import matplotlib.pyplot as plt
-    from figures import data_of
+    from tensor_copies.figures.plots import data_of
 
     contents = []
     for number in plt.get_fignums():
@@ -261,8 +271,8 @@ def _figures() -> list[Any]:
 
 def _chosen(names: list[str]) -> list[Path]:
     """Return the scripts and pages to record: those named, or else all."""
-    from reading_order import READING_ORDER
-    from recordings import recorded_cells
+    from tensor_copies.machine.reading_order import READING_ORDER
+    from tensor_copies.recordings.format import recorded_cells
 
     found = {path.name: path for path in (ROOT / "examples").glob("*/*.py")}
     scripts = [found[name] for name in READING_ORDER if name in found]
@@ -291,10 +301,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check(TO_RECORD)
         scripts = _chosen(options.only)
-    except (UnfitBuilder, UnknownLesson) as problem:
+    except (UnfitMachine, UnknownLesson) as problem:
         print(f"record: {problem}", file=sys.stderr)
         return 2
-    print(f"Builder: {fingerprint()}")
+    print(f"Machine: {fingerprint()}")
     print(f"Writing to docs/recordings/{fingerprint().name}")
     failed = []
     for number, script in enumerate(scripts, 1):

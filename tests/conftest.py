@@ -25,6 +25,9 @@ SITE = ROOT / "build" / "html"
 # a machine that does much else. No test asks how long anything takes.
 PATIENCE, PATIENCE_OF_BROWSER = 1800, 180
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# A test that asks for one of these reads a built site, or builds one.
+SITES = {"site", "address", "start_chromium", "tiny_site"}
+SITES |= {"good_site", "hosted", "recorded_site", "tiny"}
 TINY_INDEX = """# Tiny
 
 ```{toctree}
@@ -68,6 +71,9 @@ class Built:
         )
 
 
+ORDER = Path("conf", "tensor_copies", "machine", "reading_order.py")
+
+
 class TinySite:
     """A site of its own in a temporary folder: our conf/, other lessons and pages."""
 
@@ -89,12 +95,12 @@ class TinySite:
 
     def order(self, names: list[str]) -> None:
         """Give the lessons this reading order."""
-        module = (ROOT / "conf" / "reading_order.py").read_text()
+        module = (ROOT / ORDER).read_text()
         start = module.index("READING_ORDER = (")
         end = module.index("\n)\n", start) + 3
         order = f"READING_ORDER = {tuple(names)!r}\n"
         changed = module[:start] + order + module[end:]
-        (self.folder / "conf" / "reading_order.py").write_text(changed)
+        (self.folder / ORDER).write_text(changed)
 
     def build(self, *arguments: str, **options: object) -> Built:
         """Run the site's own build command in a process of its own."""
@@ -145,6 +151,13 @@ def plain_output() -> None:
     """Let no program colour what it says because this environment asks for it."""
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"):
         os.environ.pop(name, None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as ``unit`` what `nox -s unit` runs: neither slow nor with a site."""
+    for item in items:
+        if SITES.isdisjoint(item.fixturenames) and not item.get_closest_marker("slow"):
+            item.add_marker("unit")
 
 
 @pytest.fixture

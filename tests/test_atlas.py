@@ -22,13 +22,11 @@ import numpy as np
 import pytest
 import torch
 from conftest import ROOT, TinySite
-from reading import soup
+from reading import pages_in, soup
+from standalone import atlas
+from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+from tensor_copies.recordings import format as recordings
 from torch import nn
-
-sys.path.insert(0, str(ROOT / "conf"))
-import atlas
-import recordings
-from builder import Fingerprint, fingerprint
 
 Record = dict[str, Any]
 DASH = "\N{EN DASH}"
@@ -171,6 +169,7 @@ def test_version_counters_by_an_alarm_in_the_backward_pass(observed: dict) -> No
     assert checked > 40
 
 
+@pytest.mark.slow
 def test_bytes_by_the_allocators_own_events(observed: dict) -> None:
     """Torch's profiler and NumPy's tracemalloc count what each call left behind."""
     from torch.profiler import ProfilerActivity, profile, record_function
@@ -204,7 +203,7 @@ def test_bytes_by_the_allocators_own_events(observed: dict) -> None:
     assert len(left) == len(held)
     for operation, state, record in each(observed):
         if record["result_device"] == "cuda" or operation.id == "pin-memory":
-            continue  # other allocators, which only a CUDA builder has
+            continue  # other allocators, which only a CUDA machine has
         bytes_left = left[f"probe {operation.id} {state}"]
         if operation.id == "load-state-dict-assign":
             bytes_left += 24  # the module's own weight is freed
@@ -243,7 +242,7 @@ def every(record: Record) -> None:
     if record["error"] is not None:
         unseen = set(record) - {
             *("operation", "state", "device", "warning", "error"),
-            *("builder", "source"),
+            *("machine", "source"),
         }
         assert all(record[name] is None for name in unseen)
         return
@@ -282,7 +281,7 @@ def test_no_record_contradicts_itself(published: dict, observed: dict) -> None:
 
 
 def test_what_the_lessons_build_on(published: dict) -> None:
-    """Each builder's answers for a leaf: gradients, memory."""
+    """Each machine's answers for a leaf: gradients, memory."""
     expected = {
         "detach": (False, True),
         "detach-clone": (False, False),
@@ -331,14 +330,14 @@ def test_one_record_for_each_operation_state_and_device(published: dict) -> None
     wanted = {
         (row["id"], state) for row in published["operations"] for state in row["states"]
     }
-    for builder in published["builders"]:
-        mine = [r for r in published["records"] if r["builder"] == builder["name"]]
+    for machine in published["machines"]:
+        mine = [r for r in published["records"] if r["machine"] == machine["name"]]
         keys = [(r["operation"], r["state"], r["device"]) for r in mine]
         assert len(keys) == len(set(keys))
         assert {key[:2] for key in keys if key[2] == "cpu"} == wanted
-    names = [builder["name"] for builder in published["builders"]]
+    names = [machine["name"] for machine in published["machines"]]
     assert names[0] == fingerprint().name
-    assert [builder["source"] for builder in published["builders"]].count("live") == 1
+    assert [machine["source"] for machine in published["machines"]].count("live") == 1
     recorded = {path.parent.name for path in ROOT.glob("docs/recordings/*/atlas.json")}
     assert set(names) == {fingerprint().name} | recorded  # none is stale
 
@@ -430,7 +429,7 @@ def test_the_page_and_home_show_the_published_records(
         assert [own_text(cell) for cell in cells] == shown(here[name, "leaf"])[:3]
 
 
-def test_where_builders_differ_both_answers_stand(published: dict, site: Path) -> None:
+def test_where_machines_differ_both_answers_stand(published: dict, site: Path) -> None:
     """Every recorded answer that is not the live one is marked in its row's facts."""
     page = soup(site / "atlas.html")
     live = {
@@ -438,7 +437,7 @@ def test_where_builders_differ_both_answers_stand(published: dict, site: Path) -
         for r in published["records"]
         if r["source"] == "live"
     }
-    labels = {builder["name"]: builder["label"] for builder in published["builders"]}
+    labels = {machine["name"]: machine["label"] for machine in published["machines"]}
     for record in published["records"]:
         here = live.get((record["operation"], record["state"], record["device"]))
         if here is None or record["source"] == "live":
@@ -453,7 +452,7 @@ def test_where_builders_differ_both_answers_stand(published: dict, site: Path) -
         if any(record[name] != here[name] for name in told):
             facts = page.find(id=record["operation"]).select_one("details")
             notes = [note.get_text() for note in facts.select(".elsewhere")]
-            assert any(labels[record["builder"]] in note for note in notes), record
+            assert any(labels[record["machine"]] in note for note in notes), record
 
 
 # -- The page ------------------------------------------------------------------------
@@ -498,7 +497,7 @@ def test_the_page_is_small_labelled_and_whole_without_its_script(site: Path) -> 
     assert not page.select("table.atlas tr[hidden], table.atlas tbody[hidden]")
     with_script = [
         path.name
-        for path in site.rglob("*.html")
+        for path in pages_in(site)
         if soup(path).select("script[src*='atlas.js']")
     ]
     assert with_script == ["atlas.html"]
@@ -522,7 +521,9 @@ def test_the_downloads_run_alone(site: Path, tmp_path: Path) -> None:
 
 def test_no_cell_is_typed() -> None:
     """The rows hold code and links; nothing that draws them knows a row's answer."""
-    tree = ast.parse((ROOT / "conf" / "atlas.py").read_text(encoding="utf-8"))
+    tree = ast.parse(
+        (ROOT / "conf" / "standalone" / "atlas.py").read_text(encoding="utf-8")
+    )
     (rows,) = [node for node in tree.body if getattr(node, "name", "") == "_operations"]
     constants = [
         node.value for node in ast.walk(rows) if isinstance(node, ast.Constant)
@@ -537,8 +538,12 @@ def test_no_cell_is_typed() -> None:
     other_names = {*atlas.STATES, "cpu", "cuda"}  # of a state, of a device
     rows_named = {op.id for op in atlas.OPERATIONS.values()} - other_names
     codes = {op.code for op in atlas.OPERATIONS.values()}
-    for module in ("atlas_page", "atlas_data"):
-        tree = ast.parse((ROOT / "conf" / f"{module}.py").read_text(encoding="utf-8"))
+    for module in ("page", "data"):
+        tree = ast.parse(
+            (ROOT / "conf/tensor_copies/atlas" / f"{module}.py").read_text(
+                encoding="utf-8"
+            )
+        )
         texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
         assert not texts & (rows_named | codes), module
     for page in ("atlas", "index"):
@@ -567,8 +572,9 @@ def test_probes_leave_no_trace() -> None:
     assert atlas.observe("x.nonsense")["error"].startswith("AttributeError: ")
 
 
+@pytest.mark.slow
 def test_a_crash_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
-    probes = (ROOT / "conf" / "atlas.py").read_text(encoding="utf-8")
+    probes = (ROOT / "conf" / "standalone" / "atlas.py").read_text(encoding="utf-8")
     short = """LEAF = {"states": ("leaf",)}
 OPERATIONS = {
     "crash": Operation("crash", "__import__('os').abort()", "", "", "", **LEAF),
@@ -595,7 +601,7 @@ def test_a_failed_probe_fails_the_build_with_one_line(tiny_site: TinySite) -> No
         "# Tiny\n\n```{toctree}\nauto_examples/index\n```\n\n```{atlas-columns}\n```\n"
     )
     tiny_site.write_lessons({})
-    module = tiny_site.folder / "conf" / "atlas.py"
+    module = tiny_site.folder / "conf" / "standalone" / "atlas.py"
     broken = "raise Disagreement('broken on purpose')\n    operation = code"
     text = module.read_text()
     assert "    operation = code\n" in text
@@ -606,7 +612,10 @@ def test_a_failed_probe_fails_the_build_with_one_line(tiny_site: TinySite) -> No
         line for line in built.output.splitlines() if line.startswith("build_site: ")
     ]
     assert len(said) == 1, built.output
-    assert "The Atlas: a probe failed (`python conf/atlas.py` shows it): " in said[0]
+    assert (
+        "The Atlas: a probe failed (`python conf/standalone/atlas.py` shows it): "
+        in said[0]
+    )
     assert "broken on purpose" in said[0]
     assert "Traceback" not in built.output
     assert not tiny_site.html.exists()
@@ -615,7 +624,10 @@ def test_a_failed_probe_fails_the_build_with_one_line(tiny_site: TinySite) -> No
 def test_what_is_kept_is_read_without_torch(site: Path) -> None:
     if fingerprint().device_kind != "cpu" or "cu" in fingerprint().torch:
         pytest.skip("a build for a GPU is asked whether it sees one")
-    code = "import sys, atlas_data; atlas_data.live(); print('torch' in sys.modules)"
+    code = (
+        "import sys; from tensor_copies.atlas import data; data.live(); "
+        "print('torch' in sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "conf"
     )
@@ -633,7 +645,7 @@ OTHER_NAME = Fingerprint(**OTHER).name
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    """Return the file of another builder's Atlas of two records."""
+    """Return the file of another machine's Atlas of two records."""
     rows = [[None] * len(atlas.COLUMNS) for _ in range(2)]
     rows[0][:3] = ["clone", "leaf", "cuda"]
     rows[1][:3] = ["detach", "leaf", "cuda"]
@@ -666,7 +678,7 @@ REFUSED = {
     "no list": (lambda d: d.update(records={}), "not a list"),
     "too many": (lambda d: d.update(records=[[]] * 3000), "at most 2000"),
     "a field more": (lambda d: d.update(extra=1), "not those of a recording"),
-    "another builder": (lambda d: d["builder"].update(torch="9"), "not the one"),
+    "another machine": (lambda d: d["machine"].update(torch="9"), "not the one"),
     "no day": (lambda d: d.update(day="today"), "not a date"),
 }
 
@@ -709,15 +721,13 @@ ATLAS_PAGE = """# The table
 """
 
 
-def test_another_builders_atlas_on_the_page(tmp_path: Path, recording: Path) -> None:
+@pytest.mark.slow
+def test_another_machines_atlas_on_the_page(tmp_path: Path, recording: Path) -> None:
     """A whole build: CUDA beside CPU, hostile text inert, unknown and stale probes."""
     site = TinySite(tmp_path / "copy")
-    shutil.copytree(
-        ROOT, site.folder,
-        ignore=shutil.ignore_patterns(
-            ".git", "__pycache__", "staging", "html", "recordings", "pages", "jupyter*"
-        ),
-    )  # fmt: skip
+    for room in ("conf", "docs", "examples", "build/atlas", "build/doctrees"):
+        shutil.copytree(ROOT / room, site.folder / room)
+    shutil.rmtree(site.folder / "docs" / "recordings")
     for page in (site.folder / "docs").glob("*.md"):
         if page.stem not in ("index", "atlas"):
             page.unlink()
@@ -755,11 +765,11 @@ def test_another_builders_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
     assert script in page.find(id="detach").get_text()
     scripts = page.select("script") + home.select("script")
     assert not [s for s in scripts if "alert" in s.get_text()]
-    assert "No builder with CUDA" not in page.get_text()
+    assert "No machine with CUDA" not in page.get_text()
     assert "<b>what</b> you want" in home.select_one("table.calls").get_text()
     assert home.select_one("table.calls .differs").get_text() == "no"
     whole = json.loads((site.html / "atlas.json").read_text())
-    assert [builder["name"] for builder in whole["builders"]][1] == OTHER_NAME
+    assert [machine["name"] for machine in whole["machines"]][1] == OTHER_NAME
 
     unknown = json.loads(json.dumps(data))
     place(1, "operation", "rm")(unknown)
@@ -774,7 +784,7 @@ def test_another_builders_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
     built = site.build()
     assert built.status == 0, built.output
     assert (
-        f"Stale: recordings/{OTHER_NAME}, atlas does not match conf/atlas.py; on that "
-        "builder, run `nox -s record -- --only atlas`"
+        f"Stale: recordings/{OTHER_NAME}, atlas does not match "
+        "conf/standalone/atlas.py; on that machine, run `nox -s record -- --only atlas`"
     ) in built.output
     assert "Test Card 9" not in (site.html / "atlas.html").read_text()

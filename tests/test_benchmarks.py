@@ -21,8 +21,8 @@ from conftest import ROOT, TinySite, lesson
 from reading import EXAMPLES, SCRIPTS, page_of, parts_of, soup
 
 sys.path.insert(0, str(ROOT / "conf"))
-import builder
-import charts
+from tensor_copies.figures import charts
+from tensor_copies.machine import fingerprint as machine
 
 TIPS = EXAMPLES / "3_tips"
 MEASURED = [
@@ -54,7 +54,7 @@ def test_the_samples_are_offered_with_who_measured_them(
     script: Path, site: Path
 ) -> None:
     comments, rows = samples_of(site, script)
-    here = builder.fingerprint()
+    here = machine.fingerprint()
     assert str(here) in comments[0] and here.signature in comments[1]
     assert {"method", "elements", "seconds"} <= set(rows[0])
     sizes = sorted({int(row["elements"]) for row in rows})
@@ -183,10 +183,10 @@ CHART = {
 
 
 def test_a_chart_is_readable_and_always_the_same() -> None:
-    drawn = charts.draw(CHART, "p", "some builder")
-    assert drawn == charts.draw(json.loads(json.dumps(CHART)), "p", "some builder")
+    drawn = charts.draw(CHART, "p", "some machine")
+    assert drawn == charts.draw(json.loads(json.dumps(CHART)), "p", "some machine")
     svg = soup_of(drawn)
-    assert "Two & <more> on some builder" in svg["aria-label"]
+    assert "Two & <more> on some machine" in svg["aria-label"]
     assert "limit: 0.5 at 1, 39 at 256" in svg["aria-label"]
     texts = [text.get_text() for text in svg.select("text")]
     assert {"2⁰", "2⁴", "2⁸", "1 µs", "10 µs"} <= set(texts)

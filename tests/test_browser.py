@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
-from reading import SCRIPTS, page_of, parts_of
+from reading import SCRIPTS, page_of, pages_in, parts_of
 
 HEADERS = 300  # bytes of a response's headers, about
 SCHEMES = ("light", "dark")
@@ -93,7 +93,7 @@ class Visit:
 
 
 def pages_of(site: Path) -> list[str]:
-    return [str(path.relative_to(site)) for path in sorted(site.rglob("*.html"))]
+    return [str(path.relative_to(site)) for path in pages_in(site)]
 
 
 @pytest.fixture(scope="module")
@@ -255,25 +255,25 @@ def test_all_by_keyboard(site: Path, address: str, tab: Any) -> None:
     assert sum(one.startswith(("<a", "<summary")) for one in reached) >= controls
 
 
-def test_the_switch_shows_one_builder_and_is_remembered(
+def test_the_switch_shows_one_machine_and_is_remembered(
     site: Path, address: str, tab: Any
 ) -> None:
     switched = [
         str(page_of(site, script).relative_to(site))
         for script in SCRIPTS
-        if "builder-switch" in page_of(site, script).read_text()
+        if "machine-switch" in page_of(site, script).read_text()
     ]
     if not switched:
-        pytest.skip("no lesson differs between builders")
+        pytest.skip("no lesson differs between machines")
     tab.goto(address + switched[0], wait_until="load")
-    variants = tab.locator(".builders-outputs").first.locator(".variant")
+    variants = tab.locator(".machines-outputs").first.locator(".variant")
     assert [one.is_visible() for one in variants.all()].count(True) == 1
     first = variants.first.is_visible()
-    tab.locator(".builder-switch input:not(:checked)").first.focus()
+    tab.locator(".machine-switch input:not(:checked)").first.focus()
     tab.keyboard.press("Space")
     variants.first.wait_for(state="hidden" if first else "visible")
     tab.goto(address + switched[-1], wait_until="load")
-    assert tab.locator(".builder-switch input").nth(1).is_checked()
+    assert tab.locator(".machine-switch input").nth(1).is_checked()
 
 
 def test_without_javascript_everything_is_there(

@@ -17,10 +17,8 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 from conftest import PATIENCE, ROOT, TinySite, new_tiny_site
 from reading import soup
-
-sys.path.insert(0, str(ROOT / "conf"))
-import recordings
-from builder import Fingerprint
+from tensor_copies.machine.fingerprint import Fingerprint
+from tensor_copies.recordings import format as recordings
 
 SOURCE = ROOT / "docs" / "errors.md"
 FEWEST_ENTRIES = 40
@@ -140,13 +138,13 @@ def test_the_table_leads_to_every_entry(
         assert title in by_anchor[entry.anchor].get_text()
 
 
-def test_nothing_of_the_builder_is_in_a_message(page: BeautifulSoup) -> None:
+def test_nothing_of_the_machine_is_in_a_message(page: BeautifulSoup) -> None:
     text = page.get_text()
     assert not re.search(r"Triggered internally|site-packages|0x[0-9a-f]{4}", text)
     assert "Traceback" not in text
 
 
-def test_what_other_builders_saw_stands_below(page: BeautifulSoup) -> None:
+def test_what_other_machines_saw_stands_below(page: BeautifulSoup) -> None:
     recorded = sorted((ROOT / "docs" / "recordings").glob("*/errors.page.json"))
     current = [
         data
@@ -197,7 +195,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path("../conf").resolve()))
-from message_page import cures, finish, install
+from tensor_copies.errors.page import cures, finish, install
 
 install("errors.md")
 ```

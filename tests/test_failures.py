@@ -115,4 +115,4 @@ def test_a_lesson_without_a_place_names_the_list(
     (site.folder / "examples" / "1_first" / "new.py").write_text(GOOD)
     built = site.build()
     assert built.status != 0
-    assert "add it to READING_ORDER in conf/reading_order.py" in built.output
+    assert "add it to READING_ORDER in conf/" in built.output

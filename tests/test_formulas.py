@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT, TinySite, lesson
+from conftest import TinySite, lesson
 from docutils import nodes
 from reading import EXAMPLES, page_of, soup
-
-sys.path.insert(0, str(ROOT / "conf"))
-import formulas
+from tensor_copies.web import formulas
 
 
 def test_a_lesson_has_one_that_needs_no_script(site: Path) -> None:

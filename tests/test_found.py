@@ -19,7 +19,7 @@ from bs4 import BeautifulSoup
 from conftest import PATIENCE, ROOT, TinySite, lesson, new_tiny_site
 from nbclient import NotebookClient
 from packaging.requirements import Requirement
-from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
+from reading import NAMES, SCRIPTS, downloads_of, page_of, pages_in, soup
 
 ADDRESS = "https://example.org/some/path/"
 REPOSITORY = "https://github.com/OWNER/NAME"
@@ -113,7 +113,7 @@ def test_structured_data_says_what_the_page_says(site: Path) -> None:
 
 
 def test_only_documents_are_for_search_engines(site: Path) -> None:
-    for path in site.rglob("*.html"):
+    for path in pages_in(site):
         page = soup(path)
         noindex = page.select('meta[name="robots"][content="noindex"]')
         document = path.name not in ("404.html", "search.html", "genindex.html")
@@ -122,7 +122,7 @@ def test_only_documents_are_for_search_engines(site: Path) -> None:
 
 
 def test_every_page_declares_the_icon_and_shows_it_beside_the_name(site: Path) -> None:
-    for path in site.rglob("*.html"):
+    for path in pages_in(site):
         page = soup(path)
         (icon,) = page.select('link[rel~="icon"]')
         assert (path.parent / icon["href"]).resolve() == site / "_static" / "icon.svg"
@@ -140,7 +140,7 @@ def test_sitemap_lists_what_may_be_indexed_at_its_canonical_address(
     listed = [place.text for place in tree.iter(f"{space}loc")]
     canonical = [
         page.select_one('link[rel="canonical"]')["href"]
-        for page in map(soup, hosted.html.rglob("*.html"))
+        for page in map(soup, pages_in(hosted.html))
         if not page.select('meta[name="robots"], meta[http-equiv="refresh"]')
     ]
     assert sorted(listed) == sorted(canonical)
@@ -166,7 +166,7 @@ def test_llms_names_each_page_once_with_title_and_description(site: Path) -> Non
         seen.append(path)
     documents = [
         path
-        for path in site.rglob("*.html")
+        for path in pages_in(site)
         if soup(path).select("script[type='application/ld+json']")
     ]
     assert sorted(seen) == sorted(documents)
@@ -232,7 +232,7 @@ def test_without_an_address_nothing_points_to_one(site: Path) -> None:
         pytest.skip("this site was built for an address")
     assert not (site / "sitemap.xml").exists()
     assert not (site / "robots.txt").exists()
-    for path in site.rglob("*.html"):
+    for path in pages_in(site):
         text = path.read_text(encoding="utf-8")
         page = BeautifulSoup(text, "html.parser")
         assert "colab.research.google.com" not in text, path
@@ -240,7 +240,7 @@ def test_without_an_address_nothing_points_to_one(site: Path) -> None:
         assert not page.select('a[rel="edit"], link[rel="canonical"], .announcement')
 
 
-def test_a_report_names_page_builder_and_torch(hosted: TinySite) -> None:
+def test_a_report_names_page_machine_and_torch(hosted: TinySite) -> None:
     page = soup(hosted.page("one"))
     (link,) = page.select("p.stamp > a")
     assert link.get_text() == "Something wrong on this page?"
@@ -253,11 +253,11 @@ def test_a_report_names_page_builder_and_torch(hosted: TinySite) -> None:
     import torch
 
     assert f"torch {torch.__version__}," in body
-    command = [sys.executable, str(hosted.folder / "conf" / "builder.py")]
+    command = [sys.executable, str(hosted.folder / "conf" / "machine.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    signature, _, builder = done.stdout.strip().partition(" ")
+    signature, _, machine = done.stdout.strip().partition(" ")
     assert re.fullmatch(r"[0-9a-f]{16}", signature)
-    assert f"Fingerprint: {signature}" in body and builder in body
+    assert f"Fingerprint: {signature}" in body and machine in body
 
 
 def test_edit_links_lead_to_the_source(hosted: TinySite) -> None:
@@ -295,7 +295,7 @@ def test_dev_says_so_and_sends_search_engines_to_stable(hosted: TinySite) -> Non
     built = hosted.build(env=environment(**HOSTED | said))
     assert built.status == 0, built.output
     assert "Lessons: 0 of 2 ran" in built.lessons
-    for path in hosted.html.rglob("*.html"):
+    for path in pages_in(hosted.html):
         if (page := soup(path)).select('meta[http-equiv="refresh"]'):
             continue
         (banner,) = page.select(".announcement")
@@ -338,7 +338,7 @@ def test_forwards_that_cannot_be_are_refused(hosted: TinySite, tmp_path: Path) -
 
 
 def test_read_the_docs_says_its_addresses_under_other_names() -> None:
-    from site_address import site_address
+    from tensor_copies.web.address import site_address
 
     said = {
         "READTHEDOCS_CANONICAL_URL": "https://x.readthedocs.io/en/latest/",
@@ -417,7 +417,7 @@ def test_pages_that_only_list_come_last_in_the_search(
     page.wait_for_selector(f"{links}[href^='calls.html']")
     paths = page.eval_on_selector_all(links, "all => all.map(a => a.pathname)")
     page.close()
-    listing = re.compile(r"/(calls|builders|auto_examples/(\w+/)?index)\.html$")
+    listing = re.compile(r"/(calls|machines|auto_examples/(\w+/)?index)\.html$")
     first = next(n for n, path in enumerate(paths) if listing.search(path))
     lessons = {f"/auto_examples/{s.parent.name}/{s.stem}.html" for s in SCRIPTS}
     proofs = [n for n, path in enumerate(paths) if path in lessons | {"/errors.html"}]
@@ -502,7 +502,7 @@ def test_the_same_files_give_the_same_archive(hosted: TinySite, tmp_path: Path) 
         names = packed.namelist()
     code = (
         "import os, pathlib, sys; os.umask(0o77); sys.path.insert(0, sys.argv[1])\n"
-        "from notebooks import pack\n"
+        "from tensor_copies.lessons.notebooks import pack\n"
         "read = lambda name: pathlib.Path('tensor_copies', name).read_bytes()\n"
         "files = {name: read(name) for name in sys.argv[2:]}\n"
         "sys.stdout.buffer.write(pack(files))"

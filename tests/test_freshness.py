@@ -46,15 +46,17 @@ def test_only_what_changed_runs_again(tiny_site: TinySite) -> None:
     assert after_edit.lessons == "Lessons: 1 of 2 ran, 1 kept from earlier builds."
     assert "a runs again" in tiny_site.page("a").read_text()
 
-    # An edited module of conf/ is another builder: all that was kept runs again.
-    with (tiny_site.folder / "conf" / "figures.py").open("a") as module:
+    # An edited module of conf/ is another machine: all that was kept runs again.
+    with (tiny_site.folder / "conf" / "tensor_copies" / "figures" / "plots.py").open(
+        "a"
+    ) as module:
         module.write("# edited\n")
-    other_builder = tiny_site.build()
-    assert other_builder.lessons == "Lessons: 2 of 2 ran, 0 kept from earlier builds."
-    assert "Executed notebook" in other_builder.output
+    other_machine = tiny_site.build()
+    assert other_machine.lessons == "Lessons: 2 of 2 ran, 0 kept from earlier builds."
+    assert "Executed notebook" in other_machine.output
 
 
-def test_another_torch_is_another_builder(tiny_site: TinySite, tmp_path: Path) -> None:
+def test_another_torch_is_another_machine(tiny_site: TinySite, tmp_path: Path) -> None:
     tiny_site.write_lessons({"a.py": A})
     assert tiny_site.build().status == 0
     # What the metadata say of torch's version is what an upgrade would change.

@@ -105,11 +105,11 @@ def test_the_recording_job_runs_by_hand_only_and_hands_over() -> None:
     assert (ROOT / given["path"]).is_dir()
 
 
-def test_the_cache_is_kept_by_the_fingerprint() -> None:
+def test_the_cache_is_kept_by_the_fingerprint(site: Path) -> None:
     workflow = load(ROOT / ".github" / "workflows" / "site.yml")
     steps = workflow["jobs"]["build"]["steps"]
     cache = next(s["with"] for s in steps if "actions/cache@" in s.get("uses", ""))
-    signature = "${{ steps.builder.outputs.signature }}"
+    signature = "${{ steps.machine.outputs.signature }}"
     assert cache["key"].startswith(f"site-{signature}-")
     assert cache["restore-keys"] == f"site-{signature}-"
     for folder in cache["path"].split():  # what git does not have, and a build makes
@@ -118,8 +118,8 @@ def test_the_cache_is_kept_by_the_fingerprint() -> None:
         git = ["git", "-c", "safe.directory=*"]
         ignored = [*git, "check-ignore", "--quiet", folder]
         assert subprocess.run(ignored, cwd=ROOT).returncode == 0, folder
-    (builder,) = (step for step in steps if step.get("id") == "builder")
-    script = builder["run"].replace("python ", f"{shlex.quote(sys.executable)} ")
+    (machine,) = (step for step in steps if step.get("id") == "machine")
+    script = machine["run"].replace("python ", f"{shlex.quote(sys.executable)} ")
     done = subprocess.run(
         ["bash", "-eo", "pipefail", "-c", script],  # as a runner does
         cwd=ROOT,

@@ -15,12 +15,10 @@ from pathlib import Path
 
 import pytest
 from bs4 import Tag
-from conftest import PATIENCE, ROOT, TinySite, lesson
-from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
-from test_recordings import pretend_other_builder, record
-
-sys.path.insert(0, str(ROOT / "conf"))
-from recordings import keys
+from conftest import PATIENCE, TinySite, lesson
+from reading import NAMES, SCRIPTS, downloads_of, page_of, pages_in, soup
+from tensor_copies.recordings.format import keys
+from test_recordings import pretend_other_machine, record
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 ASKING = [
@@ -121,13 +119,13 @@ print('end')
 """
 
 
-def test_the_box_holds_every_builders_output_the_proof_and_the_reason(
+def test_the_box_holds_every_machines_output_the_proof_and_the_reason(
     tiny_site: TinySite,
 ) -> None:
     tiny_site.write_lessons({"a.py": lesson("A", FIRST, SECOND)})
     done = record(tiny_site)
     assert done.status == 0, done.output
-    pretend_other_builder(tiny_site, lambda line: line.replace("cpu", "cuda"))
+    pretend_other_machine(tiny_site, lambda line: line.replace("cpu", "cuda"))
     built = tiny_site.build()
     assert built.status == 0, built.output
     assert "Stale" not in built.output
@@ -137,12 +135,12 @@ def test_the_box_holds_every_builders_output_the_proof_and_the_reason(
     assert box.select_one("summary code").get_text() == "x"
     answer = box.select_one(".predict-answer")
     outputs = [
-        as_shown(pre) for pre in answer.select(".builders-outputs > .variant pre")
+        as_shown(pre) for pre in answer.select(".machines-outputs > .variant pre")
     ]
     assert outputs == ["device cpu", "device cuda"]
     texts = [as_shown(part) for part in answer.find_all(recursive=False)]
     assert texts[1:] == ["assert x.item() == 1", "This is why."]
-    assert page.select_one(".builder-switch").find_parent("details") is None
+    assert page.select_one(".machine-switch").find_parent("details") is None
     assert "This leads on." not in box.get_text()
     assert "made" not in box.get_text() and "end" not in box.get_text()
 
@@ -242,7 +240,7 @@ def test_reading_time_is_that_of_text_and_code(script: Path, site: Path) -> None
     page = soup(page_of(site, script))
     said = page.select_one(".lesson-actions .reading-time").get_text()
     for other in page.select(
-        ".lesson-actions, .builder-switch, .builders-outputs, .tensor-map, .stamp, "
+        ".lesson-actions, .machine-switch, .machines-outputs, .tensor-map, .stamp, "
         ".lesson-figure, .sphx-glr-script-out, .same-on, .headerlink, summary"
     ):
         other.decompose()
@@ -317,8 +315,8 @@ def test_the_pdf_says_the_same_on_one_page(site: Path) -> None:
 
 
 def test_the_pdf_has_the_same_bytes_tomorrow_and_shrinks_to_one_page() -> None:
-    from cheat_sheet import Lesson
-    from cheat_sheet_pdf import draw
+    from tensor_copies.lessons.cheat_sheet import Lesson
+    from tensor_copies.lessons.cheat_sheet_pdf import draw
 
     points = tuple(((False, f"Point {n} of "), (True, "x.clone()")) for n in range(3))
     lessons = [
@@ -374,7 +372,7 @@ def test_the_code_up_to_any_block_runs_alone(site: Path) -> None:
 
 
 def test_one_script_of_ours_where_there_is_code(site: Path) -> None:
-    for path in site.rglob("*.html"):
+    for path in pages_in(site):
         page = soup(path)
         loaded = [
             Path(script["src"].partition("?")[0]).name

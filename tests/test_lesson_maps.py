@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TinySite, lesson
 from reading import SCRIPTS, downloads_of, page_of, soup
-from test_recordings import OTHER_NAME, pretend_other_builder, record
-
-sys.path.insert(0, str(ROOT / "conf"))
-import recordings
-from tensor_maps import draw
+from standalone.tensor_maps import draw
+from tensor_copies.recordings import format as recordings
+from test_recordings import OTHER_NAME, pretend_other_machine, record
 
 WITH_MAPS = [
     script
@@ -75,7 +73,10 @@ def test_the_tool_runs_alone(site: Path, tmp_path: Path) -> None:
     page = site / "tensor_maps.html"
     (link,) = soup(page).select("article a[download]")
     tool = (page.parent / link["href"]).resolve()
-    assert tool.read_bytes() == (ROOT / "conf" / "tensor_maps.py").read_bytes()
+    assert (
+        tool.read_bytes()
+        == (ROOT / "conf" / "standalone" / "tensor_maps.py").read_bytes()
+    )
     imported = set(
         re.findall(r"^(?:from|import) (\w+)", tool.read_text(), re.MULTILINE)
     )
@@ -95,7 +96,7 @@ def test_maps_belong_to_recordings(tiny_site: TinySite) -> None:
     tiny_site.write_lessons({"a.py": lesson("A", FIRST, SECOND)})
     done = record(tiny_site)
     assert done.status == 0, done.output
-    folder = pretend_other_builder(tiny_site, lambda line: line)
+    folder = pretend_other_machine(tiny_site, lambda line: line)
     seen = folder / "a.1.json"
     data = json.loads(seen.read_text())
     text = json.dumps(data).replace('"cpu"', '"cuda:0"')
@@ -108,7 +109,7 @@ def test_maps_belong_to_recordings(tiny_site: TinySite) -> None:
     built = tiny_site.build()
     assert built.status == 0, built.output
     page = soup(tiny_site.page("a"))
-    (group,) = page.select(".builders-outputs")  # the second map is the same
+    (group,) = page.select(".machines-outputs")  # the second map is the same
     live, other = group.select("figure.tensor-map svg")
     assert "cuda:0" not in live.get_text() and "cuda:0" in other.get_text()
     assert len(page.select(".same-on")) == 1

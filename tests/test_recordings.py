@@ -1,4 +1,4 @@
-"""Recordings of other builders: made as the gallery runs, shown inert, never stale."""
+"""Recordings of other machines: made as the gallery runs, shown inert, never stale."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from conftest import PATIENCE, ROOT, Built, TinySite, lesson, new_tiny_site
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import parts_of, soup
-
-sys.path.insert(0, str(ROOT / "conf"))
-import builder
-import charts
-import recordings
+from tensor_copies.figures import charts
+from tensor_copies.machine import fingerprint as machine
+from tensor_copies.recordings import format as recordings
 
 FIRST = "x = 2\nprint('device cpu')\nprint('x is', x)"
 SECOND = "print('y is', x + 1)"
@@ -42,7 +40,7 @@ OTHER = {
     "python": "3.12.3",
     "tools": "0",
 }
-OTHER_NAME = builder.Fingerprint(**OTHER).name
+OTHER_NAME = machine.Fingerprint(**OTHER).name
 
 
 def record(site: TinySite, *arguments: str, **options: Any) -> Built:
@@ -69,14 +67,14 @@ def recorded(site: TinySite) -> dict[str, dict[str, Any]]:
     }
 
 
-def pretend_other_builder(site: TinySite, change: Callable[[str], str]) -> Path:
-    """Turn the site's recordings into another builder's, with changed lines."""
+def pretend_other_machine(site: TinySite, change: Callable[[str], str]) -> Path:
+    """Turn the site's recordings into another machine's, with changed lines."""
     (here,) = (site.folder / "docs" / "recordings").iterdir()
     there = here.rename(here.with_name(OTHER_NAME))
     for path in there.glob("*.json"):
         data = json.loads(path.read_text())
         if "blocks" in data:
-            data["builder"] = OTHER
+            data["machine"] = OTHER
             for block in data["blocks"]:
                 block["output"] = [change(line) for line in block["output"]]
             path.write_text(json.dumps(data))
@@ -99,7 +97,7 @@ def test_the_format(recorded_site: TinySite) -> None:
     data = recorded(recorded_site)["a"]
     assert data["schema"] == 1
     assert data["lesson"] == "1_first/a"
-    assert data["builder"]["torch"] == builder.fingerprint().torch
+    assert data["machine"]["torch"] == machine.fingerprint().torch
     assert [block["output"] for block in data["blocks"]] == [
         ["device cpu", "x is 2"],
         ["y is 3"],
@@ -181,14 +179,14 @@ def test_recording_needs_neither_nox_nor_the_theme(
 def shown(
     recorded_site: TinySite, tmp_path_factory: pytest.TempPathFactory
 ) -> TinySite:
-    """Return the site, built with another builder's recordings that differ."""
+    """Return the site, built with another machine's recordings that differ."""
     site = recorded_site.copy_to(tmp_path_factory.mktemp("shown") / "tiny")
-    pretend_other_builder(site, lambda line: line.replace("cpu", "cuda"))
-    (site.folder / "docs" / "builders.md").write_text(
-        "# Builders\n\n```{builders}\n```\n"
+    pretend_other_machine(site, lambda line: line.replace("cpu", "cuda"))
+    (site.folder / "docs" / "machines.md").write_text(
+        "# Machines\n\n```{machines}\n```\n"
     )
     index = site.folder / "docs" / "index.md"
-    index.write_text(index.read_text().replace("/index\n", "/index\nbuilders\n"))
+    index.write_text(index.read_text().replace("/index\n", "/index\nmachines\n"))
     built = site.build()
     assert built.status == 0, built.output
     assert "Stale" not in built.output
@@ -197,7 +195,7 @@ def shown(
 
 def test_both_outputs_where_they_differ(shown: TinySite) -> None:
     page = soup(shown.page("a"))
-    (group,) = page.select(".builders-outputs")
+    (group,) = page.select(".machines-outputs")
     live, other = group.select(".variant")
     assert live.select_one(".variant-label").get_text().startswith("This build: CPU")
     label = other.select_one(".variant-label").get_text()
@@ -207,7 +205,7 @@ def test_both_outputs_where_they_differ(shown: TinySite) -> None:
     assert [mark.get_text() for mark in group.select(".differs")] == ["cpu", "cuda"]
     # Without the script, nothing is hidden.
     assert not group.select("[hidden]")
-    choices = [item.get_text(strip=True) for item in page.select(".builder-switch li")]
+    choices = [item.get_text(strip=True) for item in page.select(".machine-switch li")]
     assert choices[0].startswith("CPU") and choices[0].endswith("(this build)")
     assert choices[1] == "CUDA (Test Card 9), torch 2.11.0, Python 3.12 (recorded)"
     assert page.select_one('script[src*="code.js"]')
@@ -226,7 +224,7 @@ def test_one_output_where_they_agree(shown: TinySite) -> None:
 
 def test_a_recorded_plot_is_drawn_in_the_sites_style(shown: TinySite) -> None:
     page = soup(shown.page("draw"))
-    # Beside each other on one scale, whatever the switch says, each with its builder.
+    # Beside each other on one scale, whatever the switch says, each with its machine.
     live, other = page.select("figure.lesson-figure")[0].select("svg")
     assert "the line: 3 at 1, 5 at 2" in other["aria-label"]
     assert "this build" in live["aria-label"] and "Test Card 9" in other["aria-label"]
@@ -236,15 +234,15 @@ def test_a_recorded_plot_is_drawn_in_the_sites_style(shown: TinySite) -> None:
 
 
 def test_a_recorded_picture_is_shown_as_a_picture(shown: TinySite) -> None:
-    (group,) = soup(shown.page("draw")).select(".builders-outputs:has(img)")
+    (group,) = soup(shown.page("draw")).select(".machines-outputs:has(img)")
     (picture,) = group.select(".variant.recorded img")
     assert (shown.page("draw").parent / picture["src"]).resolve().exists()
     assert "Test Card 9" in picture["alt"]
 
 
-def test_the_builders_page(shown: TinySite) -> None:
-    text = soup(shown.html / "builders.html").select_one("article").get_text(" ")
-    assert f"The builder of this build: {builder.fingerprint()}" in text
+def test_the_machines_page(shown: TinySite) -> None:
+    text = soup(shown.html / "machines.html").select_one("article").get_text(" ")
+    assert f"The machine of this build: {machine.fingerprint()}" in text
     assert "torch 2.11.0, NumPy 2.4.0, Python 3.12.3 on CUDA (Test Card 9)" in text
     assert "Covers all 2 lessons." in text
 
@@ -259,38 +257,38 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     script.write_text(original.replace("A lesson of a tiny site.", "Other words."))
     prose = site.build()
     assert "Stale" not in prose.output
-    assert len(soup(site.page("a")).select(".builders-outputs, .same-on")) == 2
+    assert len(soup(site.page("a")).select(".machines-outputs, .same-on")) == 2
 
     script.write_text(original.replace("x + 1)", "x + 1 )"))
     second = site.build()
     command = "run `nox -s record -- --only a`"
     assert f"recordings/{OTHER_NAME}, a matches 1 of 2 blocks" in second.output
     assert command in second.output
-    assert soup(site.page("a")).select(".builders-outputs")
+    assert soup(site.page("a")).select(".machines-outputs")
     assert not soup(site.page("a")).select(".same-on")
-    builders = soup(site.html / "builders.html").get_text()
-    assert "1 of 2 blocks are shown" in builders
-    assert "nox -s record -- --only a" in builders
+    machines = soup(site.html / "machines.html").get_text()
+    assert "1 of 2 blocks are shown" in machines
+    assert "nox -s record -- --only a" in machines
 
     script.write_text(original.replace("x = 2", "x = 2 "[:-1] + "  # two"))
     first = site.build()
     assert "matches 0 of 2 blocks" in first.output
     assert not soup(site.page("a")).select(
-        ".builders-outputs, .same-on, .builder-switch"
+        ".machines-outputs, .same-on, .machine-switch"
     )
     # A new or a vanished recording is seen without running a lesson again.
     script.write_text(original)
     for kept in site.folder.glob("docs/recordings/*/draw.*"):
         kept.unlink()
     assert site.build().status == 0
-    builders = soup(site.html / "builders.html").get_text()
+    machines = soup(site.html / "machines.html").get_text()
     title = soup(site.page("a")).h1.get_text().removesuffix("¶")
-    assert f"Covers 1 of 2 lessons: {title}" in builders
+    assert f"Covers 1 of 2 lessons: {title}" in machines
     shutil.rmtree(site.folder / "docs" / "recordings")
     without = site.build()
     assert without.lessons.startswith("Lessons: 0 of 2 ran")
     assert not soup(site.page("a")).select(
-        ".builders-outputs, .same-on, .builder-switch"
+        ".machines-outputs, .same-on, .machine-switch"
     )
 
 
@@ -323,14 +321,14 @@ def test_a_page_with_recorded_cells(recorded_site: TinySite, tmp_path: Path) -> 
     assert done.status == 0, done.output
     (path,) = (site.folder / "docs" / "recordings").glob("*/page.page.json")
     saved = recordings.load_page(path)
-    assert saved.observed == {"row": {"column": builder.fingerprint().device_kind}}
-    assert recordings.seen_elsewhere(page) == []  # this builder's own
+    assert saved.observed == {"row": {"column": machine.fingerprint().device_kind}}
+    assert recordings.seen_elsewhere(page) == []  # this machine's own
     other = path.parent.with_name(OTHER_NAME) / path.name
     other.parent.mkdir()
-    data = {**json.loads(path.read_text()), "builder": OTHER}
+    data = {**json.loads(path.read_text()), "machine": OTHER}
     other.write_text(json.dumps(data))
     (elsewhere,) = recordings.seen_elsewhere(page)
-    assert elsewhere.builder.device_name == "Test Card 9"
+    assert elsewhere.machine.device_name == "Test Card 9"
     page.write_text(page.read_text().replace("# Page", "# Other prose"))
     assert recordings.seen_elsewhere(page) == [elsewhere]
     page.write_text(page.read_text().replace("torch.ones(1)", "torch.ones(2)"))
@@ -347,7 +345,7 @@ def test_a_page_with_recorded_cells(recorded_site: TinySite, tmp_path: Path) -> 
 
 
 def run_page(name: str, change: Callable[[dict[str, Any]], Any], folder: Path) -> str:
-    """Run a page of the site with another builder's changed recording beside it.
+    """Run a page of the site with another machine's changed recording beside it.
 
     Returns the markup that its cells show, but for those that glue.
     """
@@ -361,7 +359,7 @@ def run_page(name: str, change: Callable[[dict[str, Any]], Any], folder: Path) -
     change(observed)
     saved = recordings.PageRecording(
         name,
-        builder.Fingerprint(**OTHER),
+        machine.Fingerprint(**OTHER),
         "2026-01-01",
         recordings.page_key(page),
         observed,
@@ -393,7 +391,7 @@ SCRIPT = "<script>alert(1)</script>"
         ("article", "C26", "host_w.cpu() is host_w", "C26"),
     ],
 )
-def test_a_page_shows_what_other_builders_saw_and_shows_it_inert(
+def test_a_page_shows_what_other_machines_saw_and_shows_it_inert(
     name: str,
     row: str,
     column: str,
@@ -440,7 +438,7 @@ HOSTILE = [
 
 def test_hostile_text_is_shown_inert(recorded_site: TinySite, tmp_path: Path) -> None:
     site = recorded_site.copy_to(tmp_path / "tiny")
-    folder = pretend_other_builder(site, lambda line: line)
+    folder = pretend_other_machine(site, lambda line: line)
     for path in (folder / "a.json", folder / "draw.1.json"):
         data = json.loads(path.read_text())
         if "blocks" in data:
@@ -483,12 +481,12 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "no date": (edit(day="yesterday"), "day is not a date"),
     "not a number": (edit(seconds="1"), "not a finite number"),
     "not finite": (edit(seconds=float("nan")), "not a finite number"),
-    "another builder": (
-        edit(builder={**OTHER, "torch": "9"}),
-        "builder is not the one",
+    "another machine": (
+        edit(machine={**OTHER, "torch": "9"}),
+        "machine is not the one",
     ),
-    "no builder": (edit(builder="me"), "not the fields of a fingerprint"),
-    "another device": (edit(builder={**OTHER, "device_kind": "x"}), "not cpu or cuda"),
+    "no machine": (edit(machine="me"), "not the fields of a fingerprint"),
+    "another device": (edit(machine={**OTHER, "device_kind": "x"}), "not cpu or cuda"),
     "a number for text": (edit_block(output=[1]), "not a list of lines"),
     "a long output": (edit_block(output=["x" * 200_000]), "too long"),
     "10 MB": (edit_block(output=["x" * 10_000_000]), "400000 at most"),
@@ -501,7 +499,7 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 @pytest.fixture
 def other_recording(recorded_site: TinySite, tmp_path: Path) -> Path:
     site = recorded_site.copy_to(tmp_path / "tiny")
-    return pretend_other_builder(site, lambda line: line) / "a.json"
+    return pretend_other_machine(site, lambda line: line) / "a.json"
 
 
 @pytest.mark.parametrize("kind", REFUSED)
@@ -540,7 +538,7 @@ JSON = st.recursive(
     max_leaves=8,
 )
 PLACES = [
-    (), ("schema",), ("builder",), ("builder", "torch"), ("day",), ("seconds",),
+    (), ("schema",), ("machine",), ("machine", "torch"), ("day",), ("seconds",),
     ("blocks",), ("blocks", 0), ("blocks", 0, "key"), ("blocks", 0, "output"),
     ("blocks", 0, "figures"), ("blocks", 1, "output", 0), ("lesson",),
 ]  # fmt: skip
@@ -553,7 +551,7 @@ def test_any_value_in_any_place_is_taken_or_refused(place: tuple, value: Any) ->
     data: Any = {
         "schema": 1,
         "lesson": "1_first/a",
-        "builder": dict(OTHER),
+        "machine": dict(OTHER),
         "day": "2026-01-01",
         "seconds": 1.0,
         "blocks": [dict(block), dict(block)],
@@ -621,7 +619,7 @@ def test_a_refused_recording_stops_the_build_with_one_line(
     recorded_site: TinySite, tmp_path: Path
 ) -> None:
     site = recorded_site.copy_to(tmp_path / "tiny")
-    folder = pretend_other_builder(site, lambda line: line)
+    folder = pretend_other_machine(site, lambda line: line)
     (folder / "a.json").write_text("{")
     built = site.build()
     assert built.status != 0

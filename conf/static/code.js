@@ -1,12 +1,12 @@
-// The switch between builders: all blocks of the page at once, remembered across
-// pages. Without this script every builder's output is readable, one under the other.
+// The switch between machines: all blocks of the page at once, remembered across
+// pages. Without this script every machine's output is readable, one under the other.
 (() => {
   "use strict";
-  const KEY = "tensor-copies-builder";
-  const panel = document.querySelector(".builder-switch");
+  const KEY = "tensor-copies-machine";
+  const panel = document.querySelector(".machine-switch");
   if (!panel) return;
   const nameOf = (element) =>
-    [...element.classList].find((name) => name.startsWith("builder-"));
+    [...element.classList].find((name) => name.startsWith("machine-"));
   const remembered = () => {
     try { return localStorage.getItem(KEY); } catch { return null; }
   };
@@ -17,7 +17,7 @@
   const items = [...panel.querySelectorAll("li")];
   const live = nameOf(items[0]);
   const show = (name) => {
-    for (const group of document.querySelectorAll(".builders-outputs")) {
+    for (const group of document.querySelectorAll(".machines-outputs")) {
       const variants = [...group.querySelectorAll(":scope > .variant")];
       const chosen =
         variants.find((variant) => nameOf(variant) === name) ||
@@ -37,7 +37,7 @@
     const label = document.createElement("label");
     const radio = document.createElement("input");
     radio.type = "radio";
-    radio.name = "builder";
+    radio.name = "machine";
     radio.value = nameOf(item);
     radio.checked = radio.value === start;
     radio.addEventListener("change", () => {

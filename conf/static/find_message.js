@@ -88,7 +88,7 @@
 
   // Among equals, a lesson before a page that looks things up; last the pages that
   // only list what stands on others.
-  const LISTING = /^(calls|builders|auto_examples\/(.+\/)?index)$/;
+  const LISTING = /^(calls|machines|auto_examples\/(.+\/)?index)$/;
   const isLesson = (docName) => docName.startsWith("auto_examples/");
   Scorer.score = ([docName, , , , score]) =>
     LISTING.test(docName) ? score - 100 : isLesson(docName) ? score + 0.5 : score;

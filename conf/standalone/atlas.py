@@ -1,0 +1,571 @@
+"""The Atlas: what each operation does to memory, graph and device, observed.
+
+This file needs torch and NumPy, nothing else. ``python atlas.py`` prints a table,
+``python atlas.py --json`` every record, ``python atlas.py "x.detach()"`` what one
+expression does; :func:`observe` does the same for your own code.
+
+A probe makes a new ``x``, runs the code as it stands below, and looks: at the tensor
+that comes out, at where a real backward pass arrives, and at what a write into
+``x`` changes. Whether memory is shared is decided by the addresses of the live
+storages and, independently, by that write. If the two disagree, the probe raises.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import re
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+STATES = {
+    "leaf": "a leaf that requires grad",
+    "constant": "a constant: it does not require grad",
+    "nonleaf": "a non-leaf: the result of an operation in the graph",
+    "view": "a transposed view of a constant",
+    "no_grad": "under torch.no_grad(), a leaf that requires grad",
+}
+COLUMNS = {
+    "operation": "which operation, the id of its row",
+    "state": "what x is before the call",
+    "device": "the kind of device that x is on",
+    "same_object": "the result is x itself",
+    "shares_memory": "a write into x is seen in the result",
+    "shares_version": "the result has the version counter of x, which in-place writes "
+    "raise and a backward pass checks; null if the result has none",
+    "requires_grad": "requires_grad of the result; null if it is no tensor",
+    "is_leaf": "is_leaf of the result; null if it is no tensor",
+    "grad_fn": "the class of the result's grad_fn; null if there is none",
+    "gradient_flows": "a backward pass from the result reaches the leaf behind x; null "
+    "if x does not require grad",
+    "result": "the class of the result",
+    "result_device": "the kind of device that the result is on",
+    "strides_kept": "the result has the strides of x; null if it has not as many",
+    "new_bytes": "the size of the result's memory if it was not there before the call, "
+    "else 0; null for Python numbers",
+    "cuda_bytes": "what the call asked of the CUDA caching allocator, temporary "
+    "tensors included; null where there is no CUDA",
+    "waits": "the call returned only after a kernel that was in the queue before it "
+    "had ended; null where there is no CUDA",
+    "changes_x": "the call changed requires_grad, is_leaf or grad_fn of x itself",
+    "warning": "the text of the first warning",
+    "error": "the class and the text of the error; what was not seen is then null",
+}
+SLEEP = 100_000_000  # cycles that the device is kept busy: about 50 ms
+LONGEST_TEXT = 600  # characters of a warning or an error
+
+ARRAY = "a = x.numpy()"
+MODULE = """x = nn.Parameter(x, requires_grad=x.requires_grad)
+module = nn.Linear(3, 2, bias=False)
+module.weight = x"""
+TARGET = "module = nn.Linear(3, 2, bias=False, device=x.device)"
+CAN_BE_ARRAY = ("constant", "view")
+CAN_BE_PARAMETER = ("leaf", "constant", "no_grad")
+
+
+class Disagreement(AssertionError):
+    """Two ways to observe the same thing gave different answers."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row: the code that runs, where it is taught and where it is documented.
+
+    ``code`` is an expression, or statements that leave ``y``. ``given`` runs before
+    and is not observed; ``subject`` is the name that plays the part of ``x``.
+    """
+
+    id: str
+    code: str
+    group: str
+    lesson: str
+    api: str
+    given: str = ""
+    subject: str = "x"
+    states: tuple[str, ...] = tuple(STATES)
+
+
+def _operations() -> Iterator[Operation]:
+    basics, numpy, tips = "1_basics", "2_numpy_and_devices", "3_tips"
+    detach, clone = f"{basics}/detach", f"{basics}/clone"
+    copies, devices = f"{tips}/copy_a_tensor", f"{numpy}/cpu_and_to"
+    bridge, memory = f"{numpy}/numpy_bridge", f"{tips}/memory_of_a_copy"
+    arrays, frozen = f"{tips}/tensor_to_ndarray", "4_patterns/frozen_network"
+    leaves, detach_clone = f"{basics}/leaf_tensors", f"{basics}/detach_clone"
+    tensor = "torch.Tensor."
+
+    def row(id: str, code: str, lesson: str, api: str, **more: Any) -> Operation:
+        return Operation(id, code, group, lesson, api, **more)
+
+    group = "Graph"
+    yield row("assignment", "y = x", copies, "copy")
+    yield row("detach", "x.detach()", detach, tensor + "detach")
+    yield row("detach-in-place", "x.detach_()", detach, tensor + "detach_")
+    yield row("data", "x.data", detach, tensor + "detach")
+    yield row(
+        "requires-grad-false", "x.requires_grad_(False)", leaves,
+        tensor + "requires_grad_",
+    )  # fmt: skip
+    yield row(
+        "no-grad", "with torch.no_grad():\n    y = x * 2", frozen, "torch.no_grad"
+    )
+    yield row(
+        "inference-mode", "with torch.inference_mode():\n    y = x * 2", frozen,
+        "torch.autograd.grad_mode.inference_mode",
+    )  # fmt: skip
+
+    group = "Copies"
+    yield row("clone", "x.clone()", clone, tensor + "clone")
+    yield row(
+        "clone-contiguous", "x.clone(memory_format=torch.contiguous_format)", clone,
+        tensor + "clone",
+    )  # fmt: skip
+    yield row("detach-clone", "x.detach().clone()", detach_clone, tensor + "clone")
+    yield row(
+        "clone-detach", "x.clone().detach()", f"{basics}/clone_detach",
+        tensor + "detach",
+    )  # fmt: skip
+    yield row(
+        "new-leaf", "x.detach().clone().requires_grad_()", detach_clone,
+        tensor + "requires_grad_",
+    )  # fmt: skip
+    yield row("copy-copy", "copy.copy(x)", copies, "copy.copy")
+    yield row("deepcopy", "copy.deepcopy(x)", copies, "copy.deepcopy")
+    yield row("new-tensor", "x.new_tensor(x)", copies, tensor + "new_tensor")
+    yield row("tensor", "torch.tensor(x)", copies, "torch.tensor")
+    yield row("as-tensor", "torch.as_tensor(x)", copies, "torch.as_tensor")
+    yield row("asarray", "torch.asarray(x)", copies, "torch.asarray")
+    yield row("asarray-copy", "torch.asarray(x, copy=True)", copies, "torch.asarray")
+    yield row(
+        "asarray-no-copy", "torch.asarray(x, copy=False)", copies, "torch.asarray"
+    )
+    yield row(
+        "empty-like-copy", "torch.empty_like(x).copy_(x)", copies, tensor + "copy_"
+    )
+
+    group = "Devices and dtypes"
+    yield row("to-same", "x.to(x.device)", devices, tensor + "to")
+    yield row("to-copy", "x.to(x.device, copy=True)", devices, tensor + "to")
+    yield row("to-dtype", "x.to(torch.float64)", devices, tensor + "to")
+    yield row("to-cpu", 'x.to("cpu")', devices, tensor + "to")
+    yield row("to-cuda", 'x.to("cuda")', devices, tensor + "to")
+    yield row("cpu", "x.cpu()", devices, tensor + "cpu")
+    yield row("cuda", "x.cuda()", devices, tensor + "cuda")
+    yield row("pin-memory", "x.pin_memory()", devices, tensor + "pin_memory")
+    yield row(
+        "detach-to-cpu-copy", 'x.detach().to("cpu", copy=True)', devices, tensor + "to"
+    )
+
+    group = "Shapes and views"
+    yield row("view", "x.view(6)", memory, tensor + "view")
+    yield row("reshape", "x.reshape(6)", memory, tensor + "reshape")
+    yield row("contiguous", "x.contiguous()", memory, tensor + "contiguous")
+    yield row("slice", "x[:, :2]", memory, "tensor_view.html")
+    yield row("index", "x[:, [0, 1]]", memory, "tensor_view.html")
+    yield row("expand", "x.expand(4, 2, 3)", memory, tensor + "expand")
+
+    group = "NumPy and Python"
+    yield row("numpy", "x.numpy()", bridge, tensor + "numpy")
+    yield row("numpy-force", "x.numpy(force=True)", bridge, tensor + "numpy")
+    yield row("detach-numpy", "x.detach().numpy()", bridge, tensor + "numpy")
+    yield row("detach-cpu-numpy", "x.detach().cpu().numpy()", arrays, tensor + "numpy")
+    yield row(
+        "independent-array", 'x.detach().to("cpu", copy=True).numpy()', arrays,
+        tensor + "to",
+    )  # fmt: skip
+    yield row("np-asarray", "np.asarray(x)", bridge, "numpy.asarray")
+    yield row("np-array", "np.array(x)", arrays, "numpy.array")
+    yield row("np-from-dlpack", "np.from_dlpack(x)", bridge, "numpy.from_dlpack")
+    yield row("from-dlpack", "torch.from_dlpack(x)", bridge, "torch.from_dlpack")
+    yield row("tolist", "x.tolist()", arrays, tensor + "tolist")
+    yield row("item", "x[0, 0].item()", arrays, tensor + "item")
+
+    group = "From a NumPy array"
+    array = {"given": ARRAY, "subject": "a", "states": CAN_BE_ARRAY}
+    yield row("from-numpy", "torch.from_numpy(a)", bridge, "torch.from_numpy", **array)
+    yield row(
+        "array-from-dlpack", "torch.from_dlpack(a)", bridge, "torch.from_dlpack",
+        **array,
+    )  # fmt: skip
+    yield row(
+        "array-from-dlpack-reversed", "torch.from_dlpack(a[::-1])", bridge,
+        "torch.from_dlpack", given=ARRAY, subject="a", states=("constant",),
+    )  # fmt: skip
+    yield row(
+        "array-as-tensor", "torch.as_tensor(a)", bridge, "torch.as_tensor", **array
+    )
+    yield row("array-asarray", "torch.asarray(a)", bridge, "torch.asarray", **array)
+    yield row("array-tensor", "torch.tensor(a)", bridge, "torch.tensor", **array)
+
+    group = "Modules"
+    module = {"given": MODULE, "states": CAN_BE_PARAMETER}
+    yield row("parameter", "nn.Parameter(x)", leaves, "torch.nn.parameter.Parameter")
+    yield row(
+        "state-dict", 'module.state_dict()["weight"]', frozen,
+        "torch.nn.Module.state_dict", **module,
+    )  # fmt: skip
+    yield row(
+        "load-state-dict",
+        'module.load_state_dict({"weight": x})\ny = module.weight', frozen,
+        "torch.nn.Module.load_state_dict", given=TARGET,
+    )  # fmt: skip
+    yield row(
+        "load-state-dict-assign",
+        'module.load_state_dict({"weight": x}, assign=True)\ny = module.weight',
+        frozen, "torch.nn.Module.load_state_dict", given=TARGET,
+    )  # fmt: skip
+    yield row(
+        "deepcopy-module", "copy.deepcopy(module).weight", frozen, "copy.deepcopy",
+        **module,
+    )  # fmt: skip
+
+
+OPERATIONS = {operation.id: operation for operation in _operations()}
+
+
+def devices() -> list[str]:
+    """Return the kinds of devices that ``x`` can be on here, this machine's first."""
+    return ["cuda", "cpu"] if torch.cuda.is_available() else ["cpu"]
+
+
+def plan() -> list[tuple[Operation, str, str]]:
+    """Return every probe: operation, state and device."""
+    return [
+        (operation, state, device)
+        for operation in OPERATIONS.values()
+        for state in operation.states
+        for device in devices()
+        if device == "cpu" or operation.given != ARRAY  # NumPy's memory is the host's
+    ]
+
+
+def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> dict:
+    """Run an operation on a new ``x``; return its record.
+
+    Parameters
+    ----------
+    code
+        A row of the Atlas, or any code that uses ``x``: an expression, or statements
+        that leave ``y``.
+    state
+        What ``x`` is, a key of ``STATES``.
+    device
+        Where ``x`` is: ``"cpu"`` or ``"cuda"``.
+
+    Returns
+    -------
+    dict
+        What was seen, by the names in ``COLUMNS``.
+
+    Raises
+    ------
+    Disagreement
+        If storages and the write through ``x`` say different things on sharing.
+    """
+    operation = code
+    if isinstance(code, str):
+        operation = Operation(code, code, "", "", "")
+    record = {**dict.fromkeys(COLUMNS), "operation": operation.id}
+    record |= {"state": state, "device": device}
+    cuda = torch.cuda.is_available()
+    if cuda:
+        record["waits"] = _waits(operation, state, device)
+    probe = _Probe(operation, state, device)
+    before = _requested() if cuda else None
+    try:
+        result = probe.run()
+    except Exception as error:
+        record["waits"] = None
+        record["error"] = f"{type(error).__name__}: {_plain(str(error))}"
+    else:
+        if cuda and before is not None:
+            record["cuda_bytes"] = _requested() - before
+        record |= probe.look(result)
+    record["warning"] = probe.warning
+    return record
+
+
+class _Probe:
+    """One run of one operation on an ``x`` made for it."""
+
+    def __init__(self, operation: Operation, state: str, device: str) -> None:
+        self.operation, self.state = operation, state
+        self.warning: str | None = None
+        x, self.source = _new_x(state, device)
+        self.names = {"x": x, "torch": torch, "np": np, "nn": nn, "copy": copy}
+        exec(operation.given, self.names)
+        self.x = self.names[operation.subject]
+        if self.names["x"] is not x:  # it became a parameter
+            self.source = self.x if self.x.requires_grad else None
+        self.there_before = [_memory(value) for value in self._held()]
+        self.marks_before = self._marks()
+
+    def _held(self) -> Iterator[Any]:
+        yield self.x
+        if "module" in self.names:
+            yield from self.names["module"].parameters()
+
+    def run(self) -> Any:
+        """Return the result; keep the first warning."""
+        names = self.names
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                with torch.set_grad_enabled(self.state != "no_grad"):
+                    try:
+                        code = compile(self.operation.code, "<atlas>", "eval")
+                    except SyntaxError:
+                        exec(self.operation.code, names)
+                        return names["y"]
+                    return eval(code, names)
+            finally:
+                if caught:
+                    name = caught[0].category.__name__
+                    self.warning = f"{name}: {_plain(str(caught[0].message))}"
+
+    def look(self, result: Any) -> dict[str, Any]:
+        """Return what can be seen of the result; ``x`` is written to at the end."""
+        x, tensor = self.x, isinstance(result, torch.Tensor)
+        seen: dict[str, Any] = {
+            "same_object": result is x,
+            "result": type(result).__name__,
+            "changes_x": self._marks() != self.marks_before,
+            "result_device": result.device.type if tensor else "cpu",
+            "strides_kept": _same_length_and_equal(_strides(result), _strides(x)),
+            "new_bytes": self._new_bytes(result),
+        }
+        if tensor:
+            function = result.grad_fn
+            seen["requires_grad"] = result.requires_grad
+            seen["is_leaf"] = result.is_leaf
+            seen["grad_fn"] = None if function is None else type(function).__name__
+        if self.source is not None:
+            seen["gradient_flows"] = self._gradient_arrives(result)
+        return seen | self._write(result)
+
+    def _marks(self) -> tuple[Any, ...] | None:
+        if not isinstance(self.x, torch.Tensor):
+            return None
+        return self.x.requires_grad, self.x.is_leaf, self.x.grad_fn is None
+
+    def _new_bytes(self, result: Any) -> int | None:
+        memory = _memory(result)
+        if memory is None:
+            return None
+        if any(_overlap(memory, other) for other in self.there_before):
+            return 0
+        return memory[1] - memory[0]
+
+    def _gradient_arrives(self, result: Any) -> bool:
+        if isinstance(result, torch.Tensor) and result.requires_grad:
+            result.sum().backward()
+        return self.source.grad is not None
+
+    def _write(self, result: Any) -> dict[str, bool | None]:
+        """Write into ``x``: see if values and version counter of the result follow."""
+        values, version = _values(result), _version(result)
+        by_storage = _overlap(_memory(result), _memory(self.x))
+        with torch.no_grad():
+            self.x += 1
+        by_write = _values(result) != values
+        if by_write != by_storage:
+            raise Disagreement(
+                f"{self.operation.code} ({self.state}): the storages say "
+                f"{by_storage}, a write says {by_write}"
+            )
+        follows = None
+        if version is not None and isinstance(self.x, torch.Tensor):
+            follows = _version(result) > version
+        return {"shares_memory": by_write, "shares_version": follows}
+
+
+def _new_x(state: str, device: str) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Return a new ``x`` of shape (2, 3), and the leaf that its gradient reaches."""
+    values = torch.arange(6.0, device=device).reshape(2, 3).clone()
+    if state == "constant":
+        return values, None
+    if state == "view":
+        return values.t().clone(memory_format=torch.contiguous_format).t(), None
+    leaf = values.requires_grad_()
+    return (leaf * 2 if state == "nonleaf" else leaf), leaf
+
+
+def _memory(value: Any) -> tuple[int, int] | None:
+    """Return the first address of a value's memory and the one after its last."""
+    if isinstance(value, torch.Tensor):
+        storage = value.untyped_storage()
+        return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+    if isinstance(value, np.ndarray):
+        start = value.__array_interface__["data"][0]
+        steps = zip(value.shape, value.strides, strict=True)
+        return start, start + sum((n - 1) * s for n, s in steps) + value.itemsize
+    return None
+
+
+def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
+    if one is None or other is None:
+        return False
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _values(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        value = value.detach()
+    return str(value.tolist() if hasattr(value, "tolist") else value)
+
+
+def _version(value: Any) -> int | None:
+    """Return the version counter; None where there is none."""
+    if not isinstance(value, torch.Tensor) or value.is_inference():
+        return None
+    return value._version
+
+
+def _strides(value: Any) -> tuple[int, ...] | None:
+    """Return the strides in elements."""
+    if isinstance(value, torch.Tensor):
+        return value.stride()
+    if isinstance(value, np.ndarray):
+        return tuple(stride // value.itemsize for stride in value.strides)
+    return None
+
+
+def _same_length_and_equal(one: tuple | None, other: tuple | None) -> bool | None:
+    if one is None or other is None or len(one) != len(other):
+        return None
+    return one == other
+
+
+def _requested() -> int | None:
+    """Return how many bytes were ever asked of the CUDA caching allocator."""
+    return torch.cuda.memory_stats().get("requested_bytes.all.allocated")
+
+
+def _waits(operation: Operation, state: str, device: str) -> bool | None:
+    """Queue a kernel that only passes time; see if the call outlasts it."""
+    try:
+        _Probe(operation, state, device).run()  # the allocators keep what it needs
+        probe = _Probe(operation, state, device)
+        torch.cuda.synchronize()
+        torch.cuda._sleep(SLEEP)
+        passed = torch.cuda.Event()
+        passed.record()
+        result = probe.run()
+        waited = passed.query()
+        del result
+    except Exception:
+        return None
+    finally:
+        torch.cuda.synchronize()
+    return waited
+
+
+def _plain(text: str) -> str:
+    """Return the first paragraph of a message, without places and addresses."""
+    text = text.split("\n\n")[0].partition("(Triggered internally at")[0]
+    text = re.sub(r"\b0x[0-9a-f]+", "an address", text)
+    text = re.sub(r"(?<![\w:/])/(?:[\w.+-]+/)+[\w.+-]*", "a file", text)
+    return " ".join(text.split())[:LONGEST_TEXT]
+
+
+def probe_all(first: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Run the probes from number ``first`` on: announce each, then give its record."""
+    torch.set_warn_always(True)  # or a warning would show in one record alone
+    for operation, state, device in plan()[first:]:
+        blank = dict.fromkeys(COLUMNS)
+        key = {"operation": operation.id, "state": state, "device": device}
+        yield "probing", blank | key
+        yield "record", observe(operation, state, device)
+
+
+def run() -> dict[str, Any]:
+    """Run every probe in processes of their own; return all there is to know.
+
+    An operation that ends its process is recorded as one that does, and the probes
+    go on behind it.
+
+    Raises
+    ------
+    SystemExit
+        If a probe itself failed; the message is the last line of its traceback.
+    """
+    atlas: dict[str, Any] = {}
+    records: list[dict[str, Any]] = []
+    while True:
+        command = [sys.executable, __file__, "--from", str(len(records))]
+        child = subprocess.run(command, capture_output=True, text=True)
+        current = None
+        for line in child.stdout.splitlines():
+            ((kind, content),) = json.loads(line).items()
+            current = content if kind == "probing" else None
+            if kind == "record":
+                records.append(content)
+            elif kind == "atlas":
+                atlas = content
+        if child.returncode == 0:
+            return {**atlas, "records": records}
+        if child.returncode == 1 or current is None:  # an exception, not a crash
+            sys.exit(child.stderr.strip().rpartition("\n")[2] or "a probe failed")
+        current["error"] = f"Python ended: {_ending(child.returncode)}"
+        records.append(current)
+
+
+def _ending(status: int) -> str:
+    return signal.Signals(-status).name if status < 0 else f"exit status {status}"
+
+
+def _table(records: list[dict[str, Any]]) -> str:
+    """Return the records as text, one line each."""
+    lines = [f"{'operation':27} {'x':9} {'on':5} gradients  shared  result"]
+    for record in records:
+        flows, shares = (
+            {True: "yes", False: "no", None: "-"}[record[column]]
+            for column in ("gradient_flows", "shares_memory")
+        )
+        end = record["error"] or f"{record['result']}, {record['result_device']}"
+        lines.append(
+            f"{record['operation']:27} {record['state']:9} {record['device']:5} "
+            f"{flows:10} {shares:7} {end}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the Atlas, or what one expression does."""
+    parser = argparse.ArgumentParser(description="What operations do to a tensor x.")
+    parser.add_argument("code", nargs="?", help="one expression that uses x")
+    parser.add_argument("--state", choices=STATES, default="leaf", help="what x is")
+    parser.add_argument("--json", action="store_true", help="print all as JSON")
+    parser.add_argument("--from", type=int, dest="first", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.code is not None:
+        print(json.dumps(observe(options.code, options.state, devices()[0]), indent=1))
+    elif options.first is not None:  # one line for each step, for a careful caller
+        head = {"states": STATES, "columns": COLUMNS}
+        head["operations"] = [asdict(operation) for operation in OPERATIONS.values()]
+        print(json.dumps({"atlas": head}))
+        with suppress(ImportError):  # a crash that is expected leaves no core file
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        for kind, record in probe_all(options.first):
+            print(json.dumps({kind: record}), flush=True)
+    else:
+        # An operation that ends the process must not end this one.
+        atlas = run()
+        print(json.dumps(atlas) if options.json else _table(atlas["records"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

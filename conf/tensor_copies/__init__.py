@@ -1,0 +1,1 @@
+"""How the site is built: one room for each thing on it."""

@@ -1,0 +1,24 @@
+"""The Atlas: run the probes, keep what they saw, show it as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the table's directives; probe once, publish the data with the site."""
+    from tensor_copies.atlas import data, page
+
+    app.add_directive("atlas", page.AtlasTable)
+    app.add_directive("atlas-calls", page.AtlasCalls)
+    app.add_directive("atlas-columns", page.AtlasColumns)
+    app.add_directive("atlas-files", page.AtlasFiles)
+    app.connect("env-get-outdated", data.find_outdated)
+    app.connect("html-page-context", page.add_script)
+    app.connect("build-finished", data.publish)
+    # After the report, beside the stale recordings of lessons.
+    app.connect("build-finished", data.report_stale, priority=950)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

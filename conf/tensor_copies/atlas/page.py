@@ -1,0 +1,384 @@
+"""What pages show of the Atlas: the table, the home page's choice, the columns.
+
+Everything here is a view of atlas_data: words for what a record says, side by side
+for the states of ``x`` and for the machines. No fact stands in this file.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from tensor_copies.atlas.data import ABOUT_MACHINE, View, live, note_use, views
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sphinx.application import Sphinx
+
+logger = logging.getLogger(__name__)
+Record = dict[str, Any]
+FLOWS, SHARES, RESULT, NEW = (
+    "Gradients flow back", "Shares memory", "Result", "New memory",
+)  # fmt: skip
+NOTHING = "\N{EN DASH}"
+PLAIN = "leaf"  # the state of x that is shown first
+YES_NO = {True: "yes", False: "no", None: NOTHING}
+
+
+def cell_text(record: Record | None, column: str) -> str:
+    """Say what a record says in one column of the table."""
+    if record is None:
+        return NOTHING
+    error = record["error"]
+    if column == RESULT:
+        if error is not None:
+            name, _, rest = error.partition(": ")
+            return f"{name}: {rest}" if name == "Python ended" else f"raises {name}"
+        if record["requires_grad"] is not None:
+            return f"tensor, {record['result_device'].upper()}"
+        if record["result"] == "ndarray":
+            return f"array, {record['result_device'].upper()}"
+        return f"Python {record['result']}"
+    if error is not None:
+        return NOTHING
+    if column == NEW:
+        size = record["new_bytes"]
+        return NOTHING if size is None else f"{size} bytes" if size else "none"
+    known = {FLOWS: "gradient_flows", SHARES: "shares_memory"}
+    return YES_NO[record[known[column]]]
+
+
+def facts(record: Record) -> list[str]:
+    """Say part by part all that a record says."""
+    said: list[str | None] = []
+    if record["error"] is None:
+        if record["same_object"]:
+            said.append("returns the same object")
+        else:
+            away = record["result_device"] != record["device"]
+            where = f" on {record['result_device'].upper()}" if away else ""
+            said.append(f"a new {record['result']}{where}")
+            said.append(f"new memory: {cell_text(record, NEW)}")
+        choices = {
+            "shares_memory": ("shared memory", "own memory"),
+            "gradient_flows": ("gradients flow back", "no gradient flows back"),
+            "shares_version": ("shared version counter", "own version counter"),
+            "requires_grad": ("requires grad", "does not require grad"),
+            "is_leaf": ("leaf", "non-leaf"),
+            "strides_kept": ("same strides", "other strides"),
+            "waits": ("waits for the device", "does not wait for the device"),
+            "changes_x": ("changes x itself", None),
+        }
+        for column, (yes, no) in choices.items():
+            said.append({True: yes, False: no, None: None}[record[column]])
+        said.append(record["grad_fn"])
+        if record["cuda_bytes"] is not None:
+            said.append(f"{record['cuda_bytes']} bytes asked of the CUDA allocator")
+    said += [record["warning"], record["error"]]
+    return [part for part in said if part is not None]
+
+
+def other_facts(record: Record, other: Record) -> list[str]:
+    """Return the facts of another machine's record that differ from ours."""
+    ours = facts(record)
+    differing = [part for part in facts(other) if part not in ours]
+    if record["warning"] is not None and other["warning"] is None:
+        differing.append("no warning")
+    return differing
+
+
+def differs(record: Record | None, other: Record, column: str) -> bool:
+    """Whether another machine's record says another thing in a column.
+
+    A tensor that is where ``x`` is, here on the CPU and there on CUDA, is no other
+    result.
+    """
+    if record is None or cell_text(record, column) == cell_text(other, column):
+        return record is None
+    return column != RESULT or not all(
+        one["requires_grad"] is not None and one["result_device"] == one["device"]
+        for one in (record, other)
+    )
+
+
+class Drawing:
+    """The Atlas as one page shows it."""
+
+    def __init__(self, app: Sphinx, page: str) -> None:
+        self.app, self.page = app, page
+        self.atlas = live()
+        self.here, *self.others = views(app)
+        self.rows = {row["id"]: row for row in self.atlas["operations"]}
+        note_use(app, page)
+
+    def record(self, view: View, row: Record, state: str) -> Record | None:
+        """Return a record; an array stands in every state as it is in its first."""
+        if state not in row["states"] and row["subject"] == "a":
+            state = row["states"][0]
+        return view.records.get((row["id"], state))
+
+    def seen(self, row: Record, state: str, column: str) -> tuple[str, dict[str, str]]:
+        """Return the text of a cell, and those of the machines that differ."""
+        record = self.record(self.here, row, state)
+        here = cell_text(record, column)
+        others = {view.label: self.record(view, row, state) for view in self.others}
+        return here, {
+            label: cell_text(other, column)
+            for label, other in others.items()
+            if other is not None and differs(record, other, column)
+        }
+
+    def differing(self, row: Record, state: str, columns: Iterable[str]) -> set[str]:
+        """Return the labels of the machines that saw another thing in a row."""
+        return {label for name in columns for label in self.seen(row, state, name)[1]}
+
+    def cell(self, row: Record, column: str, states: Iterable[str]) -> str:
+        """Return a cell with what each state gives; all but the first are hidden."""
+        parts = []
+        drawn: dict[tuple[str, str], list[str]] = {}
+        for state in states:
+            here, others = self.seen(row, state, column)
+            marks = [_elsewhere(text, label) for label, text in others.items()]
+            shown = f"<strong>{here}</strong>" if here == "yes" else escape(here)
+            markup = "<br>".join([shown, *marks])
+            drawn.setdefault((here, markup), []).append(state)
+        for number, ((here, markup), of) in enumerate(drawn.items()):
+            # In the order of the states, so that the first is the plain case.
+            hidden = " hidden" if number else ""
+            value = escape(here.partition(":")[0])
+            names = " ".join(of)
+            parts.append(
+                f'<span data-x="{names}" data-value="{value}"{hidden}>{markup}</span>'
+                if len(drawn) > 1
+                else f'<span data-value="{value}">{markup}</span>'
+            )
+        return f'<td data-label="{column}">{"".join(parts)}</td>'
+
+    def details(self, row: Record) -> str:
+        """Return the foldable list of all facts, states with equal ones together."""
+        equal: dict[str, list[str]] = {}
+        for state in row["states"]:
+            record = self.here.records[row["id"], state]
+            markup = escape(", ".join(facts(record)))
+            for view in self.others:
+                other = view.records.get((row["id"], state))
+                if other is not None and (parts := other_facts(record, other)):
+                    markup += "<br>" + _elsewhere(", ".join(parts), view.label)
+            equal.setdefault(markup, []).append(state)
+        items = "".join(
+            f"<li><strong>{_state_names(of)}</strong>: {markup}</li>"
+            for markup, of in equal.items()
+        )
+        given = row["given"]
+        before = f"<p>After <code>{escape(given)}</code></p>" if given else ""
+        return (
+            f"<details><summary>All facts</summary>{before}<ul>{items}</ul></details>"
+        )
+
+    def row(self, row: Record) -> str:
+        """Return one row of the table."""
+        columns = (FLOWS, SHARES, RESULT, NEW)
+        code, anchor = escape(row["code"]), escape(row["id"])
+        lesson = "Lesson: " + row["lesson"].rpartition("/")[2].replace("_", " ")
+        cells = "".join(self.cell(row, name, self.atlas["states"]) for name in columns)
+        return (
+            f'<tr id="{anchor}" data-name="{code.lower()}"><th scope="row">'
+            f'<a class="self" href="#{anchor}"><code>{code}</code></a>'
+            f'<span class="links">{self.lesson(row, lesson)} '
+            f"{self.reference(row)}</span>{self.details(row)}</th>{cells}</tr>"
+        )
+
+    def lesson(self, row: Record, text: str) -> str:
+        """Return a link to the lesson of a row."""
+        target = f"auto_examples/{row['lesson']}"
+        if target not in self.app.env.found_docs:
+            logger.warning("the Atlas links to %s, which there is not", target)
+        uri = self.app.builder.get_relative_uri(self.page, target)
+        return f'<a href="{escape(uri)}">{text}</a>'
+
+    def reference(self, row: Record) -> str:
+        """Return a link to the page of the operation in its project's reference."""
+        name = row["api"]
+        if name.endswith(".html"):
+            base = self.app.config.intersphinx_mapping["torch"][1][0]
+            uri, name = f"{base}/{name}", name.removesuffix(".html")
+        else:
+            inventory = self.app.env.intersphinx_inventory
+            kinds = ("method", "function", "class", "attribute", "module")
+            found = [inventory.get(f"py:{kind}", {}).get(name) for kind in kinds]
+            item = next((item for item in found if item is not None), None)
+            if item is None:
+                logger.warning("%s is not in conf/inventories", name)
+                return ""
+            uri = item.uri
+        return f'<a class="reference external" href="{escape(uri)}">{escape(name)}</a>'
+
+    def note(self) -> str:
+        """Say whose facts these are, and what no machine has seen."""
+        text = f"Seen by {self.here.label}."
+        if self.others:
+            names = "; ".join(dict.fromkeys(view.label for view in self.others))
+            text += f" Where others saw something else, it stands below: {names}."
+        if all(view.device != "cuda" for view in [self.here, *self.others]):
+            text += (
+                " No machine with CUDA has recorded the Atlas yet: every answer is "
+                "for x on the CPU."
+            )
+        return f'<p class="seen-by">{escape(text)}</p>'
+
+
+def _elsewhere(text: str, label: str) -> str:
+    return (
+        f'<span class="elsewhere"><span class="differs">{escape(text)}</span> '
+        f"on {escape(label)}</span>"
+    )
+
+
+def _state_names(states: Iterable[str]) -> str:
+    words = {"nonleaf": "non-leaf", "no_grad": "under no_grad", "view": "transposed"}
+    return ", ".join(words.get(state, state) for state in states)
+
+
+class AtlasTable(SphinxDirective):
+    """The table of all operations with its filters (``{atlas}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return an index entry for each row, the form and the table."""
+        drawing = Drawing(self.env.app, self.env.docname)
+        rows = list(drawing.rows.values())
+        entries = [
+            ("single", " ".join(row["code"].split()), row["id"], "", None)
+            for row in rows
+        ]
+        titles = ("Operation", FLOWS, SHARES, RESULT, NEW)
+        head = "".join(f'<th scope="col">{title}</th>' for title in titles)
+        bodies = "".join(
+            f'<tbody><tr class="group"><th scope="rowgroup" colspan="{len(titles)}">'
+            f"{escape(group)}</th></tr>{''.join(map(drawing.row, members))}</tbody>"
+            for group, members in groupby(rows, key=lambda row: row["group"])
+        )
+        markup = (
+            f"{_form(drawing)}{drawing.note()}"
+            f'<table class="atlas"><thead><tr>{head}</tr></thead>{bodies}</table>'
+        )
+        self.env.metadata[self.env.docname]["has_atlas"] = True
+        raw = nodes.raw("", markup, format="html")
+        return [addnodes.index(entries=entries), raw]
+
+
+def _form(drawing: Drawing) -> str:
+    """Return the filters; a script shows them, since without it they do nothing."""
+    row_results = (
+        drawing.seen(row, state, RESULT)[0].partition(":")[0]
+        for row in drawing.rows.values()
+        for state in drawing.atlas["states"]
+    )
+    results = sorted(set(row_results) - {NOTHING})
+    answers = [("yes", "yes"), ("no", "no")]
+    choices = {
+        ("x", "x is"): list(drawing.atlas["states"].items()),
+        ("gradients", FLOWS): [("", "any"), *answers],
+        ("memory", SHARES): [("", "any"), *answers],
+        ("result", RESULT): [("", "any"), *((text, text) for text in results)],
+    }
+    fields = ['<label>Search <input type="search" name="q" autocomplete="off"></label>']
+    for (name, label), options in choices.items():
+        inside = "".join(
+            f'<option value="{escape(value)}">{escape(text)}</option>'
+            for value, text in options
+        )
+        fields.append(f'<label>{label} <select name="{name}">{inside}</select></label>')
+    return (
+        f'<form class="atlas-filter" aria-label="Filter the table" hidden>'
+        f'{"".join(fields)}<button type="reset">Show all</button>'
+        '<p class="count" role="status" aria-live="polite"></p></form>'
+    )
+
+
+class AtlasCalls(SphinxDirective):
+    """A choice of rows by what the reader wants (``{atlas-calls}``).
+
+    Each line of the content is ``id of a row: what the reader wants``.
+    """
+
+    has_content: ClassVar[bool] = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table; raise an error for a row that there is not."""
+        drawing = Drawing(self.env.app, self.env.docname)
+        columns = (FLOWS, SHARES, RESULT)
+        body = ""
+        differing: set[str] = set()
+        for line in self.content:
+            name, _, want = line.partition(": ")
+            if name not in drawing.rows:
+                raise self.error(f"the Atlas has no operation {name!r}")
+            row = drawing.rows[name]
+            cells = "".join(drawing.cell(row, column, [PLAIN]) for column in columns)
+            differing |= drawing.differing(row, PLAIN, columns)
+            code = f"<code>{escape(row['code'])}</code>"
+            body += (
+                f'<tr><td data-label="You want">{escape(want)}</td>'
+                f'<td data-label="Write">{drawing.lesson(row, code)}</td>{cells}</tr>'
+            )
+        titles = ("You want", "Write", *columns)
+        head = "".join(f'<th scope="col">{title}</th>' for title in titles)
+        same = [v.label for v in drawing.others if v.label not in differing]
+        names = escape("; ".join(same))
+        note = f'<p class="same-on">Same on {names}</p>' if same else ""
+        markup = (
+            f'<table class="claims calls"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table>{note}"
+        )
+        return [nodes.raw("", markup, format="html")]
+
+
+class AtlasColumns(SphinxDirective):
+    """What each column of the published files means (``{atlas-columns}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one definition for each column, then one for each state."""
+        note_use(self.env.app, self.env.docname)
+        atlas = live()
+        listing = nodes.definition_list(classes=["atlas-columns"])
+        for name, meaning in {**ABOUT_MACHINE, **atlas["columns"]}.items():
+            said = nodes.definition("", nodes.paragraph(text=f"{meaning}."))
+            if name == "state":
+                states = nodes.bullet_list()
+                for state, words in atlas["states"].items():
+                    label = nodes.literal(text=state)
+                    item = nodes.paragraph("", "", label, nodes.Text(f": {words}"))
+                    states += nodes.list_item("", item)
+                said += states
+            term = nodes.term("", "", nodes.literal(text=name))
+            listing += nodes.definition_list_item("", term, said)
+        return [listing]
+
+
+class AtlasFiles(SphinxDirective):
+    """Links to the files that the build writes beside the pages (``{atlas-files}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one link for each file, with what it holds."""
+        note_use(self.env.app, self.env.docname)
+        root = re.sub(r"[^/]+", "..", self.env.docname.rpartition("/")[0])
+        base = f"{root}/" if root else ""
+        links = " ".join(
+            f'<a href="{base}{name}" download>{name}</a>'
+            for name in ("atlas.json", "atlas.csv")
+        )
+        return [nodes.raw("", f'<p class="lesson-actions">{links}</p>', format="html")]
+
+
+def add_script(app: Sphinx, page: str, *_: object) -> None:
+    """Load the filters' script on the page that has the table."""
+    if app.env.metadata.get(page, {}).get("has_atlas"):
+        app.add_js_file("atlas.js", loading_method="defer")

@@ -1,0 +1,133 @@
+"""The entries of the error index: which code raises which kind of message.
+
+An entry is a section of ``docs/errors.md`` with a label of its own. Its first cell is
+the smallest code that raises the message, tagged with what it does and with the types
+that it may raise, ``[raises-exception, RuntimeError]`` or ``[warning, UserWarning]``,
+and with ``since-2.8`` where older torch is silent. The message itself is never typed:
+it is what that code raises, here (:func:`raised`) or in the page's kernel.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ENTRY = re.compile(
+    r"^\(([\w-]+)\)=\n### (.+)\n\n"
+    r"```\{code-cell\}.*\n:tags: \[(.+)\]\n\n?((?:.*\n)*?)```$",
+    re.MULTILINE,
+)
+FIRST_CELL = re.compile(
+    r"^```\{code-cell\}.*\n:tags: \[.*\brecorded\b.*\]\n\n?((?:.*\n)*?)```$",
+    re.MULTILINE,
+)
+KINDS = ("raises-exception", "warning")
+# Where a message comes from in torch's own sources, or on the machine: no one's text.
+TAIL = re.compile(r"\s*\(Triggered internally at [^)]*\)")
+PLACES = re.compile(r"\x1b\[[0-9;]*m|\b0x[0-9a-f]{4,}")
+
+
+class WrongMessage(Exception):
+    """An entry's code does not raise what its tags say; the message says so."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One section of the error index, as its source has it.
+
+    ``types`` are the names of the exceptions or warnings that its code may give,
+    ``since`` is the first release of torch that gives one.
+    """
+
+    anchor: str
+    title: str
+    kind: str
+    types: frozenset[str]
+    since: tuple[int, ...]
+    code: str
+
+    def check(self, given: list[str]) -> None:
+        """Raise :class:`WrongMessage` unless the code gave what the tags say.
+
+        Parameters
+        ----------
+        given
+            The messages, each as ``type: text``.
+        """
+        import torch
+
+        release = tuple(int(part) for part in torch.__version__.split(".")[:2])
+        if not given and release < self.since:
+            return
+        # The error is the last thing that the code does; a warning may be anywhere.
+        seen = given if self.kind == "warning" else given[-1:]
+        if not any(message.partition(":")[0] in self.types for message in seen):
+            raise WrongMessage(
+                f"{self.anchor}: its code should give {' or '.join(sorted(self.types))}"
+                f", torch {torch.__version__} gives {' / '.join(given) or 'nothing'}"
+            )
+
+
+def entries(page: Path) -> dict[str, Entry]:
+    """Return the entries of a page (MyST), by their anchor, in order."""
+    found = {}
+    text = page.read_text(encoding="utf-8")
+    for anchor, title, tags, code in ENTRY.findall(text):
+        words = [tag.strip() for tag in tags.split(",")]
+        if words[0] not in KINDS:
+            continue
+        since = [word.removeprefix("since-") for word in words if "since-" in word]
+        types = frozenset(word for word in words[1:] if "since-" not in word)
+        release = tuple(map(int, since[0].split("."))) if since else ()
+        found[anchor] = Entry(anchor, title, words[0], types, release, code.strip())
+    return found
+
+
+def said(thrown: BaseException | warnings.WarningMessage) -> str:
+    """Return ``type: text`` of an exception or warning, without places and addresses.
+
+    The text is what Python shows, but for tabs (blanks here) and colours (none).
+    """
+    if isinstance(thrown, warnings.WarningMessage):
+        kind, text = thrown.category.__name__, str(thrown.message)
+    else:
+        kind, text = type(thrown).__name__, str(thrown)
+    text = PLACES.sub("", TAIL.sub("", text)).expandtabs(4)
+    return f"{kind}: {text}".strip()
+
+
+def raised(entry: Entry, namespace: dict[str, Any]) -> list[str]:
+    """Run the code of an entry in a namespace; return what it gave, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        error = []
+        try:
+            exec(compile(entry.code, entry.anchor, "exec"), namespace)
+        except Exception as exception:  # the entry's message, or not: check() says
+            error = [said(exception)]
+    return list(dict.fromkeys([*map(said, caught), *error]))
+
+
+def observe(page: Path) -> dict[str, dict[str, str]]:
+    """Run the code of all entries of a page, as its kernel does, without Jupyter.
+
+    Raises
+    ------
+    WrongMessage
+        If an entry's code does not raise what its tags say.
+    """
+    import torch
+
+    torch.set_warn_always(True)
+    start: dict[str, Any] = {"__name__": "__main__"}
+    for code in FIRST_CELL.findall(page.read_text(encoding="utf-8")):
+        exec(compile(code, page.name, "exec"), start)
+    observed = {}
+    for entry in entries(page).values():
+        given = raised(entry, {**start})
+        entry.check(given)
+        observed[entry.anchor] = {"message": "\n".join(given)}
+    return observed

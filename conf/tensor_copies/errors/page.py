@@ -1,0 +1,303 @@
+"""What the error index does in its kernel: show messages and prove their cures.
+
+The page's first cell calls :func:`install`. From then on a cell of an entry shows the
+type and the text of what it raised, without a traceback (whose paths are the
+machine's), and below it what other machines saw where that differs. The cell after
+it calls :func:`cures`, which runs each cure and says what it costs.
+"""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+import warnings
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from IPython import get_ipython
+from IPython.display import HTML, display
+from myst_nb import glue
+
+from tensor_copies.errors.messages import Entry, WrongMessage, entries, said
+from tensor_copies.recordings.format import seen_elsewhere
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
+
+    from tensor_copies.recordings.format import PageRecording
+
+LONGEST_IN_TABLE = 110  # characters
+NOTHING = "no message"
+
+_page: dict[str, Entry] = {}
+_others: list[PageRecording] = []
+_running: Entry | None = None
+_own_warnings = warnings.catch_warnings()
+_given: dict[str, list[str]] = {}
+
+
+def install(page: str) -> None:
+    """Show the messages of a page of ``docs/`` from the next cell on."""
+    _page.update(entries(Path(page)))
+    _others.extend(seen_elsewhere(Path(page)))
+    shell = get_ipython()
+    shell.set_custom_exc((Exception,), _show_error)
+    shell.events.register("pre_run_cell", _begin)
+    shell.events.register("post_run_cell", _end)
+    torch.set_warn_always(True)
+
+
+def cures(
+    subject: str,
+    ranked: dict[str, str | tuple[str, str]],
+    wrong: dict[str, str | tuple[str, str]] | None = None,
+    *,
+    setup: str | None = None,
+) -> HTML:
+    """Run the cures of the entry above; say what each costs.
+
+    A cure runs after the entry's code without its last statement. Its last
+    expression is compared with the subject: do they share memory, do gradients flow?
+
+    Parameters
+    ----------
+    subject
+        The name of the tensor or array that the entry is about, or ``""``.
+    ranked
+        What each cure is for, by its code, the best first; or a pair of that and an
+        expression that must be true after it.
+    wrong
+        The same for what people write and should not. It may raise.
+    setup
+        What to run before each cure in the place of the entry's code, for cures that
+        need a device which not every machine has.
+
+    Raises
+    ------
+    WrongMessage
+        If the entry's code did not raise what its tags say.
+    AssertionError
+        If a cure raises or warns, or its expression is not true.
+    """
+    entry, given = _page[list(_given)[-1]], list(_given.values())[-1]
+    entry.check(given)
+    if setup is None:
+        setup = ast.unparse(ast.parse(entry.code).body[:-1])
+    parts = []
+    for title, listing, tag in (("Write", ranked, "ol"), ("Not", wrong or {}, "ul")):
+        items = ""
+        for code, about in listing.items():
+            words, truth = (about, "True") if isinstance(about, str) else about
+            cost = _cost(entry, setup, code, subject, truth, strict=tag == "ol")
+            cost = f'<span class="cost">{cost}</span>' if cost else ""
+            said_of_it = "; ".join(filter(None, [_marked(words), cost]))
+            items += f"<li>{_shown(code)} {said_of_it}</li>"
+        if items:
+            parts.append(f'<p class="cures-title">{title}</p><{tag}>{items}</{tag}>')
+    return HTML(f'<div class="cures">{"".join(parts)}</div>')
+
+
+def finish() -> None:
+    """Hand the table of all messages to the top of the page.
+
+    Raises
+    ------
+    WrongMessage
+        If an entry did not run.
+    """
+    if missing := [anchor for anchor in _page if anchor not in _given]:
+        raise WrongMessage(f"these entries did not run: {', '.join(missing)}")
+    rows = []
+    for anchor, given in _given.items():
+        line = " ".join((given or [f"({NOTHING})"])[-1].split())
+        if len(line) > LONGEST_IN_TABLE:
+            line = line[:LONGEST_IN_TABLE].rsplit(" ", 1)[0] + " …"
+        kind, _, text = line.partition(": ")
+        title = _marked(_page[anchor].title)
+        rows.append(
+            (
+                text.lower().strip("'\"`"),
+                f'<tr><td data-label="Message"><a href="#{anchor}">'
+                f"<code>{escape(text)}</code></a>"
+                f'<br><span class="elsewhere">{escape(kind)}</span></td>'
+                f'<td data-label="What you did">{title}</td></tr>',
+            )
+        )
+    head = '<th scope="col">Message</th><th scope="col">What you did</th>'
+    body = "".join(row for _, row in sorted(rows))
+    table = (
+        f'<table class="claims messages"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table>"
+        f'<p class="same-on">{_same()}</p>'
+    )
+    glue("messages", HTML(table), display=False)
+    glue("count", len(_page), display=False)
+    glue("torch", torch.__version__, display=False)
+
+
+def _begin(info: ExecutionInfo) -> None:
+    global _running, _own_warnings
+    code = (info.raw_cell or "").strip()
+    _running = next((e for e in _page.values() if e.code == code), None)
+    if _running is not None:
+        _given[_running.anchor] = []
+        _own_warnings = warnings.catch_warnings()  # put back in _end
+        _own_warnings.__enter__()
+        get_ipython().ast_node_interactivity = "none"  # the message, not the value
+        warnings.simplefilter("always")
+        warnings.showwarning = _show_warning
+
+
+def _end(*_: object) -> None:
+    """Below what this machine raised, show what others did, where it differs."""
+    global _running
+    if _running is None:
+        return
+    anchor, _running = _running.anchor, None
+    _own_warnings.__exit__(None, None, None)
+    get_ipython().ast_node_interactivity = "last_expr"
+    live = "\n".join(_given[anchor])
+    if not live:
+        print(f"({NOTHING} with torch {torch.__version__})")
+    parts = []
+    for other in _others:
+        there = other.observed.get(anchor, {}).get("message", "")
+        if there != live:
+            label = escape(other.machine.label)
+            parts.append(
+                f'<div class="variant"><p class="variant-label">{label}</p>'
+                f"<pre>{escape(there) or f'({NOTHING})'}</pre></div>"
+            )
+    if parts:
+        display(HTML("".join(parts)))
+
+
+def _show_error(
+    shell: InteractiveShell,
+    kind: type[BaseException],
+    error: BaseException,
+    traceback: TracebackType,
+    tb_offset: int | None = None,
+) -> list[str]:
+    if _running is None or _running.kind != "raises-exception":
+        shell.showtraceback((kind, error, traceback), tb_offset)
+    else:
+        _say(said(error))
+    return []
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
+) -> None:
+    _say(said(warnings.WarningMessage(message, category, filename, lineno)))
+
+
+def _say(text: str) -> None:
+    if text not in _given[_running.anchor]:
+        _given[_running.anchor].append(text)
+        print(text)
+
+
+def _shown(code: str) -> str:
+    """Return the code of a cure as HTML, without a last line that only names it."""
+    lines = textwrap.dedent(code).strip().split("\n")
+    if len(lines) == 1:
+        return f'<code class="docutils literal">{escape(lines[0])}</code>:'
+    if lines[-1].isidentifier():
+        lines.pop()
+    return "<pre>" + escape("\n".join(lines)) + "</pre>"
+
+
+def _cost(
+    entry: Entry, setup: str, code: str, subject: str, truth: str, *, strict: bool
+) -> str:
+    """Run a cure; return in words (HTML) what it does to memory and gradients."""
+    space = {**get_ipython().user_ns}
+    body = ast.parse(textwrap.dedent(code)).body
+    value = body.pop().value if isinstance(body[-1], ast.Expr) else None
+    name = f"the cure {code!r} of {entry.anchor}"
+    with warnings.catch_warnings():
+        # A cure that warns is none; what people wrongly write may do so.
+        warnings.simplefilter("error" if strict else "ignore")
+        try:
+            exec(compile(setup, entry.anchor, "exec"), space)
+            exec(compile(ast.Module(body, []), name, "exec"), space)
+            last = ast.Expression(value) if value else "None"
+            space["result"] = result = eval(compile(last, name, "eval"), space)
+            true = eval(truth, space)
+        except Exception as error:
+            if strict or truth != "True":
+                raise AssertionError(f"{name}: {said(error)}") from error
+            return f"raises <code>{type(error).__name__}</code>"
+    assert true, f"{name}: not true: {truth}"
+    before = space.get(subject)
+    if before is None or before is result or not _is_data(result):
+        itself = f"returns <code>{escape(subject)}</code> itself"
+        return itself if subject and before is result else ""
+    words = ["shares memory" if _share(before, result) else "new memory"]
+    if isinstance(before, torch.Tensor) and before.requires_grad:
+        words.append("gradients flow" if _flows(before, result) else "gradient cut")
+    return ", ".join(words)
+
+
+def _is_data(value: object) -> bool:
+    return isinstance(value, torch.Tensor | np.ndarray)
+
+
+def _share(one: Any, other: Any) -> bool:
+    """Compare the bytes that two tensors or arrays stand on."""
+    (device, a, b), (elsewhere, c, d) = map(_bytes, (one, other))
+    return device == elsewhere and a < d and c < b
+
+
+def _bytes(value: Any) -> tuple[str, int, int]:
+    if isinstance(value, np.ndarray):
+        return "cpu", *np.lib.array_utils.byte_bounds(value)
+    storage = value.untyped_storage()
+    if storage.device.type == "meta":  # no data: the storage itself stands for it
+        return str(value.device), storage._cdata, storage._cdata + 1
+    return str(value.device), storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+
+
+def _flows(before: torch.Tensor, result: Any) -> bool:
+    """Look for a tensor in the graph of a result (which may hold no data)."""
+    waiting = [getattr(result, "grad_fn", None)]
+    while waiting:
+        node = waiting.pop()
+        if node is None:
+            continue
+        if node is before.grad_fn or getattr(node, "variable", None) is before:
+            return True
+        waiting.extend(following for following, _ in node.next_functions)
+    return False
+
+
+def _same() -> str:
+    """Return for which machines the messages are the same, and for how many."""
+    parts = []
+    for other in _others:
+        same = sum(
+            "\n".join(given) == other.observed.get(anchor, {}).get("message")
+            for anchor, given in _given.items()
+        )
+        parts.append(f"{escape(other.machine.label)}: {same} of {len(_page)} the same.")
+    return " ".join(parts)
+
+
+def _marked(text: str) -> str:
+    """Return prose as HTML, with what stands between backticks as code."""
+    parts = escape(text, quote=False).split("`")
+    return "".join(
+        f"<code>{part}</code>" if number % 2 else part
+        for number, part in enumerate(parts)
+    )

@@ -1,0 +1,88 @@
+"""Find an entry of the error index by its message, whole or in part.
+
+Sphinx's search ranks whole pages that have all the words: a message from a reader's
+terminal, with another device or shape in it, finds nothing. So the search page gets
+a list of all messages, live and recorded (``_static/messages.js``), and a script that
+compares the reader's words with them (``static/find_message.js``).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+
+from tensor_copies.errors.messages import KINDS, entries
+from tensor_copies.recordings.format import BadRecording, seen_elsewhere
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+PAGE = "errors"
+DATA = "messages.js"
+
+
+def keep_labels(app: Sphinx, doctree: nodes.document) -> None:
+    """Make an entry's label, which is stable, the address that its heading links to."""
+    if app.env.docname != PAGE:
+        return
+    labels = entries(Path(app.env.doc2path(PAGE)))
+    for section in doctree.findall(nodes.section):
+        section["ids"].sort(key=lambda name: name not in labels)
+
+
+def list_messages(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep the messages of the page's entries for the search page."""
+    if app.env.docname != PAGE:
+        return
+    source = Path(app.env.doc2path(PAGE))
+    try:
+        others = seen_elsewhere(source)
+    except BadRecording:  # the page's own cells have refused it, and say so
+        others = []
+    found = []
+    for section in doctree.findall(nodes.section):
+        anchor = section["ids"][0]
+        live = "\n".join(_shown(section)) if anchor in entries(source) else ""
+        if live:
+            texts = [other.observed.get(anchor, {}).get("message") for other in others]
+            said = list(dict.fromkeys([live, *filter(None, texts)]))
+            title = next(section.findall(nodes.title)).astext()
+            found.append({"anchor": anchor, "title": title, "texts": said})
+    app.env.metadata[PAGE]["messages"] = json.dumps(found)
+
+
+def _shown(section: nodes.section) -> list[str]:
+    """Return what an entry's own cell printed."""
+    for cell in section.findall(nodes.container):
+        if {f"tag_{kind}" for kind in KINDS} & set(cell["classes"]):
+            return [
+                block.astext().strip()
+                for output in cell.findall(nodes.container)
+                if "cell_output" in output["classes"]
+                for block in output.findall(nodes.literal_block)
+                if "stream" in block["classes"]
+            ]
+    return []
+
+
+def write_messages(app: Sphinx, _: BuildEnvironment) -> None:
+    """Write the list for the search page: a script, so that it works from a file."""
+    if app.builder.format != "html":
+        return
+    messages = app.env.metadata.get(PAGE, {}).get("messages", "[]")
+    static = Path(app.outdir, "_static")
+    static.mkdir(parents=True, exist_ok=True)
+    code = f"window.knownMessages = {json.dumps({'page': PAGE})};\n"
+    code += f"window.knownMessages.entries = {messages};\n"
+    (static / DATA).write_text(code, encoding="utf-8")
+
+
+def add_scripts(app: Sphinx, page: str, *_: Any) -> None:
+    """Load the list and the script on the search page only, after Sphinx's own."""
+    if page == "search":
+        for script in (DATA, "find_message.js"):
+            app.add_js_file(script, loading_method="defer")

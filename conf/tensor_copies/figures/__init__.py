@@ -1,0 +1,1 @@
+"""What is drawn: charts, tensor maps, the pictures on cards. It connects nothing."""

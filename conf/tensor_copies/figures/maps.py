@@ -1,0 +1,100 @@
+"""Tensor maps in lessons: a picture of the tensors that a marker comment names.
+
+A code block asks for a map with a comment that neither page nor notebook shows::
+
+    # sphinx_gallery_tensor_map = "x, w, b, y"
+
+and for one that says what the block changed, against the state before it, with
+``sphinx_gallery_tensor_map_change``. The script itself holds none of our code.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from textwrap import indent
+from typing import Any
+
+from sphinx.errors import ExtensionError
+from sphinx_gallery.py_source_parser import (
+    extract_file_config,
+    split_code_and_text_blocks,
+)
+
+from tensor_copies.figures.pictures import keep
+
+MAP, CHANGE = "tensor_map", "tensor_map_change"
+# What the next block of a script is to be compared with, by the script's path.
+_before: dict[str, dict[str, Any]] = {}
+
+
+def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """Return the reST of the map that a block asks for (an image scraper)."""
+    observed = look(block, block_vars)
+    if observed is None:
+        return ""
+    # Imported late, as in look(): with it comes torch, which a build that runs no
+    # lesson need not wait for.
+    from standalone.tensor_maps import draw
+
+    path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
+    markup = draw(observed, prefix=path.stem)
+    keep(markup, path, Path(block_vars["src_file"]))
+    return ".. raw:: html\n\n" + indent(as_figure(markup), "    ") + "\n"
+
+
+def as_figure(markup: str) -> str:
+    """Return the drawing of a map as a figure of a page."""
+    return f'<figure class="tensor-map">\n{markup}\n</figure>'
+
+
+def look(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what the map that a block asks for shows, or None if it asks for none.
+
+    Raises
+    ------
+    ExtensionError
+        If the marker names something that the script has not defined.
+    """
+    script, variables = block_vars["src_file"], block_vars["example_globals"]
+    upcoming = _changes(script).get(block.lineno)
+    asked = extract_file_config(block.content)
+    if upcoming is None and not {MAP, CHANGE} & set(asked):
+        return None
+    from standalone.tensor_maps import changed, observe
+
+    observed = None
+    if MAP in asked:
+        observed = observe(_named(asked[MAP], variables, block))
+    elif CHANGE in asked:
+        before = _before.pop(script)
+        observed = changed(before, observe(_named(asked[CHANGE], variables, block)))
+    if upcoming is not None:
+        _before[script] = observe(_named(upcoming, variables, block, missing_ok=True))
+    return observed
+
+
+def _named(
+    names: str, variables: dict[str, Any], block: Any, missing_ok: bool = False
+) -> dict[str, Any]:
+    found = {}
+    for name in (part.strip() for part in names.split(",")):
+        if name in variables:
+            found[name] = variables[name]
+        elif not missing_ok:
+            raise ExtensionError(
+                f"the block on line {block.lineno} asks for a map of {name!r}, "
+                "which the script has not defined"
+            )
+    return found
+
+
+@cache
+def _changes(script: str) -> dict[int, str]:
+    """Return the names that a block's successor compares, by the block's line."""
+    code = [b for b in split_code_and_text_blocks(script)[1] if b[0] == "code"]
+    return {
+        code[place][2]: extract_file_config(code[place + 1][1])[CHANGE]
+        for place in range(len(code) - 1)
+        if CHANGE in extract_file_config(code[place + 1][1])
+    }

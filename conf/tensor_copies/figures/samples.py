@@ -1,0 +1,85 @@
+"""Raw samples of a benchmark: a small CSV beside the plot, with who measured it.
+
+A code block hands out a list of dictionaries, one for each sample, all with the same
+keys, with a comment that neither page nor notebook shows::
+
+    # sphinx_gallery_benchmark_data = "samples"
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from sphinx.errors import ExtensionError
+from sphinx_gallery.py_source_parser import extract_file_config
+
+from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+
+MARKER = "benchmark_data"
+CLASS = "benchmark-data"
+
+
+def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """Write the samples that a block hands out; return the reST of their link."""
+    table = look(block, block_vars)
+    if table is None:
+        return ""
+    name = Path(block_vars["src_file"]).stem
+    images = Path(block_vars["image_path_iterator"].image_path.format(0)).parent
+    path = images / f"sphx_glr_{name}_samples.csv"
+    machine = fingerprint()
+    text = as_csv(table, machine, date.today().isoformat())
+    path.write_text(text, encoding="utf-8")
+    target = f"{images.name}/{path.name}"
+    label = link_text(table, machine)
+    return f".. container:: {CLASS}\n\n    :download:`{label} <{target}>`\n"
+
+
+def look(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the samples that a block hands out as columns and rows, or None.
+
+    Raises
+    ------
+    ExtensionError
+        If the marker names something else than samples.
+    """
+    name = extract_file_config(block.content).get(MARKER)
+    if name is None:
+        return None
+    samples = block_vars["example_globals"].get(name)
+    try:
+        columns = list(samples[0])
+        assert all(list(sample) == columns for sample in samples)
+    except (AssertionError, IndexError, KeyError, TypeError):
+        raise ExtensionError(
+            f"the block on line {block.lineno} hands out {name!r} as samples, which is "
+            "not a list of dictionaries with the same keys"
+        ) from None
+    rows = [[_plain(value) for value in sample.values()] for sample in samples]
+    return {"columns": columns, "rows": rows}
+
+
+def as_csv(table: dict[str, Any], machine: Fingerprint, day: str) -> str:
+    """Return samples as CSV, after comments that say who measured them and when."""
+    text = io.StringIO()
+    text.write(f"# measured on {day} with {machine}\n")
+    text.write(f"# fingerprint {machine.signature}; times in seconds per call\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table["columns"])
+    writer.writerows(table["rows"])
+    return text.getvalue()
+
+
+def link_text(table: dict[str, Any], machine: Fingerprint) -> str:
+    """Return what the link to samples says."""
+    return f"All {len(table['rows'])} samples as CSV: {machine.label}"
+
+
+def _plain(value: Any) -> str | int | float | bool:
+    """Return a NumPy number as Python's, a time with four digits."""
+    value = value.item() if hasattr(value, "item") else value
+    return float(f"{value:.4g}") if isinstance(value, float) else value

@@ -1,0 +1,45 @@
+"""What the page of a lesson has beside its code, and what is made of all lessons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect around the recordings (``doctree-read`` 450)."""
+    from tensor_copies.lessons import (
+        calls,
+        cheat_sheet,
+        code_links,
+        notebooks,
+        page,
+        predictions,
+    )
+
+    code_links.link_methods()
+    app.add_directive("calls", calls.Calls)
+    app.add_directive("cheat-sheet", cheat_sheet.CheatSheet)
+    app.add_node(cheat_sheet.cheat_sheet)
+    app.add_post_transform(cheat_sheet.Gather)
+    app.add_node(page.picture, html=(page.visit_picture, page.depart_picture))
+    app.add_node(
+        predictions.reveal,
+        html=(predictions.visit_reveal, predictions.depart_reveal),
+    )
+    app.add_node(
+        predictions.question,
+        html=(predictions.visit_question, predictions.depart_question),
+    )
+    # After the gallery (500) and after a failed lesson has stopped the build (600).
+    app.connect("builder-inited", notebooks.finish_all, priority=700)
+    app.connect("env-get-outdated", calls.find_outdated)
+    app.connect("env-get-outdated", cheat_sheet.find_outdated)
+    # Before Sphinx collects the files and pictures of a page (500).
+    app.connect("doctree-read", page.change_page, priority=400)
+    # After the recordings: this moves the outputs that they look for.
+    app.connect("doctree-read", predictions.add_predictions, priority=460)
+    app.connect("html-page-context", page.lead_on)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,123 @@
+"""Every torch and NumPy call of the lessons, and the lessons that use it.
+
+The gallery notes what each name in a lesson's code refers to, to link it to its
+official page. The same notes, turned round, lead from a call to the lessons.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
+
+from tensor_copies.machine.lesson_list import lesson_scripts
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+LIBRARIES = {"torch": "PyTorch", "numpy": "NumPy"}
+
+
+class Calls(SphinxDirective):
+    """List each call with its official page and its lessons (``{calls}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section per library, with one entry per call."""
+        app = self.env.app
+        self.env.metadata[self.env.docname]["lists_calls"] = _digest(app)
+        used = calls_of_lessons(app)
+        everywhere = list(lesson_scripts(app))
+        sections = []
+        for library, name in LIBRARIES.items():
+            listing = nodes.definition_list(classes=["calls-of-lessons"])
+            for call in sorted(used, key=lambda call: (call.lower(), call)):
+                if call.partition(".")[0] == library:
+                    listing += _entry(call, used[call], everywhere)
+            if listing.children:
+                title = nodes.title(text=name)
+                sections.append(nodes.section("", title, listing, ids=[library]))
+        return sections
+
+
+def calls_of_lessons(app: Sphinx) -> dict[str, list[str]]:
+    """Return the pages of the lessons that use a call, by its official name."""
+    used: dict[str, list[str]] = defaultdict(list)
+    for page, notes in _notes(app).items():
+        names = json.loads(notes.read_text(encoding="utf-8"))
+        found = {_official(app, written, names[written]) for written in names}
+        for call in found - {""}:
+            used[call].append(page)
+    return used
+
+
+def _notes(app: Sphinx) -> dict[str, Path]:
+    pages = lesson_scripts(app)
+    notes = {page: Path(app.srcdir, f"{page}.codeobj.json") for page in pages}
+    return {page: path for page, path in notes.items() if path.exists()}
+
+
+def _official(app: Sphinx, written: str, candidates: list[dict]) -> str:
+    """Return the name under which a library documents what the code has written."""
+    named = [
+        candidate
+        for candidate in candidates
+        # A variable is noted too, under its class: `x` is no use of `torch.Tensor`.
+        if candidate["name"].rpartition(".")[2] == written.rpartition(".")[2]
+        and not candidate["is_explicit"]  # a link in the text
+    ]
+    # And `x.device` is no use of the class `torch.device`.
+    owned = [candidate for candidate in named if "." in candidate["name"]]
+    names = (f"{found['module_short']}.{found['name']}" for found in owned or named)
+    return next((name for name in names if _documented(app, name)), "")
+
+
+def _documented(app: Sphinx, name: str) -> bool:
+    library = name.partition(".")[0]
+    if library not in LIBRARIES:
+        return False
+    inventory = app.env.intersphinx_named_inventory[library]
+    return any(name in inventory[kind] for kind in inventory if kind.startswith("py:"))
+
+
+def _entry(
+    call: str, pages: list[str], everywhere: list[str]
+) -> nodes.definition_list_item:
+    official = addnodes.pending_xref(
+        "", nodes.literal(text=call), refdomain="py", reftype="obj", reftarget=call,
+        refexplicit=True, refwarn=True,
+    )  # fmt: skip
+    lessons = nodes.paragraph()
+    if len(everywhere) > 1 and pages == everywhere:
+        lessons += nodes.Text("Every lesson.")
+        pages = []
+    for number, page in enumerate(pages):
+        link = addnodes.pending_xref(
+            "", refdomain="std", reftype="doc", reftarget=f"/{page}", refexplicit=True,
+            refwarn=True,
+        )  # fmt: skip
+        # A lesson's title is a line long, and a call may have a dozen lessons.
+        link += nodes.inline(text=page.rpartition("/")[2].replace("_", " "))
+        lessons += [nodes.Text(", " if number else ""), link]
+    term = nodes.term("", "", official, ids=[call], classes=["call"])
+    return nodes.definition_list_item("", term, nodes.definition("", lessons))
+
+
+def _digest(app: Sphinx) -> str:
+    digest = hashlib.sha256()
+    for page, notes in _notes(app).items():
+        digest.update(page.encode() + b"\0" + notes.read_bytes())
+    return digest.hexdigest()
+
+
+def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
+    """Return the pages that list calls when a lesson came, went or changed."""
+    listing = {page: data.get("lists_calls") for page, data in env.metadata.items()}
+    now = _digest(app)
+    return [page for page, then in listing.items() if then not in (None, now)]

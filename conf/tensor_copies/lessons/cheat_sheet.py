@@ -1,0 +1,148 @@
+"""The cheat sheet: what every lesson asks its reader to remember, on one page.
+
+``{cheat-sheet}`` gathers the "Remember" sections of the lessons, as Sphinx read them,
+in reading order. The same points make ``cheat_sheet.pdf`` beside the page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+
+from tensor_copies.machine.lesson_list import lesson_scripts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+HEADING = "Remember"
+PDF = "cheat_sheet.pdf"
+# A text as pieces, each with whether it is code.
+Text = tuple[tuple[bool, str], ...]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What one lesson asks to remember: its page, its title and its points."""
+
+    page: str
+    title: Text
+    points: tuple[Text, ...]
+
+
+class cheat_sheet(nodes.General, nodes.Element):
+    """Stands where the lessons' points will be, until every lesson is read."""
+
+
+class CheatSheet(SphinxDirective):
+    """Gather what the lessons ask to remember (``{cheat-sheet}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the link to the PDF, and the place of the points."""
+        self.env.metadata[self.env.docname]["gathers_lessons"] = True
+        link = nodes.reference("", "Print it: one page, PDF", refuri=PDF, internal=True)
+        row = nodes.container(
+            "", nodes.paragraph("", "", link), classes=["lesson-actions"]
+        )
+        return [row, cheat_sheet()]
+
+
+class Gather(SphinxPostTransform):
+    """Put the points into their place, before links are resolved (10)."""
+
+    default_priority = 5
+
+    def run(self, **kwargs: object) -> None:
+        """Fill the page if it has a place for the points."""
+        for place in list(self.document.findall(cheat_sheet)):
+            lessons = gather(self.app)
+            if self.app.builder.format == "html":
+                _write_pdf(self.app, lessons)
+            sheet = nodes.container(classes=["cheat-sheet"])
+            sheet += [self._section(lesson) for lesson in lessons]
+            place.replace_self(sheet)
+
+    def _section(self, lesson: Lesson) -> nodes.section:
+        uri = self.app.builder.get_relative_uri(self.env.docname, lesson.page)
+        link = nodes.reference("", "", *_nodes(lesson.title), refuri=uri, internal=True)
+        listing = nodes.bullet_list()
+        for point in lesson.points:
+            words = nodes.paragraph("", "", *_nodes(point))
+            listing += nodes.list_item("", words)
+        title = nodes.title("", "", link)
+        name = nodes.make_id(f"remember-{Path(lesson.page).name}")
+        return nodes.section("", title, listing, ids=[name])
+
+
+def gather(app: Sphinx) -> list[Lesson]:
+    """Return the points of every lesson, in reading order.
+
+    Raises
+    ------
+    ExtensionError
+        If a lesson has no section "Remember" with a list.
+    """
+    found = []
+    for page, script in lesson_scripts(app).items():
+        doctree = app.env.get_doctree(page)
+        points = [
+            _text(item)
+            for section in doctree.findall(nodes.section)
+            if section[0].astext() == HEADING
+            for item in section.findall(nodes.list_item)
+        ]
+        if not points:
+            raise ExtensionError(
+                f'{script.name} has no section "{HEADING}" with a list: the cheat '
+                "sheet has nothing to say of it"
+            )
+        found.append(Lesson(page, _text(app.env.titles[page]), tuple(points)))
+    return found
+
+
+def _text(node: nodes.Element) -> Text:
+    return tuple(
+        (isinstance(text.parent, nodes.literal), text.astext().replace("\n", " "))
+        for text in node.findall(nodes.Text)
+    )
+
+
+def _nodes(text: Text) -> list[nodes.Node]:
+    return [
+        nodes.literal(text=words) if code else nodes.Text(words) for code, words in text
+    ]
+
+
+def _write_pdf(app: Sphinx, lessons: list[Lesson]) -> None:
+    # Imported late: a build that does not write the page need not wait for it.
+    from tensor_copies.lessons.cheat_sheet_pdf import draw
+
+    base = app.config.html_baseurl
+    addressed = [
+        (urljoin(base, app.builder.get_target_uri(lesson.page)), lesson)
+        for lesson in lessons
+    ]
+    content = draw(f"{app.config.project}: cheat sheet", addressed, language="en-GB")
+    Path(app.outdir, PDF).write_bytes(content)
+
+
+def find_outdated(
+    app: Sphinx,
+    env: BuildEnvironment,
+    added: set[str],
+    changed: set[str],
+    removed: set[str],
+) -> Iterable[str]:
+    """Return the page when a lesson came, went or changed."""
+    if not removed and not (added | changed) & set(lesson_scripts(app)):
+        return []
+    return [page for page, facts in env.metadata.items() if "gathers_lessons" in facts]

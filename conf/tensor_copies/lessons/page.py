@@ -1,0 +1,147 @@
+"""How the gallery's pages look: actions under the title, cards with words.
+
+On a lesson the gallery puts a note before the title ("Go to the end to download
+...") and three boxes at the end; one row under the title takes their place: links
+and how long the lesson takes to read. "Next" and "Previous" lead from lesson to lesson
+in reading order, past the overviews.
+
+On an overview the gallery puts cards that show a title and nothing else; a list takes
+theirs: the title, the lesson's first picture in the reader's colours, the first
+sentences and the time.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx import addnodes
+
+from tensor_copies.figures.pictures import on_card, picture_of
+from tensor_copies.lessons.notebooks import BRANCH, GPU
+from tensor_copies.lessons.reading_time import in_words
+from tensor_copies.machine.lesson_list import lesson_scripts
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
+
+LABELS = {".py": "Download the script", ".ipynb": "Download the notebook"}
+COLAB = "https://colab.research.google.com/github"
+INTRODUCTION = re.compile(r'tooltip="([^"]*)"')
+
+
+class picture(nodes.General, nodes.Element):
+    """A drawing on a card: no raw HTML, so that the search does not take its words."""
+
+
+def visit_picture(self: HTML5Translator, node: picture) -> None:
+    """Write the drawing, which repeats nothing that the card does not say."""
+    self.body.append(node["markup"])
+
+
+def depart_picture(self: HTML5Translator, node: picture) -> None:
+    """Leave the drawing: it is whole."""
+
+
+def change_page(app: Sphinx, doctree: nodes.document) -> None:
+    """Rewrite a page of the gallery; leave every other page as it is."""
+    lessons = lesson_scripts(app)
+    if (script := lessons.get(app.env.docname)) is not None:
+        _move_downloads(doctree, in_words(script), _colab(app))
+    for section in list(doctree.findall(nodes.section)):
+        _list_lessons(app, section)
+
+
+def _colab(app: Sphinx) -> nodes.paragraph | None:
+    """Make the link that opens the notebook of a page on Colab, if it is there."""
+    repository = app.config.site_repository.removeprefix("https://github.com/")
+    if not repository:
+        return None
+    name = app.env.docname.partition("/")[2]
+    address = f"{COLAB}/{repository}/blob/{BRANCH}/{name}.ipynb"
+    words = f"Open in Colab ({GPU} GPU)"
+    return nodes.paragraph("", "", nodes.reference("", words, refuri=address))
+
+
+def _move_downloads(
+    doctree: nodes.document, time: str, colab: nodes.paragraph | None
+) -> None:
+    found: dict[str, addnodes.download_reference] = {}
+    for only in list(doctree.findall(addnodes.only)):
+        for link in only.findall(addnodes.download_reference):
+            for ending, label in LABELS.items():
+                if link["reftarget"].endswith(ending):
+                    found[ending] = link
+                    link.clear()
+                    link += nodes.inline(text=label)
+        classes = {
+            name for node in only.findall(nodes.Element) for name in node["classes"]
+        }
+        if classes & {"sphx-glr-download-link-note", "sphx-glr-footer"}:
+            only.parent.remove(only)
+    title = next(doctree.findall(nodes.title), None)
+    if not found or title is None:
+        return
+    row = nodes.container(classes=["lesson-actions"])
+    for ending in LABELS:
+        row += nodes.paragraph("", "", found[ending])
+    if colab is not None:
+        row += colab
+    row += nodes.paragraph(text=time, classes=["reading-time"])
+    section = title.parent
+    section.insert(section.index(title) + 1, row)
+
+
+def _list_lessons(app: Sphinx, section: nodes.section) -> None:
+    cards = nodes.bullet_list(classes=["lesson-cards"])
+    introduction = ""
+    for node in list(section.children):
+        if isinstance(node, nodes.raw) and re.search("sphx-glr-|sg-tag", str(node)):
+            if found := INTRODUCTION.search(node.astext()):
+                introduction = unescape(found[1])
+            section.remove(node)
+        elif isinstance(node, nodes.raw) and node.astext().strip() == "</div>":
+            section.remove(node)
+        elif isinstance(node, addnodes.only) and introduction:
+            if not cards.children:
+                section.insert(section.index(node), cards)
+            cards += _card(app, node, introduction)
+            section.remove(node)
+            introduction = ""
+
+
+def _card(app: Sphinx, made: addnodes.only, introduction: str) -> nodes.list_item:
+    """Make a card of a lesson: title, picture, what the reader will see, the time."""
+    (link,) = made.findall(addnodes.pending_xref)
+    item = nodes.list_item("", nodes.paragraph("", "", link))
+    lesson = link["reftarget"].lstrip("/")
+    if (drawn := picture_of(app.srcdir, lesson)) is not None:
+        app.env.note_dependency(drawn)
+        item += picture(markup=on_card(drawn.read_text(encoding="utf-8")))
+    item += nodes.paragraph(text=introduction)
+    script = lesson_scripts(app)[lesson]
+    app.env.note_dependency(script)  # the time on the card is the script's
+    item += nodes.paragraph(text=in_words(script), classes=["reading-time"])
+    return item
+
+
+def lead_on(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Make "Next" and "Previous" of a lesson lead to lessons, past the overviews.
+
+    Before the first lesson and after the last one the table of contents decides.
+    """
+    lessons = list(lesson_scripts(app))
+    if page not in lessons:
+        return
+    place = lessons.index(page)
+    neighbours = {"prev": lessons[:place][-1:], "next": lessons[place + 1 :][:1]}
+    for button, found in neighbours.items():
+        for other in found:
+            title = app.builder.render_partial(app.env.titles[other])["title"]
+            link = app.builder.get_relative_uri(page, other)
+            context[button] = {"link": link, "title": title}

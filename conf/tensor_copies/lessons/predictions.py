@@ -1,0 +1,179 @@
+"""Predict, then reveal: what a block shows waits behind the reader's own answer.
+
+A code block of a lesson asks with a comment that neither page nor notebook shows::
+
+    # sphinx_gallery_predict = "What does ``w`` hold now?"
+
+On its page everything that answers stands in a native ``<details>`` under that
+question: the outputs of every machine, the tensor map, the assertions at the end of
+the block, and the text that follows, to the next heading or cell. The script, the
+notebook and the recordings stay as they are.
+
+On a page that computes, a cell tagged ``predict`` asks with the text above it. Its
+output and the rest of its section are the answer.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx_gallery.py_source_parser import (
+    extract_file_config,
+    split_code_and_text_blocks,
+)
+
+from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.recordings.format import PREDICT
+from tensor_copies.recordings.shown import code_blocks
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
+
+ASK = "Show the answer"
+CODE = re.compile(r"``(.+?)``")
+
+
+class reveal(nodes.General, nodes.Element):
+    """What is hidden until the reader opens it."""
+
+
+class question(nodes.General, nodes.TextElement):
+    """What the reader answers before that: always in sight, opens the rest."""
+
+
+def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the answers of a page's questions out of sight."""
+    script = lesson_scripts(app).get(app.env.docname)
+    if script is None:
+        for cell in list(doctree.findall(nodes.container)):
+            if "tag_predict" in cell["classes"]:
+                _hide_cell(cell)
+        return
+    asked = {}
+    for kind, content, line in split_code_and_text_blocks(str(script))[1]:
+        if kind == "code" and re.search(PREDICT, content, re.MULTILINE):
+            asked[line] = extract_file_config(content).get("predict")
+            if not isinstance(asked[line], str) or not asked[line].strip():
+                raise ExtensionError(
+                    f"{script.name}: the block on line {line} has a prediction "
+                    'without a question: write sphinx_gallery_predict = "What ...?"'
+                )
+    lines = {line: str(line) for line in asked}
+    for comment, line in code_blocks(doctree, lines):
+        _hide_answer(comment, asked[int(line)])
+
+
+def _hide_answer(comment: nodes.comment, words: str) -> None:
+    """Hide what follows a lesson's block, to the next heading or cell."""
+    parent = comment.parent
+    code = parent[parent.index(comment) + 1]
+    answer: list[nodes.Node] = []
+    comments = 0
+    for node in parent[parent.index(code) + 1 :]:
+        # One comment of the gallery is for the text that follows; the second one is
+        # for the next cell.
+        comments += isinstance(node, nodes.comment)
+        if comments == 2 or isinstance(node, nodes.section):
+            break
+        answer.append(node)
+    if comments < 2 and answer and isinstance(answer[-1], nodes.comment):
+        answer.pop()
+    shown = [node for node in answer if not isinstance(node, nodes.comment)]
+    if not shown:
+        raise ExtensionError(f"a block asks {words!r} and shows nothing")
+    hidden = _reveal(words)
+    parent.insert(parent.index(answer[0]), hidden)
+    outputs = [node for node in answer if _is_output(node)]
+    for node in answer:
+        parent.remove(node)
+    hidden += outputs
+    proof = _take_proof(code)
+    if proof is not None:
+        hidden += proof
+    hidden += [node for node in answer if node not in outputs]
+
+
+def _is_output(node: nodes.Node) -> bool:
+    kinds = nodes.literal_block | nodes.raw | nodes.container
+    return isinstance(node, kinds) or "same-on" in node.get("classes", [])
+
+
+def _take_proof(code: nodes.literal_block) -> nodes.literal_block | None:
+    """Cut the assertions at the end of a block off it and return them."""
+    text = code.astext()
+    first = None
+    for statement in reversed(ast.parse(text).body):
+        if not isinstance(statement, ast.Assert):
+            break
+        first = statement.lineno
+    if first in (None, 1):
+        return None
+    lines = text.splitlines(keepends=True)
+    proof = code.deepcopy()
+    _set_text(code, "".join(lines[: first - 1]).rstrip() + "\n")
+    _set_text(proof, "".join(lines[first - 1 :]))
+    return proof
+
+
+def _set_text(block: nodes.literal_block, text: str) -> None:
+    # Sphinx highlights a block only if its source is its text.
+    block.rawsource = text
+    block.children = []
+    block += nodes.Text(text)
+
+
+def _hide_cell(cell: nodes.container) -> None:
+    """Hide the output of a page's cell and what follows it in its section."""
+    outputs = [
+        node
+        for node in cell.children
+        if isinstance(node, nodes.container) and "cell_output" in node["classes"]
+    ]
+    if not outputs:
+        raise ExtensionError("a cell tagged `predict` shows nothing")
+    section = cell.parent
+    rest = section[section.index(cell) + 1 :]
+    hidden = _reveal(ASK)
+    for node in outputs:
+        cell.remove(node)
+    for node in rest:
+        section.remove(node)
+    # The style of outputs is that of a cell's outputs.
+    hidden += nodes.container("", *outputs, classes=["cell"])
+    hidden += rest
+    section += hidden
+
+
+def _reveal(words: str) -> reveal:
+    asked = question()
+    pieces = CODE.split(words)
+    for place, piece in enumerate(pieces):
+        asked += nodes.literal(text=piece) if place % 2 else nodes.Text(piece)
+    return reveal("", asked)
+
+
+def visit_reveal(self: HTML5Translator, node: reveal) -> None:
+    """Open the native element."""
+    self.body.append('<details class="predict">\n')
+
+
+def depart_reveal(self: HTML5Translator, node: reveal) -> None:
+    """Close it."""
+    self.body.append("</div>\n</details>\n")
+
+
+def visit_question(self: HTML5Translator, node: question) -> None:
+    """Begin the line that stays in sight."""
+    # The style sheet adds to a lesson's question what to do.
+    kind = "" if node.astext() == ASK else ' class="lesson-question"'
+    self.body.append(f"<summary{kind}>")
+
+
+def depart_question(self: HTML5Translator, node: question) -> None:
+    """End it; begin the answer."""
+    self.body.append('</summary>\n<div class="predict-answer">\n')

@@ -1,0 +1,197 @@
+"""Who runs the examples: the fingerprint of the machine and its packages.
+
+A *machine* is what runs the examples. Everything that is kept between
+two builds (the gallery's results, the cache of the executed pages) and every
+stamp on a page goes back to the one fingerprint made here.
+``python conf/machine.py`` prints it: first the signature, then what it stands for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import metadata, util
+from pathlib import Path
+
+CONF = Path(__file__).resolve().parents[2]
+OLDEST_PYTHON = (3, 11)
+OLDEST_TORCH = (2, 6)
+# Packages whose version shapes what a lesson prints or draws, or how it is captured.
+SHAPING = ("matplotlib", "perfplot", "sphinx-gallery", "myst-nb", "ipykernel")
+TO_RECORD = ("torch", "numpy", "matplotlib", "perfplot", "sphinx", "sphinx-gallery")
+TO_BUILD = (*TO_RECORD, *SHAPING, "fpdf2", "furo", "resvg-py")
+# What an environment variable asks of the benchmarks. Most of the long one's time
+# goes into counting instructions, a minute for each method.
+QUALITY = "BENCHMARK_QUALITY"
+LESSON_SECONDS = {"quick": 600, "normal": 600, "long": 3600}
+INSTALL = "run `nox -s docs`, or `python -m pip install --group docs` with pip 25.1"
+
+
+class UnfitMachine(Exception):
+    """The machine cannot build the site; the message says why and how to mend it."""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a machine is. Equal fingerprints may share results, others may not.
+
+    ``device_kind`` is ``"cpu"`` or ``"cuda"``, ``tools`` a hash of this folder's
+    modules and of the versions of the packages that capture and draw results.
+    """
+
+    device_kind: str
+    device_name: str
+    torch: str
+    numpy: str
+    python: str
+    tools: str
+
+    @property
+    def signature(self) -> str:
+        """Sixteen hexadecimal digits that differ when any field differs."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def name(self) -> str:
+        """A name for files: device, torch, NumPy and Python, nothing else."""
+        python = _minor(self.python)
+        words = (
+            f"{self.device_kind} {self.device_name} torch {self.torch} "
+            f"numpy {self.numpy} py {python}"
+        )
+        return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
+
+    @property
+    def label(self) -> str:
+        """A short name of the machine for readers."""
+        device = "CPU" if self.device_kind == "cpu" else f"CUDA ({self.device_name})"
+        torch = self.torch.partition("+")[0]
+        return f"{device}, torch {torch}, Python {_minor(self.python)}"
+
+    def __str__(self) -> str:
+        kind = {"cpu": "the CPU", "cuda": "CUDA"}[self.device_kind]
+        return (
+            f"torch {self.torch}, NumPy {self.numpy}, Python {self.python} "
+            f"on {kind} ({self.device_name})"
+        )
+
+
+def check(needed: tuple[str, ...] = TO_BUILD) -> None:
+    """Raise :class:`UnfitMachine` if Python, a package or the environment is unfit."""
+    if sys.version_info < OLDEST_PYTHON:
+        oldest, here = ".".join(map(str, OLDEST_PYTHON)), platform.python_version()
+        raise UnfitMachine(f"Python {here} is too old: use Python {oldest} or newer.")
+    missing = [name for name in dict.fromkeys(needed) if _version(name) is None]
+    if missing:
+        raise UnfitMachine(
+            f"Not installed: {', '.join(missing)}. To mend it, {INSTALL}."
+        )
+    lesson_seconds()
+    torch = _version("torch")
+    if tuple(map(int, re.findall(r"\d+", torch)[:2])) < OLDEST_TORCH:
+        oldest = ".".join(map(str, OLDEST_TORCH))
+        raise UnfitMachine(f"torch {torch} is too old: install torch>={oldest}.")
+
+
+def lesson_seconds() -> int:
+    """Return how long a lesson may run, in seconds: longer where it times longer.
+
+    Raises
+    ------
+    UnfitMachine
+        If ``BENCHMARK_QUALITY`` asks for a quality that the lessons do not know.
+    """
+    quality = os.environ.get(QUALITY, "normal")
+    if quality not in LESSON_SECONDS:
+        known = ", ".join(LESSON_SECONDS)
+        raise UnfitMachine(f"{QUALITY} is {quality!r}: set one of {known}, or none.")
+    return LESSON_SECONDS[quality]
+
+
+@cache
+def fingerprint() -> Fingerprint:
+    """Return the fingerprint of this machine; raise :class:`UnfitMachine` if unfit.
+
+    A CPU build of torch is recognised without importing it (which takes two
+    seconds); only a build for a GPU is asked whether it sees one.
+    """
+    check(("torch", "numpy"))
+    kind, name = _device()
+    return Fingerprint(
+        device_kind=kind,
+        device_name=name,
+        torch=_version("torch"),
+        numpy=_version("numpy"),
+        python=platform.python_version(),
+        tools=_tools(),
+    )
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _device() -> tuple[str, str]:
+    folder = Path(util.find_spec("torch").origin).parent
+    build: dict[str, object] = {}
+    exec((folder / "version.py").read_text(encoding="utf-8"), build)
+    if build.get("cuda") or build.get("hip"):
+        import torch
+
+        if torch.cuda.is_available():
+            return "cuda", torch.cuda.get_device_name()
+    return "cpu", _cpu_name()
+
+
+def _cpu_name() -> str:
+    """Name the processor's model, never the machine."""
+    if sys.platform == "darwin":
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        named = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE)
+        if named:
+            return named[1].strip()
+    return platform.machine()
+
+
+def _tools() -> str:
+    digest = hashlib.sha256()
+    for path in sorted([*CONF.rglob("*.py"), *CONF.rglob("*.mplstyle")]):
+        digest.update(
+            path.relative_to(CONF).as_posix().encode() + b"\0" + path.read_bytes()
+        )
+    for package in SHAPING:
+        digest.update(f"{package} {_version(package)}\n".encode())
+    digest.update(os.environ.get(QUALITY, "normal").encode())
+    return digest.hexdigest()[:16]
+
+
+def main() -> int:
+    """Print the signature and what it stands for, on one line."""
+    try:
+        print(fingerprint().signature, fingerprint())
+    except UnfitMachine as unfit:
+        print(f"machine: {unfit}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

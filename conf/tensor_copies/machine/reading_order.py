@@ -1,0 +1,43 @@
+"""The order in which a reader meets the lessons."""
+
+from __future__ import annotations
+
+from sphinx.errors import ConfigError
+from sphinx_gallery.sorting import FunctionSortKey
+
+READING_ORDER = (
+    "leaf_tensors.py",
+    "detach.py",
+    "clone.py",
+    "retain_grad.py",
+    "detach_clone.py",
+    "clone_detach.py",
+    "cpu_and_to.py",
+    "numpy_bridge.py",
+    "tensor_to_ndarray.py",
+    "copy_a_tensor.py",
+    "measure_a_copy.py",
+    "why_a_copy_costs.py",
+    "pages_of_a_copy.py",
+    "copy_between_devices.py",
+    "memory_of_a_copy.py",
+    "frozen_network.py",
+)
+
+
+class ReadingOrder(FunctionSortKey):
+    """Sort key of the gallery: the place of a lesson in ``READING_ORDER``."""
+
+    def __init__(self, src_dir: str) -> None:
+        super().__init__(_place)
+
+
+def _place(lesson: str) -> int:
+    if " " in lesson:
+        raise ConfigError(f"{lesson}: give the lesson a name without spaces.")
+    if lesson not in READING_ORDER:
+        raise ConfigError(
+            f"{lesson} has no place yet: add it to READING_ORDER in "
+            "conf/tensor_copies/machine/reading_order.py."
+        )
+    return READING_ORDER.index(lesson)

@@ -1,0 +1,20 @@
+"""What other machines saw: the files, their check, and how pages show them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect between a lesson's actions (400) and its predictions (460)."""
+    from tensor_copies.recordings import shown
+
+    app.connect("env-get-outdated", shown.find_outdated)
+    # The predictions move the outputs that this finds; Sphinx collects pictures at 500.
+    app.connect("doctree-read", shown.add_recordings, priority=450)
+    # After the report: what is stale is the last thing that is said.
+    app.connect("build-finished", shown.report_stale, priority=950)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

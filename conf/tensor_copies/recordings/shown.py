@@ -1,0 +1,416 @@
+"""Other machines' outputs beside the live ones, block by block.
+
+When Sphinx reads a lesson's page, each code block's output is compared with what the
+recordings of other machines hold for the same code. Where all are the same, the
+output stays as it is, with a line that says for whom else it holds. Where they
+differ, each machine's output follows, labelled, with the parts that differ marked; a
+switch (static/code.js) shows one machine at a time.
+
+A recording of other code is not shown: the build names it, and what renews it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util import logging
+
+from tensor_copies.figures import charts
+from tensor_copies.figures.maps import as_figure as as_map
+from tensor_copies.figures.plots import as_figure
+from tensor_copies.figures.samples import CLASS, as_csv, link_text
+from tensor_copies.machine import progress
+from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+from tensor_copies.machine.freshness import in_words
+from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.recordings.format import (
+    BadRecording,
+    Block,
+    PageRecording,
+    Recording,
+    keys,
+    load,
+    load_figure,
+    load_page,
+    page_key,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+logger = logging.getLogger(__name__)
+LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
+# What tells one drawing of a page from the others: ids, and what refers to them.
+IDS = re.compile(r'"#[^"]*"|url\(#[^)]*\)|id="[^"]*"')
+CHART = re.compile(r'<figure class="lesson-figure">\s*<svg [^>]*?\bid="([\w-]+)"')
+TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
+# Above this share, nearly all differs (measured times, say) and marks only disturb.
+MOST_MARKED = 0.5
+# Comparing texts takes the square of their length.
+LONGEST_MARKED = 10_000  # characters
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one machine saw in one block."""
+
+    machine: Fingerprint
+    day: str
+    block: Block
+
+
+def recording_files(app: Sphinx, lesson: str) -> list[Path]:
+    """Return the recordings of a lesson (``section/name``), one for each machine."""
+    name = lesson.rpartition("/")[2]
+    return sorted(Path(app.srcdir, "recordings").glob(f"*/{name}.json"))
+
+
+def load_all(app: Sphinx, lesson: str) -> list[Recording]:
+    """Return the recordings of a lesson by other machines; warn of refused ones."""
+    found = []
+    for path in recording_files(app, lesson):
+        if path.parent.name == fingerprint().name:
+            continue  # what this very machine saw is the live output
+        try:
+            recording = load(path)
+        except BadRecording as bad:
+            _refuse(app, bad)
+            continue
+        if recording.lesson == lesson:
+            found.append(recording)
+    return found
+
+
+def _refuse(app: Sphinx, bad: BadRecording) -> None:
+    """Warn of a refused file, once in a build."""
+    if not hasattr(app, "refused_recordings"):
+        app.refused_recordings = set()
+    if str(bad) not in app.refused_recordings:
+        app.refused_recordings.add(str(bad))
+        logger.warning("%s", bad, type="recordings")
+
+
+def current_blocks(recording: Recording, script: Path) -> tuple[int, int]:
+    """Return how many blocks of a recording still match the script, and of how many."""
+    wanted = list(keys(script).values())
+    kept = [block.key for block in recording.blocks]
+    same = sum(1 for one, other in zip(wanted, kept, strict=False) if one == other)
+    return same, len(wanted)
+
+
+def renewal(name: str) -> str:
+    """Return the command that renews the recording of a lesson or page, there."""
+    return f"nox -s record -- --only {name}"
+
+
+def load_pages(app: Sphinx) -> list[tuple[PageRecording, bool]]:
+    """Return the recordings of pages by other machines, and if each is current."""
+    found = []
+    for path in sorted(Path(app.srcdir, "recordings").glob("*/*.page.json")):
+        if path.parent.name == fingerprint().name:
+            continue
+        try:
+            recording = load_page(path)
+        except BadRecording as bad:
+            _refuse(app, bad)
+            continue
+        page = Path(app.srcdir, f"{recording.page}.md")
+        found.append((recording, page.exists() and page_key(page) == recording.key))
+    return found
+
+
+def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the recorded outputs of a lesson beside its live ones."""
+    page = app.env.docname
+    script = lesson_scripts(app).get(page)
+    if script is None:
+        return
+    lesson = page.partition("/")[2]
+    _known(app.env)[page] = _digest(recording_files(app, lesson))
+    recordings = load_all(app, lesson)
+    machines: dict[str, Fingerprint] = {}
+    for comment, key in code_blocks(doctree, keys(script)):
+        seen = [
+            Seen(recording.machine, recording.day, block)
+            for recording in recordings
+            for block in recording.blocks
+            if block.key == key
+        ]
+        for other in _show(app, comment, seen):
+            machines[other.name] = other
+    if machines:
+        _add_switch(doctree, machines.values())
+
+
+def code_blocks(
+    doctree: nodes.document, found: dict[int, str]
+) -> Iterable[tuple[nodes.comment, str]]:
+    """Yield the gallery's comment before each code block, with the block's key."""
+    for comment in list(doctree.findall(nodes.comment)):
+        lines = LINES.match(comment.astext())
+        if lines and int(lines[1]) in found:
+            yield comment, found[int(lines[1])]
+
+
+def _show(app: Sphinx, comment: nodes.comment, seen: list[Seen]) -> list[Fingerprint]:
+    """Show a block's recorded outputs; return the machines that saw another thing."""
+    parent = comment.parent
+    after = parent[parent.index(comment) + 2 :]  # past the code itself
+    live: list[nodes.Element] = []
+    for node in after:
+        if isinstance(node, nodes.container) and CLASS in node["classes"]:
+            _offer_samples(app, node, seen)
+            continue
+        if not isinstance(node, nodes.literal_block | nodes.raw):
+            break
+        live.append(node)
+    # Charts stand beside each other, whatever the switch says.
+    live = [node for node in live if not _put_beside(app, node, seen)]
+    texts = [node for node in live if isinstance(node, nodes.literal_block)]
+    text = "\n".join(_normal(node.astext()) for node in texts)
+    same = [s for s in seen if s.block.output == text and _same_figures(app, s, live)]
+    others = [s for s in seen if s not in same]
+    if same and live:
+        names = "; ".join(s.machine.label for s in same)
+        note = nodes.paragraph(text=f"Same on {names}", classes=["same-on"])
+        parent.insert(parent.index(live[-1]) + 1, note)
+    if not others or not live:
+        return []
+
+    place = parent.index(live[0])
+    group = nodes.container(classes=["machines-outputs"])
+    here = _variant(fingerprint(), f"This build: {fingerprint().label}", "live")
+    for node in live:
+        parent.remove(node)
+    others_text = [s.block.output for s in others]
+    here += [node for node in live if isinstance(node, nodes.raw)]
+    if text:
+        here += _marked(text, others_text)
+    group += here
+    for s in others:
+        label = f"Recorded {in_words(s.day)}: {s.machine.label}"
+        there = _variant(s.machine, label, "recorded")
+        for file in s.block.figures:
+            if _is_alternative(app, s, file):
+                there += _figure(app, s, file)
+        if s.block.output:
+            there += _marked(s.block.output, [text])
+        group += there
+    parent.insert(place, group)
+    return [s.machine for s in others]
+
+
+def _variant(machine: Fingerprint, label: str, kind: str) -> nodes.container:
+    variant = nodes.container(classes=["variant", kind, f"machine-{_slug(machine)}"])
+    variant += nodes.paragraph(text=label, classes=["variant-label"])
+    return variant
+
+
+def _slug(machine: Fingerprint) -> str:
+    return machine.name.replace(".", "-")
+
+
+def _marked(text: str, others: list[str]) -> nodes.literal_block:
+    """Return a text as a literal block with the parts marked that others lack."""
+    tokens = TOKENS.findall(text)
+    differs = [False] * len(tokens)
+    for other in others:
+        if len(text) + len(other) > LONGEST_MARKED:
+            continue
+        matcher = SequenceMatcher(a=tokens, b=TOKENS.findall(other), autojunk=False)
+        for tag, start, stop, _, _ in matcher.get_opcodes():
+            if tag in ("replace", "delete"):
+                differs[start:stop] = [True] * (stop - start)
+    for place in range(1, len(tokens) - 1):  # one mark for words side by side
+        if tokens[place] == " " and differs[place - 1] and differs[place + 1]:
+            differs[place] = True
+    words = [d for token, d in zip(tokens, differs, strict=True) if not token.isspace()]
+    if words and sum(words) / len(words) > MOST_MARKED:
+        differs = [False] * len(tokens)
+    # The raw source is left empty, so that Sphinx does not highlight the text as
+    # code, and the language keeps the gallery from looking for names in it.
+    block = nodes.literal_block(
+        "", "", classes=["sphx-glr-script-out"], language="none"
+    )
+    runs = groupby(zip(tokens, differs, strict=True), key=itemgetter(1))
+    for different, run in runs:
+        piece = "".join(token for token, _ in run)
+        if different and not piece.isspace():
+            block += nodes.inline(text=piece, classes=["differs"])
+        else:
+            block += nodes.Text(piece)
+    return block
+
+
+def _figure(app: Sphinx, seen: Seen, file: str) -> nodes.Node:
+    """Draw a recorded map from its data, or show a picture as it is."""
+    path = Path(app.srcdir, "recordings", seen.machine.name, file)
+    try:
+        data = load_figure(path)
+    except BadRecording as bad:
+        _refuse(app, bad)
+        return nodes.paragraph(text="This machine's figure cannot be shown.")
+    if data is None:
+        uri = f"/recordings/{seen.machine.name}/{file}"
+        alt = f"Picture that the lesson drew on {seen.machine}"
+        return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
+    from standalone.tensor_maps import draw
+
+    prefix = f"{_slug(seen.machine)}-{path.stem.replace('.', '-')}"
+    return nodes.raw("", as_map(draw(data["map"], prefix)), format="html")
+
+
+def _load(app: Sphinx, seen: Seen, file: str) -> dict[str, Any]:
+    """Return the data of a recorded figure; {} for a picture or a refused file."""
+    try:
+        path = Path(app.srcdir, "recordings", seen.machine.name, file)
+        return load_figure(path) or {}
+    except BadRecording as bad:
+        _refuse(app, bad)
+        return {}
+
+
+def _is_alternative(app: Sphinx, seen: Seen, file: str) -> bool:
+    """Whether a recorded figure is shown in the place of the live one."""
+    return not {"lines", "samples"} & set(_load(app, seen, file))
+
+
+def _put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
+    """Draw other machines' charts beside a live one, if it is one, on one scale."""
+    found = CHART.search(node.astext()) if isinstance(node, nodes.raw) else None
+    if found is None:
+        return False
+    path = _images(app) / f"{found[1]}.json"
+    if not path.exists():
+        return False
+    live = json.loads(path.read_text(encoding="utf-8"))
+    panels = [("this build, " + fingerprint().label, found[1], live)]
+    for seen in others:
+        for file in seen.block.figures:
+            data = _load(app, seen, file)
+            if data.get("title") == live["title"]:
+                prefix = f"{_slug(seen.machine)}-{found[1]}"
+                panels.append((seen.machine.label, prefix, data))
+    scale = charts.limits(data for _, _, data in panels)
+    drawn = [charts.draw(data, prefix, name, scale) for name, prefix, data in panels]
+    node.children = [nodes.Text(as_figure("\n".join(drawn)))]
+    node.rawsource = ""
+    return True
+
+
+def _offer_samples(app: Sphinx, links: nodes.container, seen: list[Seen]) -> None:
+    """Add a link to the samples of each other machine, written as CSV."""
+    lesson = app.env.docname.rpartition("/")[2]
+    for s in seen:
+        for file in s.block.figures:
+            table = _load(app, s, file).get("samples")
+            if table is not None:
+                name = f"sphx_glr_{lesson}_{_slug(s.machine)}.csv"
+                text = as_csv(table, s.machine, s.day)
+                (_images(app) / name).write_text(text, encoding="utf-8")
+                target = f"{_images(app).name}/{name}"
+                link = addnodes.download_reference("", "", reftarget=target)
+                link["refdoc"] = app.env.docname
+                link += nodes.inline(text=link_text(table, s.machine))
+                links += nodes.paragraph("", "", link)
+
+
+def _images(app: Sphinx) -> Path:
+    """Return where the gallery keeps the pictures of the page that is read."""
+    return Path(app.srcdir, app.env.docname).parent / "images"
+
+
+def _same_figures(app: Sphinx, seen: Seen, live: list[nodes.Element]) -> bool:
+    """Whether a machine's figures are the live ones, but for their ids."""
+    drawn = [node.astext() for node in live if isinstance(node, nodes.raw)]
+    files = [file for file in seen.block.figures if _is_alternative(app, seen, file)]
+    if len(drawn) != len(files):
+        return False
+    for markup, file in zip(drawn, files, strict=True):
+        other = _figure(app, seen, file)
+        if not isinstance(other, nodes.raw):
+            return False
+        if IDS.sub("", markup).split() != IDS.sub("", other.astext()).split():
+            return False
+    return True
+
+
+def _add_switch(doctree: nodes.document, machines: Iterable[Fingerprint]) -> None:
+    """Add the choice of a machine under the lesson's actions; a script fills it."""
+    title = next(doctree.findall(nodes.title))
+    section = title.parent
+    switch = nodes.container(classes=["machine-switch"])
+    choices = [(fingerprint(), "this build"), *((b, "recorded") for b in machines)]
+    listing = nodes.bullet_list()
+    for machine, kind in choices:
+        words = nodes.paragraph(text=f"{machine.label} ({kind})")
+        listing += nodes.list_item("", words, classes=[f"machine-{_slug(machine)}"])
+    switch += nodes.paragraph(text="Where outputs differ, this page shows those of:")
+    switch += listing
+    place = section.index(title) + 1
+    if "lesson-actions" in section[place].get("classes", []):
+        place += 1
+    section.insert(place, switch)
+
+
+def _normal(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+
+
+def _digest(files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        for part in sorted(path.parent.glob(f"{path.stem}.*")):
+            digest.update(str(part).encode() + b"\0" + part.read_bytes())
+    return digest.hexdigest()
+
+
+def _known(env: BuildEnvironment) -> dict[str, str]:
+    """Return the digests of the recordings that the pages were read with."""
+    if not hasattr(env, "recordings_of_pages"):
+        env.recordings_of_pages = {}
+    return env.recordings_of_pages
+
+
+def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
+    """Return the pages of lessons whose recordings came, went or changed."""
+    return [
+        page
+        for page in lesson_scripts(app)
+        if page in _known(env)
+        and _known(env)[page] != _digest(recording_files(app, page.partition("/")[2]))
+    ]
+
+
+def report_stale(app: Sphinx, exception: Exception | None) -> None:
+    """Name each recording that no longer matches its lesson, and what renews it."""
+    if exception is not None:
+        return
+    for page, script in lesson_scripts(app).items():
+        for recording in load_all(app, page.partition("/")[2]):
+            same, of = current_blocks(recording, script)
+            if same < of:
+                matches = f"matches {same} of {of} blocks"
+                _report(recording.machine, script.stem, matches)
+    for recording, current in load_pages(app):
+        if not current:
+            _report(recording.machine, recording.page, "does not match the page")
+
+
+def _report(machine: Fingerprint, name: str, matches: str) -> None:
+    where = f"recordings/{machine.name}, {name}"
+    command = renewal(name)
+    progress.say(f"Stale: {where} {matches}; on that machine, run `{command}`")

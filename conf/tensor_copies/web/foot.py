@@ -1,0 +1,69 @@
+"""The foot of each page: who ran what it shows, and the ways to mend it.
+
+"Something wrong on this page?" opens a report that names the page and the machine.
+Furo's edit link leads to what the page is made from: for a lesson, its script.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from tensor_copies.machine.fingerprint import fingerprint
+from tensor_copies.machine.freshness import stamp
+from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.web.address import BRANCH
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HEADER = "GALLERY_HEADER.rst"  # of an overview
+REPORT = """What is wrong, and what did you expect?
+
+
+
+Page: {page}
+{stamp}
+Fingerprint: {signature}
+"""
+
+
+def add_foot(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Hand the stamp and the links to the template of a page with a document."""
+    context["stamp"] = stamp(app, page) if doctree is not None else ""
+    repository = app.config.site_repository
+    if doctree is not None and repository:
+        # Furo reads this as a theme option: here it is the page's own.
+        context["theme_source_edit_link"] = (
+            f"{repository}/edit/{BRANCH}/{source_of(app, page)}"
+        )
+        context["report_link"] = report_link(app, page, context["stamp"])
+
+
+def source_of(app: Sphinx, page: str) -> str:
+    """Return the path in the repository of what a page is made from."""
+    root = Path(app.srcdir).parent
+    if (source := lesson_scripts(app).get(page)) is None:
+        source = Path(app.env.doc2path(page))
+        gallery = Path(app.srcdir, app.config.sphinx_gallery_conf["gallery_dirs"][0])
+        if source.is_relative_to(gallery):
+            examples = app.config.sphinx_gallery_conf["examples_dirs"][0]
+            section = source.parent.relative_to(gallery)
+            source = Path(app.srcdir, examples).resolve() / section / HEADER
+    return source.relative_to(root).as_posix()
+
+
+def report_link(app: Sphinx, page: str, stamp: str) -> str:
+    """Return the address of a new report, filled in with page and machine."""
+    uri = app.builder.get_target_uri(page)
+    body = REPORT.format(
+        page=app.config.html_baseurl + uri,
+        stamp=stamp,
+        signature=fingerprint().signature,
+    )
+    title = f"{app.env.titles[page].astext()}: "
+    query = urlencode({"title": title, "body": body})
+    return f"{app.config.site_repository}/issues/new?{query}"

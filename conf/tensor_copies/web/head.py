@@ -1,0 +1,136 @@
+"""What the head of a page says of it: a description, and a card for shared links.
+
+The description is the page's own first paragraph. The picture of a lesson is its
+first one; other pages share the one of the first lesson, under the site's name.
+The same facts stand there once more as structured data (schema.org), for search
+engines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from html import escape, unescape
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+from docutils import nodes
+
+from tensor_copies.figures.pictures import (
+    CARD_HEIGHT,
+    CARD_WIDTH,
+    beside,
+    card,
+    picture_of,
+)
+from tensor_copies.lessons.notebooks import packages
+from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.reading_order import READING_ORDER
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+LICENCE = "https://creativecommons.org/licenses/by/4.0/"
+LONGEST = 160  # characters; what a search engine shows of a description
+SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
+SITE_CARD = "tensor_copies_card.png"
+WORDS = re.compile(r'aria-label="([^"]*)"')
+
+
+def add_head(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Put description and card into the head of a page."""
+    description = context.get("description") or _description(doctree)
+    title = re.sub("<[^>]*>", "", context.get("title", "")) or app.config.project
+    name, words = SITE_CARD, SITE
+    if (picture := picture_of(app.srcdir, page)) is not None:
+        name = beside(picture).name
+        words = WORDS.search(picture.read_text(encoding="utf-8"))[1]
+    base = app.config.html_baseurl
+    # A preview needs the whole address; without one the link stays within the site.
+    image = (
+        urljoin(base, f"_images/{name}")
+        if base
+        else context["pathto"](f"_images/{name}", resource=True)
+    )
+    properties = {
+        "og:type": "website" if picture is None else "article",
+        "og:site_name": escape(app.config.project),
+        "og:title": title,
+        "og:description": escape(description),
+        "og:image": image,
+        "og:image:width": CARD_WIDTH,
+        "og:image:height": CARD_HEIGHT,
+        "og:image:alt": shorten(words, 400, placeholder=" ..."),
+    }
+    if base and context.get("pageurl"):
+        properties["og:url"] = urljoin(base, app.builder.get_target_uri(page))
+    lines = [f'<meta name="description" content="{escape(description)}">']
+    lines += [
+        f'<meta property="{key}" content="{properties[key]}">' for key in properties
+    ]
+    lines.append('<meta name="twitter:card" content="summary_large_image">')
+    if doctree is None or not app.config.site_is_indexed:
+        lines.append('<meta name="robots" content="noindex">')
+    else:
+        lines.append(_structured(app, page, properties, description))
+    context["site_icon"] = Path(app.confdir, app.config.html_favicon).read_text()
+    context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
+
+
+def _structured(
+    app: Sphinx, page: str, properties: dict[str, Any], description: str
+) -> str:
+    """Return what the page is, in schema.org's words."""
+    said = {
+        "@context": "https://schema.org",
+        "@type": "WebSite" if page == app.config.root_doc else "TechArticle",
+        "headline": unescape(properties["og:title"]),
+        "description": description,
+        "inLanguage": "en",
+        "license": LICENCE,
+    }
+    if script := lesson_scripts(app).get(page):
+        said["dependencies"] = ", ".join(packages(script))
+    if "og:url" in properties:
+        said |= {"url": properties["og:url"], "image": properties["og:image"]}
+    # `<` could end the element.
+    text = json.dumps(said, ensure_ascii=False).replace("<", "\\u003c")
+    return f'<script type="application/ld+json">{text}</script>'
+
+
+def copy_cards(app: Sphinx, exception: Exception | None) -> None:
+    """Put the cards of all lessons, and that of the site, into the site."""
+    if exception is not None or app.builder.format != "html":
+        return
+    target = Path(app.outdir, "_images")
+    target.mkdir(exist_ok=True)
+    pages = [page for page in app.env.found_docs if picture_of(app.srcdir, page)]
+    for page in pages:
+        shutil.copy2(beside(picture_of(app.srcdir, page)), target)
+    if pages:
+        place = {f"{Path(script).stem}": n for n, script in enumerate(READING_ORDER)}
+        first = min(pages, key=lambda page: place[Path(page).name])
+        drawing = picture_of(app.srcdir, first).read_text(encoding="utf-8")
+        (target / SITE_CARD).write_bytes(card(drawing, app.config.html_title))
+
+
+def _description(doctree: nodes.document | None) -> str:
+    """Return the beginning of a page's text, whole sentences if they fit."""
+    if doctree is None:
+        return SITE
+    for paragraph in doctree.findall(nodes.paragraph):
+        if isinstance(paragraph.parent, nodes.section):  # no switch, no download
+            text = " ".join(paragraph.astext().split())
+            sentences = re.findall(r".*?[.?!](?=\s|$)", text)
+            whole = ""
+            for sentence in sentences:
+                if len(whole + sentence) > LONGEST:
+                    break
+                whole += sentence
+            return whole or shorten(text, LONGEST, placeholder=" ...")
+    return SITE

@@ -1,0 +1,134 @@
+"""The list of machines: whose output is on the site, and what has gone stale."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
+
+from tensor_copies.atlas.data import recorded as recorded_atlases
+from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+from tensor_copies.machine.freshness import in_words
+from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.recordings.format import AtlasRecording, Recording, atlas_key
+from tensor_copies.recordings.shown import current_blocks, load_all, load_pages, renewal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+
+class Machines(SphinxDirective):
+    """List this machine and every machine of a recording (``{machines}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one entry per machine: fingerprint, dates, lessons, what is stale."""
+        app = self.env.app
+        pages = lesson_scripts(app)
+        self.env.metadata[self.env.docname]["lists_machines"] = _digest(app)
+        recorded: dict[Fingerprint, dict[str, Recording]] = defaultdict(dict)
+        for page in pages:
+            for recording in load_all(app, page.partition("/")[2]):
+                recorded[_without_tools(recording.machine)][page] = recording
+        listing = nodes.definition_list()
+        listing += _entry(
+            fingerprint(),
+            [
+                [nodes.Text(f"The machine of this build: {fingerprint()}.")],
+                [nodes.Text("Live on every page.")],
+            ],
+        )
+        atlases = {atlas.machine.name: atlas for atlas in recorded_atlases(app)}
+        for machine, recordings in recorded.items():
+            facts = _facts(machine, recordings, pages)
+            for page, current in load_pages(app):
+                if page.machine.name == machine.name:
+                    facts.append(_page_fact(page.page, current))
+            if machine.name in atlases:
+                facts.append(_atlas_fact(atlases.pop(machine.name)))
+            listing += _entry(machine, facts)
+        for atlas in atlases.values():
+            when = f"Recorded {in_words(atlas.day)} with {atlas.machine}."
+            listing += _entry(atlas.machine, [[nodes.Text(when)], _atlas_fact(atlas)])
+        return [listing]
+
+
+def _facts(
+    machine: Fingerprint, recordings: dict[str, Recording], pages: dict[str, Path]
+) -> list[list[nodes.Node]]:
+    days = sorted({recording.day for recording in recordings.values()})
+    when = " to ".join(in_words(day) for day in dict.fromkeys((days[0], days[-1])))
+    whole = len(recordings) == len(pages)
+    count = f"all {len(pages)}" if whole else f"{len(recordings)} of {len(pages)}"
+    covered = [nodes.Text(f"Covers {count} lessons{'.' if whole else ': '}")]
+    facts = [[nodes.Text(f"Recorded {when} with {machine}.")], covered]
+    for number, (page, recording) in enumerate(recordings.items()):
+        if not whole:
+            covered += [nodes.Text(", " if number else ""), _link(page)]
+        same, of = current_blocks(recording, pages[page])
+        if same < of:
+            said = f": {same} of {of} blocks are shown, since the code has changed. "
+            command = nodes.literal(text=renewal(pages[page].stem))
+            renew = (nodes.Text(said + "Renew with "), command, nodes.Text(" there."))
+            facts.append([nodes.Text("Stale, "), _link(page), *renew])
+    return facts
+
+
+def _page_fact(page: str, current: bool) -> list[nodes.Node]:
+    if current:
+        return [nodes.Text("Also seen on the page "), _link(page), nodes.Text(".")]
+    command = nodes.literal(text=renewal(page))
+    said = ": its code has changed. Renew with "
+    end = nodes.Text(" there.")
+    return [nodes.Text("Stale, "), _link(page), nodes.Text(said), command, end]
+
+
+def _atlas_fact(atlas: AtlasRecording) -> list[nodes.Node]:
+    return _page_fact("atlas", atlas.key == atlas_key())
+
+
+def _entry(
+    machine: Fingerprint, facts: Iterable[list[nodes.Node]]
+) -> nodes.definition_list_item:
+    said = nodes.definition()
+    for fact in facts:
+        said += nodes.paragraph("", "", *fact)
+    return nodes.definition_list_item("", nodes.term(text=machine.label), said)
+
+
+def _link(page: str) -> addnodes.pending_xref:
+    link = addnodes.pending_xref(
+        "", refdomain="std", reftype="doc", reftarget=f"/{page}", refexplicit=False,
+        refwarn=True,
+    )  # fmt: skip
+    link += nodes.inline(text=page, classes=["doc"])
+    return link
+
+
+def _without_tools(machine: Fingerprint) -> Fingerprint:
+    """Return a machine that is the same for recordings made by edited helpers."""
+    return Fingerprint(**{**vars(machine), "tools": ""})
+
+
+def _digest(app: Sphinx) -> str:
+    digest = hashlib.sha256()
+    scripts = lesson_scripts(app).values()
+    for path in [*scripts, *Path(app.srcdir, "recordings").rglob("*.json")]:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
+    """Return the pages that list machines when a recording or a lesson changed."""
+    return [
+        page
+        for page, metadata in env.metadata.items()
+        if metadata.get("lists_machines", _digest(app)) != _digest(app)
+    ]

@@ -1,0 +1,57 @@
+"""Leave out of each page the styles and scripts that it has no use for.
+
+Extensions add their files to every page of a site. A reader on a phone pays for each
+of them on the first visit, before the page is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def _is_computed(doctree: nodes.document) -> bool:
+    return any("cell" in node["classes"] for node in doctree.findall(nodes.container))
+
+
+def _has_code(doctree: nodes.document) -> bool:
+    return next(doctree.findall(nodes.literal_block), None) is not None
+
+
+def _never(doctree: nodes.document) -> bool:
+    return False
+
+
+# Which pages need a file, by the beginning of its name.
+NEEDED_BY: dict[str, Callable[[nodes.document], bool]] = {
+    "mystnb.": _is_computed,
+    "code.js": _has_code,
+    "pygments.": _has_code,
+    # Furo's rules for extensions and an ad that this site does not have.
+    "furo-extensions.": _never,
+    "sg-tags.": _never,  # filters the gallery's cards by tags; no lesson has any
+}
+
+
+def trim(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Drop the files that a page does not need from its lists of files."""
+    for kind in ("css_files", "script_files"):
+        context[kind] = [
+            file for file in context[kind] if _is_needed(str(file.filename), doctree)
+        ]
+
+
+def _is_needed(file: str, doctree: nodes.document | None) -> bool:
+    name = PurePosixPath(file).name
+    for beginning, needs in NEEDED_BY.items():
+        if name.startswith(beginning):
+            return doctree is not None and needs(doctree)
+    return True

@@ -1,0 +1,62 @@
+"""Each room of conf/ imports only from the rooms below it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+CONF = Path(__file__).resolve().parent.parent / "conf"
+HOUSE = CONF / "tensor_copies"
+# What each room may import, beside itself.
+ALLOWED = {
+    "machine": set(),
+    "stand_in": set(),
+    "figures": {"machine", "standalone"},
+    "recordings": {"machine", "figures", "standalone"},
+    "atlas": {"machine", "recordings", "standalone"},
+    "errors": {"machine", "recordings"},
+    "lessons": {"machine", "figures", "recordings"},
+    "web": {"machine", "figures", "recordings", "atlas", "errors", "lessons"},
+}
+
+
+def rooms_imported(module: Path) -> set[str]:
+    """Return the rooms that a module imports, anywhere in it."""
+    names = []
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: imports of ours name the whole path"
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    parts = [name.split(".") for name in names]
+    ours = {part[1] for part in parts if part[0] == "tensor_copies"}
+    return ours | {part[0] for part in parts if part[0] == "standalone"}
+
+
+def test_every_room_is_known() -> None:
+    there = {path.name for path in HOUSE.iterdir() if list(path.glob("*.py"))}
+    assert there <= set(ALLOWED)
+    assert {path.name for path in HOUSE.glob("*.py")} == {"__init__.py"}
+
+
+@pytest.mark.parametrize("room", ALLOWED)
+def test_a_room_imports_only_from_below(room: str) -> None:
+    for module in (HOUSE / room).glob("*.py"):
+        assert rooms_imported(module) <= ALLOWED[room] | {room}, module.name
+
+
+def test_what_readers_download_imports_nothing_of_ours() -> None:
+    tools = sorted((CONF / "standalone").glob("*.py"))
+    assert [tool.name for tool in tools] == ["atlas.py", "tensor_maps.py"]
+    for tool in tools:
+        assert not rooms_imported(tool), tool.name
+
+
+def test_only_setup_connects() -> None:
+    """The order of what a room connects can be read in one place."""
+    for module in HOUSE.rglob("*.py"):
+        if module.name != "__init__.py":
+            assert ".connect(" not in module.read_text(encoding="utf-8"), module
