@@ -55,8 +55,9 @@ def test_planted_lesson(kind: str, good_site: TinySite, tmp_path: Path) -> None:
     site = good_site.copy_to(tmp_path / "tiny")
     before = site.published()
     site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
+    limit = ["-D", "lesson_time_limit=2"] if kind == "hanging" else []
     for _ in range(2 if kind == "leaving a file" else 1):  # it counts for nothing
-        built = site.build("-D", "lesson_time_limit=2")
+        built = site.build(*limit)
         assert built.status != 0
         for words in said:
             assert words in built.output, built.output

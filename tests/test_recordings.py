@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT, Built, TinySite, lesson, new_tiny_site
+from conftest import PATIENCE, ROOT, Built, TinySite, lesson, new_tiny_site
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import parts_of, soup
@@ -53,7 +53,7 @@ def record(site: TinySite, *arguments: str, **options: Any) -> Built:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         **options,
     )
     return Built(done.returncode, done.stdout)
