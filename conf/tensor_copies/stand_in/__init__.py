@@ -1,0 +1,102 @@
+"""The stand-in: a second device made in host memory, so that two devices are anywhere.
+
+What happens between two devices (what is copied, what is refused, where results and
+gradients go) is decided by PyTorch, not by the device. :func:`load` compiles a small
+backend for the torch that is installed and registers it under the name ``standin``;
+the rules can then be seen, with real values, on a machine without a GPU.
+
+It is not CUDA: nothing here shows times, streams that run ahead, or an allocator that
+keeps memory for later.
+
+``python -m tensor_copies.stand_in lesson.py`` runs a script on it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import torch
+from torch.utils.dlpack import DLDeviceType
+
+from tensor_copies.stand_in import torch_standin
+from tensor_copies.stand_in.compiling import NoCompiler, NoStandIn, compiled
+from tensor_copies.stand_in.scripts import (
+    CACHE_VARIABLE,
+    LEFT_OUT,
+    environment,
+    for_stand_in,
+    run,
+)
+from tensor_copies.stand_in.torch_standin import (
+    NAME,
+    max_memory_allocated,
+    memory_allocated,
+    reset_peak_memory_stats,
+)
+
+CACHE = Path(__file__).parents[3] / "build" / "stand_in"
+
+__all__ = [
+    "CACHE",
+    "LEFT_OUT",
+    "NAME",
+    "NoCompiler",
+    "NoStandIn",
+    "environment",
+    "for_stand_in",
+    "is_loaded",
+    "load",
+    "max_memory_allocated",
+    "memory_allocated",
+    "reset_peak_memory_stats",
+    "run",
+]
+
+
+def is_loaded() -> bool:
+    """Say whether this process has the device."""
+    return getattr(torch, NAME, None) is torch_standin
+
+
+def load(cache: Path = CACHE) -> None:
+    """Give this process the device ``standin``; a second call does nothing.
+
+    Parameters
+    ----------
+    cache
+        The folder that keeps the compiled device, which takes some ten seconds to
+        compile and is then there for every later process.
+
+    Raises
+    ------
+    NoCompiler
+        If it has to be compiled and there is no C++ compiler.
+    NoStandIn
+        If it cannot be compiled.
+    """
+    if is_loaded():
+        return
+    torch.ops.load_library(compiled(cache))
+    torch.utils.rename_privateuse1_backend(NAME)
+    torch._register_device_module(NAME, torch_standin)
+    torch.utils.generate_methods_for_privateuse1_backend()
+    _name_for_dlpack()
+
+
+def _name_for_dlpack() -> None:
+    """Let DLPack know the device: torch looks for it under the name it had before."""
+    known = torch.Tensor.__dlpack_device__
+
+    def __dlpack_device__(self: torch.Tensor) -> tuple[DLDeviceType, int]:
+        if self.device.type == NAME:
+            return DLDeviceType.kDLExtDev, 0
+        return known(self)
+
+    torch.Tensor.__dlpack_device__ = __dlpack_device__
+
+
+def _load_in_child() -> None:
+    """Load the device because torch was imported (see :func:`environment`)."""
+    if CACHE_VARIABLE in os.environ:
+        load(Path(os.environ[CACHE_VARIABLE]))
