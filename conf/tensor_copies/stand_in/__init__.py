@@ -13,8 +13,10 @@ keeps memory for later.
 
 from __future__ import annotations
 
+import atexit
 import os
 from pathlib import Path
+from threading import Thread
 
 import torch
 from torch.utils.dlpack import DLDeviceType
@@ -82,6 +84,9 @@ def load(cache: Path = CACHE) -> None:
     torch._register_device_module(NAME, torch_standin)
     torch.utils.generate_methods_for_privateuse1_backend()
     _name_for_dlpack()
+    atexit.register(_let_backward_end)
+    # A forked child has no such thread.
+    os.register_at_fork(after_in_child=lambda: atexit.unregister(_let_backward_end))
 
 
 def _name_for_dlpack() -> None:
@@ -94,6 +99,25 @@ def _name_for_dlpack() -> None:
         return known(self)
 
     torch.Tensor.__dlpack_device__ = __dlpack_device__
+
+
+def _let_backward_end() -> None:
+    """Wait until the device's backward thread has nothing to do.
+
+    After a backward pass that thread drops what was kept of its caller, Python objects
+    among it; if Python ends just then, the process is aborted. The thread takes one
+    task after the other, so a last one, begun by a caller of whom no Python object is
+    kept, ends after the others have been dropped. ``x.backward()`` would keep some.
+    """
+    x = torch.zeros(1, device=NAME, requires_grad=True)
+    start = torch.autograd.Variable._execution_engine.run_backward
+    caller = Thread(
+        target=start,
+        args=((x,), (torch.zeros_like(x),), False, False, ()),
+        kwargs={"allow_unreachable": True, "accumulate_grad": True},
+    )
+    caller.start()
+    caller.join()
 
 
 def _load_in_child() -> None:

@@ -71,11 +71,9 @@ def _sleep(cycles: int) -> None:
     time.sleep(cycles / CYCLES)
 
 
-class Stream(torch.Stream):
-    """The device's only stream, whatever is asked for."""
-
-    def __new__(cls, device: Any = None, priority: int = 0) -> Stream:
-        return super().__new__(cls, NAME, priority=priority)
+def Stream(device: Any = None, priority: int = 0) -> torch.Stream:
+    """Return the device's only stream, whatever is asked for."""
+    return current_stream()
 
 
 def current_stream(device: Any = None) -> torch.Stream:
@@ -91,13 +89,9 @@ def stream(stream: Any) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-class Event(torch.Event):
-    """A point in time, by the host's clock."""
-
-    def __new__(
-        cls, enable_timing: bool = False, blocking: bool = False
-    ) -> Event:
-        return super().__new__(cls, NAME, enable_timing=enable_timing)
+def Event(enable_timing: bool = False, blocking: bool = False) -> torch.Event:
+    """Return a point in time, by the host's clock; ``blocking`` changes nothing."""
+    return torch.Event(NAME, enable_timing=enable_timing)
 
 
 def memory_allocated(device: Any = None) -> int:
