@@ -43,7 +43,6 @@ namespace {
 
 const c10::Device here(c10::kPrivateUse1, 0);
 const c10::Device host(c10::kCPU);
-const c10::Stream stream(c10::Stream::DEFAULT, here);
 
 // ---- Memory -------------------------------------------------------------------------
 
@@ -178,13 +177,16 @@ constexpr bool makes_generators =
 
 // Work is done when a call returns: no stream runs ahead, and an event is the time of
 // the host's clock at which it was recorded.
+template <c10::DeviceType kind>
 struct Guard final : c10::impl::DeviceGuardImplInterface {
+  const c10::Device here{kind, 0};
+  const c10::Stream stream{c10::Stream::DEFAULT, here};
   using Clock = std::chrono::steady_clock;
   static Clock::time_point& time(void* event) {
     return *static_cast<Clock::time_point*>(event);
   }
 
-  c10::DeviceType type() const override { return c10::kPrivateUse1; }
+  c10::DeviceType type() const override { return kind; }
   c10::DeviceIndex deviceCount() const noexcept override { return 1; }
   c10::Device getDevice() const override { return here; }
   c10::Device exchangeDevice(c10::Device) const override { return here; }
@@ -217,7 +219,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   bool queryEvent(void*) const override { return true; }
   void synchronizeEvent(void*) const override {}
 };
-C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
+C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard<c10::kPrivateUse1>)
 
 struct Hooks final : at::PrivateUse1HooksInterface {
   // Not all of these are virtual in torch 2.6.
@@ -403,6 +405,14 @@ TORCH_LIBRARY(standin, library) {
     on_device.peak = on_device.now;
   });
   library.def("generator() -> Generator?", [] { return default_generator; });
+  // Autograd asks a device for its stream, also where FakeTensorMode makes tensors of
+  // one that is not there; without a GPU, CUDA's own answer would end the process.
+  library.def("let_cuda_be_faked() -> ()", [] {
+    auto* known = c10::impl::device_guard_impl_registry[int(c10::kCUDA)].load();
+    if (!known || !known->deviceCount()) {
+      c10::impl::DeviceGuardImplRegistrar(c10::kCUDA, new Guard<c10::kCUDA>);
+    }
+  });
 }
 
 }  // namespace
