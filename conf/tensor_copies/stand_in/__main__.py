@@ -1,4 +1,4 @@
-"""Run a script on the stand-in device: ``python -m tensor_copies.stand_in lesson.py``."""
+"""``python -m tensor_copies.stand_in lesson.py``: run a script on the stand-in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tensor_copies.stand_in import CACHE, NoStandIn, environment, load, run
 
 def main() -> int:
     """Return 2 if there is no device or no script; the script's errors are its own."""
-    parser = argparse.ArgumentParser(prog="stand_in", description=__doc__)
+    parser = argparse.ArgumentParser(prog="stand_in", description="Run a script on it.")
     parser.add_argument("script", type=Path)
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     parser.add_argument(

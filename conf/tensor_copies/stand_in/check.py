@@ -55,7 +55,6 @@ def compare(
     new_x: Callable[[str], torch.Tensor],
     *,
     given: str = "",
-    subject: str = "x",
     grad: bool = True,
 ) -> Comparison:
     """Run one call on the stand-in and before both witnesses; return who disagrees.
@@ -73,8 +72,6 @@ def compare(
         Makes a new ``x`` on the device that it is given the name of.
     given
         Statements that run before, such as those that make a module of ``x``.
-    subject
-        The name that plays the part of ``x`` after ``given``.
     grad
         Whether grad mode is on.
     """
@@ -83,7 +80,7 @@ def compare(
         code = [for_stand_in(text) if place == NAME else text for text in (given, call)]
         with warnings.catch_warnings(), torch.set_grad_enabled(grad):
             warnings.simplefilter("ignore")
-            return _facts(code[0], code[1], new_x, place, subject)
+            return _facts(*code, new_x, place)
 
     torch.ops.standin.let_cuda_be_faked()
     here = look(NAME)
@@ -106,18 +103,14 @@ def compare(
 
 
 def _facts(
-    given: str,
-    call: str,
-    new_x: Callable[[str], torch.Tensor],
-    place: str,
-    subject: str,
+    given: str, call: str, new_x: Callable[[str], torch.Tensor], place: str
 ) -> dict[str, Any]:
     """Return what was seen; a fact that this place cannot tell is missing."""
     names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "np": np, "copy": copy}
     with torch.enable_grad():
         names["x"] = new_x(place)
     exec(given, names)
-    x = names[subject]
+    x = names["x"]
     try:
         result = _run(call, names)
     except Exception as error:

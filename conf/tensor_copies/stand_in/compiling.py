@@ -71,7 +71,7 @@ def compiled(cache: Path) -> Path:
                 "The stand-in device is left out: "
                 f"{compiler} cannot compile it for torch {torch.__version__}.\n{report}"
             )
-        os.replace(fresh, library)
+        fresh.replace(library)
     return library
 
 

@@ -262,6 +262,12 @@ at::Tensor as_cpu(const at::Tensor& tensor) {
   return cpu;
 }
 
+// The second key takes no part in dispatch. It is there because PyTorch lets the tensors
+// of the backends that it knows take each other's place (`x.data = y`, and with it
+// `module.to(device)`), and PrivateUse1 is not in that list.
+const auto keys = c10::DispatchKeySet(c10::DispatchKey::PrivateUse1) |
+                  c10::DispatchKeySet(c10::BackendComponent::CPUBit);
+
 void check(std::optional<at::Device> device, std::optional<bool> pin) {
   TORCH_CHECK(!device || device->index() <= 0, "there is one stand-in device, not ",
               *device);
@@ -272,18 +278,16 @@ at::Tensor empty(at::IntArrayRef size, std::optional<at::ScalarType> dtype,
                  std::optional<at::Layout>, std::optional<at::Device> device,
                  std::optional<bool> pin, std::optional<at::MemoryFormat> format) {
   check(device, pin);
-  return at::detail::empty_generic(
-      size, device_memory, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-      c10::dtype_or_default(dtype), format);
+  return at::detail::empty_generic(size, device_memory, keys,
+                                   c10::dtype_or_default(dtype), format);
 }
 
 at::Tensor empty_strided(at::IntArrayRef size, at::IntArrayRef stride,
                          std::optional<at::ScalarType> dtype, std::optional<at::Layout>,
                          std::optional<at::Device> device, std::optional<bool> pin) {
   check(device, pin);
-  return at::detail::empty_strided_generic(
-      size, stride, device_memory, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-      c10::dtype_or_default(dtype));
+  return at::detail::empty_strided_generic(size, stride, device_memory, keys,
+                                           c10::dtype_or_default(dtype));
 }
 
 at::Tensor& copy_(at::Tensor& to, const at::Tensor& from, bool) {
