@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup, Tag
-from conftest import ROOT, TinySite, new_tiny_site
+from conftest import PATIENCE, ROOT, TinySite, new_tiny_site
 from reading import soup
 from tensor_copies.machine.fingerprint import Fingerprint
 from tensor_copies.recordings import format as recordings
@@ -107,7 +107,7 @@ def test_the_messages_are_what_a_fresh_python_raises(shown: list[Shown]) -> None
         input=json.dumps([entry.code for entry in shown]),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=True,
     )
     for entry, raised in zip(shown, json.loads(done.stdout), strict=True):
@@ -195,9 +195,10 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path("../conf").resolve()))
-from tensor_copies.errors.page import cures, finish, install
+from tensor_copies.errors.page import ErrorIndex
 
-install("errors.md")
+index = ErrorIndex("errors.md")
+cures, finish = index.cures, index.finish
 ```
 
 ## A group

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT, TinySite, lesson, new_tiny_site
+from conftest import PATIENCE, ROOT, TinySite, lesson, new_tiny_site
 from nbclient import NotebookClient
 from packaging.requirements import Requirement
 from reading import NAMES, SCRIPTS, downloads_of, page_of, pages_in, soup
@@ -450,7 +450,8 @@ def run(notebook: nbformat.NotebookNode, folder: Path) -> str:
     notebook.cells = notebook.cells[:1]
     client = NotebookClient(
         notebook,
-        timeout=60,
+        timeout=PATIENCE,
+        startup_timeout=PATIENCE,
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
     )

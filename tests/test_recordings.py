@@ -9,19 +9,21 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT, Built, TinySite, lesson, new_tiny_site
+from conftest import PATIENCE, ROOT, Built, TinySite, lesson, new_tiny_site
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import parts_of, soup
 from tensor_copies.figures import charts
 from tensor_copies.machine import fingerprint as machine
 from tensor_copies.recordings import format as recordings
+from tensor_copies.recordings.cells import cells
 
 FIRST = "x = 2\nprint('device cpu')\nprint('x is', x)"
 SECOND = "print('y is', x + 1)"
@@ -51,7 +53,7 @@ def record(site: TinySite, *arguments: str, **options: Any) -> Built:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         **options,
     )
     return Built(done.returncode, done.stdout)
@@ -148,7 +150,7 @@ def test_a_lesson_that_prints_too_much_is_named(tiny_site: TinySite) -> None:
     tiny_site.write_lessons({"much.py": much, "many.py": many})
     done = record(tiny_site)
     assert done.status == 1
-    assert "much.py: a block prints 200000 characters" in done.output
+    assert "much.py: the block on line 7 prints 200000 characters" in done.output
     assert "many.json is refused: it has " in done.output
     assert recorded(tiny_site) == {}
 
@@ -292,6 +294,60 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     )
 
 
+def test_two_processes_build_the_same_site(shown: TinySite, tmp_path: Path) -> None:
+    sites = []
+    for jobs in ("1", "2"):
+        site = shown.copy_to(tmp_path / jobs / "tiny")
+        lessons = {f"{name}.py": lesson(name.upper(), FIRST, SECOND) for name in "bcd"}
+        for name, text in lessons.items():
+            (site.folder / "examples" / "1_first" / name).write_text(text)
+        site.order(["a.py", "draw.py", *lessons])
+        shutil.rmtree(site.folder / "build")
+        built = site.build("-j", jobs)
+        assert built.status == 0, built.output
+        sites.append(site)
+    alone, together = sites
+    assert together.published() == alone.published()
+    # A changed recording is seen, whoever read the page that shows it.
+    for jobs, site in zip(("1", "2"), sites, strict=True):
+        path = site.folder / "docs" / "recordings" / OTHER_NAME / "a.json"
+        path.write_text(path.read_text().replace("device cuda", "device changed"))
+        built = site.build("-j", jobs)
+        assert built.lessons.startswith("Lessons: 0 of 5 ran"), built.output
+        (other,) = soup(site.page("a")).select(".variant.recorded pre")
+        assert other.get_text().startswith("device changed")
+    assert together.published() == alone.published()
+
+
+WRONG = {
+    "first.py": "x = 1\n# sphinx_gallery_tensor_map_change = 'x'",
+    "leaves.py": (
+        "import threading, time\n"
+        "threading.Thread(target=time.sleep, args=[600], name='T').start()"
+    ),
+    "leaver.py": "import sys\nsys.exit(0)",
+    "right.py": "print(1)",
+}
+
+
+def test_the_recorder_names_what_goes_wrong_and_ends(tiny_site: TinySite) -> None:
+    tiny_site.write_lessons({name: lesson(name, code) for name, code in WRONG.items()})
+    done = record(tiny_site)  # in less than the thread's ten minutes
+    assert done.status == 1, done.output
+    assert "first.py: the block on line 7 asks for a map of what it" in done.output
+    assert "leaves.py left the thread 'T' running" in done.output
+    assert "it ended Python: SystemExit(0)" in done.output
+    assert "record: failed: first, leaves, leaver" in done.output
+    assert "KeyError" not in done.output
+    assert list(recorded(tiny_site)) == ["right"]
+    page = tiny_site.folder / "docs" / "page.md"
+    page.write_text(RECORDED_PAGE + "\n:::{code-cell}\n:tags: [recorded]\n1\n:::\n")
+    line = len(page.read_text().splitlines()) - 3
+    done = record(tiny_site)
+    assert done.status == 2
+    assert done.output.startswith(f"record: page.md, line {line}: a cell cannot stand")
+
+
 RECORDED_PAGE = """---
 file_format: mystnb
 kernelspec: {name: python3}
@@ -366,9 +422,9 @@ def run_page(name: str, change: Callable[[dict[str, Any]], Any], folder: Path) -
     )
     recordings.save_page(saved, page.parent / "recordings" / OTHER_NAME)
     shown, namespace = [], {}
-    for cell in recordings.CELL.findall(page.read_text()):
-        code = ast.parse(re.sub(r"^:tags:.*\n", "", cell, flags=re.MULTILINE))
-        if "glue(" in cell:
+    for cell in cells(page):
+        code = ast.parse(cell.code)
+        if "glue(" in cell.code:
             continue
         last = code.body[-1]
         if isinstance(last, ast.Expr):
@@ -604,15 +660,48 @@ def test_refused_figures(
 ) -> None:
     path = tmp_path / "a.1.json"
     path.write_text(json.dumps(FIGURE))
-    drawn = charts.draw(recordings.load_figure(path), "p")
+    drawn = charts.draw_chart(recordings.load_figure(path), "p")
     assert drawn.startswith("<svg") and "<script" not in drawn
     path.write_text(json.dumps(change(FIGURE)))
     with pytest.raises(recordings.BadRecording, match=reason):
         recordings.load_figure(path)
-    picture = tmp_path / "a.2.png"
-    picture.write_bytes(b"<svg onload=alert(1)>")
-    with pytest.raises(recordings.BadRecording, match="not a PNG picture"):
-        recordings.load_figure(picture)
+
+
+def test_a_picture_is_whole_or_refused(recorded_site: TinySite, tmp_path: Path) -> None:
+    (folder,) = (recorded_site.folder / "docs" / "recordings").iterdir()
+    whole = (folder / "draw.2.png").read_bytes()
+    picture = tmp_path / "a.1.png"
+    picture.write_bytes(whole)
+    assert recordings.load_figure(picture) is None
+    wide = bytearray(whole)
+    wide[16:20] = (10**6).to_bytes(4)  # the width in IHDR
+    wide[29:33] = zlib.crc32(wide[12:29]).to_bytes(4)
+    for wrong in (
+        b"",
+        b"<svg onload=alert(1)>",
+        whole[:8] + b"junk" * 99,
+        whole[:-1],
+        whole[: len(whole) // 2],
+        whole + b"<script>",
+        whole[:40] + b"\0" + whole[41:],  # a damaged byte
+        whole[:33] + whole[-12:],  # no data
+        bytes(wide),
+    ):
+        picture.write_bytes(wrong)
+        with pytest.raises(recordings.BadRecording, match="not a whole PNG picture"):
+            recordings.load_figure(picture)
+
+
+def test_what_is_no_file_is_refused(other_recording: Path) -> None:
+    other_recording.unlink()
+    other_recording.mkdir()
+    with pytest.raises(recordings.BadRecording, match="it is not a file"):
+        recordings.load(other_recording)
+    other_recording.rmdir()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(other_recording)
+        with pytest.raises(recordings.BadRecording, match="it is not a file"):
+            recordings.load(other_recording)
 
 
 def test_a_refused_recording_stops_the_build_with_one_line(
