@@ -94,6 +94,8 @@ def probe(folder: Path = BUILD / "stand_in") -> tuple[dict[str, Any], Seen]:
     if done.returncode != 0:
         said = done.stderr.strip().rpartition("\n")[2]
         raise ExplorerFailed(f"a probe failed: {said}")
+    for line in done.stderr.splitlines():  # why there is no second device
+        logger.info("Explorer: %s", line)
     head, *rows = map(json.loads, done.stdout.splitlines())
     seen = {(device, state, tuple(keys)): one for device, state, keys, one in rows}
     return head, seen
@@ -155,7 +157,7 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
     in this order and as :func:`walk` meets the chains; it is the place of the outcome
     in the list, and where a beginning of the chain raises there is none.
     """
-    texts, lists, scenes, facts, outcomes = (_Table() for _ in range(5))
+    texts, lists, scenes, facts = (_Table() for _ in range(4))
     texts.place(None)
 
     def scene(one: dict[str, Any]) -> int | None:

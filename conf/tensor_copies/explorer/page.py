@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.explorer.chains import CALLS, chain_of, code_of
+from tensor_copies.explorer.chains import chain_of, code_of
 from tensor_copies.explorer.data import Chain, Explorer, live
 from tensor_copies.explorer.picture import draw, facts, facts_markup, headline
 
