@@ -257,7 +257,7 @@
       } else note.append("Add a call, or write into x or y and watch.");
     }
     find("note").classList.toggle("raises", Boolean(seen.error));
-    const closed = seen.error || chain.length === data.longest;
+    const closed = Boolean(seen.error) || chain.length === data.longest;
     for (const chip of root.querySelectorAll(".explorer-chips button"))
       chip.setAttribute("aria-disabled", closed);
     for (const name of ["undo", "clear"])

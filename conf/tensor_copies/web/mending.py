@@ -21,6 +21,12 @@ MENDS: list[tuple[str, str | Callable[[re.Match], str]]] = [
     # Furo: two landmarks of the same kind need names.
     (r'<aside class="sidebar-drawer"(?=>)', r'\g<0> aria-label="Site"'),
     (r'<aside class="toc-drawer( no-toc)?"(?=>)', r'\g<0> aria-label="On this page"'),
+    # Furo: the checkboxes that open the drawers are no part of any landmark.
+    (
+        r'<input type="checkbox" class="sidebar-toggle"[^>]*>\s*'
+        r'<input type="checkbox" class="sidebar-toggle"[^>]*>(?!\s*</nav>)',
+        r'<nav class="drawers" aria-label="Drawers">\g<0></nav>',
+    ),
     # Furo: its icons have titles. Sphinx marks the words of a search in them as if
     # they were drawn, which raises, and marks nothing on the rest of the page.
     (r"(<symbol\b[^>]*>\s*<title)>", r'\1 class="nohighlight">'),
