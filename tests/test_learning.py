@@ -1,4 +1,4 @@
-"""What helps a reader to learn: predictions, self-check, order, time, cheat sheet."""
+"""What helps a reader to learn: predictions, self-check, order, cheat sheet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 import tokenize
 from itertools import pairwise
 from pathlib import Path
@@ -291,42 +290,6 @@ def test_the_cheat_sheet_gathers_every_lesson_in_order(site: Path) -> None:
         for section in page.select(".cheat-sheet > section")
     ]
     assert found == remembered(site)
-    assert page.select_one('article a[href="cheat_sheet.pdf"]')
-
-
-def test_the_pdf_says_the_same_on_one_page(site: Path) -> None:
-    pypdf = pytest.importorskip(
-        "pypdf", reason="pypdf, which reads the PDF, is missing"
-    )
-    document = pypdf.PdfReader(site / "cheat_sheet.pdf")
-    (page,) = document.pages
-    assert document.trailer["/Root"]["/Lang"] == "en-GB"
-    assert document.metadata.title == "Tensor Copies: cheat sheet"
-    assert [round(float(side) / 72 * 25.4) for side in page.mediabox[2:]] == [210, 297]
-    text = re.sub(r"\s", "", page.extract_text())
-    place = 0
-    for title, points, _ in remembered(site):
-        for words in (title, *points):
-            place = text.find(re.sub(r"\s", "", words), place)
-            assert place >= 0, words
-    links = [link.get_object()["/A"]["/URI"] for link in page["/Annots"]]
-    pages = list(dict.fromkeys(str((site / link).resolve()) for link in links))
-    assert pages == [page for _, _, page in remembered(site)]
-
-
-def test_the_pdf_has_the_same_bytes_tomorrow_and_shrinks_to_one_page() -> None:
-    from tensor_copies.lessons.cheat_sheet import Lesson
-    from tensor_copies.lessons.cheat_sheet_pdf import draw
-
-    points = tuple(((False, f"Point {n} of "), (True, "x.clone()")) for n in range(3))
-    lessons = [
-        (f"lesson_{n}.html", Lesson(f"lesson_{n}", ((False, f"Lesson {n}"),), points))
-        for n in range(24)
-    ]
-    first = draw("Title", lessons, "en-GB")
-    time.sleep(1.1)  # what takes the time of day into the file would show now
-    assert draw("Title", lessons, "en-GB") == first
-    assert len(re.findall(rb"/Type /Page\b", first)) == 1
 
 
 def test_an_edited_lesson_comes_to_the_cheat_sheet(tiny_site: TinySite) -> None:
@@ -339,13 +302,11 @@ def test_an_edited_lesson_comes_to_the_cheat_sheet(tiny_site: TinySite) -> None:
     index = (docs / "index.md").read_text().replace("/index\n", "/index\nsheet\n")
     (docs / "index.md").write_text(index)
     assert tiny_site.build().status == 0
-    pdf = (tiny_site.html / "cheat_sheet.pdf").read_bytes()
     assert "One thing." in (tiny_site.html / "sheet.html").read_text()
     script = tiny_site.folder / "examples" / "1_first" / "a.py"
     script.write_text(script.read_text().replace("One thing.", "Another thing."))
     assert tiny_site.build().status == 0
     assert "Another thing." in (tiny_site.html / "sheet.html").read_text()
-    assert (tiny_site.html / "cheat_sheet.pdf").read_bytes() != pdf
 
 
 # Copying
