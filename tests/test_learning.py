@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import io
 import json
 import re
 import subprocess
 import sys
-import tokenize
 from itertools import pairwise
 from pathlib import Path
 
@@ -229,37 +227,6 @@ def test_the_last_line_of_a_lesson_and_its_button_agree(
     assert (page.parent / link).resolve() == next_of(page, "next")
     button = soup(page).select_one(".next-page .title")
     assert as_shown(said.select_one("a")) == as_shown(button)
-
-
-# Reading time
-
-
-@EACH
-def test_reading_time_is_that_of_text_and_code(script: Path, site: Path) -> None:
-    page = soup(page_of(site, script))
-    said = page.select_one(".lesson-actions .reading-time").get_text()
-    for other in page.select(
-        ".lesson-actions, .machine-switch, .machines-outputs, .tensor-map, .stamp, "
-        ".lesson-figure, .sphx-glr-script-out, .same-on, .headerlink, summary"
-    ):
-        other.decompose()
-    # Another way to count: the words of the page, and Python's own look at the code.
-    words = 0
-    for block in page.select(CODE):
-        for token in tokenize.generate_tokens(io.StringIO(block.get_text()).readline):
-            if token.type in (tokenize.NAME, tokenize.NUMBER):
-                words += 1
-            elif token.type in (tokenize.STRING, tokenize.COMMENT):
-                words += len(re.findall(r"\w+", token.string))
-        block.decompose()
-    text = page.select_one("article").get_text().split()
-    words += sum(any(map(str.isalnum, word)) for word in text)
-    minutes = int(re.fullmatch(r"(\d+) min read", said)[1])
-    assert minutes - 1.1 < words / 238 < minutes + 0.1
-    overview = soup(page_of(site, script).parent / "index.html")
-    link = overview.select_one(f'.lesson-cards a[href="{script.stem}.html"]')
-    card = link.find_parent("li")
-    assert card.select_one(".reading-time").get_text() == said
 
 
 # Cheat sheet
