@@ -2,16 +2,13 @@
 
 The description is the page's own first paragraph. The picture of a lesson is its
 first one; other pages share the one of the first lesson, under the site's name.
-The same facts stand there once more as structured data (schema.org), for search
-engines.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -26,14 +23,11 @@ from tensor_copies.figures.pictures import (
     card,
     picture_of,
 )
-from tensor_copies.lessons.notebooks import packages
-from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.reading_order import READING_ORDER
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 LONGEST = 160  # characters; what a search engine shows of a description
 SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
 SITE_CARD = "tensor_copies_card.png"
@@ -76,31 +70,8 @@ def add_head(
     lines.append('<meta name="twitter:card" content="summary_large_image">')
     if doctree is None or not app.config.site_is_indexed:
         lines.append('<meta name="robots" content="noindex">')
-    else:
-        lines.append(_structured(app, page, properties, description))
     context["site_icon"] = Path(app.confdir, app.config.html_favicon).read_text()
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
-
-
-def _structured(
-    app: Sphinx, page: str, properties: dict[str, Any], description: str
-) -> str:
-    """Return what the page is, in schema.org's words."""
-    said = {
-        "@context": "https://schema.org",
-        "@type": "WebSite" if page == app.config.root_doc else "TechArticle",
-        "headline": unescape(properties["og:title"]),
-        "description": description,
-        "inLanguage": "en",
-        "license": LICENCE,
-    }
-    if script := lesson_scripts(app).get(page):
-        said["dependencies"] = ", ".join(packages(script))
-    if "og:url" in properties:
-        said |= {"url": properties["og:url"], "image": properties["og:image"]}
-    # `<` could end the element.
-    text = json.dumps(said, ensure_ascii=False).replace("<", "\\u003c")
-    return f'<script type="application/ld+json">{text}</script>'
 
 
 def copy_cards(app: Sphinx, exception: Exception | None) -> None:
