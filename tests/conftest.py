@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
+from reading import ROOT, is_forward, soup
 
-ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "build" / "html"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TINY_INDEX = """# Tiny
@@ -95,6 +96,13 @@ class TinySite:
         changed = module[:start] + order + module[end:]
         (self.folder / ORDER).write_text(changed)
 
+    def forward(self, moved: dict[str, str]) -> None:
+        """Make the old names of pages forward to the new ones."""
+        options = self.folder / "conf" / "conf.py"
+        line = f"redirects = {moved!r}"
+        text = re.sub("(?m)^redirects = .*$", line, options.read_text())
+        options.write_text(text)
+
     def build(self, *arguments: str, **options: object) -> Built:
         """Run the site's own build command in a process of its own."""
         command = [sys.executable, "conf/build_site.py", *arguments]
@@ -136,7 +144,9 @@ def new_tiny_site(folder: Path) -> TinySite:
     )
     (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text(TINY_INDEX)
-    return TinySite(folder)
+    tiny = TinySite(folder)
+    tiny.forward({})
+    return tiny
 
 
 @pytest.fixture
@@ -151,6 +161,13 @@ def site() -> Path:
     if not (SITE / "index.html").exists():
         pytest.fail("there is no built site: run `nox -s docs` first", pytrace=False)
     return SITE
+
+
+@pytest.fixture(scope="session")
+def pages(site: Path) -> dict[Path, BeautifulSoup]:
+    """Return every page of the site, parsed; a forward is none."""
+    found = {path.resolve(): soup(path) for path in sorted(site.rglob("*.html"))}
+    return {path: page for path, page in found.items() if not is_forward(page)}
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

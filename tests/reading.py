@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from bs4 import BeautifulSoup
-from conftest import ROOT
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
-
-sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.machine.reading_order import READING_ORDER
+
+ROOT = Path(__file__).resolve().parent.parent
 
 # What a block uses that measures, or says what was measured.
 TIMED = (
@@ -42,6 +40,11 @@ class Part:
 def soup(page: Path) -> BeautifulSoup:
     """Return a page, parsed."""
     return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+
+
+def is_forward(page: BeautifulSoup) -> bool:
+    """Whether a page only forwards from an address that another page had."""
+    return bool(page.select('meta[http-equiv="refresh"]'))
 
 
 def page_of(site: Path, script: Path) -> Path:

@@ -23,12 +23,10 @@ import pytest
 import torch
 from conftest import ROOT, TinySite
 from reading import soup
-from torch import nn
-
-sys.path.insert(0, str(ROOT / "conf"))
 from standalone import atlas
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.recordings import format as recordings
+from torch import nn
 
 Record = dict[str, Any]
 DASH = "\N{EN DASH}"

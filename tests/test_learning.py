@@ -12,12 +12,10 @@ from pathlib import Path
 
 import pytest
 from bs4 import Tag
-from conftest import ROOT, TinySite, lesson
+from conftest import TinySite, lesson
 from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
-from test_recordings import pretend_other_machine, record
-
-sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.recordings.format import keys
+from test_recordings import pretend_other_machine, record
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 ASKING = [
@@ -299,9 +297,8 @@ def test_the_code_up_to_any_block_runs_alone(site: Path) -> None:
     run(programs)
 
 
-def test_one_script_of_ours_where_there_is_code(site: Path) -> None:
-    for path in site.rglob("*.html"):
-        page = soup(path)
+def test_one_script_of_ours_where_there_is_code(pages: dict) -> None:
+    for path, page in pages.items():
         loaded = [
             Path(script["src"].partition("?")[0]).name
             for script in page.select("script[src]")

@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, TinySite, lesson
+from conftest import TinySite, lesson
 from PIL import Image
 from reading import SCRIPTS, page_of, soup
-
-sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.figures import pictures
 
 MAPPED = """import torch
@@ -44,10 +41,9 @@ WITH_PICTURE = [
 ]
 
 
-def test_each_page_describes_itself(site: Path) -> None:
+def test_each_page_describes_itself(pages: dict) -> None:
     seen = {}
-    for path in sorted(site.rglob("*.html")):
-        page = soup(path)
+    for path, page in pages.items():
         (tag,) = page.select('head meta[name="description"]')
         assert 20 <= len(tag["content"]) <= 160, (path, tag)
         properties = properties_of(path)
