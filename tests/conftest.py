@@ -18,10 +18,13 @@ from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
-from reading import ROOT, is_forward, soup
+from reading import ROOT, pages_in, soup
 
 SITE = ROOT / "build" / "html"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# A test that asks for one of these reads a built site, or builds one.
+SITES = {"site", "address", "browser", "tiny_site"}
+SITES |= {"good_site", "hosted", "recorded_site", "tiny"}
 TINY_INDEX = """# Tiny
 
 ```{toctree}
@@ -149,6 +152,13 @@ def new_tiny_site(folder: Path) -> TinySite:
     return tiny
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as ``unit`` what `nox -s unit` runs: neither slow nor with a site."""
+    for item in items:
+        if SITES.isdisjoint(item.fixturenames) and not item.get_closest_marker("slow"):
+            item.add_marker("unit")
+
+
 @pytest.fixture
 def tiny_site(tmp_path: Path) -> TinySite:
     """Make a new tiny site without lessons."""
@@ -166,8 +176,7 @@ def site() -> Path:
 @pytest.fixture(scope="session")
 def pages(site: Path) -> dict[Path, BeautifulSoup]:
     """Return every page of the site, parsed; a forward is none."""
-    found = {path.resolve(): soup(path) for path in sorted(site.rglob("*.html"))}
-    return {path: page for path, page in found.items() if not is_forward(page)}
+    return {path.resolve(): soup(path) for path in pages_in(site)}
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

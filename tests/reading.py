@@ -42,9 +42,10 @@ def soup(page: Path) -> BeautifulSoup:
     return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
 
 
-def is_forward(page: BeautifulSoup) -> bool:
-    """Whether a page only forwards from an address that another page had."""
-    return bool(page.select('meta[http-equiv="refresh"]'))
+def pages_in(folder: Path) -> list[Path]:
+    """Return the pages of a built site; old addresses that forward are left out."""
+    found = sorted(folder.rglob("*.html"))
+    return [page for page in found if 'http-equiv="refresh"' not in page.read_text()]
 
 
 def page_of(site: Path, script: Path) -> Path:

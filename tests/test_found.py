@@ -17,7 +17,7 @@ import pytest
 from conftest import TinySite, lesson, new_tiny_site
 from nbclient import NotebookClient
 from packaging.requirements import Requirement
-from reading import NAMES, SCRIPTS, downloads_of, is_forward, page_of, soup
+from reading import NAMES, SCRIPTS, downloads_of, page_of, pages_in, soup
 
 ADDRESS = "https://example.org/some/path/"
 REPOSITORY = "https://github.com/OWNER/NAME"
@@ -117,7 +117,7 @@ def test_sitemap_lists_what_may_be_indexed_at_its_canonical_address(
     listed = [place.text for place in tree.iter(f"{space}loc")]
     canonical = [
         page.select_one('link[rel="canonical"]')["href"]
-        for page in map(soup, hosted.html.rglob("*.html"))
+        for page in map(soup, pages_in(hosted.html))
         if not page.select('meta[name="robots"], meta[http-equiv="refresh"]')
     ]
     assert sorted(listed) == sorted(canonical)
@@ -266,9 +266,8 @@ def test_dev_says_so_and_sends_search_engines_to_stable(hosted: TinySite) -> Non
     built = hosted.build(env=environment(**HOSTED | said))
     assert built.status == 0, built.output
     assert "Lessons: 0 of 2 ran" in built.lessons
-    for path in hosted.html.rglob("*.html"):
-        if is_forward(page := soup(path)):
-            continue
+    for path in pages_in(hosted.html):
+        page = soup(path)
         (banner,) = page.select(".announcement")
         assert "Development version" in banner.get_text()
         assert banner.a["href"] == ADDRESS

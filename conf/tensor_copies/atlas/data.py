@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import SphinxError
 from sphinx.util import logging
 
+from tensor_copies.machine import progress
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.recordings.format import (
     ATLAS_KEYS,
@@ -107,7 +108,7 @@ def live() -> dict[str, Any]:
         return json.loads(kept.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         seen = {"day": date.today().isoformat(), **probe()}
-    logger.info("Atlas: probed %d records", len(seen["records"]))
+    progress.say(f"Atlas: probed {len(seen['records'])} records")
     kept.parent.mkdir(parents=True, exist_ok=True)
     aside = kept.with_suffix(f".{os.getpid()}")
     aside.write_text(json.dumps(seen), encoding="utf-8")
@@ -241,9 +242,7 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
         return
     for recording in recorded(app):
         if recording.key != atlas_key():
-            logger.info(
-                "Stale: recordings/%s, atlas does not match conf/standalone/atlas.py; "
-                "on that machine, run `%s`",
-                recording.machine.name,
-                renewal("atlas"),
+            progress.say(
+                f"Stale: recordings/{recording.machine.name}, atlas does not match "
+                f"conf/standalone/atlas.py; on that machine, run `{renewal('atlas')}`"
             )

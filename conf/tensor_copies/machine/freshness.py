@@ -15,9 +15,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sphinx.util import logging
 from sphinx_gallery.gen_gallery import summarize_failing_examples
 
+from tensor_copies.machine import progress
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.lesson_list import lesson_scripts
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from docutils.nodes import document
     from sphinx.application import Sphinx
 
-logger = logging.getLogger(__name__)
 # What the gallery writes for the lesson NAME: these, and images/sphx_glr_NAME_*.
 GENERATED = (
     ".rst",
@@ -79,7 +78,7 @@ def drop_what_is_stale(app: Sphinx) -> None:
         for script in Path(app.srcdir, gallery).rglob("*.py"):
             page = script.relative_to(app.srcdir).with_suffix("").as_posix()
             if page not in lessons:
-                logger.info("removing what is left of the lesson %s", page)
+                progress.say(f"removing what is left of the lesson {page}")
                 _remove_generated(app, page)
 
 
@@ -132,19 +131,16 @@ def in_words(day: str) -> str:
 
 
 def report(app: Sphinx, exception: Exception | None) -> None:
-    """Say who built the site, which lessons ran and how long each took."""
+    """Say who built the site, and how many lessons ran."""
     if exception is not None:
         return
     lessons = lesson_scripts(app)
     ran = set(app.lessons_run)
-    logger.info("Machine: %s [%s]", fingerprint(), fingerprint().signature)
-    logger.info(
-        "Lessons: %d of %d ran, %d kept from earlier builds.",
-        len(ran), len(lessons), len(lessons) - len(ran),
-    )  # fmt: skip
-    for page in app.lessons_run:
-        seconds = Run.load(run_path(app, page)).seconds
-        logger.info("  %6.2f s  %s", seconds, page.split("/", 1)[1])
+    progress.say(f"Machine: {fingerprint()} [{fingerprint().signature}]")
+    kept = len(lessons) - len(ran)
+    progress.say(
+        f"Lessons: {len(ran)} of {len(lessons)} ran, {kept} kept from earlier builds."
+    )
 
 
 def remove_orphans(app: Sphinx, exception: Exception | None) -> None:

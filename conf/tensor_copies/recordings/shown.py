@@ -29,6 +29,7 @@ from tensor_copies.figures import charts
 from tensor_copies.figures.maps import as_figure as as_map
 from tensor_copies.figures.plots import as_figure
 from tensor_copies.figures.samples import CLASS, as_csv, link_text
+from tensor_copies.machine import progress
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
@@ -412,4 +413,4 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
 def _report(machine: Fingerprint, name: str, matches: str) -> None:
     where = f"recordings/{machine.name}, {name}"
     command = renewal(name)
-    logger.info("Stale: %s %s; on that machine, run `%s`", where, matches, command)
+    progress.say(f"Stale: {where} {matches}; on that machine, run `{command}`")
