@@ -190,8 +190,10 @@ CHART = {
 
 
 def test_a_chart_is_readable_and_always_the_same() -> None:
-    drawn = charts.draw(CHART, "p", "some machine")
-    assert drawn == charts.draw(json.loads(json.dumps(CHART)), "p", "some machine")
+    drawn = charts.draw_chart(CHART, "p", "some machine")
+    assert drawn == charts.draw_chart(
+        json.loads(json.dumps(CHART)), "p", "some machine"
+    )
     svg = soup_of(drawn)
     assert "Two & <more> on some machine" in svg["aria-label"]
     assert "limit: 0.5 at 1, 39 at 256" in svg["aria-label"]

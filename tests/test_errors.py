@@ -195,9 +195,10 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path("../conf").resolve()))
-from tensor_copies.errors.page import cures, finish, install
+from tensor_copies.errors.page import ErrorIndex
 
-install("errors.md")
+index = ErrorIndex("errors.md")
+cures, finish = index.cures, index.finish
 ```
 
 ## A group

@@ -22,6 +22,7 @@ from reading import parts_of, soup
 from tensor_copies.figures import charts
 from tensor_copies.machine import fingerprint as machine
 from tensor_copies.recordings import format as recordings
+from tensor_copies.recordings.cells import BadCell, cells
 
 FIRST = "x = 2\nprint('device cpu')\nprint('x is', x)"
 SECOND = "print('y is', x + 1)"
@@ -148,7 +149,7 @@ def test_a_lesson_that_prints_too_much_is_named(tiny_site: TinySite) -> None:
     tiny_site.write_lessons({"much.py": much, "many.py": many})
     done = record(tiny_site)
     assert done.status == 1
-    assert "much.py: a block prints 200000 characters" in done.output
+    assert "much.py: the block on line 7 prints 200000 characters" in done.output
     assert "many.json is refused: it has " in done.output
     assert recorded(tiny_site) == {}
 
@@ -366,9 +367,9 @@ def run_page(name: str, change: Callable[[dict[str, Any]], Any], folder: Path) -
     )
     recordings.save_page(saved, page.parent / "recordings" / OTHER_NAME)
     shown, namespace = [], {}
-    for cell in recordings.CELL.findall(page.read_text()):
-        code = ast.parse(re.sub(r"^:tags:.*\n", "", cell, flags=re.MULTILINE))
-        if "glue(" in cell:
+    for cell in cells(page):
+        code = ast.parse(cell.code)
+        if "glue(" in cell.code:
             continue
         last = code.body[-1]
         if isinstance(last, ast.Expr):
@@ -604,7 +605,7 @@ def test_refused_figures(
 ) -> None:
     path = tmp_path / "a.1.json"
     path.write_text(json.dumps(FIGURE))
-    drawn = charts.draw(recordings.load_figure(path), "p")
+    drawn = charts.draw_chart(recordings.load_figure(path), "p")
     assert drawn.startswith("<svg") and "<script" not in drawn
     path.write_text(json.dumps(change(FIGURE)))
     with pytest.raises(recordings.BadRecording, match=reason):

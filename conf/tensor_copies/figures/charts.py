@@ -36,7 +36,7 @@ def limits(charts: Iterable[dict[str, Any]]) -> tuple[float, float]:
     return min(ys), max(ys)
 
 
-def draw(
+def draw_chart(
     data: dict[str, Any],
     prefix: str,
     machine: str = "",
@@ -83,13 +83,13 @@ def draw(
     parts.append(_names(ends))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" id="{escape(prefix)}" role="img" '
-        f'aria-label="{escape(describe(data, machine), quote=True)}" '
+        f'aria-label="{escape(describe_chart(data, machine), quote=True)}" '
         f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'fill="currentColor" font-size="{FONT}">{"".join(parts)}</svg>'
     )
 
 
-def describe(data: dict[str, Any], machine: str = "") -> str:
+def describe_chart(data: dict[str, Any], machine: str = "") -> str:
     """Say in words what a chart shows, from the data that it draws."""
     told = []
     for line in data["lines"]:

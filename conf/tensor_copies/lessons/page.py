@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -21,6 +22,7 @@ from sphinx import addnodes
 from tensor_copies.figures.pictures import on_card, picture_of
 from tensor_copies.lessons.notebooks import BRANCH, GPU
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.recordings.live import UnknownPage
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -46,10 +48,17 @@ def depart_picture(self: HTML5Translator, node: picture) -> None:
 
 def change_page(app: Sphinx, doctree: nodes.document) -> None:
     """Rewrite a page of the gallery; leave every other page as it is."""
-    if app.env.docname in lesson_scripts(app):
+    lessons = lesson_scripts(app)
+    if app.env.docname in lessons:
         _move_downloads(doctree, _colab(app))
+    listed: list[str] = []
     for section in list(doctree.findall(nodes.section)):
-        _list_lessons(app, section)
+        listed += _list_lessons(app, section)
+    folder, _, name = app.env.docname.rpartition("/")
+    wanted = {lesson for lesson in lessons if lesson.startswith(f"{folder}/")}
+    missing = sorted(wanted - set(listed))
+    if name == "index" and missing:  # an overview
+        raise UnknownPage(app.env.docname, f"there is no card of {missing[0]}")
 
 
 def _colab(app: Sphinx) -> nodes.paragraph | None:
@@ -78,8 +87,9 @@ def _move_downloads(doctree: nodes.document, colab: nodes.paragraph | None) -> N
         if classes & {"sphx-glr-download-link-note", "sphx-glr-footer"}:
             only.parent.remove(only)
     title = next(doctree.findall(nodes.title), None)
-    if not found or title is None:
-        return
+    if title is None or set(found) != set(LABELS):
+        name = Path(doctree.get("source", "")).stem
+        raise UnknownPage(name, "it has not a title and two files to download")
     row = nodes.container(classes=["lesson-actions"])
     for ending in LABELS:
         row += nodes.paragraph("", "", found[ending])
@@ -89,7 +99,9 @@ def _move_downloads(doctree: nodes.document, colab: nodes.paragraph | None) -> N
     section.insert(section.index(title) + 1, row)
 
 
-def _list_lessons(app: Sphinx, section: nodes.section) -> None:
+def _list_lessons(app: Sphinx, section: nodes.section) -> list[str]:
+    """Put a list in the place of the gallery's cards; return the lessons on it."""
+    listed = []
     cards = nodes.bullet_list(classes=["lesson-cards"])
     introduction = ""
     for node in list(section.children):
@@ -102,21 +114,29 @@ def _list_lessons(app: Sphinx, section: nodes.section) -> None:
         elif isinstance(node, addnodes.only) and introduction:
             if not cards.children:
                 section.insert(section.index(node), cards)
-            cards += _card(app, node, introduction)
+            lesson, card = _card(app, node, introduction)
+            listed.append(lesson)
+            cards += card
             section.remove(node)
             introduction = ""
+    return listed
 
 
-def _card(app: Sphinx, made: addnodes.only, introduction: str) -> nodes.list_item:
+def _card(
+    app: Sphinx, made: addnodes.only, introduction: str
+) -> tuple[str, nodes.list_item]:
     """Make a card of a lesson: title, picture, what the reader will see."""
-    (link,) = made.findall(addnodes.pending_xref)
+    links = list(made.findall(addnodes.pending_xref))
+    if len(links) != 1:
+        raise UnknownPage(app.env.docname, f"a card has {len(links)} links")
+    (link,) = links
     item = nodes.list_item("", nodes.paragraph("", "", link))
     lesson = link["reftarget"].lstrip("/")
     if (drawn := picture_of(app.srcdir, lesson)) is not None:
         app.env.note_dependency(drawn)
         item += picture(markup=on_card(drawn.read_text(encoding="utf-8")))
     item += nodes.paragraph(text=introduction)
-    return item
+    return lesson, item
 
 
 def lead_on(

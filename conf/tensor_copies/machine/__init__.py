@@ -10,11 +10,19 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
-    from tensor_copies.machine import freshness, isolation, progress
+    from tensor_copies.machine import (
+        freshness,
+        isolation,
+        kernels,
+        lesson_list,
+        progress,
+    )
 
     app.add_config_value("lesson_time_limit", 120, "", int)
     app.connect("config-inited", isolation.take_time_limit)
     app.connect("config-inited", progress.tell_limit)
+    app.connect("config-inited", kernels.talk_over_files)
+    app.connect("builder-inited", lesson_list.require_readable, priority=350)
     # Before the gallery: it must not keep what another machine, or another tool, made.
     app.connect("builder-inited", freshness.drop_what_is_stale, priority=400)
     # After the gallery: note what ran, and stop here if a lesson failed.
@@ -27,4 +35,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", freshness.remove_orphans, priority=400)
     # The last words of the build, before what is stale.
     app.connect("build-finished", freshness.report, priority=900)
+    app.connect("build-finished", lesson_list.report_unknown, priority=940)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -153,8 +153,15 @@ def _device() -> tuple[str, str]:
     if build.get("cuda") or build.get("hip"):
         import torch
 
-        if torch.cuda.is_available():
-            return "cuda", torch.cuda.get_device_name()
+        try:
+            if torch.cuda.is_available():
+                return "cuda", torch.cuda.get_device_name()
+        except Exception as error:  # a driver that does not fit, of whatever type
+            why = str(error).partition("\n")[0]
+            raise UnfitMachine(
+                f"torch says that it has CUDA and cannot use it ({why}). To run on the "
+                "CPU, set CUDA_VISIBLE_DEVICES to nothing."
+            ) from None
     return "cpu", _cpu_name()
 
 

@@ -41,7 +41,9 @@ import hashlib
 import json
 import math
 import re
+import struct
 import unicodedata
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
@@ -49,13 +51,15 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
+from tensor_copies.recordings.cells import cells
 
 SCHEMA = 1
 LARGEST_FILE = 400_000  # bytes
-LONGEST_OUTPUT = 100_000  # characters in one block
+LONGEST_OUTPUT = 100_000  # characters in one block or cell
 LONGEST_CELL = 4_000  # characters in one text of a page
 MOST_POINTS = 10_000  # in one line of a figure
 MOST_IN_MAP = 200  # tensors, nodes, edges or storages
@@ -73,16 +77,20 @@ ATLAS_COLUMNS: dict[str, type] = {
     "waits": bool, "changes_x": bool, "warning": str, "error": str,
 }  # fmt: skip
 ATLAS_KEYS = ("operation", "state", "device")
-CELL = re.compile(r"^```\{code-cell\}.*\n((?:.*\n)*?)```$", re.MULTILINE)
 # A marker that changes neither what runs nor what is seen (predictions.py).
 PREDICT = r"^[ \t]*#[ \t]*sphinx_gallery_predict\b"
 # Cells that are recorded: by their own code, or by what they raise (see messages).
-RECORDED = r"^:tags: \[.*\b(recorded|raises-exception|warning)\b.*\]$"
+RECORDED = {"recorded", "raises-exception", "warning"}
 PNG = b"\x89PNG\r\n\x1a\n"
+WIDEST_PNG = 10_000  # pixels, and as many high
 
 
 class BadRecording(Exception):
     """A recording is refused; the message names the file and says why."""
+
+
+class TooLong(ExtensionError):
+    """A block or cell prints more than a page takes; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -139,12 +147,15 @@ def save_atlas(recording: AtlasRecording, folder: Path) -> None:
 
 
 def recorded_cells(page: Path) -> str:
-    """Return the code of the cells of a page (MyST) that are recorded."""
-    cells = CELL.findall(page.read_text(encoding="utf-8"))
+    """Return the code of the cells of a page (MyST) that are recorded.
+
+    Raises
+    ------
+    BadCell
+        If a cell cannot be read.
+    """
     return "\n".join(
-        re.sub(r"^:\w.*\n", "", cell, flags=re.MULTILINE)
-        for cell in cells
-        if re.search(RECORDED, cell, re.MULTILINE)
+        f"\n{cell.code}\n" for cell in cells(page) if RECORDED & set(cell.tags)
     )
 
 
@@ -180,7 +191,8 @@ def pages_digest(root: Path) -> str:
     """Return a hash of all recordings of pages under the repository's root."""
     digest = hashlib.sha256()
     for path in sorted(root.glob("docs/recordings/*/*.page.json")):
-        digest.update(path.parent.name.encode() + b"\0" + path.read_bytes())
+        if path.is_file():
+            digest.update(path.parent.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:8]
 
 
@@ -266,7 +278,7 @@ def load_atlas(path: Path) -> AtlasRecording:
         data, machine, day = _common(path, AtlasRecording)
         key = _text(data["key"], "key", 64)
         if key != atlas_key():
-            return AtlasRecording(machine, day, _inert(key), (), ())
+            return AtlasRecording(machine, day, inert(key), (), ())
         columns = tuple(ATLAS_COLUMNS)
         _require(data["columns"] == list(columns), "its columns are not the Atlas's")
         rows = data["records"]
@@ -291,12 +303,32 @@ def load_figure(path: Path) -> dict[str, Any] | None:
     with _naming(path):
         raw = _read(path)
         if path.suffix == ".png":
-            _require(raw.startswith(PNG), "it is not a PNG picture")
+            _require(_is_png(raw), "it is not a whole PNG picture")
             return None
         data = _parse(raw)
         if "samples" in data:
             return _samples(data)
         return _map(data) if "map" in data else _figure(data)
+
+
+def require_fitting(what: str, text: str) -> None:
+    """Raise :class:`TooLong` if ``what`` prints more than a page takes."""
+    if len(text) > LONGEST_OUTPUT:
+        raise TooLong(
+            f"{what} prints {len(text)} characters, a page takes {LONGEST_OUTPUT}"
+        )
+
+
+def check_file(path: Path) -> None:
+    """Raise :class:`BadRecording` unless a build takes a file of a recording."""
+    if path.name == "atlas.json":
+        load_atlas(path)
+    elif path.name.endswith(".page.json"):
+        load_page(path)
+    elif "." in path.stem:
+        load_figure(path)
+    else:
+        load(path)
 
 
 class _Wrong(Exception):
@@ -320,12 +352,36 @@ def _require(true: bool, otherwise: str) -> None:
 
 def _read(path: Path) -> bytes:
     _require(not path.is_symlink(), "it is a link")
+    _require(path.is_file() or not path.exists(), "it is not a file")
     try:
         size = path.stat().st_size
         _require(size <= LARGEST_FILE, f"it has {size} bytes, {LARGEST_FILE} at most")
         return path.read_bytes()
     except OSError as error:
         raise _Wrong(f"it cannot be read ({error.strerror})") from None
+
+
+def _is_png(raw: bytes) -> bool:
+    """Whether the chunks of a PNG are whole, from IHDR with its size to IEND."""
+    place, kinds, size = len(PNG), [], (0, 0)
+    while raw.startswith(PNG) and len(raw) >= place + 12:
+        (length,) = struct.unpack_from(">I", raw, place)
+        chunk = raw[place + 4 : place + 8 + length]
+        if raw[place + 8 + length : place + 12 + length] != struct.pack(
+            ">I", zlib.crc32(chunk)
+        ):
+            return False
+        if not kinds and len(chunk) == 17:
+            size = struct.unpack_from(">II", chunk, 4)
+        kinds.append(chunk[:4])
+        place += 12 + length
+    return (
+        place == len(raw)
+        and kinds[:1] == [b"IHDR"]
+        and kinds[-1:] == [b"IEND"]
+        and b"IDAT" in kinds
+        and all(0 < pixels <= WIDEST_PNG for pixels in size)
+    )
 
 
 def _parse(raw: bytes) -> dict[str, Any]:
@@ -364,8 +420,8 @@ def _load_page(path: Path) -> PageRecording:
         "what it observed is not a dictionary of dictionaries",
     )
     rows = {
-        _inert(row): {
-            _inert(column): _inert(_text(cell, "cell", LONGEST_CELL))
+        inert(row): {
+            inert(column): inert(_text(cell, "cell", LONGEST_CELL))
             for column, cell in cells.items()
         }
         for row, cells in observed.items()
@@ -401,7 +457,7 @@ def _machine(data: Any) -> Fingerprint:
         isinstance(data, dict) and sorted(data) == sorted(names),
         "its machine has not the fields of a fingerprint",
     )
-    texts = {name: _inert(_text(data[name], name, 100)) for name in names}
+    texts = {name: inert(_text(data[name], name, 100)) for name in names}
     _require(texts["device_kind"] in ("cpu", "cuda"), "its device is not cpu or cuda")
     return Fingerprint(**texts)
 
@@ -425,7 +481,7 @@ def _block(data: Any) -> Block:
         ),
         "a figure is not a plain file name",
     )
-    return Block(_text(data["key"], "key", 64), _inert(output), tuple(figures))
+    return Block(_text(data["key"], "key", 64), inert(output), tuple(figures))
 
 
 def _atlas_record(row: Any) -> tuple[Any, ...]:
@@ -443,7 +499,7 @@ def _atlas_value(value: Any, name: str, kind: type) -> Any:
     if value is None and name not in ATLAS_KEYS:
         return None
     if kind is str:
-        return _inert(_text(value, name, 1000))
+        return inert(_text(value, name, 1000))
     _require(type(value) is kind, f"a value of {name} is not {kind.__name__} or null")
     _require(kind is bool or 0 <= value < 2**53, f"a value of {name} is out of range")
     return value
@@ -482,7 +538,7 @@ def _figure(data: dict[str, Any]) -> dict[str, Any]:
         "its fields are not those of a figure",
     )
     for name in texts:
-        data[name] = _inert(_text(data[name], name, 200))
+        data[name] = inert(_text(data[name], name, 200))
     for name in ("xscale", "yscale"):
         _require(data[name] in ("linear", "log"), f"its {name} is not linear or log")
     _require(
@@ -497,7 +553,7 @@ def _figure(data: dict[str, Any]) -> dict[str, Any]:
             and line.get("dash", True) is True,
             "a line has not the fields of a line",
         )
-        line["label"] = _inert(_text(line["label"], "label", 200))
+        line["label"] = inert(_text(line["label"], "label", 200))
         for band in {"low", "high"} & set(line):
             _require(
                 isinstance(line[band], list) and isinstance(line["x"], list),
@@ -536,7 +592,7 @@ def _samples(data: dict[str, Any]) -> dict[str, Any]:
         and 0 < len(table["rows"]) <= MOST_SAMPLES,
         f"it is not a table of 1 to {MOST_SAMPLES} samples",
     )
-    table["columns"] = [_inert(_text(name, "column", 40)) for name in table["columns"]]
+    table["columns"] = [inert(_text(name, "column", 40)) for name in table["columns"]]
     for row in table["rows"]:
         _require(
             isinstance(row, list) and len(row) == len(table["columns"]),
@@ -544,7 +600,7 @@ def _samples(data: dict[str, Any]) -> dict[str, Any]:
         )
         for place, value in enumerate(row):
             if isinstance(value, str):
-                row[place] = _inert(_text(value, "value", 100))
+                row[place] = inert(_text(value, "value", 100))
             elif not isinstance(value, bool | int):
                 row[place] = _number(value)
     return data
@@ -569,9 +625,11 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _inert(text: str) -> str:
-    """Replace every control and format character but the line feed."""
+def inert(text: str, keep: str = "\n") -> str:
+    """Replace every control and format character but those to keep."""
     return "".join(
-        "\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c != "\n" else c
+        "\ufffd"
+        if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c not in keep
+        else c
         for c in text
     )
