@@ -22,7 +22,7 @@ from reading import parts_of, soup
 from tensor_copies.figures import charts
 from tensor_copies.machine import fingerprint as machine
 from tensor_copies.recordings import format as recordings
-from tensor_copies.recordings.cells import BadCell, cells
+from tensor_copies.recordings.cells import cells
 
 FIRST = "x = 2\nprint('device cpu')\nprint('x is', x)"
 SECOND = "print('y is', x + 1)"
