@@ -14,8 +14,8 @@ import pytest
 from bs4 import Tag
 from conftest import TinySite, lesson
 from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
+from recording import pretend_other_machine, record
 from tensor_copies.recordings.format import keys
-from test_recordings import pretend_other_machine, record
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 ASKING = [

@@ -107,7 +107,7 @@ class ErrorIndex:
                 words, truth = (about, "True") if isinstance(about, str) else about
                 cost = _cost(entry, setup, code, subject, truth, strict=tag == "ol")
                 cost = f'<span class="cost">{cost}</span>' if cost else ""
-                said_of_it = "; ".join(filter(None, [_marked(words), cost]))
+                said_of_it = "; ".join(filter(None, [_prose(words), cost]))
                 items += f"<li>{_shown(code)} {said_of_it}</li>"
             if items:
                 parts.append(
@@ -131,7 +131,7 @@ class ErrorIndex:
             if len(line) > LONGEST_IN_TABLE:
                 line = line[:LONGEST_IN_TABLE].rsplit(" ", 1)[0] + " …"
             kind, _, text = line.partition(": ")
-            title = _marked(self._entries[anchor].title)
+            title = _prose(self._entries[anchor].title)
             rows.append(
                 (
                     text.lower().strip("'\"`"),
@@ -307,7 +307,7 @@ def _flows(before: torch.Tensor, result: Any) -> bool:
     return False
 
 
-def _marked(text: str) -> str:
+def _prose(text: str) -> str:
     """Return prose as HTML, with what stands between backticks as code."""
     parts = escape(text, quote=False).split("`")
     return "".join(

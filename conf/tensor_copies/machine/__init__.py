@@ -22,6 +22,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", isolation.take_time_limit)
     app.connect("config-inited", progress.tell_limit)
     app.connect("config-inited", kernels.talk_over_files)
+    # The gallery would fail on such a script without its name.
     app.connect("builder-inited", lesson_list.require_readable, priority=350)
     # Before the gallery: it must not keep what another machine, or another tool, made.
     app.connect("builder-inited", freshness.drop_what_is_stale, priority=400)

@@ -71,8 +71,6 @@ class _Start:
     numpy_error_state: dict[str, str]
     decimal_context: decimal.Context
     locale: str
-    log_level: int
-    log_handlers: list[logging.Handler]
     signal_handlers: dict[signal.Signals, Any]
     recursion_limit: int
     gc_threshold: tuple[int, int, int]
@@ -106,7 +104,9 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
     if when == "before":
         _put_back()
         folders = gallery_conf.get("examples_dirs", ())
-        _before[:] = [leftovers.note((source / name).resolve() for name in folders)]
+        _before[:] = [
+            leftovers.before_a_lesson((source / name).resolve() for name in folders)
+        ]
         _filters[:] = [warnings.filters[:]]
         warnings.resetwarnings()
         warnings.simplefilter("error")
@@ -152,8 +152,6 @@ def _put_back() -> None:
             numpy_error_state=numpy.geterr(),
             decimal_context=decimal.getcontext().copy(),
             locale=locale.setlocale(locale.LC_ALL),
-            log_level=logging.root.level,
-            log_handlers=logging.root.handlers[:],
             signal_handlers={number: signal.getsignal(number) for number in SIGNALS},
             recursion_limit=sys.getrecursionlimit(),
             gc_threshold=gc.get_threshold(),
@@ -171,8 +169,9 @@ def _put_back() -> None:
     sys.setrecursionlimit(_start.recursion_limit)
     decimal.setcontext(_start.decimal_context.copy())
     logging.disable(logging.NOTSET)
-    logging.root.setLevel(_start.log_level)
-    logging.root.handlers[:] = _start.log_handlers
+    # Not what it was: a package of styles has set up a log of its own by now.
+    logging.root.setLevel(logging.WARNING)
+    logging.root.handlers.clear()
     for number, handler in _start.signal_handlers.items():
         signal.signal(number, handler)
 

@@ -26,7 +26,8 @@ def talk_over_files(app: Sphinx, config: Config) -> None:
     """Let the kernel of each page talk over sockets in a folder of its own."""
     from jupyter_cache.executors import utils
 
-    # It would say for each page that its kernel is called python3.
+    # It would say for each page that its kernel is called python3, as soon as anyone
+    # lets the log of the whole process show more than warnings.
     logging.getLogger("traitlets").setLevel(logging.WARNING)
     if os.name == "posix" and os.access(SHORT, os.W_OK):
         utils.executenb = _execute

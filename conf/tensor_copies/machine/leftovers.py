@@ -32,7 +32,7 @@ class Before:
     files: dict[Path, int]
 
 
-def note(folders: Iterable[Path]) -> Before:
+def before_a_lesson(folders: Iterable[Path]) -> Before:
     """Note what there is before a lesson runs.
 
     Parameters

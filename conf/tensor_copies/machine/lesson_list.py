@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sphinx.errors import ExtensionError
-from sphinx.util import logging
 
+from tensor_copies.machine import progress
 from tensor_copies.machine.reading_order import READING_ORDER
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-logger = logging.getLogger(__name__)
 MARK = b"\xef\xbb\xbf"  # what some editors put before the text of a file
 
 
@@ -71,4 +70,4 @@ def report_unknown(app: Sphinx, exception: Exception | None) -> None:
         there = {script.name for script in lesson_scripts(app).values()}
         for name in READING_ORDER:
             if name not in there:
-                logger.info("READING_ORDER names %s, and no lesson has this name", name)
+                progress.say(f"READING_ORDER names {name}, and no lesson has this name")

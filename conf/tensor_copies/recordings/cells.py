@@ -3,8 +3,8 @@
 MyST-NB runs the cells when the site is built. A machine that records may have
 neither it nor a parser of YAML, so the cells are found here: in fences of three or
 more backticks or tildes, with options as ``:tags: [a, b]`` or between two ``---``,
-where the tags may also be a list with dashes. Whatever MyST-NB would read otherwise
-is refused with one line that names the page and the line, never passed over.
+where the tags may also be a list with dashes. What looks like a cell and is written
+otherwise is refused with one line that names the page and the line.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 
 from sphinx.errors import SphinxError
 
-FENCE = re.compile(r"( {0,3})(`{3,}|~{3,}|:{3,})(.*)$")
+FENCE = re.compile(r"(`{3,}|~{3,}|:{3,})(.*)$")
 CODE = "{code-cell}"
 # What looks like a cell, wherever it stands.
-LIKE_A_CELL = re.compile(r"[ \t]*(?:`{3,}|~{3,}|:{3,})[ \t]*\{code-cell\}")
+LIKE_A_CELL = re.compile(r"[ \t>*+-]*(?:`{3,}|~{3,}|:{3,})[ \t]*\{code-cell\}")
 OPTION = re.compile(r"([\w-]+)[ \t]*:(.*)$")
 TAG = re.compile(r"""(["']?)([\w.-]+)\1""")
 
@@ -46,8 +46,7 @@ def cells(page: Path) -> list[Cell]:
     Raises
     ------
     BadCell
-        If something is meant as a cell and MyST-NB takes it for none, or if the tags
-        of a cell are written in a way that is not read here.
+        If a cell, or its tags, are written in a way that is not read here.
     """
     found = []
     lines = page.read_text(encoding="utf-8").splitlines()
@@ -58,15 +57,15 @@ def cells(page: Path) -> list[Cell]:
             for place, line in enumerate(content):
                 if LIKE_A_CELL.match(line):
                     raise BadCell(
-                        f"{page.name}, line {start + place}: this is no cell to "
-                        f"MyST-NB. Write ```{CODE} at the start of a line, outside "
-                        "of other fences, lists and comments"
+                        f"{page.name}, line {start + place}: a cell cannot stand so. "
+                        f"Write ```{CODE} at the very start of a line, outside of "
+                        "other fences, lists and comments"
                     )
     return found
 
 
 def _fences(lines: list[str]) -> Iterator[tuple[int, str | None, list[str]]]:
-    """Yield each fence: its line, its info and its content, less the indentation.
+    """Yield each fence: its line, its info and its content.
 
     What stands outside of a fence comes line by line, with None for the info, and so
     does what MyST-NB does not look into.
@@ -74,19 +73,16 @@ def _fences(lines: list[str]) -> Iterator[tuple[int, str | None, list[str]]]:
     place = 0
     while place < len(lines):
         opening = FENCE.match(lines[place])
-        if opening is None or (opening[2][0] == "`" and "`" in opening[3]):
+        if opening is None or (opening[1][0] == "`" and "`" in opening[2]):
             yield place + 1, None, [lines[place]]
             place += 1
             continue
-        indent, marks, info = opening.groups()
+        marks, info = opening.groups()
         closing = re.compile(rf" {{0,3}}{marks[0]}{{{len(marks)},}}[ \t]*$")
         end = place + 1
         while end < len(lines) and not closing.match(lines[end]):
             end += 1
-        content = [
-            re.sub(rf"^ {{0,{len(indent)}}}", "", line)
-            for line in lines[place + 1 : end]
-        ]
+        content = lines[place + 1 : end]
         if marks[0] == ":" or not info.startswith(CODE):
             # Its first line may itself be a cell that is written wrongly.
             yield place + 1, None, [lines[place]]

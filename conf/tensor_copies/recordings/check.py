@@ -107,7 +107,7 @@ ATLAS = STALE_ATLAS | {
             "prefixItems": [
                 IN_ATLAS[kind]
                 if name in ATLAS_KEYS
-                else {"anyOf": [{"type": "null"}, IN_ATLAS[kind]]}
+                else IN_ATLAS[kind] | {"type": [IN_ATLAS[kind]["type"], "null"]}
                 for name, kind in ATLAS_COLUMNS.items()
             ],
             "minItems": len(ATLAS_COLUMNS),
@@ -135,7 +135,7 @@ SAMPLES = {
         {
             "columns": _list(_text(40), minItems=1),
             "rows": _list(
-                _list({"anyOf": [_text(100), {"type": "boolean"}, NUMBER]}),
+                _list(_text(100) | NUMBER | {"type": ["string", "boolean", "number"]}),
                 minItems=1, maxItems=20_000,
             ),
         }

@@ -17,14 +17,17 @@ import sphinx_gallery
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
+from sphinx.util import logging
 
 from tensor_copies.figures.samples import CLASS
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.recordings.format import inert, keys, require_fitting
+from tensor_copies.recordings.format import TooLong, inert, keys, require_fitting
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+logger = logging.getLogger(__name__)
+CUT = 1000  # characters that remain of what is too long, on a page that is refused
 LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
 # What the gallery has after the outputs of a block: the next one, or the page's end.
 NO_OUTPUT = nodes.comment | nodes.section | addnodes.only | nodes.target
@@ -113,40 +116,36 @@ def _name(doctree: nodes.document) -> str:
 
 
 def bound_outputs(app: Sphinx, doctree: nodes.document) -> None:
-    """Make the printed outputs of a page inert; refuse those that are too long.
-
-    Raises
-    ------
-    TooLong
-        If a block or cell prints more than a recording takes.
-    """
+    """Make the printed outputs of a page inert; warn of those that are too long."""
     page = app.env.docname
     script = lesson_scripts(app).get(page)
     if script is None:
         for output in doctree.findall(_is_cell_output):
-            cell = output.parent
-            code = next(cell.findall(nodes.literal_block), cell).astext()
-            first = code.strip().partition("\n")[0]
-            require_fitting(f"{page}: the cell with `{first:.60}`", output.astext())
+            first = output.parent.astext().strip().partition("\n")[0]
+            texts = list(output.findall(nodes.literal_block))
             # Sphinx colours what the escapes of a terminal ask for.
-            _make_inert(list(output.findall(nodes.literal_block)), keep="\n\t\x1b")
+            _bound(f"{page}: the cell with `{first:.60}`", texts, keep="\n\t\x1b")
         return
     for block in live_blocks(doctree, set(keys(script))):
         texts = [
             node for node in block.outputs if isinstance(node, nodes.literal_block)
         ]
-        printed = "\n".join(node.astext() for node in texts)
-        require_fitting(f"{script.name}: the block on line {block.line}", printed)
-        _make_inert(texts, keep="\n")
+        _bound(f"{script.name}: the block on line {block.line}", texts, keep="\n")
 
 
 def _is_cell_output(node: nodes.Node) -> bool:
     return isinstance(node, nodes.container) and "cell_output" in node["classes"]
 
 
-def _make_inert(blocks: list[nodes.literal_block], keep: str) -> None:
+def _bound(what: str, blocks: list[nodes.literal_block], keep: str) -> None:
+    longest = None
+    try:
+        require_fitting(what, "\n".join(block.astext() for block in blocks))
+    except TooLong as too_long:
+        logger.warning("%s", too_long, type="outputs")
+        longest = CUT
     for block in blocks:
-        text = inert(block.astext(), keep)
+        text = inert(block.astext()[:longest], keep)
         if text != block.astext():
             set_text(block, text)
 

@@ -215,15 +215,15 @@ def _side_by_side(
     here = _variant(fingerprint(), f"This build: {fingerprint().label}", "live")
     here += drawn
     if text:
-        here += _marked(text, [s.output for s in others])
+        here += _with_marks(text, [s.output for s in others])
     group += here
     for s in others:
         label = f"Recorded {in_words(s.day)}: {s.machine.label}"
         there = _variant(s.machine, label, "recorded")
         for file in s.alternatives:
-            there += _figure(s, file)
+            there += _drawn_or_picture(s, file)
         if s.output:
-            there += _marked(s.output, [text])
+            there += _with_marks(s.output, [text])
         group += there
     return group
 
@@ -238,7 +238,7 @@ def _slug(machine: Fingerprint) -> str:
     return machine.name.replace(".", "-")
 
 
-def _marked(text: str, others: list[str]) -> nodes.literal_block:
+def _with_marks(text: str, others: list[str]) -> nodes.literal_block:
     """Return a text as a literal block with the parts marked that others lack."""
     tokens = TOKENS.findall(text)
     differs = [False] * len(tokens)
@@ -270,7 +270,7 @@ def _marked(text: str, others: list[str]) -> nodes.literal_block:
     return block
 
 
-def _figure(seen: Seen, file: str) -> nodes.Node:
+def _drawn_or_picture(seen: Seen, file: str) -> nodes.Node:
     """Draw a recorded map from its data, or show a picture as it is."""
     data = seen.figures[file]
     if data is None:
@@ -336,7 +336,7 @@ def _same_figures(seen: Seen, drawn: list[nodes.raw]) -> bool:
     if len(drawn) != len(seen.alternatives):
         return False
     for node, file in zip(drawn, seen.alternatives, strict=True):
-        other = _figure(seen, file)
+        other = _drawn_or_picture(seen, file)
         if not isinstance(other, nodes.raw):
             return False
         if IDS.sub("", node.astext()).split() != IDS.sub("", other.astext()).split():
@@ -406,7 +406,7 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
             continue
         if name not in known and not Path(app.srcdir, f"{name}.md").exists():
             where = path.relative_to(app.srcdir).as_posix()
-            logger.info("Orphan: %s belongs to no lesson or page; remove it", where)
+            progress.say(f"Orphan: {where} belongs to no lesson or page; remove it")
 
 
 def _report(machine: Fingerprint, name: str, matches: str) -> None:

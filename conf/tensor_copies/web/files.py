@@ -64,7 +64,7 @@ def _line(app: Sphinx, page: str) -> str:
     uri = app.builder.get_target_uri(page)
     head = Path(app.outdir, uri).read_text(encoding="utf-8").partition("</head>")[0]
     said = {name: unescape(text) for name, text in _HEAD.findall(head)}
-    title = re.sub(r"([\[\]])", r"\\\1", said["og:title"])
+    title = re.sub(r"([\[\]<>])", r"\\\1", said["og:title"])
     return (
         f"- [{title}]({urljoin(app.config.html_baseurl, uri)}): {said['description']}"
     )
