@@ -664,7 +664,7 @@ def place(row: int, column: str, value: Any) -> Callable[[dict[str, Any]], None]
 REFUSED = {
     "a text for a bool": (
         place(0, "shares_memory", "yes"),
-        "'yes' is not of type 'boolean'",
+        "is not of type 'boolean'",
     ),
     "no state": (place(0, "state", None), "None is not of type 'string'"),
     "twice the same": (place(1, "operation", "clone"), "of the same probe"),
