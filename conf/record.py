@@ -197,6 +197,7 @@ def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
     from sphinx.errors import ExtensionError
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
+    from sphinx_gallery.py_source_parser import split_code_and_text_blocks
     from tensor_copies.figures.maps import requested_map
     from tensor_copies.figures.samples import requested_samples
     from tensor_copies.machine import isolation
@@ -219,8 +220,7 @@ def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
         "src_dir": str(ROOT / "docs"),
         "image_scrapers": (scrape,),
     }
-    parser, _ = gen_rst._get_parser(script.name, gallery)
-    settings, blocks = parser.split_code_and_text_blocks(str(script))
+    settings, blocks = split_code_and_text_blocks(str(script))
     isolation.set_time_limit(options["lesson_time_limit"])
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, script.name)

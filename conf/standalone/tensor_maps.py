@@ -486,13 +486,10 @@ def _tensor_memory(tensor: torch.Tensor) -> _Memory | str:
 
 def _tensor_cells(tensor: torch.Tensor, count: int) -> list[str]:
     """Return the values of the whole storage of a tensor."""
-    plain = tensor.detach()
-    # Both are views with a mark that turns the values when they are read.
-    if plain.is_conj():
-        plain = plain.conj()
-    if plain.is_neg():
-        plain = plain._neg_view()
-    return [_text(value) for value in plain.as_strided((count,), (1,), 0).tolist()]
+    # Plain: a conjugate or negated view has a mark that turns values when read.
+    plain = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+    plain.set_(tensor.untyped_storage(), 0, (count,), (1,))
+    return [_text(value) for value in plain.tolist()]
 
 
 def _array_memory(array: Any) -> _Memory | str:

@@ -31,6 +31,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )
     app.connect("env-get-outdated", machines.find_outdated)
     app.connect("env-check-consistency", forwards.check)
+    app.connect("doctree-read", head.keep_description)
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
     # After all that add a style or a script to single pages (500).
@@ -40,7 +41,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before sphinx-reredirects writes the forwards (500).
     app.connect("html-collect-pages", forwards.give_addresses, priority=400)
     app.connect("html-collect-pages", search_entries.feed_again)
-    app.connect("build-finished", not_found.anchor_links)
     app.connect("build-finished", head.copy_cards)
     app.connect("build-finished", files.write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 import shutil
 from html import escape
+from itertools import islice
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from docutils import nodes
+from sphinx import addnodes
+from sphinx.util import logging
 
 from tensor_copies.figures.pictures import (
     CARD_HEIGHT,
@@ -28,6 +31,7 @@ from tensor_copies.machine.reading_order import READING_ORDER
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+logger = logging.getLogger(__name__)
 LONGEST = 160  # characters; what a search engine shows of a description
 SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
 SITE_CARD = "tensor_copies_card.png"
@@ -38,7 +42,8 @@ def add_head(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Put description and card into the head of a page."""
-    description = context.get("description") or _description(doctree)
+    said = app.env.metadata.get(page, {}).get("description", SITE)
+    description = context.get("description", said)
     title = re.sub("<[^>]*>", "", context.get("title", "")) or app.config.project
     name, words = SITE_CARD, SITE
     if (picture := picture_of(app.srcdir, page)) is not None:
@@ -90,18 +95,36 @@ def copy_cards(app: Sphinx, exception: Exception | None) -> None:
         (target / SITE_CARD).write_bytes(card(drawing, app.config.html_title))
 
 
-def _description(doctree: nodes.document | None) -> str:
+def keep_description(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep what a page says of itself, for its head and for lists of pages."""
+    for paragraph in _opening(doctree):
+        for link in paragraph.findall(addnodes.pending_xref):
+            if link["reftype"] == "doc" and not link["refexplicit"]:
+                # Its words are the title of a page that may not be read yet.
+                logger.warning(
+                    "say in words what the first paragraph links to, as in "
+                    "{doc}`words <page>`: it describes the page",
+                    location=link,
+                )
+    app.env.metadata[app.env.docname]["description"] = _description(doctree)
+
+
+def _opening(doctree: nodes.document) -> list[nodes.paragraph]:
+    """Return the first paragraph of a page, if it has one."""
+    paragraphs = doctree.findall(nodes.paragraph)
+    # No switch, no download.
+    ours = (one for one in paragraphs if isinstance(one.parent, nodes.section))
+    return list(islice(ours, 1))
+
+
+def _description(doctree: nodes.document) -> str:
     """Return the beginning of a page's text, whole sentences if they fit."""
-    if doctree is None:
-        return SITE
-    for paragraph in doctree.findall(nodes.paragraph):
-        if isinstance(paragraph.parent, nodes.section):  # no switch, no download
-            text = " ".join(paragraph.astext().split())
-            sentences = re.findall(r".*?[.?!](?=\s|$)", text)
-            whole = ""
-            for sentence in sentences:
-                if len(whole + sentence) > LONGEST:
-                    break
-                whole += sentence
-            return whole or shorten(text, LONGEST, placeholder=" ...")
+    for paragraph in _opening(doctree):
+        text = " ".join(paragraph.astext().split())
+        whole = ""
+        for sentence in re.findall(r".*?[.?!](?=\s|$)", text):
+            if len(whole + sentence) > LONGEST:
+                break
+            whole += sentence
+        return whole or shorten(text, LONGEST, placeholder=" ...")
     return SITE
