@@ -95,8 +95,8 @@ PRIVATE = [
     ),
     Private(
         "sphinx_gallery.gen_rst.execute_script", "record.py",
-        says("sphinx_gallery.gen_rst", "def execute_script", "example_globals", "src_file",
-             "image_path_iterator", "formatted_exception", "target_file"),
+        says("sphinx_gallery.gen_rst", "def execute_script", "example_globals",
+             "src_file", "image_path_iterator", "formatted_exception", "target_file"),
         "record from an image scraper in a real build of the gallery",
     ),
     Private(
