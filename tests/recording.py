@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conftest import Built, TinySite
+from conftest import PATIENCE, Built, TinySite
 from tensor_copies.machine.fingerprint import Fingerprint
 
 OTHER = {
@@ -31,7 +31,7 @@ def record(site: TinySite, *arguments: str, **options: Any) -> Built:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         **options,
     )
     return Built(done.returncode, done.stdout)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from conftest import PATIENCE
 from nbclient import NotebookClient
 from reading import NAMES, SCRIPTS, downloads_of, page_of, parts_of, subjects
 
@@ -49,7 +50,7 @@ def test_script_runs_alone_and_prints_its_page(
         env={"PATH": "", "HOME": str(empty), "MPLBACKEND": "agg", **QUICK},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     compare(site, script, done.stdout)
@@ -66,7 +67,8 @@ def test_notebook_executes_and_prints_its_page(
     nbformat.validate(notebook)
     client = NotebookClient(
         notebook,
-        timeout=120,
+        timeout=PATIENCE,
+        startup_timeout=PATIENCE,
         kernel_name="python3",
         resources={"metadata": {"path": str(tmp_path)}},
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup, Tag
-from conftest import ROOT, TinySite, new_tiny_site
+from conftest import PATIENCE, ROOT, TinySite, new_tiny_site
 from reading import soup
 from tensor_copies.machine.fingerprint import Fingerprint
 from tensor_copies.recordings import check
@@ -108,7 +108,7 @@ def test_the_messages_are_what_a_fresh_python_raises(shown: list[Shown]) -> None
         input=json.dumps([entry.code for entry in shown]),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=True,
     )
     for entry, raised in zip(shown, json.loads(done.stdout), strict=True):

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
-from conftest import TinySite, lesson, new_tiny_site
+from conftest import PATIENCE, TinySite, lesson, new_tiny_site
 from nbclient import NotebookClient
 from packaging.requirements import Requirement
 from reading import NAMES, SCRIPTS, downloads_of, page_of, pages_in, soup
@@ -419,7 +419,8 @@ def run(notebook: nbformat.NotebookNode, folder: Path) -> str:
     notebook.cells = notebook.cells[:1]
     client = NotebookClient(
         notebook,
-        timeout=60,
+        timeout=PATIENCE,
+        startup_timeout=PATIENCE,
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
     )

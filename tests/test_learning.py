@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from bs4 import Tag
-from conftest import TinySite, lesson
+from conftest import PATIENCE, TinySite, lesson
 from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
 from recording import pretend_other_machine, record
 from tensor_copies.recordings.format import keys
@@ -44,7 +44,7 @@ def run(programs: list[str]) -> list[str]:
         input=json.dumps(programs),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -86,8 +86,10 @@ def test_nothing_in_sight_gives_the_answer_away(script: Path, site: Path) -> Non
 def test_the_question_is_hidden_from_script_output_and_notebook(site: Path) -> None:
     for script in ASKING:
         page = page_of(site, script)
-        assert "sphinx_gallery_predict" not in page.read_text()
-        assert "sphinx_gallery_predict" not in downloads_of(page)[".ipynb"].read_text()
+        assert "sphinx_gallery_predict" not in page.read_text("utf-8")
+        assert "sphinx_gallery_predict" not in downloads_of(page)[".ipynb"].read_text(
+            "utf-8"
+        )
 
 
 def test_a_question_stales_no_recording(tmp_path: Path) -> None:
@@ -267,11 +269,11 @@ def test_an_edited_lesson_comes_to_the_cheat_sheet(tiny_site: TinySite) -> None:
     index = (docs / "index.md").read_text().replace("/index\n", "/index\nsheet\n")
     (docs / "index.md").write_text(index)
     assert tiny_site.build().status == 0
-    assert "One thing." in (tiny_site.html / "sheet.html").read_text()
+    assert "One thing." in (tiny_site.html / "sheet.html").read_text("utf-8")
     script = tiny_site.folder / "examples" / "1_first" / "a.py"
     script.write_text(script.read_text().replace("One thing.", "Another thing."))
     assert tiny_site.build().status == 0
-    assert "Another thing." in (tiny_site.html / "sheet.html").read_text()
+    assert "Another thing." in (tiny_site.html / "sheet.html").read_text("utf-8")
 
 
 # Copying

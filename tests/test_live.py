@@ -7,15 +7,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import nbformat
 import pytest
 from conftest import ROOT, TinySite, lesson
 from docutils import nodes
+from jupyter_cache.executors import utils
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 
 sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.figures.maps import requested_map
 from tensor_copies.lessons.page import change_page
+from tensor_copies.machine import kernels
 from tensor_copies.recordings.live import UnknownPage, code_blocks, live_blocks
 
 
@@ -145,6 +148,29 @@ def test_a_change_marker_in_the_first_block_is_named(tmp_path: Path) -> None:
     variables = {"src_file": str(script), "example_globals": {"x": 1}}
     with pytest.raises(ExtensionError, match=r"^a\.py: the block on line 7 asks for"):
         requested_map(block, variables)
+
+
+PIECES = """import sys, time
+sys.stdout.write("one")
+sys.stdout.flush()
+time.sleep(0.5)
+print(" line")"""
+
+
+def test_a_line_that_a_kernel_sends_in_pieces_stays_one_line(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(utils, "executenb", utils.executenb)  # put back at the end
+    cells = [nbformat.v4.new_code_cell(PIECES)]
+    kernel = {"name": "python3", "display_name": "Python"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    kernels.take_over(None, None)
+    options = {"cwd": str(tmp_path), "timeout": 120, "allow_errors": False}
+    done = utils.single_nb_execution(notebook, **options)
+    assert [output["text"] for output in done.nb.cells[0].outputs] == ["one line\n"]
+    assert "TCP" not in capfd.readouterr().err
 
 
 STRIP = """

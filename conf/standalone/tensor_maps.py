@@ -1223,7 +1223,8 @@ def draw(observed: dict, prefix: str = "map") -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" id={quoteattr(prefix)} role="img" '
         f"aria-label={quoteattr(_clean(describe(observed)))} "
         f'viewBox="0 0 {size}" width="{_number(width)}" '
-        'style="max-width:100%;height:auto" fill="currentColor" font-size="11">'
+        'style="max-width:100%;height:auto" fill="currentColor" font-size="11" '
+        'overflow="visible" text-rendering="geometricPrecision">'
         + "".join(parts)
         + "</svg>"
     )
@@ -1419,7 +1420,7 @@ def _draw_window_text(
 
 def _heading_text(text: str, y: float) -> str:
     return (
-        f'<text x="{_number(MARGIN)}" y="{_number(y + 10)}" font-size="13" '
+        f'<text x="{_number(MARGIN)}" y="{_number(y + 10)}" font-size="12" '
         f'font-weight="bold">{escape(text)}</text>'
     )
 

@@ -78,7 +78,7 @@ def on_card(markup: str) -> str:
     part = re.sub(r' id="[^"]*"', "", part)
     return (
         f'<svg aria-hidden="true" viewBox="{box}" fill="currentColor" '
-        f'font-size="11">{part}</svg>'
+        f'font-size="11" text-rendering="geometricPrecision">{part}</svg>'
     )
 
 

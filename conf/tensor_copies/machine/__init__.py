@@ -21,7 +21,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("lesson_time_limit", 120, "", int)
     app.connect("config-inited", isolation.take_time_limit)
     app.connect("config-inited", progress.tell_limit)
-    app.connect("config-inited", kernels.talk_over_files)
+    app.connect("config-inited", kernels.take_over)
     # The gallery would fail on such a script without its name.
     app.connect("builder-inited", lesson_list.require_readable, priority=350)
     # Before the gallery: it must not keep what another machine, or another tool, made.

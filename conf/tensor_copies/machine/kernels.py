@@ -1,4 +1,4 @@
-"""The kernels that run the cells of pages: no network, no word of their own.
+"""The kernels that run the cells of pages: no network, no noise, whole lines.
 
 By default a kernel talks over TCP: it warns that this is not encrypted, and without a
 loopback device, as in some sandboxes, it cannot start. Over sockets in a folder of its
@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,21 +23,28 @@ if TYPE_CHECKING:
 SHORT = "/tmp"
 
 
-def talk_over_files(app: Sphinx, config: Config) -> None:
-    """Let the kernel of each page talk over sockets in a folder of its own."""
+def take_over(app: Sphinx, config: Config) -> None:
+    """Let pages run as :func:`_execute` does."""
     from jupyter_cache.executors import utils
 
     # It would say for each page that its kernel is called python3, as soon as anyone
     # lets the log of the whole process show more than warnings.
     logging.getLogger("traitlets").setLevel(logging.WARNING)
-    if os.name == "posix" and os.access(SHORT, os.W_OK):
-        utils.executenb = _execute
+    utils.executenb = _execute
 
 
 def _execute(notebook: NotebookNode, **options: Any) -> NotebookNode:
+    """Run a notebook, its outputs whole, its kernel talking over files.
+
+    On a busy machine a line reaches us in pieces. MyST-NB takes each for a line of its
+    own, unless they are put together before.
+    """
     from nbclient import execute
     from traitlets.config import Config as Traits
 
+    run = partial(execute, notebook, coalesce_streams=True, **options)
+    if os.name != "posix" or not os.access(SHORT, os.W_OK):
+        return run()
     with tempfile.TemporaryDirectory(prefix="kernel-", dir=SHORT) as folder:
         traits = {"transport": "ipc", "ip": f"{folder}/socket"}
-        return execute(notebook, config=Traits({"KernelManager": traits}), **options)
+        return run(config=Traits({"KernelManager": traits}))

@@ -140,7 +140,8 @@ def _is_cell_output(node: nodes.Node) -> bool:
 def _bound(what: str, blocks: list[nodes.literal_block], keep: str) -> None:
     longest = None
     try:
-        require_fitting(what, "\n".join(block.astext() for block in blocks))
+        whole = "\n".join(block.astext() for block in blocks)
+        require_fitting(what, whole.strip("\n"))
     except TooLong as too_long:
         logger.warning("%s", too_long, type="outputs")
         longest = CUT
