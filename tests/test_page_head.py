@@ -66,12 +66,6 @@ def test_the_card_of_a_lesson_is_its_first_map(script: Path, site: Path) -> None
     pixels = np.asarray(Image.open(io.BytesIO(published)).convert("RGB"), dtype=int)
     wanted = int(properties["og:image:height"]), int(properties["og:image:width"])
     assert pixels.shape[:2] == wanted == (630, 1200)
-    # Drawn anew from the picture on the page, it is the same, byte for byte.
-    markup = re.search(
-        r'<figure class="tensor-map">\s*(<svg.*?</svg>)', page.read_text(), re.DOTALL
-    )[1]
-    title = soup(page).h1.get_text().removesuffix("¶")
-    assert pictures.card(markup, title) == published
     # Ink in the title, in the left and in the right half of the picture.
     dark = pixels.sum(axis=2) < 300
     assert dark[:110].any() and dark[150:, :600].any() and dark[150:, 600:].any()

@@ -28,7 +28,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 import torch
@@ -1210,24 +1210,52 @@ def draw(observed: dict, prefix: str = "map") -> str:
     str
         An ``<svg>`` to stand in a page. The same data give the same text.
     """
-    graph, alone = _graph_of(observed)
-    width, parts, y = NARROW, [], MARGIN
-    if graph.boxes or alone:
-        width, part, y = _draw_graph(graph, alone, y)
-        parts.append(f"<g id={quoteattr(prefix + '-graph')}>{part}</g>")
-    if observed["storages"] or _asides(observed):
-        part, y = _draw_memory(observed, y)
-        parts.append(f"<g id={quoteattr(prefix + '-memory')}>{part}</g>")
-    size = f"{_number(width)} {_number(y + MARGIN - 6)}"
+    parts = draw_parts(observed)
+    width = max((part.width for part in parts), default=NARROW)
+    height = sum(part.height for part in parts) or 2 * MARGIN - 6
+    size = f"{_number(width)} {_number(height)}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" id={quoteattr(prefix)} role="img" '
         f"aria-label={quoteattr(_clean(describe(observed)))} "
         f'viewBox="0 0 {size}" width="{_number(width)}" '
         'style="max-width:100%;height:auto" fill="currentColor" font-size="11" '
         'overflow="visible" text-rendering="geometricPrecision">'
-        + "".join(parts)
+        + "".join(
+            f"<g id={quoteattr(f'{prefix}-{part.name}')}>{part.marks}</g>"
+            for part in parts
+        )
         + "</svg>"
     )
+
+
+class Part(NamedTuple):
+    """The "graph" or the "memory" of a map: its marks, and the band they stand in."""
+
+    name: str
+    top: float
+    width: float
+    height: float
+    marks: str
+
+
+def draw_parts(observed: dict) -> list[Part]:
+    """Draw the graph, if there is one, and below it the memory, without a frame."""
+    graph, alone = _graph_of(observed)
+    drawn, tops, y = [], [0.0], MARGIN
+    if graph.boxes or alone:
+        width, marks, y = _draw_graph(graph, alone, y)
+        drawn.append(("graph", width, marks))
+        tops.append(y + 10 - LINE)  # of the heading that may follow
+    if observed["storages"] or _asides(observed):
+        marks, y = _draw_memory(observed, y)
+        drawn.append(("memory", NARROW, marks))
+    tops = [*tops[: len(drawn)], y + MARGIN - 6]
+    return [
+        Part(name, top, width, end - top, marks)
+        for (name, width, marks), (top, end) in zip(
+            drawn, itertools.pairwise(tops), strict=True
+        )
+    ]
 
 
 def _draw_graph(graph: _Graph, alone: list[_Box], y: float) -> tuple[float, str, float]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx import addnodes
 
-from tensor_copies.figures.pictures import on_card, picture_of
+from tensor_copies.figures.pictures import load_preview, on_card, preview_file
 from tensor_copies.lessons.notebooks import BRANCH, GPU
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.live import UnknownPage
@@ -132,9 +132,9 @@ def _card(
     (link,) = links
     item = nodes.list_item("", nodes.paragraph("", "", link))
     lesson = link["reftarget"].lstrip("/")
-    if (drawn := picture_of(app.srcdir, lesson)) is not None:
-        app.env.note_dependency(drawn)
-        item += picture(markup=on_card(drawn.read_text(encoding="utf-8")))
+    if (kept := preview_file(app.srcdir, lesson)) is not None:
+        app.env.note_dependency(kept)
+        item += picture(markup=on_card(load_preview(kept)))
     item += nodes.paragraph(text=introduction)
     return lesson, item
 

@@ -22,9 +22,9 @@ from sphinx.util import logging
 from tensor_copies.figures.pictures import (
     CARD_HEIGHT,
     CARD_WIDTH,
-    beside,
     card,
-    picture_of,
+    load_preview,
+    preview_file,
 )
 from tensor_copies.machine.reading_order import READING_ORDER
 
@@ -35,7 +35,6 @@ logger = logging.getLogger(__name__)
 LONGEST = 160  # characters; what a search engine shows of a description
 SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
 SITE_CARD = "tensor_copies_card.png"
-WORDS = re.compile(r'aria-label="([^"]*)"')
 
 
 def add_head(
@@ -46,9 +45,9 @@ def add_head(
     description = context.get("description", said)
     title = re.sub("<[^>]*>", "", context.get("title", "")) or app.config.project
     name, words = SITE_CARD, SITE
-    if (picture := picture_of(app.srcdir, page)) is not None:
-        name = beside(picture).name
-        words = WORDS.search(picture.read_text(encoding="utf-8"))[1]
+    if (preview := preview_file(app.srcdir, page)) is not None:
+        name = preview.with_suffix(".png").name
+        words = escape(load_preview(preview).words)
     base = app.config.html_baseurl
     # A preview needs the whole address; without one the link stays within the site.
     image = (
@@ -57,7 +56,7 @@ def add_head(
         else context["pathto"](f"_images/{name}", resource=True)
     )
     properties = {
-        "og:type": "website" if picture is None else "article",
+        "og:type": "website" if preview is None else "article",
         "og:site_name": escape(app.config.project),
         "og:title": title,
         "og:description": escape(description),
@@ -85,14 +84,15 @@ def copy_cards(app: Sphinx, exception: Exception | None) -> None:
         return
     target = Path(app.outdir, "_images")
     target.mkdir(exist_ok=True)
-    pages = [page for page in app.env.found_docs if picture_of(app.srcdir, page)]
-    for page in pages:
-        shutil.copy2(beside(picture_of(app.srcdir, page)), target)
+    pages = {page: preview_file(app.srcdir, page) for page in app.env.found_docs}
+    pages = {page: preview for page, preview in pages.items() if preview is not None}
+    for preview in pages.values():
+        shutil.copy2(preview.with_suffix(".png"), target)
     if pages:
         place = {f"{Path(script).stem}": n for n, script in enumerate(READING_ORDER)}
         first = min(pages, key=lambda page: place[Path(page).name])
-        drawing = picture_of(app.srcdir, first).read_text(encoding="utf-8")
-        (target / SITE_CARD).write_bytes(card(drawing, app.config.html_title))
+        drawn = card(load_preview(pages[first]), app.config.html_title)
+        (target / SITE_CARD).write_bytes(drawn)
 
 
 def keep_description(app: Sphinx, doctree: nodes.document) -> None:
