@@ -33,15 +33,13 @@ from tensor_copies.machine import progress
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.recordings.check import load, load_figure, load_page
 from tensor_copies.recordings.format import (
     BadRecording,
     Block,
     PageRecording,
     Recording,
     keys,
-    load,
-    load_figure,
-    load_page,
     page_key,
 )
 from tensor_copies.recordings.live import LiveBlock, live_blocks
