@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tensor_copies.machine.fingerprint import UnfitMachine, check
+from tensor_copies.machine.kept import Kept
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -52,9 +53,19 @@ def build(arguments: list[str]) -> int:
 
     _refuse_unknown(command)
     _require_room()
+    kept = Kept(builder, out, arguments)
+    published = BUILD / "html"
+    if html and (said := kept.unchanged(published)) is not None:
+        print("Nothing has changed since the last build.", *said, sep="\n")
+        print(f"The site stands. Open {(published / 'index.html').as_uri()}")
+        return 0
+    kept.begin()
     status = _sphinx_build(command)
+    if status == 0:
+        if html:
+            publish(out, published)
+        kept.trust(published if html else None)
     if status == 0 and html:
-        publish(out, BUILD / "html")
         print(f"The site stands. Open {(BUILD / 'html' / 'index.html').as_uri()}")
     elif status != 0:
         # Sphinx warns about a page when it reads it, and would keep silent about

@@ -638,7 +638,7 @@ def test_what_is_kept_is_read_without_torch(site: Path) -> None:
 
 OTHER = {
     "device_kind": "cuda", "device_name": "Test Card 9", "torch": "2.11.0",
-    "numpy": "2.4.0", "python": "3.12.3", "tools": "0",
+    "numpy": "2.4.0", "python": "3.12.3",
 }  # fmt: skip
 OTHER_NAME = Fingerprint(**OTHER).name
 

@@ -16,6 +16,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tensor_copies.machine.freshness import NOTEBOOK, NOTEBOOK_AS_MADE
 from tensor_copies.machine.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
@@ -68,15 +69,16 @@ def _code_cell(code: str) -> dict[str, Any]:
 
 
 def finish_all(app: Sphinx) -> None:
-    """Finish the notebooks that the gallery has just written, and pack them all."""
+    """Finish the notebooks that the gallery has made, and pack them all."""
     archived: dict[str, bytes] = {}
     gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
     for page, script in lesson_scripts(app).items():
-        path = Path(app.srcdir, f"{page}.ipynb")
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        if "colab" not in notebook["metadata"]:
-            notebook = finished(notebook, packages(script))
-            path.write_text(json.dumps(notebook, indent=2) + "\n", encoding="utf-8")
+        path = Path(app.srcdir, f"{page}{NOTEBOOK}")
+        made = Path(app.srcdir, f"{page}{NOTEBOOK_AS_MADE}")
+        notebook = json.loads(made.read_text(encoding="utf-8"))
+        whole = json.dumps(finished(notebook, packages(script)), indent=2) + "\n"
+        if not path.exists() or path.read_bytes() != whole.encode():
+            path.write_text(whole, encoding="utf-8", newline="\n")
         name = page.removeprefix(f"{gallery}/")
         archived[f"{name}.py"] = script.read_bytes()
         archived[f"{name}.ipynb"] = path.read_bytes()

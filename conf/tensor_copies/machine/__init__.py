@@ -10,17 +10,32 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
-    from tensor_copies.machine import freshness, isolation
+    from tensor_copies.machine import (
+        code_links,
+        freshness,
+        isolation,
+        kept,
+        outdated,
+        written,
+    )
 
+    code_links.link_methods()
+    outdated.add_key("files", outdated.files_of)
     app.add_config_value("lesson_time_limit", 120, "", int)
     app.connect("config-inited", isolation.take_time_limit)
-    # Before the gallery: it must not keep what another machine, or another tool, made.
+    # Before MyST-NB opens its cache, and before the gallery: neither must keep what
+    # is damaged, or what another machine or another tool made.
+    app.connect("builder-inited", kept.drop_damaged_pages, priority=100)
     app.connect("builder-inited", freshness.drop_what_is_stale, priority=400)
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
+    app.connect("env-get-outdated", outdated.find_outdated)
     app.connect("doctree-read", freshness.depend_on_run)
-    # Before any file is added to the pages that remain.
-    app.connect("build-finished", freshness.remove_orphans, priority=400)
+    # After all that note another file that a page depends on.
+    app.connect("doctree-read", outdated.depend_on_files, priority=900)
+    # Before any file is added to the folder, which this may empty.
+    app.connect("env-updated", written.write_what_changed, priority=50)
     # The last words of the build, before what is stale.
     app.connect("build-finished", freshness.report, priority=900)
+    app.connect("build-finished", kept.trust_pages, priority=990)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

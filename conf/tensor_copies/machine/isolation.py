@@ -102,7 +102,9 @@ def _put_back() -> None:
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
     torch.autograd.set_detect_anomaly(False)
-    torch.use_deterministic_algorithms(False)
+    # Asked for even if it is off, this imports torch's compiler, for two seconds.
+    if torch.are_deterministic_algorithms_enabled():
+        torch.use_deterministic_algorithms(False)
     torch.set_float32_matmul_precision("highest")
     torch.set_num_threads(_start.torch_threads)
     torch.set_printoptions(profile="default", sci_mode=None)

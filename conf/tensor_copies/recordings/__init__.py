@@ -10,9 +10,10 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect between a lesson's actions (400) and its predictions (460)."""
+    from tensor_copies.machine import outdated
     from tensor_copies.recordings import shown
 
-    app.connect("env-get-outdated", shown.find_outdated)
+    outdated.add_key("recordings", shown.key)
     # The predictions move the outputs that this finds; Sphinx collects pictures at 500.
     app.connect("doctree-read", shown.add_recordings, priority=450)
     # After the report: what is stale is the last thing that is said.

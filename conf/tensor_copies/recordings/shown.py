@@ -11,7 +11,6 @@ A recording of other code is not shown: the build names it, and what renews it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -29,9 +28,12 @@ from tensor_copies.figures import charts
 from tensor_copies.figures.maps import as_figure as as_map
 from tensor_copies.figures.plots import as_figure
 from tensor_copies.figures.samples import CLASS, as_csv, link_text
+from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
+from tensor_copies.machine.kept import say
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.format import (
     BadRecording,
     Block,
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 logger = logging.getLogger(__name__)
 LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
@@ -138,7 +139,7 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
     if script is None:
         return
     lesson = page.partition("/")[2]
-    _known(app.env)[page] = _digest(recording_files(app, lesson))
+    depend_on(app, "recordings")
     recordings = load_all(app, lesson)
     machines: dict[str, Fingerprint] = {}
     for comment, key in code_blocks(doctree, keys(script)):
@@ -369,29 +370,14 @@ def _normal(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
 
 
-def _digest(files: list[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in files:
-        for part in sorted(path.parent.glob(f"{path.stem}.*")):
-            digest.update(str(part).encode() + b"\0" + part.read_bytes())
-    return digest.hexdigest()
-
-
-def _known(env: BuildEnvironment) -> dict[str, str]:
-    """Return the digests of the recordings that the pages were read with."""
-    if not hasattr(env, "recordings_of_pages"):
-        env.recordings_of_pages = {}
-    return env.recordings_of_pages
-
-
-def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
-    """Return the pages of lessons whose recordings came, went or changed."""
-    return [
-        page
-        for page in lesson_scripts(app)
-        if page in _known(env)
-        and _known(env)[page] != _digest(recording_files(app, page.partition("/")[2]))
+def key(app: Sphinx, page: str) -> str:
+    """Return the key of a lesson's recordings, with their figures, by all machines."""
+    files = [
+        part
+        for path in recording_files(app, page.partition("/")[2])
+        for part in sorted(path.parent.glob(f"{path.stem}.*"))
     ]
+    return key_of(*(f"{path} {hash_of(path)}" for path in files))
 
 
 def report_stale(app: Sphinx, exception: Exception | None) -> None:
@@ -412,4 +398,4 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
 def _report(machine: Fingerprint, name: str, matches: str) -> None:
     where = f"recordings/{machine.name}, {name}"
     command = renewal(name)
-    logger.info("Stale: %s %s; on that machine, run `%s`", where, matches, command)
+    say(f"Stale: {where} {matches}; on that machine, run `{command}`")
