@@ -14,7 +14,7 @@ import hashlib
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -51,14 +51,27 @@ def code_behind(modules: Iterable[str]) -> str:
         if path is None or path in seen:
             continue
         seen.add(path)
-        waiting += _imports(path)
+        code, imported = _read(path)
+        parts.append(f"{path.relative_to(CONF).as_posix()}\0{code}")
+        waiting += imported
     for folder in {path.parent for path in seen}:
-        seen |= {path for path in folder.glob("*.mplstyle")}
-    for path in sorted(seen):
-        text = path.read_text(encoding="utf-8")
-        parts += [path.relative_to(CONF).as_posix()]
-        parts += [essence(text) if path.suffix == ".py" else text]
-    return key_of(*parts)
+        parts += [path.read_text("utf-8") for path in sorted(folder.glob("*.mplstyle"))]
+    return key_of(*sorted(parts))
+
+
+@cache
+def _read(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the essence of a module and the names of all that it imports."""
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [node.module]
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return essence(source, tree), tuple(found)
 
 
 def imported_by(text: str) -> list[str]:
@@ -91,43 +104,48 @@ def definitions(source: str, roots: Iterable[str], but: Iterable[str] = ()) -> s
         waiting += [
             used.id for used in ast.walk(defined[name]) if isinstance(used, ast.Name)
         ]
-    return essence(source, [node for node in tree.body if node in found])
+    tree.body = [node for node in tree.body if node in found]
+    return essence(source, tree)
 
 
-def essence(source: str, only: Iterable[ast.stmt] | None = None) -> str:
-    """Return Python code without comments, docstrings and blank lines."""
-    tree = ast.parse(source)
+def essence(source: str, tree: ast.Module) -> str:
+    """Return the code of the statements of ``tree``, which is parsed from ``source``.
+
+    Comments, docstrings and blank lines are no part of it.
+    """
     lines = source.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
-    inside = {  # a blank line of a text is a part of it
-        row
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant | ast.JoinedStr)
-        for row in range(node.lineno, node.end_lineno)
-    }
-    for start, end in _docstrings(tree):
-        lines[start - 1 : end] = [""] * (end - start + 1)
-        inside -= set(range(start, end + 1))
+    inside: set[int] = set()  # a blank line of a text is a part of it
+    said: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            inside.update(range(node.lineno, node.end_lineno))
+        elif isinstance(node, ast.Module | Named) and _has_docstring(node):
+            said.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     wanted = {
         row
-        for node in (tree.body if only is None else only)
+        for node in tree.body
         for row in range(_first_line(node), node.end_lineno + 1)
     }
-    return "\n".join(
-        line if row in inside else line.rstrip()
-        for row, line in enumerate(lines, 1)
-        if row in wanted and (line.strip() or row in inside)
+    wanted -= said
+    kept = []
+    for row, line in enumerate(lines, 1):
+        if row in wanted:
+            line = line if row in inside else line.rstrip()
+            kept += [line] if line or row in inside else []
+    return "\n".join(kept)
+
+
+def _has_docstring(node: ast.Module | Named) -> bool:
+    first = node.body[0] if node.body else None
+    return (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
     )
-
-
-def _docstrings(tree: ast.Module) -> Iterator[tuple[int, int]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | Named) and ast.get_docstring(node, False):
-            said = node.body[0]
-            yield said.lineno, said.end_lineno
 
 
 def _first_line(node: ast.stmt) -> int:
@@ -152,15 +170,3 @@ def _file(module: str) -> Path | None:
         if path.is_file():
             return path
     return None
-
-
-@cache
-def _imports(path: Path) -> list[str]:
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [node.module]
-            found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return found
