@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import nox
 
@@ -17,91 +20,122 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["docs"]
 
 OLDEST_PYTHON = (3, 11)
+if sys.version_info < OLDEST_PYTHON:  # said before an environment of it is kept
+    oldest = ".".join(map(str, OLDEST_PYTHON))
+    sys.exit(f"Run nox with Python {oldest} or newer: python3.X -m venv --clear .venv")
+
+QUALITY = "BENCHMARK_QUALITY"
+# nox gives each session an environment of its own, and torch takes gigabytes. So the
+# tasks make none: they require `environment`, and install and run in that session.
+task = partial(nox.session, requires=["environment"], venv_backend="none")
+shared: nox.Session | None = None
 
 
-def install(session: nox.Session, group: str) -> str:
-    """Install a dependency group of ``pyproject.toml``; return the Python to run."""
-    if sys.version_info < OLDEST_PYTHON:
-        oldest = ".".join(map(str, OLDEST_PYTHON))
-        session.error(f"Python {oldest} or newer is needed: run nox with a newer one")
-    if session.venv_backend == "none":
-        session.log("--no-venv: using the packages of this Python as they are")
-        return sys.executable
+@nox.session(reuse_venv=True)
+def environment(session: nox.Session) -> None:
+    """Make the one environment that all tasks share (each of them asks for it)."""
+    global shared
+    shared = session
+
+
+def install(session: nox.Session, group: str) -> Callable[..., Any]:
+    """Install a dependency group of ``pyproject.toml``; return what runs Python."""
+    if shared is None:
+        session.error("run it without --no-dependencies and --allow-parallel")
+    if shared.venv_backend == "none":
+        shared.log("--no-venv: using the packages of this Python as they are")
+        return partial(shared.run, sys.executable)
     groups = nox.project.load_toml("pyproject.toml")
     requirements = nox.project.dependency_groups(groups, group)
     # uv asks the driver and takes a CPU build of torch where there is no GPU; pip
     # takes what its index has (the README says what to do on Linux).
     env = {"UV_TORCH_BACKEND": os.environ.get("UV_TORCH_BACKEND", "auto")}
-    session.install(*requirements, env=env)
-    return "python"
+    shared.install(*requirements, env=env)
+    return partial(shared.run, "python")
 
 
-@nox.session(reuse_venv=True)
+@task()
 def docs(session: nox.Session) -> None:
     """Build the whole site into build/html; arguments go to sphinx-build."""
     python = install(session, "docs")
-    session.run(python, "conf/build_site.py", *session.posargs)
+    python("conf/build_site.py", *session.posargs)
 
 
-@nox.session(reuse_venv=True, default=False)
+@task()
 def live(session: nox.Session) -> None:
-    """Serve the site and reload it on every change."""
+    """Serve the site, reload it on every change; arguments go to sphinx-autobuild."""
     python = install(session, "live")
     watch = ("--watch", "examples", "--watch", "conf")
-    made = ("--re-ignore", "docs/auto_examples/|__pycache__")
+    made = ("--re-ignore", r"docs[\\/]auto_examples|__pycache__")
     where = ("-c", "conf", "docs", "build/live")
-    session.run(
-        python, "-m", "sphinx_autobuild", *watch, *made, *session.posargs, *where
-    )
+    python("-m", "sphinx_autobuild", *watch, *made, *session.posargs, *where)
 
 
-@nox.session(reuse_venv=True, default=False)
+@task()
 def tests(session: nox.Session) -> None:
     """Build the site strictly, then run all tests on it; arguments go to pytest."""
     python = install(session, "tests")
-    session.run(python, "conf/build_site.py")
+    python("conf/build_site.py")
     # One worker a core; a long test at the end is not waited for by an idle one.
     workers = ("--numprocesses", "auto", "--dist", "worksteal")
-    session.run(python, "-m", "pytest", *workers, *session.posargs)
+    python("-m", "pytest", *workers, *session.posargs)
 
 
-@nox.session(reuse_venv=True, default=False)
+@task()
+def unit(session: nox.Session) -> None:
+    """Run the tests that take seconds and need no site; arguments go to pytest."""
+    python = install(session, "tests")
+    python("-m", "pytest", "-m", "unit", *session.posargs)
+
+
+@task()
 def record(session: nox.Session) -> None:
     """Record what this machine sees; ``-- --only LESSON`` for one lesson."""
     python = install(session, "docs")
-    session.run(python, "conf/record.py", *session.posargs)
+    python("conf/record.py", *session.posargs)
 
 
-@nox.session(reuse_venv=True, default=False)
+@task()
+def bench(session: nox.Session) -> None:
+    """Record the benchmarks alone, timed long; ``-- --only LESSON`` for one of them."""
+    python = install(session, "docs")
+    scripts = sorted(Path("examples").glob("*/*.py"))
+    timed = [path for path in scripts if QUALITY in path.read_text(encoding="utf-8")]
+    only = [f"--only={path.stem}" for path in timed]
+    env = {QUALITY: os.environ.get(QUALITY, "long")}
+    python("conf/record.py", *(session.posargs or only), env=env)
+
+
+@task()
 def lint(session: nox.Session) -> None:
     """Check style and format with ruff, and the workflows; arguments go to ruff."""
     python = install(session, "lint")
-    session.run(python, "-m", "ruff", "check", *session.posargs, ".")
-    session.run(python, "-m", "ruff", "format", "--check", ".")
-    here = session.venv_backend == "none"
-    session.run("zizmor", "--offline", "--quiet", ".github", external=here)
+    python("-m", "ruff", "check", *session.posargs, ".")
+    python("-m", "ruff", "format", "--check", ".")
+    here = shared.venv_backend == "none"
+    shared.run("zizmor", "--offline", "--quiet", ".github", external=here)
 
 
-@nox.session(reuse_venv=True, default=False)
+@task()
 def lock(session: nox.Session) -> None:
-    """Write constraints.txt: the versions that a hosted build takes."""
-    session.install("uv")
+    """Write constraints.txt, what a hosted build takes; arguments go to uv."""
+    python = install(session, "hosted")
     groups = [f"--group={group}" for group in ("tests", "live", "lint", "hosted")]
     what = "# Made by `nox -s lock` from the groups of pyproject.toml: do not edit.\n"
     made = ("--universal", "--no-header", "--no-annotate", "--no-emit-index-url")
-    written = session.run(
-        *("uv", "pip", "compile", "pyproject.toml", "--quiet", *groups, *made),
+    written = python(
+        *("-m", "uv", "pip", "compile", "pyproject.toml", "--quiet", *groups, *made),
         *("--python-version", ".".join(map(str, OLDEST_PYTHON)), *session.posargs),
         silent=True,
     )
     Path("constraints.txt").write_text(what + written, encoding="utf-8")
 
 
-@nox.session(reuse_venv=True, default=False)
+@task()
 def links(session: nox.Session) -> None:
     """Ask every linked page of the web whether it is there (needs the network)."""
     python = install(session, "docs")
-    session.run(python, "conf/build_site.py", "-b", "linkcheck", *session.posargs)
+    python("conf/build_site.py", "-b", "linkcheck", *session.posargs)
 
 
 if __name__ == "__main__":

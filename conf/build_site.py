@@ -1,79 +1,86 @@
 """Build the site aside, publish it only when it is whole.
 
-``python conf/build_site.py [sphinx-build options]`` is what ``nox -s docs`` runs.
-The HTML is built in ``build/staging`` and takes the place of ``build/html`` at the
-end, so that a build that fails leaves the last good site as it was. With another
-builder (``-b linkcheck``) the result goes to ``build/<builder>``.
+``python conf/build_site.py [options]`` is what ``nox -s docs`` runs. A child process
+builds (:mod:`tensor_copies.machine.sphinx_process`), this one judges: whatever ends
+the child, it says which lesson was running, and only a build that says itself that it
+is whole is published. The HTML is built in ``build/staging`` and takes the place of
+``build/html`` at the end, so that a build that fails leaves the last good site as it
+was. The result of another builder of Sphinx (``-b linkcheck``) is ``build/<builder>``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import queue
+import re
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
+from time import monotonic
 from typing import Any, NoReturn
 
 from tensor_copies.machine.fingerprint import UnfitMachine, check
-from tensor_copies.machine.kept import Kept
+from tensor_copies.machine.kept import Kept, forget_all
+from tensor_copies.machine.progress import CHANNEL, MARK
 
-ROOT = Path(__file__).resolve().parent.parent
+CONF = Path(__file__).resolve().parent
+ROOT = CONF.parent
 BUILD = ROOT / "build"
+SPHINX = (sys.executable, "-m", "tensor_copies.machine.sphinx_process")
+BUILDERS = ("html", "dirhtml", "linkcheck")
 # A whole build with its caches takes about 30 MB.
 NEEDED_BYTES = 100 * 2**20
+# A lesson's own clock ends it at its limit. Where that cannot (a loop in C), the
+# child ends itself a little later, and this process ends the child after that.
+SECONDS_OF_GRACE = 20
+# What runs longer is named again now and then, so that it does not look stuck.
+SECONDS_OF_SILENCE = 10
+SECONDS_TO_END = 10
+# What libraries print past Python's logging, and past any setting of theirs.
+NOISE = re.compile(r"USDT:|\[W?.*ProfilerHandler|computation time summary:")
+STANDS = f"The site stands. Open {(BUILD / 'html' / 'index.html').as_uri()}"
+LAST_GOOD = "The build failed: build/html is still the last good site."
 
 
 class BuildProblem(Exception):
-    """The build cannot start or be published; the message says how to mend it."""
+    """The build cannot start, end or be published; the message says how to mend it."""
 
 
-def build(arguments: list[str]) -> int:
-    """Run sphinx-build with the site's options and ``arguments``.
+class _Stopped(Exception):
+    """A person or the system asked the build to stop."""
+
+
+def build(options: argparse.Namespace) -> int:
+    """Build in a child process and publish what is whole.
 
     Returns
     -------
     int
-        The exit status: 0 when the site stands and, for HTML, is published.
+        The exit status: 0 when the site stands and, for HTML, is published; 1 after
+        warnings; 2 when the build ended early.
 
     Raises
     ------
     BuildProblem
-        If an argument is unknown, a folder cannot be written or the disk is full.
+        If a folder cannot be written, the disk is full or another build runs here.
     """
-    options = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    options.add_argument("-b", "--builder", default="html")
-    builder = options.parse_known_args(arguments)[0].builder
-    html = builder == "html"
-    out = BUILD / ("staging" if html else builder)
-    command = ["-b", builder, "-n", "-W", "--keep-going", "-c", str(ROOT / "conf")]
-    # Each builder has a memory of its own of what it read and warned about.
-    memory = BUILD / "doctrees" / builder
-    command += ["-d", str(memory), *arguments, str(ROOT / "docs"), str(out)]
+    from filelock import FileLock, Timeout  # torch brings it
 
-    _refuse_unknown(command)
     _require_room()
-    kept = Kept(builder, out, arguments)
-    published = BUILD / "html"
-    if html and (said := kept.unchanged(published)) is not None:
-        print("Nothing has changed since the last build.", *said, sep="\n")
-        print(f"The site stands. Open {(published / 'index.html').as_uri()}")
-        return 0
-    kept.begin()
-    status = _sphinx_build(command)
-    if status == 0:
-        if html:
-            publish(out, published)
-        kept.trust(published if html else None)
-    if status == 0 and html:
-        print(f"The site stands. Open {(BUILD / 'html' / 'index.html').as_uri()}")
-    elif status != 0:
-        # Sphinx warns about a page when it reads it, and would keep silent about
-        # the same page in the next build. So the next build reads all anew.
-        shutil.rmtree(memory, ignore_errors=True)
-        if html and (BUILD / "html").exists():
-            print("The build failed: build/html is still the last good site.")
-    return status
+    lock = FileLock(BUILD / "lock")
+    try:
+        with lock.acquire(timeout=0):
+            return _build(options)
+    except Timeout:
+        raise BuildProblem(
+            "Another build runs in this folder. Wait for it, or build in a copy."
+        ) from None
 
 
 def publish(built: Path, published: Path) -> None:
@@ -96,43 +103,235 @@ def publish(built: Path, published: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _sphinx_build(command: list[str]) -> int:
-    import sphinx._cli.util.errors as errors
-    from myst_nb.core.execute.base import ExecutionError
-    from sphinx.cmd.build import main
-    from sphinx.errors import SphinxError
+def _build(options: argparse.Namespace) -> int:
+    html = options.builder == "html"
+    out = BUILD / ("staging" if html else options.builder)
+    # Each builder has a memory of its own of what it read and warned about.
+    memory = BUILD / "doctrees" / options.builder
+    for_sphinx = {
+        "srcdir": str(ROOT / "docs"),
+        "confdir": str(CONF),
+        "outdir": str(out),
+        "doctreedir": str(memory),
+        "buildername": options.builder,
+        "confoverrides": {"nitpicky": True, **dict(options.define)},
+        "freshenv": options.fresh_env,
+        "warningiserror": True,
+        "tags": options.tag,
+        "verbosity": options.verbose,
+        "parallel": options.jobs,
+        "write_all": options.write_all,
+    }
+    kept, published = Kept(options.builder, out, [repr(options)]), BUILD / "html"
+    asked = options.write_all or options.fresh_env
+    if html and not asked and (said := kept.unchanged(published)) is not None:
+        print("Nothing has changed since the last build.", *said, STANDS, sep="\n")
+        return 0
+    kept.begin()
+    child = _Child(for_sphinx)
+    verdict = child.watch()
+    status = verdict["status"]
+    if status == 0:
+        if html:
+            publish(out, published)
+            print(STANDS)
+        kept.trust(published if html else None, child.lasting)
+    elif status != 0:
+        if "text" in verdict:
+            print(f"build_site: {verdict['text']}", file=sys.stderr)
+        if not verdict.get("is_known", True) and kept.is_to_blame():
+            forget_all()
+            print("What was kept from earlier builds was removed: build again.")
+        if html and (BUILD / "html").exists():
+            print(LAST_GOOD)
+    return status
 
-    # Sphinx answers every mistake with its versions, the loaded extensions, a
-    # traceback and a request for a bug report. Its own errors, the disk's and a
-    # page's (whose traceback stands above already) are said in one line; anything
-    # else is a defect and keeps the whole report.
-    report = errors.handle_exception
 
-    def say(exception: BaseException, /, **context: Any) -> None:
-        if isinstance(exception, ExecutionError):
-            print(f"build_site: this page failed: {exception}", file=sys.stderr)
-        elif isinstance(exception, SphinxError | OSError):
-            kind = getattr(exception, "category", type(exception).__name__)
-            print(f"build_site: {kind}: {exception}", file=sys.stderr)
-        else:
-            report(exception, **context)
+class _Child:
+    """The process that builds, and what it is doing."""
 
-    errors.handle_exception = say
-    try:
-        return main(command)
-    finally:
-        errors.handle_exception = report
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.running: tuple[str, str] | None = None
+        self.since = self.spoken = monotonic()
+        self.limit: float | None = None
+        self.lasting: list[str] = []
+        self.verdict: dict[str, Any] | None = None
+        paths = [str(CONF), os.environ.get("PYTHONPATH", "")]
+        self.process = subprocess.Popen(
+            (*SPHINX, json.dumps(options)),
+            stdin=subprocess.PIPE,  # closes with this process, and ends the child
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={
+                **os.environ,
+                CHANNEL: "1",
+                "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+                # Pages are read as UTF-8, and so is what the child prints.
+                "PYTHONIOENCODING": "utf-8:backslashreplace",
+                "PYTHONUNBUFFERED": "1",
+            },
+            start_new_session=True,  # so that what a lesson started ends with it
+        )
+
+    def watch(self) -> dict[str, Any]:
+        """Pass on what the child says until it ends; return its verdict."""
+        lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+
+        def read() -> None:
+            for line in self.process.stdout:
+                lines.put(line)
+            lines.put(None)
+
+        threading.Thread(target=read, daemon=True).start()
+        try:
+            while True:
+                try:
+                    line = lines.get(timeout=1)
+                except queue.Empty:
+                    if self._is_over():
+                        break
+                    continue
+                if line is None:
+                    break
+                self._take(line.decode(errors="replace").rstrip("\r\n"))
+            return self._judge()
+        except (KeyboardInterrupt, _Stopped):
+            return {"status": 2, "text": "interrupted" + self._doing()}
+        finally:
+            self._end()
+
+    def _take(self, line: str) -> None:
+        text, mark, event = line.partition(MARK)
+        if text.strip() and not NOISE.match(text):
+            print(text, flush=True)
+        if not mark:
+            return
+        facts = json.loads(event)
+        match facts.pop("event"):
+            case "said":
+                print(facts["text"], flush=True)
+                if facts["lasting"]:
+                    self.lasting.append(facts["text"])
+            case "limit":
+                self.limit = facts["seconds"] + SECONDS_OF_GRACE
+            case "begun":
+                self.running = facts["kind"], facts["name"]
+                self.since = self.spoken = monotonic()
+            case "passed":
+                self.running = None
+            case "ended":
+                self.running = None
+                _print_time(facts["kind"], facts["name"], facts["seconds"])
+            case "built":
+                self.verdict = facts
+            case "failed":
+                text = facts["text"] + self._doing()
+                self.verdict = {"status": 2, **facts, "text": text}
+
+    def _is_over(self) -> bool:
+        """Whether there is nothing left to wait for; speak up now and then."""
+        now = monotonic()
+        if self.verdict is not None:  # a thread, or a child of its own, keeps it alive
+            return now - self.since > SECONDS_TO_END
+        if self.running is not None:
+            seconds = now - self.since
+            kind, name = self.running
+            if kind == "lesson" and self.limit and seconds > self.limit:
+                self.verdict = {
+                    "status": 2,
+                    "text": f"{name} did not end within {seconds:.0f} seconds, and "
+                    "its own clock could not stop it.",
+                }
+                return True
+            if now - self.spoken > SECONDS_OF_SILENCE:
+                self.spoken = now
+                _print_time(kind, name, seconds, "so far")
+        return self.process.poll() is not None
+
+    def _judge(self) -> dict[str, Any]:
+        if self.verdict is not None:
+            return self.verdict
+        try:
+            status = self.process.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            status = None
+        ended = f"ended with status {status}"
+        if status is not None and status < 0:
+            name = signal.Signals(-status).name
+            often = ": often a lack of memory" if name == "SIGKILL" else ""
+            ended = f"was ended by {name}{often}"
+        return {
+            "status": 2,
+            "text": f"The process that builds {ended}, before it was done"
+            f"{self._doing()}",
+        }
+
+    def _doing(self) -> str:
+        return f" (while running {self.running[1]})" if self.running else ""
+
+    def _end(self) -> None:
+        """End the child, and with it all that it has started."""
+        try:
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
+        except ProcessLookupError:
+            pass
+        self.process.wait()
 
 
-def _refuse_unknown(command: list[str]) -> None:
-    from sphinx.cmd.build import get_parser
+def _print_time(kind: str, name: str, seconds: float, end: str = "") -> None:
+    print(f"{kind:6}  {name:28}  {seconds:6.1f} s {end}".rstrip(), flush=True)
 
-    def refuse(message: str) -> NoReturn:
-        raise BuildProblem(f"{message}. `sphinx-build --help` lists all options.")
 
-    parser = get_parser()
-    parser.error = refuse
-    parser.parse_args(command)
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise BuildProblem(f"{message}. `--help` lists the options.")
+
+    parser = Parser(
+        description="Build the site; the options are sphinx-build's.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "-b", "--builder", choices=BUILDERS, default="html", help="what to make"
+    )
+    parser.add_argument(
+        "-a", "--write-all", action="store_true", help="write all pages"
+    )
+    parser.add_argument(
+        "-E", "--fresh-env", action="store_true", help="read all pages anew"
+    )
+    parser.add_argument(
+        "-j", "--jobs", type=_jobs, default=1, metavar="N", help="processes, or auto"
+    )
+    parser.add_argument(
+        "-D", "--define", type=_setting, action="append", default=[],
+        metavar="NAME=VALUE", help="override an option of conf.py",
+    )  # fmt: skip
+    parser.add_argument(
+        "-t", "--tag", action="append", default=[], metavar="TAG", help="define a tag"
+    )
+    parser.add_argument(
+        "-v", "--verbose", action="count", default=0, help="more, twice: much more"
+    )
+    return parser.parse_args(arguments)
+
+
+def _jobs(text: str) -> int:
+    if text == "auto":
+        return os.cpu_count() or 1
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return int(text)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
 
 
 def _require_room() -> None:
@@ -154,11 +353,16 @@ def _require_room() -> None:
         )
 
 
+def _stop(signum: int, frame: object) -> NoReturn:
+    raise _Stopped
+
+
 def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
+    signal.signal(signal.SIGTERM, _stop)
     try:
         check()
-        return build(sys.argv[1:])
+        return build(_parse(sys.argv[1:]))
     except (BuildProblem, UnfitMachine) as problem:
         print(f"build_site: {problem}", file=sys.stderr)
         return 2

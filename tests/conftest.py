@@ -21,6 +21,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "build" / "html"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# A test that asks for one of these reads a built site, or builds one.
+SITES = {"site", "address", "browser", "tiny_site"}
+SITES |= {"good_site", "hosted", "recorded_site", "tiny"}
 TINY_INDEX = """# Tiny
 
 ```{toctree}
@@ -137,6 +140,13 @@ def new_tiny_site(folder: Path) -> TinySite:
     (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text(TINY_INDEX)
     return TinySite(folder)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as ``unit`` what `nox -s unit` runs: neither slow nor with a site."""
+    for item in items:
+        if SITES.isdisjoint(item.fixturenames) and not item.get_closest_marker("slow"):
+            item.add_marker("unit")
 
 
 @pytest.fixture

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from bs4 import BeautifulSoup
 from conftest import ROOT
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
-
-sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.machine.reading_order import READING_ORDER
 
 # What a block uses that measures, or says what was measured.
@@ -42,6 +39,12 @@ class Part:
 def soup(page: Path) -> BeautifulSoup:
     """Return a page, parsed."""
     return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+
+
+def pages_in(folder: Path) -> list[Path]:
+    """Return the pages of a built site; old addresses that forward are left out."""
+    found = sorted(folder.rglob("*.html"))
+    return [page for page in found if 'http-equiv="refresh"' not in page.read_text()]
 
 
 def page_of(site: Path, script: Path) -> Path:

@@ -22,13 +22,11 @@ import numpy as np
 import pytest
 import torch
 from conftest import ROOT, TinySite
-from reading import soup
-from torch import nn
-
-sys.path.insert(0, str(ROOT / "conf"))
+from reading import pages_in, soup
 from standalone import atlas
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.recordings import format as recordings
+from torch import nn
 
 Record = dict[str, Any]
 DASH = "\N{EN DASH}"
@@ -171,6 +169,7 @@ def test_version_counters_by_an_alarm_in_the_backward_pass(observed: dict) -> No
     assert checked > 40
 
 
+@pytest.mark.slow
 def test_bytes_by_the_allocators_own_events(observed: dict) -> None:
     """Torch's profiler and NumPy's tracemalloc count what each call left behind."""
     from torch.profiler import ProfilerActivity, profile, record_function
@@ -498,7 +497,7 @@ def test_the_page_is_small_labelled_and_whole_without_its_script(site: Path) -> 
     assert not page.select("table.atlas tr[hidden], table.atlas tbody[hidden]")
     with_script = [
         path.name
-        for path in site.rglob("*.html")
+        for path in pages_in(site)
         if soup(path).select("script[src*='atlas.js']")
     ]
     assert with_script == ["atlas.html"]
@@ -573,6 +572,7 @@ def test_probes_leave_no_trace() -> None:
     assert atlas.observe("x.nonsense")["error"].startswith("AttributeError: ")
 
 
+@pytest.mark.slow
 def test_a_crash_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
     probes = (ROOT / "conf" / "standalone" / "atlas.py").read_text(encoding="utf-8")
     short = """LEAF = {"states": ("leaf",)}
@@ -721,15 +721,13 @@ ATLAS_PAGE = """# The table
 """
 
 
+@pytest.mark.slow
 def test_another_machines_atlas_on_the_page(tmp_path: Path, recording: Path) -> None:
     """A whole build: CUDA beside CPU, hostile text inert, unknown and stale probes."""
     site = TinySite(tmp_path / "copy")
-    shutil.copytree(
-        ROOT, site.folder,
-        ignore=shutil.ignore_patterns(
-            ".git", "__pycache__", "staging", "html", "recordings", "pages", "jupyter*"
-        ),
-    )  # fmt: skip
+    for room in ("conf", "docs", "examples", "build/atlas", "build/doctrees"):
+        shutil.copytree(ROOT / room, site.folder / room)
+    shutil.rmtree(site.folder / "docs" / "recordings")
     for page in (site.folder / "docs").glob("*.md"):
         if page.stem not in ("index", "atlas"):
             page.unlink()

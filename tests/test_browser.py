@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
-from reading import SCRIPTS, page_of, parts_of
+from reading import SCRIPTS, page_of, pages_in, parts_of
 
 HEADERS = 300  # bytes of a response's headers, about
 SCHEMES = ("light", "dark")
@@ -75,7 +75,7 @@ class Visit:
 
 
 def pages_of(site: Path) -> list[str]:
-    return [str(path.relative_to(site)) for path in sorted(site.rglob("*.html"))]
+    return [str(path.relative_to(site)) for path in pages_in(site)]
 
 
 @pytest.fixture(scope="module")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import resource
 import runpy
+import shutil
+import signal
 import subprocess
 import sys
+import sysconfig
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pytest
-from conftest import ROOT, TinySite, lesson
-
-sys.path.insert(0, str(ROOT / "conf"))
 import build_site
+import pytest
+from conftest import ROOT, TINY_INDEX, TinySite, lesson
 from tensor_copies.machine import fingerprint as machine
 
 
@@ -30,8 +36,8 @@ def says_one_line(output: str, *words: str) -> None:
     ("arguments", "words"),
     [
         (["--nonsense"], ["unrecognized arguments: --nonsense", "--help"]),
-        (["-j", "many"], ["invalid jobs_argument value: 'many'", "--help"]),
-        (["-b", "nonsense"], ["Builder name nonsense not registered"]),
+        (["-j", "many"], ["argument -j/--jobs: 'many' is no positive", "--help"]),
+        (["-b", "nonsense"], ["argument -b/--builder: invalid choice: 'nonsense'"]),
         (["-D", "html_theme=nonsense"], ["no theme named 'nonsense' found"]),
     ],
 )
@@ -81,6 +87,19 @@ def test_a_long_quality_may_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
             "lesson_time_limit"
         ]
     assert seconds["quick"] == seconds["normal"] < seconds["long"]
+
+
+def test_normal_is_what_a_build_takes_that_is_told_nothing(
+    tiny_site: TinySite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_site.write_lessons({"a.py": lesson("A", "print('a')")})
+    monkeypatch.delenv("BENCHMARK_QUALITY", raising=False)
+    ran = [tiny_site.build().lessons]
+    for quality in ("normal", "quick"):
+        monkeypatch.setenv("BENCHMARK_QUALITY", quality)
+        ran.append(tiny_site.build().lessons)
+    counts = [line.split(" ran")[0] for line in ran]
+    assert counts == ["Lessons: 1 of 1", "Lessons: 0 of 1", "Lessons: 1 of 1"]
 
 
 def bind_root_to_permissions() -> None:
@@ -138,7 +157,9 @@ def test_nox_lists_its_tasks_with_their_purpose() -> None:
         text=True,
         check=True,
     )
-    for task in ("docs", "live", "tests", "record", "lint", "links"):
+    for task in (
+        *("docs", "live", "tests", "unit", "record", "bench", "lint", "links", "lock"),
+    ):
         (line,) = (
             line for line in done.stdout.splitlines() if line[2:].startswith(f"{task} ")
         )
@@ -151,6 +172,7 @@ def test_nox_lists_its_tasks_with_their_purpose() -> None:
         ("docs", ["--nonsense"], "build_site: unrecognized arguments: --nonsense."),
         ("links", ["-j", "many"], "build_site: argument"),
         ("record", ["--only", "nonsense"], "record: no lesson 'nonsense'."),
+        ("bench", ["--only", "nonsense"], "record: no lesson 'nonsense'."),
     ],
 )
 def test_nox_hands_arguments_on_and_fails_with_its_task(
@@ -167,3 +189,153 @@ def test_nox_hands_arguments_on_and_fails_with_its_task(
     lines = [line for line in done.stdout.splitlines() if not line.startswith("nox > ")]
     assert len(lines) == 1, done.stdout
     assert lines[0].startswith(said)
+
+
+def test_bench_records_the_benchmarks_alone_and_long(
+    tiny_site: TinySite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quality = "import os\nprint('quality', os.environ['BENCHMARK_QUALITY'])"
+    lessons = {"plain.py": "print('plain')", "timed.py": quality}
+    tiny_site.write_lessons({name: lesson(name, lessons[name]) for name in lessons})
+    shutil.copy(ROOT / "noxfile.py", tiny_site.folder)
+    monkeypatch.delenv("BENCHMARK_QUALITY", raising=False)
+    bench = [sys.executable, "-m", "nox", "--no-venv", "-s", "bench"]
+    done = subprocess.run(bench, cwd=tiny_site.folder, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    (recording,) = (tiny_site.folder / "docs" / "recordings").glob("*/*")
+    assert recording.name == "timed.json"
+    assert "quality long" in recording.read_text(encoding="utf-8")
+
+
+def test_an_older_python_is_told_before_anything_is_made() -> None:
+    program = (
+        "import nox, runpy, sys; sys.version_info = (3, 10, 4)\n"
+        "runpy.run_path('noxfile.py')"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Run nox with Python 3.11 or newer")
+    assert done.stderr.count("\n") == 1
+
+
+@contextmanager
+def running(command: list[str], folder: Path, log: Path) -> Iterator[subprocess.Popen]:
+    """Run a command with its output in ``log``; end it as Ctrl+C does."""
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "NO_COLOR": "1"},
+            start_new_session=True,  # a group of its own, as a shell gives it
+        )
+    try:
+        yield process
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(60)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_live_serves_the_site_and_an_edit_of_it(
+    tiny_site: TinySite, tmp_path: Path
+) -> None:
+    tiny_site.write_lessons({"a.py": lesson("A", "print('a')")})
+    shutil.copy(ROOT / "noxfile.py", tiny_site.folder)
+    log = tmp_path / "log"
+
+    def home() -> str:
+        """Return the home page as it is served, and nothing while none is."""
+        served = re.search(r"Serving on (http://[\d.:]+)", log.read_text())
+        try:
+            with urllib.request.urlopen(served[1], timeout=10) as answer:
+                return answer.read().decode() if answer.status == 200 else ""
+        except (OSError, TypeError):
+            return ""
+
+    def wait_for(heading: str) -> None:
+        deadline = time.monotonic() + 300  # a build takes long on a busy machine
+        while f"<h1>{heading}" not in home():
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.2)
+
+    # Port 0 stands for any that is free.
+    live = ["-m", "nox", "--no-venv", "-s", "live", "--", "--port", "0"]
+    with running([sys.executable, *live], tiny_site.folder, log) as process:
+        wait_for("Tiny")
+        index = tiny_site.folder / "docs" / "index.md"
+        index.write_text(TINY_INDEX.replace("# Tiny", "# Edited"))
+        wait_for("Edited")
+    assert home() == "", "nothing is left running"
+
+
+def readme_commands() -> dict[str, str]:
+    """Return the README's commands that begin at nothing, by their task."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"^```sh\n(.+ && .+ -s (\w+))\n```$", text, re.MULTILINE)
+    return {task: command for command, task in found}
+
+
+def test_the_two_commands_are_one_form_and_the_first_thing_that_ci_runs() -> None:
+    commands = readme_commands()
+    assert set(commands) == {"docs", "tests"}
+    assert commands["tests"] == commands["docs"].removesuffix("docs") + "tests"
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert commands["tests"] in script
+
+
+def externally_managed(folder: Path) -> Path:
+    """Make a Python that belongs to its distribution (PEP 668); return its bin/."""
+    library = Path(sysconfig.get_path("stdlib"))
+    base = Path(sys.base_prefix)
+    bin_folder, copy = folder / "bin", folder / library.relative_to(base)
+    bin_folder.mkdir(parents=True)
+    shutil.copy(Path(sys.executable).resolve(), bin_folder / "python3")
+    copy.mkdir(parents=True)
+    for path in [*library.iterdir(), *library.parent.glob("libpython*")]:
+        (copy.parent / path.relative_to(library.parent)).symlink_to(path)
+    (copy / "EXTERNALLY-MANAGED").unlink(missing_ok=True)
+    (copy / "EXTERNALLY-MANAGED").write_text("[externally-managed]\nError=use apt\n")
+    return bin_folder
+
+
+@pytest.mark.slow
+def test_the_commands_work_where_the_system_manages_python(tmp_path: Path) -> None:
+    bin_folder = externally_managed(tmp_path / "usr")
+    clone = tmp_path / "a clone"  # with a space
+    clone.mkdir()
+    for name in ("noxfile.py", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, clone)
+    environment = {
+        **{name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"},
+        "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+    }
+
+    def shell(command: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["sh", "-c", command],
+            cwd=clone,
+            env={**environment, **more},
+            capture_output=True,
+            text=True,
+        )
+
+    command = readme_commands()["docs"]
+    install, _, run = command.rpartition(" && ")
+    done = shell(install)
+    if "No matching distribution" in done.stderr and os.environ.get("CI") != "true":
+        pytest.skip("no package index can be reached")
+    assert done.returncode == 0, done.stderr
+    # Without an environment this Python's pip installs nothing.
+    ask = "import pip; print(pip.__path__[0].removesuffix('pip'))"
+    pip = shell(f'.venv/bin/python -c "{ask}"').stdout.strip()
+    refused = shell("python3 -m pip install --no-index nox", PYTHONPATH=pip)
+    assert refused.returncode != 0
+    assert "externally-managed-environment" in refused.stderr, refused.stderr
+    listed = shell(run.replace("-s docs", "--list"))
+    assert listed.returncode == 0 and "* docs -> " in listed.stdout, listed

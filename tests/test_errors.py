@@ -17,8 +17,6 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 from conftest import ROOT, TinySite, new_tiny_site
 from reading import soup
-
-sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.machine.fingerprint import Fingerprint
 from tensor_copies.recordings import format as recordings
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from conftest import ROOT, TinySite, lesson
+from conftest import TinySite, lesson
 from docutils import nodes
 from reading import EXAMPLES, page_of, soup
-
-sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.web import formulas
 
 

@@ -19,7 +19,7 @@ from bs4 import BeautifulSoup
 from conftest import ROOT, TinySite, lesson, new_tiny_site
 from nbclient import NotebookClient
 from packaging.requirements import Requirement
-from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
+from reading import NAMES, SCRIPTS, downloads_of, page_of, pages_in, soup
 
 ADDRESS = "https://example.org/some/path/"
 REPOSITORY = "https://github.com/OWNER/NAME"
@@ -113,7 +113,7 @@ def test_structured_data_says_what_the_page_says(site: Path) -> None:
 
 
 def test_only_documents_are_for_search_engines(site: Path) -> None:
-    for path in site.rglob("*.html"):
+    for path in pages_in(site):
         page = soup(path)
         noindex = page.select('meta[name="robots"][content="noindex"]')
         document = path.name not in ("404.html", "search.html", "genindex.html")
@@ -122,7 +122,7 @@ def test_only_documents_are_for_search_engines(site: Path) -> None:
 
 
 def test_every_page_declares_the_icon_and_shows_it_beside_the_name(site: Path) -> None:
-    for path in site.rglob("*.html"):
+    for path in pages_in(site):
         page = soup(path)
         (icon,) = page.select('link[rel~="icon"]')
         assert (path.parent / icon["href"]).resolve() == site / "_static" / "icon.svg"
@@ -140,7 +140,7 @@ def test_sitemap_lists_what_may_be_indexed_at_its_canonical_address(
     listed = [place.text for place in tree.iter(f"{space}loc")]
     canonical = [
         page.select_one('link[rel="canonical"]')["href"]
-        for page in map(soup, hosted.html.rglob("*.html"))
+        for page in map(soup, pages_in(hosted.html))
         if not page.select('meta[name="robots"], meta[http-equiv="refresh"]')
     ]
     assert sorted(listed) == sorted(canonical)
@@ -166,7 +166,7 @@ def test_llms_names_each_page_once_with_title_and_description(site: Path) -> Non
         seen.append(path)
     documents = [
         path
-        for path in site.rglob("*.html")
+        for path in pages_in(site)
         if soup(path).select("script[type='application/ld+json']")
     ]
     assert sorted(seen) == sorted(documents)
@@ -232,7 +232,7 @@ def test_without_an_address_nothing_points_to_one(site: Path) -> None:
         pytest.skip("this site was built for an address")
     assert not (site / "sitemap.xml").exists()
     assert not (site / "robots.txt").exists()
-    for path in site.rglob("*.html"):
+    for path in pages_in(site):
         text = path.read_text(encoding="utf-8")
         page = BeautifulSoup(text, "html.parser")
         assert "colab.research.google.com" not in text, path
@@ -295,7 +295,7 @@ def test_dev_says_so_and_sends_search_engines_to_stable(hosted: TinySite) -> Non
     built = hosted.build(env=environment(**HOSTED | said))
     assert built.status == 0, built.output
     assert "Lessons: 0 of 2 ran" in built.lessons
-    for path in hosted.html.rglob("*.html"):
+    for path in pages_in(hosted.html):
         if (page := soup(path)).select('meta[http-equiv="refresh"]'):
             continue
         (banner,) = page.select(".announcement")

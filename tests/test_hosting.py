@@ -102,7 +102,7 @@ def test_the_recording_job_runs_by_hand_only_and_hands_over() -> None:
     assert (ROOT / given["path"]).is_dir()
 
 
-def test_the_cache_is_kept_by_the_fingerprint() -> None:
+def test_the_cache_is_kept_by_the_fingerprint(site: Path) -> None:
     workflow = load(ROOT / ".github" / "workflows" / "site.yml")
     steps = workflow["jobs"]["build"]["steps"]
     cache = next(s["with"] for s in steps if "actions/cache@" in s.get("uses", ""))

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import html5lib
 import pytest
 from bs4 import BeautifulSoup
-from reading import soup
+from reading import pages_in, soup
 
 # Attributes that name another element of the page, or several.
 REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
@@ -19,7 +19,7 @@ REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, BeautifulSoup]:
-    return {path.resolve(): soup(path) for path in sorted(site.rglob("*.html"))}
+    return {path.resolve(): soup(path) for path in pages_in(site)}
 
 
 @pytest.fixture(scope="module")

@@ -15,12 +15,10 @@ from pathlib import Path
 
 import pytest
 from bs4 import Tag
-from conftest import ROOT, TinySite, lesson
-from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
-from test_recordings import pretend_other_machine, record
-
-sys.path.insert(0, str(ROOT / "conf"))
+from conftest import TinySite, lesson
+from reading import NAMES, SCRIPTS, downloads_of, page_of, pages_in, soup
 from tensor_copies.recordings.format import keys
+from test_recordings import pretend_other_machine, record
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 ASKING = [
@@ -372,7 +370,7 @@ def test_the_code_up_to_any_block_runs_alone(site: Path) -> None:
 
 
 def test_one_script_of_ours_where_there_is_code(site: Path) -> None:
-    for path in site.rglob("*.html"):
+    for path in pages_in(site):
         page = soup(path)
         loaded = [
             Path(script["src"].partition("?")[0]).name

@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TinySite, lesson
 from reading import SCRIPTS, downloads_of, page_of, soup
-from test_recordings import OTHER_NAME, pretend_other_machine, record
-
-sys.path.insert(0, str(ROOT / "conf"))
 from standalone.tensor_maps import draw
 from tensor_copies.recordings import format as recordings
+from test_recordings import OTHER_NAME, pretend_other_machine, record
 
 WITH_MAPS = [
     script

@@ -5,16 +5,13 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, TinySite, lesson
+from conftest import TinySite, lesson
 from PIL import Image
-from reading import SCRIPTS, page_of, soup
-
-sys.path.insert(0, str(ROOT / "conf"))
+from reading import SCRIPTS, page_of, pages_in, soup
 from tensor_copies.figures import pictures
 
 MAPPED = """import torch
@@ -46,7 +43,7 @@ WITH_PICTURE = [
 
 def test_each_page_describes_itself(site: Path) -> None:
     seen = {}
-    for path in sorted(site.rglob("*.html")):
+    for path in pages_in(site):
         page = soup(path)
         (tag,) = page.select('head meta[name="description"]')
         assert 20 <= len(tag["content"]) <= 160, (path, tag)

@@ -19,8 +19,6 @@ from conftest import ROOT, Built, TinySite, lesson, new_tiny_site
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import parts_of, soup
-
-sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.figures import charts
 from tensor_copies.machine import fingerprint as machine
 from tensor_copies.recordings import format as recordings

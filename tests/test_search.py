@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from reading import soup
+from reading import pages_in, soup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -174,7 +174,7 @@ def test_it_works_from_a_file(browser: Browser, site: Path) -> None:
 
 
 def test_the_list_of_messages_is_loaded_where_it_is_needed(site: Path) -> None:
-    for path in site.rglob("*.html"):
+    for path in pages_in(site):
         scripts = {Path(s["src"]).name for s in soup(path).select("script[src]")}
         loaded = {name.partition("?")[0] for name in scripts}
         wanted = path.name == "search.html"

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from conftest import ROOT
-from reading import NAMES, SCRIPTS, page_of, parts_of, soup
+from reading import NAMES, SCRIPTS, page_of, pages_in, parts_of, soup
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 STAMP = re.compile(
@@ -22,7 +22,7 @@ STAMP = re.compile(
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, object]:
-    return {path: soup(path) for path in sorted(site.rglob("*.html"))}
+    return {path: soup(path) for path in pages_in(site)}
 
 
 @EACH
@@ -142,7 +142,7 @@ def test_names_in_code_lead_to_their_documentation(site: Path) -> None:
     assert linked["x.numpy"] == f"{torch}torch.Tensor.numpy.html#torch.Tensor.numpy"
     hosts = {
         urlsplit(link["href"]).netloc
-        for page in site.rglob("*.html")
+        for page in pages_in(site)
         for link in soup(page).select("article a.external")
     }
     assert {"docs.pytorch.org", "numpy.org", "docs.python.org"} <= hosts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import sys
 import warnings
 from collections import Counter
 from typing import Any
@@ -14,9 +13,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "conf"))
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from standalone import tensor_maps as maps

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import SphinxError
 from sphinx.util import logging
 
+from tensor_copies.machine import progress
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
-from tensor_copies.machine.kept import say
 from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.format import (
     ATLAS_KEYS,
@@ -111,7 +111,7 @@ def live() -> dict[str, Any]:
     except (OSError, ValueError):
         pass
     seen = {"day": date.today().isoformat(), **probe()}
-    logger.info("Atlas: probed %d records", len(seen["records"]))
+    progress.say(f"Atlas: probed {len(seen['records'])} records")
     kept.parent.mkdir(parents=True, exist_ok=True)
     aside = kept.with_suffix(f".{os.getpid()}")
     text = json.dumps(seen)
@@ -240,8 +240,8 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
         return
     for recording in recorded(app):
         if recording.key != atlas_key():
-            say(
+            progress.say(
                 f"Stale: recordings/{recording.machine.name}, atlas does not match "
-                "conf/standalone/atlas.py; on that machine, run "
-                f"`{renewal('atlas')}`"
+                f"conf/standalone/atlas.py; on that machine, run `{renewal('atlas')}`",
+                lasting=True,
             )

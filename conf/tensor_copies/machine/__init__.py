@@ -16,6 +16,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         isolation,
         kept,
         outdated,
+        progress,
         written,
     )
 
@@ -23,6 +24,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     outdated.add_key("files", outdated.files_of)
     app.add_config_value("lesson_time_limit", 120, "", int)
     app.connect("config-inited", isolation.take_time_limit)
+    app.connect("config-inited", progress.tell_limit)
     # Before MyST-NB opens its cache, and before the gallery: neither must keep what
     # is damaged, or what another machine or another tool made.
     app.connect("builder-inited", kept.drop_damaged_pages, priority=100)
@@ -30,9 +32,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
     app.connect("env-get-outdated", outdated.find_outdated)
+    # Around all that happens to a page while it is read.
+    app.connect("source-read", progress.begin_page, priority=100)
     app.connect("doctree-read", freshness.depend_on_run)
     # After all that note another file that a page depends on.
-    app.connect("doctree-read", outdated.depend_on_files, priority=900)
+    app.connect("doctree-read", outdated.depend_on_files, priority=890)
+    app.connect("doctree-read", progress.end_page, priority=900)
     # Before any file is added to the folder, which this may empty.
     app.connect("env-updated", written.write_what_changed, priority=50)
     # The last words of the build, before what is stale.

@@ -18,9 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sphinx.util import logging
 from sphinx_gallery.gen_gallery import summarize_failing_examples
 
+from tensor_copies.machine import progress
 from tensor_copies.machine.code_keys import (
     code_behind,
     definitions,
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from docutils.nodes import document
     from sphinx.application import Sphinx
 
-logger = logging.getLogger(__name__)
 # What the gallery and we write for the lesson NAME: NAME with these endings, and
 # images/sphx_glr_NAME_*.
 NOTEBOOK, NOTEBOOK_AS_MADE = ".ipynb", ".notebook.json"
@@ -57,7 +56,9 @@ GENERATED = (
     ".codeobj.json",
     ".run.json",
 )
-# The modules that conf.py does not name and that shape what a lesson leaves.
+# Of the modules that the gallery's options name, those that only watch or sort; and
+# one that they do not name and that shapes what a lesson leaves.
+NOT_SHAPING = ("tensor_copies.machine.progress", "tensor_copies.machine.reading_order")
 ALSO_SHAPING = ("tensor_copies.machine.code_links",)
 
 
@@ -68,14 +69,14 @@ def lessons_key() -> str:
     hooks = [
         word.rpartition(".")[0]
         for word in options.replace("'", '"').split('"')
-        if word.startswith("tensor_copies.") and "reading_order" not in word
+        if word.startswith("tensor_copies.")
     ]
     return key_of(
         fingerprint().signature,
         quality(),
         *(f"{package} {version_of(package)}" for package in SHAPING),
         options,
-        code_behind([*hooks, *ALSO_SHAPING]),
+        code_behind([*(set(hooks) - set(NOT_SHAPING)), *ALSO_SHAPING]),
     )
 
 
@@ -86,7 +87,8 @@ def pages_key(docs: Path) -> str:
         for page in sorted(docs.glob("*.md"))
         for module in imported_by(_text(page))
     ]
-    shaping = (f"{package} {version_of(package)}" for package in SHAPING)
+    packages = (*SHAPING, "jupyter-cache", "nbclient")
+    shaping = (f"{package} {version_of(package)}" for package in packages)
     return key_of(fingerprint().signature, *shaping, code_behind(imported))
 
 
@@ -143,7 +145,7 @@ def drop_what_is_stale(app: Sphinx) -> None:
         for left in sorted(Path(app.srcdir, gallery).rglob("*.rst")):
             page = left.relative_to(app.srcdir).with_suffix("").as_posix()
             if left.name != "index.rst" and page not in lessons:
-                logger.info("removing what is left of the lesson %s", page)
+                progress.say(f"removing what is left of the lesson {page}")
                 _remove_result(app, page)
         for folder in sorted(Path(app.srcdir, gallery).glob("*/")):
             if folder not in sections and folder.name != "images":
@@ -219,19 +221,16 @@ def in_words(day: str) -> str:
 
 
 def report(app: Sphinx, exception: Exception | None) -> None:
-    """Say who built the site, which lessons ran and how long each took."""
+    """Say who built the site, and how many lessons ran."""
     if exception is not None:
         return
     lessons = lesson_scripts(app)
     ran = set(app.lessons_run)
-    logger.info("Machine: %s [%s]", fingerprint(), fingerprint().signature)
-    logger.info(
-        "Lessons: %d of %d ran, %d kept from earlier builds.",
-        len(ran), len(lessons), len(lessons) - len(ran),
-    )  # fmt: skip
-    for page in app.lessons_run:
-        seconds = Run.load(run_path(app, page)).seconds
-        logger.info("  %6.2f s  %s", seconds, page.split("/", 1)[1])
+    progress.say(f"Machine: {fingerprint()} [{fingerprint().signature}]")
+    kept = len(lessons) - len(ran)
+    progress.say(
+        f"Lessons: {len(ran)} of {len(lessons)} ran, {kept} kept from earlier builds."
+    )
 
 
 def _remove_result(app: Sphinx, page: str) -> None:

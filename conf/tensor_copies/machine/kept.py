@@ -24,15 +24,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sphinx.util import logging
-
+from tensor_copies.machine import progress
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import CONF, fingerprint, quality
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-logger = logging.getLogger(__name__)
 ROOT = CONF.parent
 BUILD = ROOT / "build"
 # What a build leaves, but for the site itself.
@@ -45,8 +43,6 @@ KEPT = (
     BUILD / "atlas",
     ROOT / "docs" / "auto_examples",
 )
-# With these a reader of the command asks for a build, whatever has changed.
-WANTED_ANYWAY = {"-a", "-E", "--write-all", "--fresh-env"}
 # What hosts say of the site's address (web/address.py), and the day of a build.
 ENVIRONMENT = ("SITE_", "READTHEDOCS", "SOURCE_DATE_EPOCH")
 
@@ -99,10 +95,8 @@ class Kept:
         build, and each published file is still what that build has written.
         """
         noted = _load(self._note)
-        if (
-            noted.get("inputs") != self._inputs
-            or noted.get("published") != _hashes(published)
-            or WANTED_ANYWAY & set(self._arguments)
+        if noted.get("inputs") != self._inputs or noted.get("published") != _hashes(
+            published
         ):
             return None
         lessons = len(list((ROOT / "examples").rglob("*.py")))
@@ -110,22 +104,38 @@ class Kept:
         return [none, *noted.get("said", [])]
 
     def begin(self) -> None:
-        """Remove what was read and written, unless it is what a good build left."""
+        """Remove what was read and written, unless it is what a good build left.
+
+        So a build that failed is also read anew: Sphinx warns about a page when it
+        reads it, and would keep silent about the same page in the next build.
+        """
         noted = _load(self._note)
         if noted.get("look") != self._look or noted.get("files") != self._files():
             for folder in self._folders:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def trust(self, published: Path | None = None) -> None:
-        """Note what this build has left: it has ended well."""
+    def trust(self, published: Path | None, said: list[str]) -> None:
+        """Note what this build has left: it has ended well.
+
+        Parameters
+        ----------
+        published
+            The folder of the published site, if there is one.
+        said
+            What holds as long as nothing changes.
+        """
         noted = {
             "look": self._look,
             "inputs": self._inputs,
             "files": self._files(),
             "published": _hashes(published) if published else None,
-            "said": _said,
+            "said": said,
         }
         _save(self._note, noted)
+
+    def is_to_blame(self) -> bool:
+        """Whether a build that failed was made from the same as the last good one."""
+        return _load(self._note).get("inputs") == self._inputs
 
     def _files(self) -> dict[str, dict[str, str]]:
         return {folder.name: _hashes(folder) for folder in self._folders}
@@ -141,7 +151,7 @@ def drop_damaged_pages(app: Sphinx) -> None:
     """Remove what the cells of pages gave, unless it is what a build noted."""
     cache = Path(app.config.nb_execution_cache_path)
     if cache.exists() and _load(_note_beside(cache)) != _hashes(cache):
-        logger.info("removing what the cells of pages gave: it is not whole")
+        progress.say("removing what the cells of pages gave: it is not whole")
         shutil.rmtree(cache)
 
 
@@ -150,15 +160,6 @@ def trust_pages(app: Sphinx, exception: Exception | None) -> None:
     cache = Path(app.config.nb_execution_cache_path)
     if cache.exists():
         _save(_note_beside(cache), _hashes(cache))
-
-
-def say(text: str) -> None:
-    """Say something at the end of a build; it holds while nothing changes."""
-    logger.info("%s", text)
-    _said.append(text)
-
-
-_said: list[str] = []
 
 
 def _note_beside(folder: Path) -> Path:

@@ -33,6 +33,8 @@ class ReadingOrder(FunctionSortKey):
 
 
 def _place(lesson: str) -> int:
+    if " " in lesson:
+        raise ConfigError(f"{lesson}: give the lesson a name without spaces.")
     if lesson not in READING_ORDER:
         raise ConfigError(
             f"{lesson} has no place yet: add it to READING_ORDER in "

@@ -28,10 +28,10 @@ from tensor_copies.figures import charts
 from tensor_copies.figures.maps import as_figure as as_map
 from tensor_copies.figures.plots import as_figure
 from tensor_copies.figures.samples import CLASS, as_csv, link_text
+from tensor_copies.machine import progress
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
-from tensor_copies.machine.kept import say
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.format import (
@@ -398,4 +398,5 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
 def _report(machine: Fingerprint, name: str, matches: str) -> None:
     where = f"recordings/{machine.name}, {name}"
     command = renewal(name)
-    say(f"Stale: {where} {matches}; on that machine, run `{command}`")
+    text = f"Stale: {where} {matches}; on that machine, run `{command}`"
+    progress.say(text, lasting=True)

@@ -1,0 +1,95 @@
+"""The process that builds: Sphinx without its own log, and how it ended.
+
+``build_site.py`` starts ``python -m tensor_copies.machine.sphinx_process OPTIONS``
+and judges. The last event that this process sends is its verdict; without one it was
+ended by something else: a lesson that calls ``os._exit``, a signal, a lack of memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import traceback
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.errors import ConfigError, SphinxError
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+from tensor_copies.machine import progress
+
+
+def build(options: dict[str, Any]) -> int:
+    """Build with the options of :class:`sphinx.application.Sphinx`.
+
+    Parameters
+    ----------
+    options
+        ``write_all`` for :meth:`~sphinx.application.Sphinx.build`, the rest for
+        the constructor.
+
+    Returns
+    -------
+    int
+        0 if all is well, 1 if there were warnings.
+    """
+    write_all = options.pop("write_all")
+    with patch_docutils(options["confdir"]), docutils_namespace():
+        app = Sphinx(status=None, warning=sys.stderr, **options)
+        app.build(force_all=write_all)
+    return app.statuscode
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """Return what the parent says of an exception that ended the build.
+
+    What Sphinx, a page's code, the disk or a person caused is said in one line;
+    anything else is a defect of ours or of an extension and keeps its traceback.
+    ``is_known`` says that the lesson or the page is to blame, not what was kept.
+    """
+    if isinstance(error, SystemExit):
+        text = f"sys.exit({'' if error.code is None else repr(error.code)}) was called"
+        return {"text": text, "is_known": True}
+    if isinstance(error, KeyboardInterrupt):
+        return {"text": "interrupted", "is_known": True}
+    cause = getattr(error, "orig_exc", None) or error.__cause__ or error
+    # MyST-NB's error of a page's code: its traceback stands above already.
+    if type(error).__name__ == "ExecutionError":
+        return {"text": f"this page failed: {error}", "is_known": True}
+    if isinstance(error, SphinxError):
+        own = isinstance(error, ConfigError) or cause is error
+        kind = error.category
+        text = f"{kind}: {error}" if own else f"{kind}: {type(cause).__name__}: {cause}"
+        return {"text": text, "is_known": own}
+    if isinstance(error, OSError):
+        return {"text": f"{type(error).__name__}: {error}", "is_known": False}
+    traceback.print_exception(error)
+    return {"text": f"{type(error).__name__}: {error}", "is_known": False}
+
+
+def _end_with_the_parent() -> None:
+    """End when the parent is gone: its end of our standard input closes."""
+
+    def wait() -> None:
+        os.read(0, 1)  # sys.stdin has a lock, which Python wants at its end
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def main() -> int:
+    """Build with the options given as JSON; send the verdict."""
+    _end_with_the_parent()
+    try:
+        status = build(json.loads(sys.argv[1]))
+    except BaseException as error:
+        progress.tell("failed", **describe(error))
+        return 2
+    progress.tell("built", status=status)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""Whatever ends the process that builds, the parent names it and publishes nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import TinySite, lesson, new_tiny_site
+
+GOOD = lesson("Good", "print('good')")
+LAST_GOOD = "still the last good site"
+# What a lesson does, and what the build then says in one line.
+ENDINGS = {
+    "sys.exit": ("import sys\nsys.exit(0)", "sys.exit(0) was called"),
+    "os._exit": ("import os\nos._exit(0)", "ended with status 0, before it was done"),
+    "segfault": ("import ctypes\nctypes.string_at(0)", "was ended by SIGSEGV"),
+    "killed": (
+        "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+        "was ended by SIGKILL: often a lack of memory",
+    ),
+    "its clock disarmed": (
+        "import faulthandler, signal\nsignal.alarm(0)\n"
+        "faulthandler.cancel_dump_traceback_later()\nwhile True:\n    pass",
+        "its own clock could not stop it",
+    ),
+}
+COMPUTES = """---
+file_format: mystnb
+kernelspec: {name: python3}
+---
+
+# Page
+
+```{code-cell} ipython3
+print(1)
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def good_site(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
+    """Return a built site whose folder has a space in its name."""
+    site = new_tiny_site(tmp_path_factory.mktemp("good") / "with a space, it's so")
+    site.write_lessons({"good.py": GOOD})
+    built = site.build()
+    assert built.status == 0, built.output
+    return site
+
+
+def start(site: TinySite) -> subprocess.Popen[str]:
+    """Start a build of the site, in the background."""
+    return subprocess.Popen(
+        [sys.executable, "conf/build_site.py"],
+        cwd=site.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def read_until(build: subprocess.Popen[str], words: str) -> str:
+    """Return what a build says until a line has ``words``, or it ends."""
+    output = line = build.stdout.readline()
+    while line and words not in line:
+        line = build.stdout.readline()
+        output += line
+    assert words in line, output
+    return output
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_lesson_that_ends_the_process_is_named(
+    ending: str, good_site: TinySite, tmp_path: Path
+) -> None:
+    code, said = ENDINGS[ending]
+    site = good_site.copy_to(tmp_path / "tiny")
+    before = site.published()
+    site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
+    built = site.build("-D", "lesson_time_limit=3")
+    assert built.status == 2
+    (line,) = (li for li in built.output.splitlines() if li.startswith("build_site: "))
+    assert said in line and "planted.py" in line
+    assert LAST_GOOD in built.output
+    assert site.published() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_build_that_is_stopped_leaves_no_trace(
+    number: signal.Signals, good_site: TinySite, tmp_path: Path
+) -> None:
+    site = good_site.copy_to(tmp_path / "tiny")
+    before = site.published()
+    code = "import time\nprint('begun')\ntime.sleep(600)"
+    site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
+    build = start(site)
+    read_until(build, "planted.py")  # named once it has run for a while
+    os.kill(build.pid, number)
+    output = build.communicate(timeout=120)[0]
+    if number != signal.SIGKILL:
+        assert build.returncode == 2
+        assert "build_site: interrupted (while running planted.py)" in output
+        assert LAST_GOOD in output
+    assert site.published() == before
+    # The lock is free and nothing of the stopped build is in the way.
+    site.write_lessons({"good.py": GOOD})
+    built = site.build()
+    assert built.status == 0, built.output
+    assert site.published() == before
+
+
+def test_two_builds_at_once(good_site: TinySite, tmp_path: Path) -> None:
+    site = good_site.copy_to(tmp_path / "tiny")
+    code = "import time\ntime.sleep(30)"
+    site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
+    first = start(site)
+    read_until(first, "planted.py")
+    second = site.build()
+    assert second.status == 2
+    assert "build_site: Another build runs in this folder." in second.output
+    output = first.communicate(timeout=200)[0]
+    assert first.returncode == 0, output
+
+
+def test_the_log_is_for_a_person(good_site: TinySite, tmp_path: Path) -> None:
+    """A lesson's name and time, a page's name and time, what to open; no more."""
+    site = good_site.copy_to(tmp_path / "tiny")
+    profiles = "import torch\nwith torch.profiler.profile():\n    print(1)"
+    site.write_lessons({"good.py": GOOD, "new.py": lesson("New", profiles)})
+    (site.folder / "docs" / "page.md").write_text(COMPUTES)
+    index = site.folder / "docs" / "index.md"
+    index.write_text(index.read_text().replace("/index\n", "/index\npage\n"))
+    built = site.build()
+    assert built.status == 0, built.output
+    lines = [" ".join(line.split()[:2]) for line in built.output.splitlines()]
+    wanted = ["lesson new.py", "page page", "Machine: torch", "Lessons: 2", "The site"]
+    # A slow machine says now and then what is still running.
+    assert list(dict.fromkeys(lines)) == ["lesson good.py", *wanted], built.output
