@@ -17,6 +17,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         kept,
         outdated,
         progress,
+        sphinx_process,
         written,
     )
 
@@ -25,6 +26,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("lesson_time_limit", 120, "", int)
     app.connect("config-inited", isolation.take_time_limit)
     app.connect("config-inited", progress.tell_limit)
+    # All is imported now, and no lesson has run yet.
+    app.connect("builder-inited", sphinx_process.collect_garbage, priority=50)
     # Before MyST-NB opens its cache, and before the gallery: neither must keep what
     # is damaged, or what another machine or another tool made.
     app.connect("builder-inited", kept.drop_damaged_pages, priority=100)

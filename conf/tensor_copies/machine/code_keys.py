@@ -42,8 +42,8 @@ def hash_of(path: Path) -> str:
 def code_behind(modules: Iterable[str]) -> str:
     """Return the key of modules of ours and of all that they import of ours.
 
-    What lies beside a module and is no Python (a style, say) belongs to it. A name
-    that is not ours is passed over.
+    A file beside a module that the module names (a style, say) belongs to it. A
+    module that is not ours is passed over.
     """
     waiting, seen, parts = list(modules), set(), []
     while waiting:
@@ -53,9 +53,12 @@ def code_behind(modules: Iterable[str]) -> str:
         seen.add(path)
         code, imported = _read(path)
         parts.append(f"{path.relative_to(CONF).as_posix()}\0{code}")
+        parts += [
+            f"{beside.name} {hash_of(beside)}"
+            for beside in path.parent.iterdir()
+            if beside.suffix != ".py" and beside.is_file() and beside.name in code
+        ]
         waiting += imported
-    for folder in {path.parent for path in seen}:
-        parts += [path.read_text("utf-8") for path in sorted(folder.glob("*.mplstyle"))]
     return key_of(*sorted(parts))
 
 
