@@ -172,7 +172,7 @@ def test_a_silent_mistake_is_proved_and_cured(site: Path) -> None:
         assert section.select('a.internal[href^="auto_examples/"]')
 
 
-OTHER = Fingerprint("cuda", "Other GPU", "9.9.0", "2.2.0", "3.12.1", "tools")
+OTHER = Fingerprint("cuda", "Other GPU", "9.9.0", "2.2.0", "3.12.1")
 PAGE = """---
 file_format: mystnb
 kernelspec: {{name: python3}}
