@@ -18,6 +18,7 @@ from bs4 import BeautifulSoup, Tag
 from conftest import PATIENCE, ROOT, TinySite, new_tiny_site
 from reading import soup
 from tensor_copies.machine.fingerprint import Fingerprint
+from tensor_copies.recordings import check
 from tensor_copies.recordings import format as recordings
 
 SOURCE = ROOT / "docs" / "errors.md"
@@ -171,7 +172,7 @@ def test_a_silent_mistake_is_proved_and_cured(site: Path) -> None:
         assert section.select('a.internal[href^="auto_examples/"]')
 
 
-OTHER = Fingerprint("cuda", "Other GPU", "9.9.0", "2.2.0", "3.12.1", "tools")
+OTHER = Fingerprint("cuda", "Other GPU", "9.9.0", "2.2.0", "3.12.1")
 PAGE = """---
 file_format: mystnb
 kernelspec: {{name: python3}}
@@ -292,4 +293,4 @@ def test_a_message_that_is_too_long_is_refused(tmp_path: Path) -> None:
     forged.parent.mkdir()
     forged.write_text(json.dumps(data))
     with pytest.raises(recordings.BadRecording, match=r"errors\.page\.json is refused"):
-        recordings.load_page(forged)
+        check.load_page(forged)

@@ -142,4 +142,4 @@ def test_the_log_is_for_a_person(good_site: TinySite, tmp_path: Path) -> None:
     lines = [" ".join(line.split()[:2]) for line in built.output.splitlines()]
     wanted = ["lesson new.py", "page page", "Machine: torch", "Lessons: 2", "The site"]
     # A slow machine says now and then what is still running.
-    assert list(dict.fromkeys(lines)) == ["lesson good.py", *wanted], built.output
+    assert list(dict.fromkeys(lines)) == wanted, built.output

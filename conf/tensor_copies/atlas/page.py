@@ -18,6 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import ABOUT_MACHINE, View, live, note_use, views
 from tensor_copies.explorer.page import explorer_link
+from tensor_copies.machine.outdated import depend_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -119,6 +120,7 @@ class Drawing:
         self.here, *self.others = views(app)
         self.rows = {row["id"]: row for row in self.atlas["operations"]}
         note_use(app, page)
+        depend_on(app, "explorer")
 
     def record(self, view: View, row: Record, state: str) -> Record | None:
         """Return a record; an array stands in every state as it is in its first."""

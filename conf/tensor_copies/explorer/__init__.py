@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive; write the data when all pages have been read."""
     from tensor_copies.explorer import page
+    from tensor_copies.machine import outdated
 
+    outdated.add_key("explorer", page.key)
     app.add_directive("explorer", page.ExplorerDirective)
     app.add_node(page.explorer, html=(page.visit_explorer, page.depart_explorer))
-    app.connect("env-get-outdated", page.find_outdated)
     # After the error index was read: the messages lead to their entries.
     app.connect("env-updated", page.write_data)
     app.connect("html-page-context", page.add_files)

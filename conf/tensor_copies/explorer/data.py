@@ -9,7 +9,6 @@ same for the pictures that are drawn here.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -26,11 +25,10 @@ from sphinx.errors import SphinxError
 from sphinx.util import logging
 
 from tensor_copies.explorer.chains import CALLS, LONGEST
-from tensor_copies.machine.fingerprint import fingerprint
+from tensor_copies.machine.code_keys import code_behind, key_of
+from tensor_copies.machine.fingerprint import CONF, fingerprint
 
 logger = logging.getLogger(__name__)
-ROOM = Path(__file__).resolve().parent
-CONF = ROOM.parents[1]
 BUILD = CONF.parent / "build"
 TIME_LIMIT = 600  # seconds
 # What the packed list of an outcome's facts holds, in order: all that the Atlas's
@@ -104,7 +102,7 @@ def probe(folder: Path = BUILD / "stand_in") -> tuple[dict[str, Any], Seen]:
 @cache
 def live() -> Explorer:
     """Return what this machine sees, from the last time it looked if it did."""
-    kept = BUILD / "explorer" / f"{_key()}.json"
+    kept = BUILD / "explorer" / f"{live_key()}.json"
     try:
         return Explorer(json.loads(kept.read_text(encoding="utf-8")))
     except (OSError, ValueError):
@@ -118,19 +116,13 @@ def live() -> Explorer:
     return Explorer(packed)
 
 
-def _key() -> str:
-    """Return what the data hang on: the machine, the probes, the second device."""
-    files = [*ROOM.glob("*.py"), CONF / "standalone" / "atlas.py"]
-    files += (CONF / "tensor_copies" / "stand_in").glob("*.*")
-    machine = fingerprint()
-    digest = hashlib.sha256(f"{machine} {machine.device_name}".encode())
+def live_key() -> str:
+    """Return the key of what the probes give here: the machine, the second device."""
+    rooms = ("tensor_copies.explorer.probing", "tensor_copies.explorer.data")
     # Where a compiler comes or goes, so does the stand-in.
-    named = [os.environ.get("CXX"), "g++", "c++"]
-    digest.update(str(any(map(shutil.which, filter(None, named)))).encode())
-    for path in sorted(files):
-        if path.name not in ("page.py", "picture.py", "__init__.py"):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
+    named = filter(None, (os.environ.get("CXX"), "g++", "c++"))
+    compiles = str(any(map(shutil.which, named)))
+    return key_of(fingerprint().signature, code_behind(rooms), compiles)
 
 
 class _Table:
@@ -265,11 +257,6 @@ class Explorer:
                 if not chain or (before is not None and not self._raises(before)):
                     number = ord(next(letters)) - FIRST_LETTER
                     self._numbers[*condition, chain] = number
-
-    @property
-    def digest(self) -> str:
-        """A hash of all that was seen."""
-        return hashlib.sha256(json.dumps(self.packed).encode()).hexdigest()[:16]
 
     def __iter__(self) -> Iterator[tuple[str, str, Chain]]:
         """Go through what was run: device, kind of x and chain."""

@@ -18,8 +18,9 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.explorer.chains import chain_of, code_of
-from tensor_copies.explorer.data import Chain, Explorer, live
+from tensor_copies.explorer.data import Chain, Explorer, live, live_key
 from tensor_copies.explorer.picture import draw, facts, facts_markup, headline
+from tensor_copies.machine.outdated import depend_on
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -51,8 +52,8 @@ class ExplorerDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the explorer as it opens."""
-        metadata = self.env.metadata[self.env.docname]
-        metadata["explorer_shown"] = live().digest
+        depend_on(self.env.app, "explorer")
+        self.env.metadata[self.env.docname]["has_explorer"] = True
         return [explorer(markup=markup(live()))]
 
 
@@ -150,18 +151,14 @@ def explorer_link(code: str, state: str = "") -> str | None:
     return f"?{urlencode(asked)}#explorer"
 
 
-def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
-    """Return the pages that show the explorer with other data than today's."""
-    return [
-        page
-        for page, metadata in env.metadata.items()
-        if "explorer_shown" in metadata and metadata["explorer_shown"] != live().digest
-    ]
+def key(*_: object) -> str:
+    """Return the key of what pages show of the explorer, and link to."""
+    return live_key()
 
 
 def _shown(app: Sphinx) -> list[str]:
     metadata = app.env.metadata
-    return [page for page in metadata if "explorer_shown" in metadata[page]]
+    return [page for page in metadata if "has_explorer" in metadata[page]]
 
 
 def write_data(app: Sphinx, _: BuildEnvironment) -> None:

@@ -11,7 +11,6 @@ A recording of other code is not shown: the build names it, and what renews it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -30,18 +29,18 @@ from tensor_copies.figures.maps import framed_map
 from tensor_copies.figures.plots import framed_figure
 from tensor_copies.figures.samples import as_csv, link_text
 from tensor_copies.machine import progress
+from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.outdated import depend_on
+from tensor_copies.recordings.check import load, load_figure, load_page
 from tensor_copies.recordings.format import (
     BadRecording,
     Block,
     PageRecording,
     Recording,
     keys,
-    load,
-    load_figure,
-    load_page,
     page_key,
 )
 from tensor_copies.recordings.live import LiveBlock, live_blocks
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 logger = logging.getLogger(__name__)
 # What tells one drawing of a page from the others: ids, and what refers to them.
@@ -153,7 +151,7 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
     if script is None:
         return
     lesson = page.partition("/")[2]
-    app.env.metadata[page]["recordings"] = _digest(recording_files(app, lesson))
+    depend_on(app, "recordings")
     recordings = load_all(app, lesson)
     wanted = keys(script)
     machines: dict[str, Fingerprint] = {}
@@ -368,24 +366,15 @@ def _normal(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
 
 
-def _digest(files: list[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in files:
+def key(app: Sphinx, page: str) -> str:
+    """Return the key of a lesson's recordings, with their figures, by all machines."""
+    files = [
+        part
+        for path in recording_files(app, page.partition("/")[2])
         # What is no file is refused when it is loaded.
-        for part in filter(Path.is_file, sorted(path.parent.glob(f"{path.stem}.*"))):
-            digest.update(str(part).encode() + b"\0" + part.read_bytes())
-    return digest.hexdigest()
-
-
-def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
-    """Return the pages of lessons whose recordings came, went or changed."""
-    return [
-        page
-        for page in lesson_scripts(app)
-        if "recordings" in env.metadata.get(page, {})
-        and env.metadata[page]["recordings"]
-        != _digest(recording_files(app, page.partition("/")[2]))
+        for part in filter(Path.is_file, sorted(path.parent.glob(f"{path.stem}.*")))
     ]
+    return key_of(*(f"{path} {hash_of(path)}" for path in files))
 
 
 def report_stale(app: Sphinx, exception: Exception | None) -> None:
@@ -414,4 +403,5 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
 def _report(machine: Fingerprint, name: str, matches: str) -> None:
     where = f"recordings/{machine.name}, {name}"
     command = renewal(name)
-    progress.say(f"Stale: {where} {matches}; on that machine, run `{command}`")
+    text = f"Stale: {where} {matches}; on that machine, run `{command}`"
+    progress.say(text, lasting=True)

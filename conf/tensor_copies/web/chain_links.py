@@ -9,6 +9,7 @@ from docutils import nodes
 from tensor_copies.atlas.data import live
 from tensor_copies.explorer.page import explorer_link
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.outdated import depend_on
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -19,6 +20,8 @@ def link_lesson(app: Sphinx, doctree: nodes.document) -> None:
     page = app.env.docname
     if page not in lesson_scripts(app):
         return
+    depend_on(app, "atlas")
+    depend_on(app, "explorer")
     found = (
         explorer_link(row["code"])
         for row in live()["operations"]

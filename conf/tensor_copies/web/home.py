@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.atlas.data import live
+from tensor_copies.atlas.data import live, note_use
 from tensor_copies.errors.messages import entries
-from tensor_copies.lessons.reading_time import minutes
 from tensor_copies.machine.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
@@ -55,6 +54,7 @@ class Doors(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a list of links; a page that is not there has none."""
         app, env = self.env.app, self.env
+        note_use(app, env.docname)
         doors = nodes.bullet_list(classes=["doors"])
         for page, title, text in _doors(app):
             env.note_dependency(env.doc2path(page))
@@ -70,8 +70,7 @@ class Doors(SphinxDirective):
 
 
 def _doors(app: Sphinx) -> Iterator[tuple[str, str, str]]:
-    lessons = lesson_scripts(app).values()
-    time = sum(map(minutes, lessons))
+    lessons = lesson_scripts(app)
     atlas = live()
     calls, kinds = len(atlas["operations"]), len(atlas["states"])
     messages = len(entries(Path(app.env.doc2path("errors"))))
@@ -82,7 +81,7 @@ def _doors(app: Sphinx) -> Iterator[tuple[str, str, str]]:
     yield (
         "auto_examples/index",
         f"Learn: {len(lessons)} lessons",
-        f"{time} minutes in order, or each alone. All are scripts that run.",
+        "One idea each, in order or alone. All are scripts that run.",
     )
     yield (
         "atlas",
