@@ -209,6 +209,7 @@ def test_a_shorter_chain_does_the_same_everywhere(
     tab: Any, address: str, explorer: Explorer
 ) -> None:
     """Each offer is checked in all that was seen of both; some are not made."""
+    go(tab, address, "y=detach")
     offered = tab.evaluate(
         """chains => chains.map(chain => explorerData.shorter(chain)
           && [chain, explorerData.shorter(chain)]).filter(Boolean)""",

@@ -17,8 +17,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import ABOUT_MACHINE, View, live, note_use, views
-from tensor_copies.explorer.page import explorer_link
-from tensor_copies.machine.outdated import depend_on
+from tensor_copies.explorer.page import address_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,7 +119,6 @@ class Drawing:
         self.here, *self.others = views(app)
         self.rows = {row["id"]: row for row in self.atlas["operations"]}
         note_use(app, page)
-        depend_on(app, "explorer")
 
     def record(self, view: View, row: Record, state: str) -> Record | None:
         """Return a record; an array stands in every state as it is in its first."""
@@ -210,12 +208,12 @@ class Drawing:
 
     def picture(self, row: Record) -> str:
         """Return a link to the call in the explorer, if it is one of its chains."""
-        if row["given"] or (link := explorer_link(row["code"])) is None:
+        link = address_of(self.app, self.page, row["code"])
+        if row["given"] or link is None:
             return ""
-        home = self.app.builder.get_relative_uri(self.page, self.app.config.root_doc)
         name = escape(f"Picture of {row['code']}")
         return (
-            f'<a class="in-explorer" href="{escape(home + link)}" '
+            f'<a class="in-explorer" href="{escape(link)}" '
             f'aria-label="{name}">Picture</a>'
         )
 

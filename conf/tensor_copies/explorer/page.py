@@ -151,6 +151,20 @@ def explorer_link(code: str, state: str = "") -> str | None:
     return f"?{urlencode(asked)}#explorer"
 
 
+def address_of(app: Sphinx, page: str, code: str) -> str | None:
+    """Return where a link on a page shows a chain, if home has the explorer.
+
+    The page is read again when the explorer has other chains.
+    """
+    home = app.config.root_doc
+    source = Path(app.env.doc2path(home)).read_text(encoding="utf-8")
+    if "```{explorer}" not in source:
+        return None
+    depend_on(app, "explorer")
+    link = explorer_link(code)
+    return link and app.builder.get_relative_uri(page, home) + link
+
+
 def key(*_: object) -> str:
     """Return the key of what pages show of the explorer, and link to."""
     return live_key()
