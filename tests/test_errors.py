@@ -75,10 +75,6 @@ def shown(page: BeautifulSoup) -> list[Shown]:
     return found
 
 
-def words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
-
-
 def plain(message: str) -> str:
     """Return a message without torch's own file names, colours and kinds of blanks."""
     message = re.sub(r"\(Triggered internally at .*?\)", "", message)
