@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE, TinySite, lesson, new_tiny_site
+from conftest import GOOD, PATIENCE, TinySite, lesson
 
-GOOD = lesson("Good", "print('good')")
 LAST_GOOD = "still the last good site"
 # What a lesson does, and what the build then says in one line.
 ENDINGS = {
@@ -39,16 +38,6 @@ kernelspec: {name: python3}
 print(1)
 ```
 """
-
-
-@pytest.fixture(scope="module")
-def good_site(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
-    """Return a built site whose folder has a space in its name."""
-    site = new_tiny_site(tmp_path_factory.mktemp("good") / "with a space, it's so")
-    site.write_lessons({"good.py": GOOD})
-    built = site.build()
-    assert built.status == 0, built.output
-    return site
 
 
 def start(site: TinySite) -> subprocess.Popen[str]:
