@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import ExtensionError
 
 from tensor_copies.machine import leftovers
+from tensor_copies.machine.time_limit import LessonTimeout
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -50,10 +51,6 @@ SWITCHES = (
     ("mkldnn", "enabled"),
 )
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-class LessonTimeout(Exception):
-    """A lesson ran longer than ``lesson_time_limit``."""
 
 
 class LessonLeft(ExtensionError):
