@@ -175,11 +175,17 @@ def _shown(app: Sphinx) -> list[str]:
     return [page for page in metadata if "has_explorer" in metadata[page]]
 
 
-def write_data(app: Sphinx, _: BuildEnvironment) -> None:
-    """Write what the script reads: a script, so that it works from a file."""
+def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
+    """Write what the script reads: a script, so that it works from a file.
+
+    Returns
+    -------
+    list
+        The pages to write again: the address of a new file has another hash.
+    """
     pages = _shown(app)
     if app.builder.format != "html" or not pages:
-        return
+        return []
     data = live().packed
     known = json.loads(app.env.metadata.get(ERRORS, {}).get("messages", "[]"))
     cures = {
@@ -197,7 +203,11 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> None:
     )
     static = Path(app.outdir, "_static")
     static.mkdir(parents=True, exist_ok=True)
-    (static / DATA).write_text(f"window.explorerData={whole};\n", encoding="utf-8")
+    file, text = static / DATA, f"window.explorerData={whole};\n"
+    if file.exists() and file.read_text(encoding="utf-8") == text:
+        return []
+    file.write_text(text, encoding="utf-8")
+    return pages
 
 
 def entry_of(message: str, known: list[dict[str, Any]]) -> str | None:

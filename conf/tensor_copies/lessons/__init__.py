@@ -22,6 +22,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
     outdated.add_key("calls of lessons", calls.key)
     outdated.add_key("lessons", cheat_sheet.key)
+    outdated.add_key("reading order", places.key)
     app.add_directive("calls", calls.Calls)
     app.add_directive("cheat-sheet", cheat_sheet.CheatSheet)
     app.add_node(cheat_sheet.cheat_sheet)

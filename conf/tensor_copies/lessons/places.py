@@ -12,10 +12,17 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx import addnodes
 
+from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.outdated import depend_on
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+
+
+def key(app: Sphinx, page: str) -> str:
+    """Return the key of the reading order."""
+    return key_of(*lesson_scripts(app))
 
 
 def list_in_order(app: Sphinx, doctree: nodes.document) -> None:
@@ -24,6 +31,7 @@ def list_in_order(app: Sphinx, doctree: nodes.document) -> None:
     galleries = app.config.sphinx_gallery_conf["gallery_dirs"]
     found = list(doctree.findall(addnodes.toctree))
     if page in {f"{gallery}/index" for gallery in galleries} and found:
+        depend_on(app, "reading order")
         for place, tree in enumerate(found):
             if place == 0:
                 tree["entries"] = [
@@ -44,6 +52,7 @@ def say_place(app: Sphinx, doctree: nodes.document) -> None:
     lessons = list(lesson_scripts(app))
     if app.env.docname not in lessons:
         return
+    depend_on(app, "reading order")
     number = lessons.index(app.env.docname) + 1
     for row in doctree.findall(nodes.container):
         if "lesson-actions" in row["classes"]:
