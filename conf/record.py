@@ -10,13 +10,15 @@ sphinx-gallery, no network and neither nox nor the site's theme.
 from __future__ import annotations
 
 import argparse
+import os
 import runpy
 import shutil
 import sys
 import tempfile
+import threading
 import traceback
 from copy import deepcopy
-from datetime import date
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from time import perf_counter
@@ -37,11 +39,11 @@ OUTPUT = ".. code-block:: none\n\n"  # what the gallery puts before a block's te
 
 
 class LessonFailed(Exception):
-    """A lesson raised; the message is its traceback."""
+    """A lesson or page is not recorded; the message is why, or its traceback."""
 
 
-class UnknownLesson(Exception):
-    """There is no lesson of that name; the message lists those that are."""
+class CannotStart(Exception):
+    """Nothing can be recorded; the message says why: no such lesson, a page's cell."""
 
 
 def record(script: Path, recordings: Path = RECORDINGS) -> float:
@@ -62,28 +64,29 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
     Raises
     ------
     LessonFailed
-        If the lesson raises, warns, hangs or prints too much; nothing is written.
+        If the lesson raises, warns or hangs, or leaves something running; nothing is
+        written.
+    TooLong
+        If it prints or draws more than a build takes; nothing is written.
     """
+    from tensor_copies.machine.lesson_list import UnreadableLesson, require_utf8
     from tensor_copies.recordings.format import (
-        LONGEST_OUTPUT,
-        BadRecording,
         Block,
         Recording,
         keys,
-        load,
-        load_figure,
+        require_fitting,
         save,
     )
 
-    machine = fingerprint()
-    outputs, drawn, seconds = _run(script)
+    try:
+        require_utf8(script)
+        outputs, drawn, seconds = _run(script)
+        for line, output in zip(keys(script), outputs, strict=True):
+            require_fitting(f"{script.name}: the block on line {line}", output)
+    except UnreadableLesson as problem:
+        raise LessonFailed(str(problem)) from None
     blocks, files = [], {}
     for key, output, figures in zip(keys(script).values(), outputs, drawn, strict=True):
-        if len(output) > LONGEST_OUTPUT:
-            raise LessonFailed(
-                f"{script.name}: a block prints {len(output)} characters, a recording "
-                f"takes {LONGEST_OUTPUT}"
-            )
         names = []
         for content in figures:
             ending = "png" if isinstance(content, bytes) else "json"
@@ -91,18 +94,8 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
             files[names[-1]] = content
         blocks.append(Block(key, output, tuple(names)))
     lesson = f"{script.parent.name}/{script.stem}"
-    today = date.today().isoformat()
-    whole = Recording(lesson, machine, today, round(seconds, 2), tuple(blocks))
-    with tempfile.TemporaryDirectory() as folder:
-        aside = Path(folder, machine.name)
-        save(whole, files, aside)
-        try:  # what a build would refuse is not written
-            load(aside / f"{script.stem}.json")
-            for name in files:
-                load_figure(aside / name)
-        except BadRecording as bad:
-            raise LessonFailed(str(bad)) from None
-    save(whole, files, recordings / machine.name)
+    whole = Recording(lesson, fingerprint(), _today(), round(seconds, 2), tuple(blocks))
+    save(whole, files, recordings / fingerprint().name)
     return seconds
 
 
@@ -117,9 +110,10 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
     Raises
     ------
     LessonFailed
-        If a cell raises or warns; nothing is written.
+        If a cell raises, warns or hangs, or leaves something running; nothing is
+        written.
     """
-    from tensor_copies.errors.messages import entries, observe
+    from tensor_copies.errors.messages import entries, observe_messages
     from tensor_copies.machine import isolation
     from tensor_copies.recordings.format import (
         PageRecording,
@@ -128,27 +122,26 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
         save_page,
     )
 
-    of_messages = bool(entries(page))
-    code = compile(recorded_cells(page), page.name, "exec")
+    options = runpy.run_path(str(CONF / "conf.py"))
+    isolation.set_time_limit(options["lesson_time_limit"])
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    isolation.set_time_limit(runpy.run_path(str(CONF / "conf.py"))["lesson_time_limit"])
+    gallery: dict[str, Any] = {"failing_examples": {}}
     start = perf_counter()
-    isolation.reset({}, page.name, "before")
+    isolation.reset(gallery, page.name, "before")
     try:
-        if of_messages:
-            namespace["observed"] = observe(page)
+        if entries(page):
+            namespace["observed"] = observe_messages(page)
         else:
-            exec(code, namespace)
+            exec(compile(recorded_cells(page), page.name, "exec"), namespace)
     except Exception:
-        raise LessonFailed(traceback.format_exc(limit=-1)) from None
+        gallery["failing_examples"][page.name] = traceback.format_exc(limit=-1)
+        raise LessonFailed(gallery["failing_examples"][page.name]) from None
     finally:
-        isolation.reset({}, page.name, "after")
+        _clean_up(gallery, page.name)
     seconds = perf_counter() - start
-    machine, today = fingerprint(), date.today().isoformat()
-    whole = PageRecording(
-        page.stem, machine, today, page_key(page), namespace["observed"]
-    )
-    save_page(whole, recordings / machine.name)
+    observed = namespace["observed"]
+    whole = PageRecording(page.stem, fingerprint(), _today(), page_key(page), observed)
+    save_page(whole, recordings / fingerprint().name)
     return seconds
 
 
@@ -169,9 +162,7 @@ def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
     from tensor_copies.recordings.format import (
         ATLAS_COLUMNS,
         AtlasRecording,
-        BadRecording,
         atlas_key,
-        load_atlas,
         save_atlas,
     )
 
@@ -181,33 +172,42 @@ def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
     except AtlasFailed as failed:
         raise LessonFailed(str(failed)) from None
     seconds = perf_counter() - start
-    machine, today, columns = fingerprint(), date.today().isoformat(), ATLAS_COLUMNS
+    columns = tuple(ATLAS_COLUMNS)
     rows = tuple(tuple(record[name] for name in columns) for record in seen)
-    whole = AtlasRecording(machine, today, atlas_key(), tuple(columns), rows)
-    with tempfile.TemporaryDirectory() as folder:
-        aside = Path(folder, machine.name)
-        save_atlas(whole, aside)
-        try:  # what a build would refuse is not written
-            load_atlas(aside / "atlas.json")
-        except BadRecording as bad:
-            raise LessonFailed(str(bad)) from None
-    save_atlas(whole, recordings / machine.name)
+    whole = AtlasRecording(fingerprint(), _today(), atlas_key(), columns, rows)
+    save_atlas(whole, recordings / fingerprint().name)
     return seconds
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def _clean_up(gallery: dict[str, Any], name: str) -> None:
+    from tensor_copies.machine import isolation
+
+    try:
+        isolation.reset(gallery, name, "after")
+    except isolation.LessonLeft as left:
+        raise LessonFailed(str(left)) from None
 
 
 def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
     """Run a script block by block; return texts, figures and the time it took."""
+    from sphinx.errors import ExtensionError
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
-    from tensor_copies.figures.maps import look
-    from tensor_copies.figures.samples import look as samples
+    from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+    from tensor_copies.figures.maps import requested_map
+    from tensor_copies.figures.samples import requested_samples
     from tensor_copies.machine import isolation
 
     options = runpy.run_path(str(CONF / "conf.py"))
     figures: list[list[Any]] = []
 
     def scrape(block: Any, block_vars: Any, gallery_conf: Any) -> str:
-        seen, table = look(block, block_vars), samples(block, block_vars)
+        seen = requested_map(block, block_vars)
+        table = requested_samples(block, block_vars)
         maps = [] if seen is None else [{"map": seen}]
         tables = [] if table is None else [{"samples": table}]
         figures.append(maps + _figures() + tables)
@@ -220,8 +220,7 @@ def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
         "src_dir": str(ROOT / "docs"),
         "image_scrapers": (scrape,),
     }
-    parser, _ = gen_rst._get_parser(script.name, gallery)
-    settings, blocks = parser.split_code_and_text_blocks(str(script))
+    settings, blocks = split_code_and_text_blocks(str(script))
     isolation.set_time_limit(options["lesson_time_limit"])
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, script.name)
@@ -235,8 +234,11 @@ def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
         isolation.reset(gallery, script.name, "before")
         try:
             shown, seconds = gen_rst.execute_script(blocks, run, gallery, settings)
+        except ExtensionError as wrong:  # a marker that cannot be followed
+            gallery["failing_examples"][str(script)] = str(wrong)
+            raise LessonFailed(str(wrong)) from None
         finally:
-            isolation.reset(gallery, script.name, "after")
+            _clean_up(gallery, script.name)
     if "formatted_exception" in run:
         raise LessonFailed(run["formatted_exception"])
     code = [
@@ -272,21 +274,20 @@ def _figures() -> list[Any]:
 def _chosen(names: list[str]) -> list[Path]:
     """Return the scripts and pages to record: those named, or else all."""
     from tensor_copies.machine.reading_order import READING_ORDER
+    from tensor_copies.recordings.cells import BadCell
     from tensor_copies.recordings.format import recorded_cells
 
     found = {path.name: path for path in (ROOT / "examples").glob("*/*.py")}
     scripts = [found[name] for name in READING_ORDER if name in found]
     pages = sorted((ROOT / "docs").glob("*.md"))
-    known = {
-        path.stem: path
-        for path in [
-            *scripts,
-            *(page for page in pages if page == ATLAS or recorded_cells(page)),
-        ]
-    }
+    try:
+        computing = [page for page in pages if page == ATLAS or recorded_cells(page)]
+    except BadCell as bad:
+        raise CannotStart(str(bad)) from None
+    known = {path.stem: path for path in [*scripts, *computing]}
     for name in names:
         if name not in known:
-            raise UnknownLesson(f"no lesson {name!r}. There are: {', '.join(known)}")
+            raise CannotStart(f"no lesson {name!r}. There are: {', '.join(known)}")
     return [path for name, path in known.items() if not names or name in names]
 
 
@@ -301,11 +302,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check(TO_RECORD)
         scripts = _chosen(options.only)
-    except (UnfitMachine, UnknownLesson) as problem:
+        print(f"Machine: {fingerprint()}")
+    except (UnfitMachine, CannotStart) as problem:
         print(f"record: {problem}", file=sys.stderr)
         return 2
-    print(f"Machine: {fingerprint()}")
     print(f"Writing to docs/recordings/{fingerprint().name}")
+    from tensor_copies.recordings.format import TooLong
+
     failed = []
     for number, script in enumerate(scripts, 1):
         place = f"[{number}/{len(scripts)}] {script.parent.name}/{script.stem}"
@@ -314,9 +317,10 @@ def main(arguments: list[str] | None = None) -> int:
             run = record_atlas
         try:
             print(f"{place}  {run(script):.2f} s", flush=True)
-        except (LessonFailed, OSError) as error:
+        except (LessonFailed, TooLong, OSError, SystemExit) as error:
             failed.append(script.stem)
-            print(f"{place}  FAILED, not recorded\n{error}", file=sys.stderr)
+            why = f"it ended Python: {error!r}" if type(error) is SystemExit else error
+            print(f"{place}  FAILED, not recorded\n{why}", file=sys.stderr)
     if failed:
         print(f"record: failed: {', '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
@@ -324,4 +328,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(CONF))
-    sys.exit(main())
+    status = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A thread that a lesson has left, and that is named above, would never let go.
+    if any(not thread.daemon for thread in threading.enumerate()[1:]):
+        os._exit(status)
+    sys.exit(status)

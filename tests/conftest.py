@@ -11,18 +11,23 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import fonts
 import pytest
+from bs4 import BeautifulSoup
+from reading import ROOT, pages_in, soup
 
-ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "build" / "html"
+# Seconds after which a process, or what a browser waits for, is taken to hang, also on
+# a machine that does much else. No test asks how long anything takes.
+PATIENCE, PATIENCE_OF_BROWSER = 1800, 180
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # A test that asks for one of these reads a built site, or builds one.
-SITES = {"site", "address", "browser", "tiny_site"}
+SITES = {"site", "address", "start_chromium", "tiny_site"}
 SITES |= {"good_site", "hosted", "recorded_site", "tiny"}
 TINY_INDEX = """# Tiny
 
@@ -50,6 +55,9 @@ def lesson(title: str, first: str, second: str = "print('end')") -> str:
     return TINY_LESSON.format(
         title=title, underline=underline, first=first, second=second
     )
+
+
+GOOD = lesson("Good", "print('good')")
 
 
 @dataclass(frozen=True)
@@ -98,6 +106,13 @@ class TinySite:
         changed = module[:start] + order + module[end:]
         (self.folder / ORDER).write_text(changed)
 
+    def forward(self, moved: dict[str, str]) -> None:
+        """Make the old names of pages forward to the new ones."""
+        options = self.folder / "conf" / "conf.py"
+        line = f"redirects = {moved!r}"
+        text = re.sub("(?m)^redirects = .*$", line, options.read_text())
+        options.write_text(text)
+
     def build(self, *arguments: str, **options: object) -> Built:
         """Run the site's own build command in a process of its own."""
         command = [sys.executable, "conf/build_site.py", *arguments]
@@ -107,7 +122,7 @@ class TinySite:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
+            timeout=PATIENCE,
             **options,
         )
         return Built(done.returncode, re.sub(r"\x1b\[[0-9;]*m", "", done.stdout))
@@ -139,7 +154,16 @@ def new_tiny_site(folder: Path) -> TinySite:
     )
     (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text(TINY_INDEX)
-    return TinySite(folder)
+    tiny = TinySite(folder)
+    tiny.forward({})
+    return tiny
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_output() -> None:
+    """Let no program colour what it says because this environment asks for it."""
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"):
+        os.environ.pop(name, None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -156,11 +180,27 @@ def tiny_site(tmp_path: Path) -> TinySite:
 
 
 @pytest.fixture(scope="session")
+def good_site(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
+    """Return a built site of one lesson, whose folder has a space in its name."""
+    tiny = new_tiny_site(tmp_path_factory.mktemp("good") / "with a space, it's so")
+    tiny.write_lessons({"good.py": GOOD})
+    built = tiny.build()
+    assert built.status == 0, built.output
+    return tiny
+
+
+@pytest.fixture(scope="session")
 def site() -> Path:
     """Return the folder of the built site."""
     if not (SITE / "index.html").exists():
         pytest.fail("there is no built site: run `nox -s docs` first", pytrace=False)
     return SITE
+
+
+@pytest.fixture(scope="session")
+def pages(site: Path) -> dict[Path, BeautifulSoup]:
+    """Return every page of the site, parsed; a forward is none."""
+    return {path.resolve(): soup(path) for path in pages_in(site)}
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -184,9 +224,48 @@ def address(site: Path) -> Iterator[str]:
     server.server_close()
 
 
+class Chromium:
+    """A browser that draws with one family of fonts, and waits as long as it takes."""
+
+    def __init__(self, chromium: Any) -> None:
+        self._chromium = chromium
+        self.close = chromium.close
+
+    def new_context(self, **options: Any) -> Any:
+        """Open a context (see Playwright) of its own."""
+        context = self._chromium.new_context(**options)
+        context.set_default_timeout(PATIENCE_OF_BROWSER * 1000)  # in milliseconds
+        return context
+
+    def new_page(self, **options: Any) -> Any:
+        """Open a page in a context of its own, which is closed with it."""
+        page = self._chromium.new_page(**options)
+        page.context.set_default_timeout(PATIENCE_OF_BROWSER * 1000)
+        return page
+
+    def drawn_with(self) -> set[str]:
+        """Ask the browser for the families that it draws text and code with."""
+        page = self.new_page()
+        page.set_content("<p style='font-family: sans-serif'>a <code>b</code></p>")
+        tools = page.context.new_cdp_session(page)
+        for domain in ("DOM", "CSS"):
+            tools.send(f"{domain}.enable")
+        root = tools.send("DOM.getDocument")["root"]["nodeId"]
+        names = set()
+        for part in ("p", "code"):
+            asked = {"nodeId": root, "selector": part}
+            node = {"nodeId": tools.send("DOM.querySelector", asked)["nodeId"]}
+            used = tools.send("CSS.getPlatformFontsForNode", node)["fonts"]
+            names |= {font["familyName"] for font in used}
+        page.close()
+        return names
+
+
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Start headless Chromium; skip where there is none, but never on CI."""
+def start_chromium(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], Chromium]]:
+    """Return what starts Chromium; skip where there is none, but never on CI."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         missing = "no Chromium here: `apt-get install chromium` to run browser tests"
@@ -202,6 +281,35 @@ def browser() -> Iterator[Any]:
         "--disable-dev-shm-usage",
     ]
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=arguments)
-        yield chromium
-        chromium.close()
+
+        def start(family: str) -> Chromium:
+            chosen = fonts.choose(family, tmp_path_factory.mktemp(family))
+            started = playwright.chromium.launch(
+                executable_path=found,
+                args=arguments,
+                env={**os.environ, "FONTCONFIG_FILE": str(chosen)},
+                timeout=PATIENCE_OF_BROWSER * 1000,
+            )
+            return Chromium(started)
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def browser(start_chromium: Callable[[str], Chromium]) -> Chromium:
+    """Return Chromium with the fonts that are there on every machine."""
+    return start_chromium("DejaVu")
+
+
+@pytest.fixture(scope="session", params=fonts.FAMILIES)
+def browser_of_each_family(
+    request: pytest.FixtureRequest, start_chromium: Callable[[str], Chromium]
+) -> Iterator[Chromium]:
+    """Return Chromium with one family after the other, as far as they are there."""
+    family = request.param
+    if not fonts.is_there(family):
+        pytest.skip(f"the fonts {family} are not installed")
+    started = start_chromium(family)
+    assert started.drawn_with() == set(fonts.FAMILIES[family].values())
+    yield started
+    started.close()

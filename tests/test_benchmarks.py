@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import csv
 import json
+import math
 import os
 import re
 import statistics
@@ -22,13 +23,11 @@ from reading import EXAMPLES, SCRIPTS, page_of, parts_of, soup
 sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.figures import charts
 from tensor_copies.machine import fingerprint as machine
-from tensor_copies.machine.freshness import Run
 
 TIPS = EXAMPLES / "3_tips"
 MEASURED = [
     script for script in SCRIPTS if "benchmark_data" in script.read_text("utf-8")
 ]
-MOST_SECONDS = 60
 EACH = pytest.mark.parametrize("script", MEASURED, ids=lambda script: script.stem)
 
 
@@ -60,7 +59,8 @@ def test_the_samples_are_offered_with_who_measured_them(
     assert {"method", "elements", "seconds"} <= set(rows[0])
     sizes = sorted({int(row["elements"]) for row in rows})
     assert sizes[0] == 1 and sizes[-1] == 2**24
-    assert all(0 < float(row["seconds"]) < 10 for row in rows)
+    times = [float(row["seconds"]) for row in rows]
+    assert min(times) > 0 and math.isfinite(sum(times))
     links = soup(page_of(site, script)).select(".benchmark-data a[download]")
     assert f"{len(rows)} samples" in links[0].get_text()
     others = list(ROOT.glob(f"docs/recordings/*/{script.stem}.json"))
@@ -155,13 +155,6 @@ def test_the_rule_tells_a_difference_from_noise(factor: Any) -> None:
     assert wrong == [], "noise alone never makes a winner"
 
 
-def test_the_benchmarks_fit_the_time_of_a_build(site: Path) -> None:
-    runs = ROOT / "docs" / "auto_examples" / "3_tips"
-    seconds = [Run.load(path).seconds for path in sorted(runs.glob("*.run.json"))]
-    assert len(seconds) == len(list(TIPS.glob("*.py")))
-    assert sum(seconds) <= MOST_SECONDS
-
-
 def test_the_quality_is_a_choice(tiny_site: TinySite) -> None:
     show = "import os\nprint('asked for', os.environ.get('BENCHMARK_QUALITY'))"
     tiny_site.write_lessons({"a.py": lesson("A", show)})
@@ -190,8 +183,10 @@ CHART = {
 
 
 def test_a_chart_is_readable_and_always_the_same() -> None:
-    drawn = charts.draw(CHART, "p", "some machine")
-    assert drawn == charts.draw(json.loads(json.dumps(CHART)), "p", "some machine")
+    drawn = charts.draw_chart(CHART, "p", "some machine")
+    assert drawn == charts.draw_chart(
+        json.loads(json.dumps(CHART)), "p", "some machine"
+    )
     svg = soup_of(drawn)
     assert "Two & <more> on some machine" in svg["aria-label"]
     assert "limit: 0.5 at 1, 39 at 256" in svg["aria-label"]

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import build_site
 import pytest
-from conftest import ROOT, TINY_INDEX, TinySite, lesson
+from conftest import PATIENCE, ROOT, TINY_INDEX, TinySite, lesson
 from tensor_copies.machine import fingerprint as machine
 
 
@@ -234,7 +234,7 @@ def running(command: list[str], folder: Path, log: Path) -> Iterator[subprocess.
     try:
         yield process
         os.killpg(process.pid, signal.SIGINT)
-        process.wait(60)
+        process.wait(PATIENCE)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -252,13 +252,13 @@ def test_live_serves_the_site_and_an_edit_of_it(
         """Return the home page as it is served, and nothing while none is."""
         served = re.search(r"Serving on (http://[\d.:]+)", log.read_text())
         try:
-            with urllib.request.urlopen(served[1], timeout=10) as answer:
+            with urllib.request.urlopen(served[1], timeout=PATIENCE) as answer:
                 return answer.read().decode() if answer.status == 200 else ""
         except (OSError, TypeError):
             return ""
 
     def wait_for(heading: str) -> None:
-        deadline = time.monotonic() + 300  # a build takes long on a busy machine
+        deadline = time.monotonic() + PATIENCE
         while f"<h1>{heading}" not in home():
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < deadline, log.read_text()

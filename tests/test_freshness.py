@@ -33,7 +33,7 @@ kernelspec:
 print("the page ran")
 ```
 """
-PROSE_PAGE = "# Prose\n\nSome words. See {doc}`computes`.\n"
+PROSE_PAGE = "# Prose\n\nSome words. See {doc}`what computes <computes>`.\n"
 # Ends the build between the reading and the writing of the pages, when asked to.
 MAY_BE_KILLED = """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import TinySite, lesson
+from conftest import ROOT, TinySite, lesson
 from reading import (
     EXAMPLES,
     SCRIPTS,
@@ -20,8 +21,14 @@ from reading import (
     without_numbers,
 )
 
-CHANGE_EVERYTHING = """import os
+CHANGE_EVERYTHING = """import decimal
+import gc
+import logging
+import os
 import random
+import signal
+import sys
+import time
 import warnings
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,9 +52,32 @@ os.environ["LEFT_BEHIND"] = "1"
 plt.rcParams["lines.linewidth"] = 9
 plt.plot([1, 2])
 (torch.ones(1, requires_grad=True) * 2).grad
+torch.set_flush_denormal(True)
+torch.backends.mkldnn.enabled = False
+torch.backends.cudnn.benchmark = True
+torch.backends.cudnn.deterministic = True
+torch.backends.cudnn.enabled = False
+decimal.getcontext().prec = 3
+gc.disable()
+gc.set_threshold(7)
+logging.basicConfig(level=logging.DEBUG)
+logging.disable(logging.ERROR)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.setrecursionlimit(2000)
+os.umask(0o077)
+os.environ["TZ"] = "Etc/GMT+5"
+if hasattr(time, "tzset"):
+    time.tzset()
+    assert time.timezone == 5 * 3600
 print("all changed")"""
-SHOW_EVERYTHING = """import os
+SHOW_EVERYTHING = """import decimal
+import gc
+import logging
+import os
 import random
+import signal
+import sys
+import time
 import warnings
 import numpy as np
 import torch
@@ -59,12 +89,26 @@ print(torch.initial_seed() == 1, torch.tensor([1 / 3, 1e6]))
 print(np.array([1 / 3]), np.geterr())
 print(random.getstate() == random.Random(1).getstate())
 print(np.random.get_state()[1][0] == 1)
-print("LEFT_BEHIND" in os.environ)
+print("LEFT_BEHIND" in os.environ, time.timezone)
+print(torch.tensor([1e-40]) * 1)
+print(torch.backends.mkldnn.enabled, torch.backends.cudnn.enabled)
+print(torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic)
+print(decimal.Decimal(1) / 3, gc.isenabled(), gc.get_threshold())
+print(logging.root, logging.root.handlers, logging.root.manager.disable)
+print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+print(sys.getrecursionlimit(), oct(os.umask(0o022)))
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     (torch.ones(1, requires_grad=True) * 2).grad
 print(len(caught))"""
 DRAW = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\nprint(1)"
+
+
+def umask() -> int:
+    """Return the mask of new files, which can be read only by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def test_a_lesson_finds_what_a_new_python_finds(
@@ -76,6 +120,8 @@ def test_a_lesson_finds_what_a_new_python_finds(
     )
     built = tiny_site.build()
     assert built.status == 0, built.output
+    home = tiny_site.html / "index.html"
+    assert home.stat().st_mode & 0o777 == 0o666 & ~umask()
     (tmp_path / "show.py").write_text(show)
     alone = subprocess.run(
         [sys.executable, tmp_path / "show.py"],
@@ -111,6 +157,92 @@ def test_a_figure_looks_the_same_before_and_after_perfplot(tiny_site: TinySite) 
     built = tiny_site.build()
     assert "2 of 2 ran" in built.lessons
     assert str(soup(tiny_site.page("draw")).select_one("svg[role=img]")) == str(first)
+
+
+# What a lesson leaves, and what is said of it.
+LEAVES = {
+    "thread": (
+        "import threading, time\n"
+        "threading.Thread(target=time.sleep, args=[9], daemon=True, name='T').start()",
+        "thread.py left the thread 'T' running",
+    ),
+    "process": (
+        "import subprocess, sys\n"
+        "code = 'import time; time.sleep(99)'\n"
+        "held = subprocess.Popen([sys.executable, '-c', code])",
+        "import time; time.sleep(99)' running",
+    ),
+    "file": (
+        "open('left.txt', 'w').close()",
+        "file.py left the file 1_first/left.txt",
+    ),
+    "the same file": (
+        "import time\ntime.sleep(0.01)\nopen('left.txt', 'w').close()",
+        "the same file.py left the file 1_first/left.txt",
+    ),
+    "script": (
+        "open('left.py', 'w').close()",
+        "script.py left the file 1_first/left.py",
+    ),
+    "nothing": (
+        "import pathlib, tempfile, subprocess, sys\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from multiprocessing import Pool\n"
+        "with ThreadPoolExecutor() as pool: pool.submit(sum, [1]).result()\n"
+        "with Pool(1) as pool: pool.map(abs, [1])\n"
+        "subprocess.run([sys.executable, '-c', ''])\n"
+        "with tempfile.TemporaryDirectory() as folder:\n"
+        "    pathlib.Path(folder, 'a').touch()\n"
+        "pathlib.Path('.hidden').touch()",
+        "",
+    ),
+    "failed": ("open('more.txt', 'w').close()\nfailing['failed.py'] = ''", ""),
+}
+RUN_AND_LEAVE = """
+import json, os, sys
+sys.path.insert(0, sys.argv[1])
+from tensor_copies.machine import isolation
+gallery = {"src_dir": "docs", "examples_dirs": ["../examples"], "gallery_dirs": ["g"]}
+isolation.set_time_limit(60)
+said = {}
+if __name__ == "__main__":
+    for name, (code, _) in json.load(sys.stdin).items():
+        failing = gallery["failing_examples"] = {}
+        isolation.reset(gallery, f"{name}.py", "before")
+        os.chdir("examples/1_first")
+        exec(code, {"__name__": "__main__", "failing": failing})
+        os.chdir("../..")
+        said[name] = ""
+        try:
+            isolation.reset(gallery, f"{name}.py", "after")
+        except isolation.LessonLeft as left:
+            said[name] = str(left)
+    print(json.dumps(said))
+"""
+
+
+def test_a_lesson_that_leaves_something_is_named(tmp_path: Path) -> None:
+    (tmp_path / "examples" / "1_first").mkdir(parents=True)
+    noted = tmp_path / "docs" / "g" / "1_first" / "file.py.md5"
+    noted.parent.mkdir(parents=True)
+    noted.touch()
+    passed = noted.with_name("nothing.py.md5")
+    passed.touch()
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_AND_LEAVE, str(ROOT / "conf")],
+        input=json.dumps(LEAVES),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    for name, (_, expected) in LEAVES.items():
+        assert said[name].endswith(expected), said[name]
+        assert bool(said[name]) == bool(expected), said[name]
+    assert not noted.exists()  # it runs again, though its text is the same
+    assert passed.exists()
 
 
 def test_the_order_of_the_lessons_changes_nothing(

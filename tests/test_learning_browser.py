@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -54,7 +55,7 @@ def test_copies_one_block_by_keyboard(page: Any, site: Path) -> None:
     page.goto((site / "self_check.html").as_uri())
     button = page.locator(".cell_input button").first
     button.focus()
-    assert button.evaluate("e => getComputedStyle(e).opacity") == "1"
+    page.wait_for_function("getComputedStyle(document.activeElement).opacity === '1'")
     page.keyboard.press("Enter")
     page.get_by_role("status").get_by_text("Copied this block.").wait_for()
     assert clipboard(page) == "import copy\n\nimport torch\n"
@@ -80,7 +81,7 @@ def test_an_answer_opens_by_keyboard(page: Any, site: Path) -> None:
     assert not answer.is_visible()
     page.locator(f"{PREDICT} summary").first.focus()
     page.keyboard.press("Enter")
-    assert answer.is_visible()
+    answer.wait_for(state="visible")
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
@@ -92,40 +93,20 @@ def test_a_printed_page_shows_the_answers(
     page.goto(page_of(site, DETACH).as_uri())
     page.emulate_media(media="print")
     answer = page.locator(f"{PREDICT} .predict-answer").first
-    assert answer.is_visible() and answer.bounding_box()["height"] > 50
+    answer.wait_for(state="visible")
+    assert answer.locator("pre").first.is_visible()
     assert not page.locator("button.copy").first.is_visible()
     context.close()
 
 
-def test_the_printed_cheat_sheet_is_one_page_in_either_scheme(
-    browser: Any, site: Path
+def test_the_printed_cheat_sheet_is_one_page_in_any_font_and_scheme(
+    browser_of_each_family: Any, site: Path
 ) -> None:
-    pypdf = pytest.importorskip(
-        "pypdf", reason="pypdf, which reads the PDF, is missing"
-    )
-    from io import BytesIO
-
     for scheme in ("light", "dark"):
-        page = browser.new_page(color_scheme=scheme)
+        page = browser_of_each_family.new_page(color_scheme=scheme)
         page.goto((site / "cheat_sheet.html").as_uri())
-        document = pypdf.PdfReader(BytesIO(page.pdf(format="A4")))
-        (sheet,) = document.pages
-        text = sheet.extract_text()
-        assert "Cheat sheet" in text and "Skip to content" not in text
+        assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
+        page.emulate_media(media="print", color_scheme=scheme)
+        assert page.locator("h1").is_visible()
+        assert not page.locator(".skip-to-content").is_visible()
         page.close()
-
-
-@pytest.mark.parametrize(
-    "name", ["self_check", "cheat_sheet", "auto_examples/1_basics/clone"]
-)
-def test_nothing_flows_over_on_a_phone(browser: Any, site: Path, name: str) -> None:
-    page = browser.new_page(viewport={"width": 360, "height": 800})
-    page.goto((site / f"{name}.html").as_uri())
-    page.evaluate(
-        f"document.querySelectorAll('{PREDICT}').forEach((box) => box.open = true)"
-    )
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
-    for part in page.locator("article pre, article summary, article li").all():
-        box = part.bounding_box()
-        assert box is None or box["x"] + box["width"] <= 360
-    page.close()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import getpass
 import re
 import socket
 import sys
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from conftest import ROOT
@@ -18,11 +17,6 @@ STAMP = re.compile(
     r"Run with torch \S+, NumPy \S+, Python \S+ on (the CPU|CUDA) \(.+\) "
     r"on \d{1,2} [A-Z][a-z]+ 20\d\d\."
 )
-
-
-@pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, object]:
-    return {path: soup(path) for path in pages_in(site)}
 
 
 @EACH
@@ -69,34 +63,6 @@ def test_home_answers_with_expressions_that_lead_to_their_proof(site: Path) -> N
         assert row.select_one("a")["href"].startswith("auto_examples/")
 
 
-def test_links_and_anchors_lead_somewhere(site: Path, pages: dict) -> None:
-    ids = {
-        path: {tag["id"] for tag in page.select("[id]")} for path, page in pages.items()
-    }
-    broken = []
-    for path, page in pages.items():
-        for tag, attribute in (("a", "href"), ("img", "src"), ("link", "href")):
-            for element in page.select(f"{tag}[{attribute}]"):
-                url = urlsplit(element[attribute])
-                if url.scheme or url.netloc:
-                    continue
-                target = (
-                    (path.parent / unquote(url.path)).resolve() if url.path else path
-                )
-                if not target.exists() or (
-                    target in ids and url.fragment and url.fragment not in ids[target]
-                ):
-                    broken.append((path.name, element[attribute]))
-    # Furo's "Back to top" and Sphinx's search page use a bare "#".
-    assert [link for link in broken if link[1] != "#"] == []
-
-
-def test_ids_are_unique(pages: dict) -> None:
-    for path, page in pages.items():
-        ids = [tag["id"] for tag in page.select("[id]")]
-        assert len(ids) == len(set(ids)), path
-
-
 def test_a_page_asks_no_other_host_for_anything(site: Path, pages: dict) -> None:
     loads = "script[src], img[src], iframe[src], source[src], link[href]"
     for path, page in pages.items():
@@ -111,15 +77,20 @@ def test_a_page_asks_no_other_host_for_anything(site: Path, pages: dict) -> None
 
 
 def test_nothing_names_the_machine(site: Path) -> None:
-    places = {str(ROOT), str(Path.home()), sys.prefix, sys.base_prefix}
-    names = {f"/{getpass.getuser()}/", "/tmp/", "/home/"}
+    places = {str(ROOT), str(Path.home()), sys.prefix, sys.base_prefix, "/tmp", "/home"}
+    # As the beginning of a path, and not within an address like host/docs/usr.
+    begins = r"(?:(?<![\w/.~-])|(?<=file://))"
+    secrets = [
+        f"{begins}{re.escape(place)}(?!\\w)" for place in places if len(place) > 3
+    ]
     if re.search(r"[\d.-]", socket.gethostname()):  # else it may be any word
-        names.add(socket.gethostname())
-    secrets = {text for text in places | names if len(text) > 3}
+        secrets.append(re.escape(socket.gethostname()))
+    secret = re.compile("|".join(secrets))
     for path in site.rglob("*"):
         if path.is_file() and path.suffix not in (".png", ".woff2", ".ico"):
             text = path.read_text(encoding="utf-8", errors="replace")
-            assert [secret for secret in secrets if secret in text] == [], path
+            found = secret.search(text)
+            assert found is None, (path, found[0])
 
 
 def test_no_address_of_an_object_is_shown(pages: dict) -> None:

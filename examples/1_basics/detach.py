@@ -82,9 +82,10 @@ assert w.tolist() == [2.0]
 # %%
 # Autograd notices the write
 # --------------------------
-# Both tensors share one *version counter*. Each in-place write adds one to it.
-# When a later backward pass needs a value that was saved before the write, the
-# counters differ and PyTorch stops instead of computing a wrong gradient.
+# Both tensors share one *version counter*. A write such as ``z[0] = 2.0`` adds
+# one to it. When a later backward pass needs a value that was saved before the
+# write, the counters differ and PyTorch stops instead of computing a wrong
+# gradient.
 
 print("versions", z._version, w._version)
 assert z._version == w._version == 1
@@ -97,6 +98,20 @@ except RuntimeError as error:
     message = str(error).split(":")[0]
     print("RuntimeError:", message)
 assert "modified by an inplace operation" in message
+
+# %%
+# A write that autograd does not notice
+# -------------------------------------
+# The counter misses some writes: through NumPy (:doc:`numpy_bridge
+# <../2_numpy_and_devices/numpy_bridge>`), through ``.data``, and the step of an
+# optimizer with ``fused=True``. Here ``w`` changes, and both counters stay.
+
+before = w._version
+w.data[0] = 8.0
+torch.optim.SGD([w], lr=0.5, fused=True).step()  # -0.5 * 2
+print("w", w, "z", z)
+print("versions", before, "before,", w._version, "after")
+assert w.item() == z.item() == 7 and w._version == before
 
 # %%
 # Remember

@@ -7,8 +7,8 @@ Make an independent copy: ``detach().clone()``
 ==============================================
 
 You will see that ``w.detach().clone()`` shares nothing with ``w``: no memory,
-no version counter, no graph. It allocates exactly one copy. One more call
-turns it into a copy that you can train.
+no version counter, no graph. It makes exactly one copy. One more call turns
+it into a copy that you can train.
 """
 
 import torch
@@ -18,7 +18,6 @@ print("This lesson runs on:", device)
 
 
 def storage(t):
-    """Identify the storage of a live, non-empty tensor."""
     return t.untyped_storage().data_ptr()
 
 
@@ -47,14 +46,21 @@ for name, t in ("z", z), ("s", s):
 # Count the storages
 # ------------------
 # Three tensors, all alive: ``w``, the step in between and the result. They
-# stand on two storages, so one was allocated. It is as large as the tensor.
+# stand on two storages, so one was allocated. It is as large as the tensor. (On
+# CUDA the allocator takes more from its memory: it rounds up to 512 bytes.)
 
 storages = {storage(t) for t in (w, z, s)}
-print("storages:       ", len(storages))
-print("bytes of w:     ", w.nbytes)
-print("bytes allocated:", s.untyped_storage().nbytes())
+print("storages:  ", len(storages))
+print("bytes of w:", w.nbytes)
+print("bytes of s:", s.untyped_storage().nbytes())
 assert storage(z) == storage(w) and len(storages) == 2
 assert s.untyped_storage().nbytes() == w.nbytes == 4
+if device == "cuda":
+    start = torch.cuda.memory_allocated()
+    one_more = z.clone()
+    taken = torch.cuda.memory_allocated() - start
+    print("CUDA takes:", taken)
+    assert taken == 512
 # sphinx_gallery_tensor_map = "w, z, s"
 
 # %%
@@ -83,8 +89,7 @@ assert s._version == 0
 # ``w``.
 
 s[0] = 5.0
-print("w", w)
-print("s", s)
+print("w", w, "| s", s)
 assert w.tolist() == [7.0] and w._version == 1
 
 # %%
@@ -95,8 +100,7 @@ assert w.tolist() == [7.0] and w._version == 1
 
 y = x * w + s
 y.backward()
-print("w.grad", w.grad)
-print("s.grad", s.grad)
+print("w.grad", w.grad, "| s.grad", s.grad)
 assert w.grad.item() == 2 and s.grad is None
 
 # %%
@@ -115,10 +119,22 @@ assert c.is_leaf and not w.clone().is_leaf
 assert c.grad.item() == 2 and w.grad.item() == 2
 
 # %%
+# A module counts it among its parameters only as a
+# :class:`~torch.nn.parameter.Parameter`: ``c`` is none, and no optimizer made
+# from ``parameters()`` would train it.
+
+module = torch.nn.Module()
+module.c = c
+module.p = torch.nn.Parameter(w.detach().clone())
+names = [name for name, _ in module.named_parameters()]
+print("parameters:", names)
+assert names == ["p"] and storage(module.p) != storage(w)
+
+# %%
 # Remember
 # --------
 # - ``w.detach().clone()`` is independent: own memory, own version counter.
-# - ``w.detach()`` alone follows ``w``.
-# - A trainable copy is ``w.detach().clone().requires_grad_()``.
+# - ``w.detach()`` alone follows ``w``, as long as ``w`` is written in place.
+# - To train it: ``.requires_grad_()``, or ``nn.Parameter(...)`` in a module.
 #
 # Next: :doc:`clone_detach`

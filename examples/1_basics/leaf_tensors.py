@@ -114,11 +114,20 @@ assert len(caught) == 1  # for y; x is a leaf
 # ``y`` is on the way, but it is not a leaf: its gradient is passed on and not
 # kept. Reading it gives None and a warning. To keep it, call
 # ``y.retain_grad()`` before the backward pass: see :doc:`retain_grad`.
-#
+
+# %%
+# The next backward pass adds to what is there, in the leaves that it reaches.
+# This one has no way to ``b``.
+
+(x * w).backward()
+print("w.grad", w.grad, "| b.grad", b.grad)
+assert w.grad.item() == 2 + 2 and b.grad.item() == 1
+
+# %%
 # Remember
 # --------
 # - A leaf has no ``grad_fn``: you made it, or it does not require grad.
-# - ``backward`` fills ``grad`` of the leaves that require grad.
+# - ``backward`` adds to ``grad`` of the leaves it reaches that require grad.
 # - Data is a leaf as well, and its ``grad`` stays None.
 #
 # Next: :doc:`detach`

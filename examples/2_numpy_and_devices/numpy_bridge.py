@@ -7,8 +7,8 @@ Share memory with NumPy: ``numpy`` and ``from_numpy``
 =====================================================
 
 You will see that :meth:`torch.Tensor.numpy` copies nothing: the array is an alias
-of the tensor, and autograd does not see what NumPy writes into it. Two kinds of
-tensor are refused, with two errors.
+of the tensor, and autograd does not see what NumPy writes into it. You will
+also see two of the kinds of tensor that it refuses.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ assert x.item() == z.item() == 7
 # A write before the backward pass
 # --------------------------------
 # The gradient of ``(w * w).sum()`` is ``2 * w``, which is 2 for ones. NumPy
-# writes a 3 before the backward pass. A write by PyTorch would raise the
+# writes a 3 before the backward pass. ``w.detach().fill_(3.0)`` would raise the
 # version counter and stop it (:doc:`../1_basics/detach`).
 
 w = torch.ones(3, requires_grad=True)

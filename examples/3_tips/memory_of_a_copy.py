@@ -6,8 +6,8 @@
 Does ``x.detach().clone().numpy()`` waste memory?
 =================================================
 
-You will see the article's last question answered by measurement. Only ``clone``
-allocates, it wastes one tensor at a time, and on CUDA the expression raises.
+You will see that on a CPU it wastes nothing: the clone is the one copy. On CUDA
+it raises, and with ``cpu`` behind the clone it wastes one tensor at a time.
 """
 
 import torch
@@ -20,9 +20,8 @@ print("This lesson runs on:", device)
 # %%
 # A meter
 # -------
-# On CUDA, PyTorch counts the bytes that it hands out. For a CPU, ``MemTracker``
-# (a private module) adds up the storages that are alive. Both return the MiB
-# that a step keeps and the most that it holds on the way, without its inputs.
+# On CUDA, PyTorch counts the bytes that it hands out; on a CPU, ``MemTracker``
+# (private) adds up live storages. Both return the new MiB: kept, and at the peak.
 
 MIB = 2**20
 
@@ -30,10 +29,10 @@ MIB = 2**20
 def on_cuda(step, *inputs):
     torch.cuda.reset_peak_memory_stats()
     start = torch.cuda.memory_allocated()
-    result = step(*inputs)
+    results = [step(x) for x in inputs]
     kept = torch.cuda.memory_allocated() - start
     peak = torch.cuda.max_memory_allocated() - start
-    return result, kept / MIB, peak / MIB
+    return results, kept / MIB, peak / MIB
 
 
 def tracked(step, *inputs):
@@ -42,10 +41,10 @@ def tracked(step, *inputs):
     snapshot = tracker.get_tracker_snapshot
     start = snapshot("current")[where]["Total"]
     with tracker:
-        result = step(*inputs)
+        results = [step(x) for x in inputs]
     kept = snapshot("current")[where]["Total"] - start
     peak = snapshot("peak")[where]["Total"] - start
-    return result, kept / MIB, peak / MIB
+    return results, kept / MIB, peak / MIB
 
 
 measure = on_cuda if device == "cuda" else tracked
@@ -59,11 +58,12 @@ print("the meter:", measure.__name__)
 # been made. Without a GPU, the ``meta`` device shows the same error.
 
 x = torch.ones(MIB, device=device, requires_grad=True)
-detached, a, _ = measure(torch.detach, x)
-clone, b, _ = measure(torch.clone, detached)
-_, c, _ = tracked(torch.Tensor.numpy, clone.cpu())
-print(f"detach {a} MiB, clone {b} MiB, numpy {c} MiB")
-assert (a, b, c) == (0, 4, 0)
+(detached,), a, _ = measure(torch.detach, x)
+(clone,), b, _ = measure(torch.clone, detached)
+host = clone.cpu()
+host.numpy()[0] = 5.0
+print(f"detach {a} MiB, clone {b} MiB, host[0] {host[0]}")
+assert (a, b) == (0, 4) and host[0] == 5
 
 there = clone if device == "cuda" else clone.to("meta")
 try:
@@ -77,44 +77,44 @@ assert message.startswith(f"can't convert {there.device}")
 # %%
 # The waste is one tensor, not ten
 # --------------------------------
-# Ten tensors of 4 MiB go to the host, one after the other. Before you read the
-# output: what does the clone waste? Each is freed before the next is made.
-# ``FakeTensorMode`` (private too) shows CUDA without a GPU: sizes and no data.
+# Ten tensors of 4 MiB go to the host, one after the other. Without a GPU the last
+# column is computed: ``FakeTensorMode`` (private too) has sizes and no data.
 
 routes = {
-    "x.detach().cpu()": 0,
-    "x.detach().clone().cpu()": 4,
-    'x.detach().to("cpu", copy=True)': 0,
-    'x.detach().clone().to("cpu", copy=True)': 4,
+    "cpu": lambda x: x.detach().cpu(),
+    "clone, cpu": lambda x: x.detach().clone().cpu(),
+    "copy=True": lambda x: x.detach().to("cpu", copy=True),
 }
-fake = FakeTensorMode()
-print("MiB kept here | kept on a GPU | peak on a GPU")
-for route, waste in routes.items():
-    each = eval("lambda *xs: [" + route + " for x in xs]")
-    xs = [torch.ones(MIB, device=device) for _ in range(10)]
-    _, here, _ = measure(each, *xs)
-    with fake:
-        fakes = [torch.ones(MIB, device="cuda") for _ in xs]
-        _, kept, peak = tracked(each, *fakes)
-    print(f"{here:5.0f} {kept:3.0f} {peak:3.0f}  {route}")
-    none = device == "cuda" or route == "x.detach().cpu()"
-    assert (here, kept) == (0 if none else 40, 0)
-    assert peak == waste
+print("new MiB: on x's device, on the host | peak on a GPU")
+for name, route in routes.items():
+    xs = torch.ones(10, MIB, device=device)
+    ys, kept, peak = measure(route, *xs)
+    new = {y.data_ptr() for y in ys}
+    host = 4 * len(new - {x.data_ptr() for x in xs})
+    if device == "cpu":
+        assert peak == kept == host  # nothing is wasted
+        with FakeTensorMode():
+            xs = torch.ones(10, MIB, device="cuda")
+            _, _, peak = tracked(route, *xs)
+    print(f"{kept:5.0f} {host:5.0f} {peak:5.0f}  {name}")
+    assert host == (0 if name == device == "cpu" else 40)
+    assert peak == (4 if name == "clone, cpu" else 0)
+# sphinx_gallery_predict = "What does the clone waste?"
 
 # %%
-# What to write instead
-# ---------------------
-# Two arrays get a number. Does ``x`` get it too?
-
-x.detach().cpu().numpy()[0] = 7.0
-x.detach().to("cpu", copy=True).numpy()[0] = 9.0
-print("x[0] is", x[0].item())
-assert x[0].item() == (7 if device == "cpu" else 1)
-# sphinx_gallery_predict = "What is ``x[0]``?"
+# 4 MiB: each clone is freed before the next is made. The allocator of PyTorch
+# keeps its memory: ``nvidia-smi`` still counts it. On a CPU, ``cpu`` is an alias.
 
 # %%
-# ``cpu`` copies from CUDA, and returns an alias of what is on the CPU already.
-#
+# Only a GPU can show this: a CUDA slice with gaps has a peak, for it is `first packed
+# <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/Copy.cu>`_.
+
+if device == "cuda":
+    gaps = torch.ones(2 * MIB, device=device)[::2]
+    _, _, peak = measure(torch.Tensor.cpu, gaps)
+    print(f"peak for a slice with gaps: {peak} MiB")
+
+# %%
 # What does add up: the graphs you keep
 # -------------------------------------
 # Each loss in a list keeps its graph alive, and the graph keeps what it has
@@ -134,7 +134,7 @@ assert round(kept) == 12 and round(rest) == 0
 # Remember
 # --------
 # - ``clone`` allocates. ``detach`` and ``numpy`` do not.
-# - Use ``x.detach().to("cpu", copy=True).numpy()``: one copy on every device.
+# - From any device one copy, on the CPU: ``x.detach().to("cpu", copy=True)``.
 # - A temporary clone costs one tensor at the peak. What you keep adds up.
 #
 # Next: :doc:`../4_patterns/frozen_network`

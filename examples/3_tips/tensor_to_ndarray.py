@@ -93,7 +93,7 @@ assert layouts == [True, False, False]
 # This is the article's benchmark, on one thread: CPU tensors that require no
 # gradient. The article takes it for a comparison of CPU and GPU, but no GPU is
 # in it: these routes raise on CUDA. The time is the fastest of many calls. The
-# setup writes more than it returns: a host can be slow to hand out free memory.
+# setup writes more than it returns: a host can be slow to give free memory.
 
 SIZES = [2**k for k in range(0, 25, 3)]
 quality = os.environ.get("BENCHMARK_QUALITY", "normal")
@@ -114,11 +114,11 @@ for number, label in enumerate(b.labels, 1):
 # %%
 # Read the result
 # ---------------
-# Microseconds per call, with the numbers above. Where a line is flat,
-# the copying hardly counts: you see the overhead of the calls. At the right
-# end NumPy's own copy may win: :doc:`pages_of_a_copy`.
+# Where a line is flat, the copying hardly counts: you see the overhead of the
+# calls. At the right end NumPy's own copy may win: :doc:`pages_of_a_copy`.
 
 microseconds = b.timings_s * 1e6
+print("microseconds per call, CPU tensors")
 print(f"{'n':>8} {1:9} {2:9} {3:9}")
 for n, row in zip(SIZES, microseconds.T, strict=True):
     print(f"{n:8}", *(f"{time:9.2f}" for time in row))
@@ -130,7 +130,7 @@ print(f"over a quarter slower up to 64 elements: {slow}")
 figure, axes = plt.subplots(layout="constrained")
 axes.loglog(SIZES, microseconds.T, label=b.labels)
 axes.set(xlabel="number of elements", ylabel="microseconds")
-axes.set_title("Three routes to an independent array")
+axes.set_title("CPU tensor to independent array")
 axes.legend()
 plt.show()
 samples = [

@@ -15,11 +15,6 @@ import torch
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
-
-def storage(t):
-    return t.untyped_storage().data_ptr()
-
-
 # %%
 # The idea in four numbers
 # ------------------------
@@ -36,7 +31,6 @@ y, u = x * w + b, z * t + c
 y.backward()
 u.backward()
 print("w.grad", w.grad.item(), "t.grad", t.grad.item())
-print("before A's step: w", w.item(), "z", z.item())
 assert w.item() == z.item() == 4 and z.grad is None
 assert w.grad.item() == 2 and t.grad.item() == 4
 # sphinx_gallery_tensor_map = "w, b, t, c, z, y, u"
@@ -74,34 +68,52 @@ for expected in 16, 4, 1:
     opt_b.step()
     opt_b.zero_grad()
     print("loss of A", loss_a.item(), "B sees", z.item())
-    assert storage(z) == storage(net_a.weight)
-    assert net_a.weight.grad is None
     assert loss_a.item() == expected
+    assert net_a.weight.grad is None
 
 # %%
-# Two ways to break it
-# --------------------
-# B saves ``z``. If A's step writes to that memory before B's backward pass,
-# the backward pass fails. With a clone, a snapshot, it does not. And a cast
-# gives A new memory, even there and back: then the alias you hold is stale.
+# A step between B's forward and its backward pass
+# ------------------------------------------------
+# B's forward pass saves ``z``, so the gradient of ``t`` is to be 4. Then A's step
+# writes 3 to that memory, and B's backward pass fails. A clone is safe. And the
+# alias after a step with ``fused=True``, which raises no version counter?
 
-weight = net_a.weight.detach()
-for z in weight.clone(), weight:
-    u = net_b(z)
-    net_a(x).backward()
-    opt_a.step()
+
+def gradient(fused, snapshot):
+    a = torch.tensor([4.0], device=device)
+    a.grad = torch.full_like(a, 2.0)
+    z = a.clone() if snapshot else a.detach()
+    t.grad, u = None, z * t  # B's forward pass
+    torch.optim.SGD([a], lr=0.5, fused=fused).step()
     try:
         u.backward()
-        message = "no error"
+        return t.grad.item()
     except RuntimeError as error:
-        message = str(error).split(":")[0]
-    print("alias" if z is weight else "clone", "-", message)
-    assert ("inplace operation" in message) == (z is weight)
+        return str(error).split(":")[0]
 
-net_a.double().float()
-opt_a.step()
-print("up to date?", torch.equal(weight, net_a.weight))
-assert not torch.equal(weight, net_a.weight)
+
+print("clone:", gradient(False, True), gradient(True, True))
+print("alias:", gradient(False, False))
+print("alias, fused step:", gradient(True, False))
+assert gradient(False, True) == gradient(True, True) == 4
+assert "inplace operation" in gradient(False, False)
+assert gradient(True, False) == 3
+# sphinx_gallery_predict = "What is the gradient of ``t``?"
+
+# %%
+# No error, and a wrong gradient. The clone is right after either step.
+#
+# New memory for A
+# ----------------
+# A move to another device or a cast, even there and back, gives A new memory.
+# Then the alias that you hold is stale. (On a CPU, ``cpu`` moves nothing.)
+
+held = net_a.weight.detach()
+torch.nn.init.ones_(net_a.cpu().to(device).weight)
+assert (held.item() == 1) == (device == "cpu")
+torch.nn.init.constant_(net_a.double().float().weight, 5.0)
+print("held", held.item(), "A", net_a.weight.item())
+assert held.item() != net_a.weight.item() == 5
 
 # %%
 # Cut a path, or freeze weights
@@ -110,7 +122,6 @@ assert not torch.equal(weight, net_a.weight)
 # :meth:`torch.nn.Module.requires_grad_`, A gets none but hands it on to ``p``.
 
 p = x.clone().requires_grad_()
-opt_a.zero_grad()
 net_b(net_a(p).detach()).backward()
 print("cut:   ", p.grad, net_a.weight.grad)
 assert p.grad is None and net_a.weight.grad is None
@@ -123,7 +134,7 @@ assert p.grad is not None and net_a.weight.grad is None
 # Remember
 # --------
 # - Take ``w.detach()`` anew in each iteration, after A's step.
-# - If A steps before B's backward pass, add ``.clone()``.
+# - If A steps between B's forward and its backward pass, add ``.clone()``.
 # - ``detach`` cuts a path; ``requires_grad_(False)`` freezes weights.
 #
 # Next: :doc:`/self_check`

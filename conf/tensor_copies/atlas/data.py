@@ -25,12 +25,12 @@ from tensor_copies.machine import progress
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
 from tensor_copies.machine.outdated import depend_on
+from tensor_copies.recordings.check import load_atlas
 from tensor_copies.recordings.format import (
     ATLAS_KEYS,
     AtlasRecording,
     BadRecording,
     atlas_key,
-    load_atlas,
 )
 from tensor_copies.recordings.shown import _refuse, renewal
 

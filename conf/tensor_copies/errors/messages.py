@@ -15,15 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ENTRY = re.compile(
-    r"^\(([\w-]+)\)=\n### (.+)\n\n"
-    r"```\{code-cell\}.*\n:tags: \[(.+)\]\n\n?((?:.*\n)*?)```$",
-    re.MULTILINE,
-)
-FIRST_CELL = re.compile(
-    r"^```\{code-cell\}.*\n:tags: \[.*\brecorded\b.*\]\n\n?((?:.*\n)*?)```$",
-    re.MULTILINE,
-)
+from tensor_copies.machine.time_limit import LessonTimeout
+from tensor_copies.recordings.cells import cells
+
+# What stands right above the first cell of an entry.
+HEADING = re.compile(r"^\(([\w-]+)\)=\n### (.+)$", re.MULTILINE)
 KINDS = ("raises-exception", "warning")
 # Where a message comes from in torch's own sources, or on the machine: no one's text.
 TAIL = re.compile(r"\s*\(Triggered internally at [^)]*\)")
@@ -39,9 +35,12 @@ class Entry:
     """One section of the error index, as its source has it.
 
     ``types`` are the names of the exceptions or warnings that its code may give,
-    ``since`` is the first release of torch that gives one.
+    ``since`` is the first release of torch that gives one. The code begins on ``line``
+    of the source ``page``.
     """
 
+    page: str
+    line: int
     anchor: str
     title: str
     kind: str
@@ -72,17 +71,40 @@ class Entry:
 
 
 def entries(page: Path) -> dict[str, Entry]:
-    """Return the entries of a page (MyST), by their anchor, in order."""
-    found = {}
+    """Return the entries of a page (MyST), by their anchor, in order.
+
+    Raises
+    ------
+    WrongMessage
+        If an entry has not its label and its heading right above its first cell.
+    """
+    found: dict[str, Entry] = {}
     text = page.read_text(encoding="utf-8")
-    for anchor, title, tags, code in ENTRY.findall(text):
-        words = [tag.strip() for tag in tags.split(",")]
-        if words[0] not in KINDS:
+    headings = {
+        text[: heading.end()].count("\n") + 1: heading.groups()
+        for heading in HEADING.finditer(text)
+    }
+    lines = text.splitlines()
+    for cell in cells(page):
+        kind = next((tag for tag in cell.tags if tag in KINDS), None)
+        if kind is None or not headings:
             continue
-        since = [word.removeprefix("since-") for word in words if "since-" in word]
-        types = frozenset(word for word in words[1:] if "since-" not in word)
+        above = cell.line - 1
+        while above and not lines[above - 1].strip():
+            above -= 1
+        if above not in headings:
+            raise WrongMessage(
+                f"{page.name}, line {cell.line}: an entry begins with a label, a "
+                "heading with ### and then this cell, with nothing between them"
+            )
+        anchor, title = headings[above]
+        since = [tag.removeprefix("since-") for tag in cell.tags if "since-" in tag]
         release = tuple(map(int, since[0].split("."))) if since else ()
-        found[anchor] = Entry(anchor, title, words[0], types, release, code.strip())
+        types = frozenset(tag for tag in cell.tags if tag[:1].isupper())
+        code = cell.code.strip()
+        found[anchor] = Entry(
+            page.name, cell.code_line, anchor, title, kind, types, release, code
+        )
     return found
 
 
@@ -104,27 +126,34 @@ def raised(entry: Entry, namespace: dict[str, Any]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         error = []
+        # Under its page's name and on its own line: the clock looks for the page.
+        code = "\n" * (entry.line - 1) + entry.code
         try:
-            exec(compile(entry.code, entry.anchor, "exec"), namespace)
+            exec(compile(code, entry.page, "exec"), namespace)
+        except LessonTimeout:
+            raise
         except Exception as exception:  # the entry's message, or not: check() says
             error = [said(exception)]
     return list(dict.fromkeys([*map(said, caught), *error]))
 
 
-def observe(page: Path) -> dict[str, dict[str, str]]:
+def observe_messages(page: Path) -> dict[str, dict[str, str]]:
     """Run the code of all entries of a page, as its kernel does, without Jupyter.
 
     Raises
     ------
     WrongMessage
         If an entry's code does not raise what its tags say.
+    LessonTimeout
+        If the page runs longer than the time limit that isolation has started.
     """
     import torch
 
     torch.set_warn_always(True)
     start: dict[str, Any] = {"__name__": "__main__"}
-    for code in FIRST_CELL.findall(page.read_text(encoding="utf-8")):
-        exec(compile(code, page.name, "exec"), start)
+    for cell in cells(page):
+        if "recorded" in cell.tags:
+            exec(compile(cell.code, page.name, "exec"), start)
     observed = {}
     for entry in entries(page).values():
         given = raised(entry, {**start})

@@ -1,9 +1,10 @@
 """What the error index does in its kernel: show messages and prove their cures.
 
-The page's first cell calls :func:`install`. From then on a cell of an entry shows the
-type and the text of what it raised, without a traceback (whose paths are the
+The page's first cell makes an :class:`ErrorIndex`. From then on a cell of an entry
+shows the type and the text of what it raised, without a traceback (whose paths are the
 machine's), and below it what other machines saw where that differs. The cell after
-it calls :func:`cures`, which runs each cure and says what it costs.
+it calls ``cures``, which runs each cure and says what it costs; the last one calls
+``finish``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import ast
 import textwrap
 import warnings
+from contextlib import ExitStack
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,183 +31,206 @@ if TYPE_CHECKING:
 
     from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
 
-    from tensor_copies.recordings.format import PageRecording
-
 LONGEST_IN_TABLE = 110  # characters
 NOTHING = "no message"
 
-_page: dict[str, Entry] = {}
-_others: list[PageRecording] = []
-_running: Entry | None = None
-_own_warnings = warnings.catch_warnings()
-_given: dict[str, list[str]] = {}
 
-
-def install(page: str) -> None:
-    """Show the messages of a page of ``docs/`` from the next cell on."""
-    _page.update(entries(Path(page)))
-    _others.extend(seen_elsewhere(Path(page)))
-    shell = get_ipython()
-    shell.set_custom_exc((Exception,), _show_error)
-    shell.events.register("pre_run_cell", _begin)
-    shell.events.register("post_run_cell", _end)
-    torch.set_warn_always(True)
-
-
-def cures(
-    subject: str,
-    ranked: dict[str, str | tuple[str, str]],
-    wrong: dict[str, str | tuple[str, str]] | None = None,
-    *,
-    setup: str | None = None,
-) -> HTML:
-    """Run the cures of the entry above; say what each costs.
-
-    A cure runs after the entry's code without its last statement. Its last
-    expression is compared with the subject: do they share memory, do gradients flow?
+class ErrorIndex:
+    """The error index while its cells run.
 
     Parameters
     ----------
-    subject
-        The name of the tensor or array that the entry is about, or ``""``.
-    ranked
-        What each cure is for, by its code, the best first; or a pair of that and an
-        expression that must be true after it.
-    wrong
-        The same for what people write and should not. It may raise.
-    setup
-        What to run before each cure in the place of the entry's code, for cures that
-        need a device which not every machine has.
-
-    Raises
-    ------
-    WrongMessage
-        If the entry's code did not raise what its tags say.
-    AssertionError
-        If a cure raises or warns, or its expression is not true.
+    page
+        The source of the page, seen from the folder in which its kernel runs.
     """
-    entry, given = _page[list(_given)[-1]], list(_given.values())[-1]
-    entry.check(given)
-    if setup is None:
-        setup = ast.unparse(ast.parse(entry.code).body[:-1])
-    parts = []
-    for title, listing, tag in (("Write", ranked, "ol"), ("Not", wrong or {}, "ul")):
-        items = ""
-        for code, about in listing.items():
-            words, truth = (about, "True") if isinstance(about, str) else about
-            cost = _cost(entry, setup, code, subject, truth, strict=tag == "ol")
-            cost = f'<span class="cost">{cost}</span>' if cost else ""
-            said_of_it = "; ".join(filter(None, [_marked(words), cost]))
-            items += f"<li>{_shown(code)} {said_of_it}</li>"
-        if items:
-            parts.append(f'<p class="cures-title">{title}</p><{tag}>{items}</{tag}>')
-    return HTML(f'<div class="cures">{"".join(parts)}</div>')
 
+    def __init__(self, page: str) -> None:
+        self._entries = entries(Path(page))
+        self._others = seen_elsewhere(Path(page))
+        self._given: dict[str, list[str]] = {}
+        self._running: Entry | None = None
+        self._last: Entry | None = None
+        self._afterwards = ExitStack()  # puts back what a running entry changes
+        self._shell = get_ipython()
+        self._shell.set_custom_exc((Exception,), self._show_error)
+        self._shell.events.register("pre_run_cell", self._begin)
+        self._shell.events.register("post_run_cell", self._end)
+        torch.set_warn_always(True)
 
-def finish() -> None:
-    """Hand the table of all messages to the top of the page.
+    def cures(
+        self,
+        subject: str,
+        ranked: dict[str, str | tuple[str, str]],
+        wrong: dict[str, str | tuple[str, str]] | None = None,
+        *,
+        setup: str | None = None,
+    ) -> HTML:
+        """Run the cures of the entry above; say what each costs.
 
-    Raises
-    ------
-    WrongMessage
-        If an entry did not run.
-    """
-    if missing := [anchor for anchor in _page if anchor not in _given]:
-        raise WrongMessage(f"these entries did not run: {', '.join(missing)}")
-    rows = []
-    for anchor, given in _given.items():
-        line = " ".join((given or [f"({NOTHING})"])[-1].split())
-        if len(line) > LONGEST_IN_TABLE:
-            line = line[:LONGEST_IN_TABLE].rsplit(" ", 1)[0] + " …"
-        kind, _, text = line.partition(": ")
-        title = _marked(_page[anchor].title)
-        rows.append(
-            (
-                text.lower().strip("'\"`"),
-                f'<tr><td data-label="Message"><a href="#{anchor}">'
-                f"<code>{escape(text)}</code></a>"
-                f'<br><span class="elsewhere">{escape(kind)}</span></td>'
-                f'<td data-label="What you did">{title}</td></tr>',
+        A cure runs after the entry's code without its last statement. Its last
+        expression is compared with the subject: do they share memory, do gradients
+        flow?
+
+        Parameters
+        ----------
+        subject
+            The name of the tensor or array that the entry is about, or ``""``.
+        ranked
+            What each cure is for, by its code, the best first; or a pair of that and an
+            expression that must be true after it.
+        wrong
+            The same for what people write and should not. It may raise.
+        setup
+            What to run before each cure in the place of the entry's code, for cures
+            that need a device which not every machine has.
+
+        Raises
+        ------
+        WrongMessage
+            If the entry's code did not raise what its tags say.
+        AssertionError
+            If a cure raises or warns, or its expression is not true.
+        """
+        entry = self._last
+        if entry is None:
+            raise WrongMessage("these cures stand before the first entry")
+        entry.check(self._given[entry.anchor])
+        if setup is None:
+            setup = ast.unparse(ast.parse(entry.code).body[:-1])
+        parts = []
+        for title, listing, tag in (
+            ("Write", ranked, "ol"),
+            ("Not", wrong or {}, "ul"),
+        ):
+            items = ""
+            for code, about in listing.items():
+                words, truth = (about, "True") if isinstance(about, str) else about
+                cost = _cost(entry, setup, code, subject, truth, strict=tag == "ol")
+                cost = f'<span class="cost">{cost}</span>' if cost else ""
+                said_of_it = "; ".join(filter(None, [_prose(words), cost]))
+                items += f"<li>{_shown(code)} {said_of_it}</li>"
+            if items:
+                parts.append(
+                    f'<p class="cures-title">{title}</p><{tag}>{items}</{tag}>'
+                )
+        return HTML(f'<div class="cures">{"".join(parts)}</div>')
+
+    def finish(self) -> None:
+        """Hand the table of all messages to the top of the page.
+
+        Raises
+        ------
+        WrongMessage
+            If an entry did not run.
+        """
+        if missing := [anchor for anchor in self._entries if anchor not in self._given]:
+            raise WrongMessage(f"these entries did not run: {', '.join(missing)}")
+        rows = []
+        for anchor, given in self._given.items():
+            line = " ".join((given or [f"({NOTHING})"])[-1].split())
+            if len(line) > LONGEST_IN_TABLE:
+                line = line[:LONGEST_IN_TABLE].rsplit(" ", 1)[0] + " …"
+            kind, _, text = line.partition(": ")
+            title = _prose(self._entries[anchor].title)
+            rows.append(
+                (
+                    text.lower().strip("'\"`"),
+                    f'<tr><td data-label="Message"><a href="#{anchor}">'
+                    f"<code>{escape(text)}</code></a>"
+                    f'<br><span class="elsewhere">{escape(kind)}</span></td>'
+                    f'<td data-label="What you did">{title}</td></tr>',
+                )
             )
+        head = '<th scope="col">Message</th><th scope="col">What you did</th>'
+        body = "".join(row for _, row in sorted(rows))
+        table = (
+            f'<table class="claims messages"><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table>"
+            f'<p class="same-on">{self._same()}</p>'
         )
-    head = '<th scope="col">Message</th><th scope="col">What you did</th>'
-    body = "".join(row for _, row in sorted(rows))
-    table = (
-        f'<table class="claims messages"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table>"
-        f'<p class="same-on">{_same()}</p>'
-    )
-    glue("messages", HTML(table), display=False)
-    glue("count", len(_page), display=False)
-    glue("torch", torch.__version__, display=False)
+        glue("messages", HTML(table), display=False)
+        glue("count", len(self._entries), display=False)
+        glue("torch", torch.__version__, display=False)
 
-
-def _begin(info: ExecutionInfo) -> None:
-    global _running, _own_warnings
-    code = (info.raw_cell or "").strip()
-    _running = next((e for e in _page.values() if e.code == code), None)
-    if _running is not None:
-        _given[_running.anchor] = []
-        _own_warnings = warnings.catch_warnings()  # put back in _end
-        _own_warnings.__enter__()
-        get_ipython().ast_node_interactivity = "none"  # the message, not the value
+    def _begin(self, info: ExecutionInfo) -> None:
+        code = (info.raw_cell or "").strip()
+        found = (e for e in self._entries.values() if e.code == code)
+        self._running = next(found, None)
+        if self._running is None:
+            return
+        self._last = self._running
+        self._given[self._running.anchor] = []
+        shell = self._shell
+        mode = shell.ast_node_interactivity
+        self._afterwards.callback(setattr, shell, "ast_node_interactivity", mode)
+        shell.ast_node_interactivity = "none"  # the message, not the value
+        self._afterwards.enter_context(warnings.catch_warnings())
         warnings.simplefilter("always")
-        warnings.showwarning = _show_warning
+        warnings.showwarning = self._show_warning
 
+    def _end(self, *_: object) -> None:
+        """Below what this machine raised, show what others did, where it differs."""
+        self._afterwards.close()
+        if self._running is None:
+            return
+        anchor, self._running = self._running.anchor, None
+        live = "\n".join(self._given[anchor])
+        if not live:
+            print(f"({NOTHING} with torch {torch.__version__})")
+        parts = []
+        for other in self._others:
+            there = other.observed.get(anchor, {}).get("message", "")
+            if there != live:
+                label = escape(other.machine.label)
+                parts.append(
+                    f'<div class="variant"><p class="variant-label">{label}</p>'
+                    f"<pre>{escape(there) or f'({NOTHING})'}</pre></div>"
+                )
+        if parts:
+            display(HTML("".join(parts)))
 
-def _end(*_: object) -> None:
-    """Below what this machine raised, show what others did, where it differs."""
-    global _running
-    if _running is None:
-        return
-    anchor, _running = _running.anchor, None
-    _own_warnings.__exit__(None, None, None)
-    get_ipython().ast_node_interactivity = "last_expr"
-    live = "\n".join(_given[anchor])
-    if not live:
-        print(f"({NOTHING} with torch {torch.__version__})")
-    parts = []
-    for other in _others:
-        there = other.observed.get(anchor, {}).get("message", "")
-        if there != live:
-            label = escape(other.machine.label)
-            parts.append(
-                f'<div class="variant"><p class="variant-label">{label}</p>'
-                f"<pre>{escape(there) or f'({NOTHING})'}</pre></div>"
+    def _show_error(
+        self,
+        shell: InteractiveShell,
+        kind: type[BaseException],
+        error: BaseException,
+        traceback: TracebackType,
+        tb_offset: int | None = None,
+    ) -> list[str]:
+        if self._running is None or self._running.kind != "raises-exception":
+            shell.showtraceback((kind, error, traceback), tb_offset)
+        else:
+            self._say(self._running, said(error))
+        return []
+
+    def _show_warning(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: Any = None,
+        line: str | None = None,
+    ) -> None:
+        given = warnings.WarningMessage(message, category, filename, lineno)
+        self._say(self._running, said(given))
+
+    def _say(self, entry: Entry, text: str) -> None:
+        if text not in self._given[entry.anchor]:
+            self._given[entry.anchor].append(text)
+            print(text)
+
+    def _same(self) -> str:
+        """Return for which machines the messages are the same, and for how many."""
+        parts = []
+        for other in self._others:
+            same = sum(
+                "\n".join(given) == other.observed.get(anchor, {}).get("message")
+                for anchor, given in self._given.items()
             )
-    if parts:
-        display(HTML("".join(parts)))
-
-
-def _show_error(
-    shell: InteractiveShell,
-    kind: type[BaseException],
-    error: BaseException,
-    traceback: TracebackType,
-    tb_offset: int | None = None,
-) -> list[str]:
-    if _running is None or _running.kind != "raises-exception":
-        shell.showtraceback((kind, error, traceback), tb_offset)
-    else:
-        _say(said(error))
-    return []
-
-
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: Any = None,
-    line: str | None = None,
-) -> None:
-    _say(said(warnings.WarningMessage(message, category, filename, lineno)))
-
-
-def _say(text: str) -> None:
-    if text not in _given[_running.anchor]:
-        _given[_running.anchor].append(text)
-        print(text)
+            of = f"{same} of {len(self._entries)} the same."
+            parts.append(f"{escape(other.machine.label)}: {of}")
+        return " ".join(parts)
 
 
 def _shown(code: str) -> str:
@@ -282,19 +307,7 @@ def _flows(before: torch.Tensor, result: Any) -> bool:
     return False
 
 
-def _same() -> str:
-    """Return for which machines the messages are the same, and for how many."""
-    parts = []
-    for other in _others:
-        same = sum(
-            "\n".join(given) == other.observed.get(anchor, {}).get("message")
-            for anchor, given in _given.items()
-        )
-        parts.append(f"{escape(other.machine.label)}: {same} of {len(_page)} the same.")
-    return " ".join(parts)
-
-
-def _marked(text: str) -> str:
+def _prose(text: str) -> str:
     """Return prose as HTML, with what stands between backticks as code."""
     parts = escape(text, quote=False).split("`")
     return "".join(

@@ -46,7 +46,7 @@ def list_messages(app: Sphinx, doctree: nodes.document) -> None:
     found = []
     for section in doctree.findall(nodes.section):
         anchor = section["ids"][0]
-        live = "\n".join(_shown(section)) if anchor in entries(source) else ""
+        live = "\n".join(_printed_in(section)) if anchor in entries(source) else ""
         if live:
             texts = [other.observed.get(anchor, {}).get("message") for other in others]
             said = list(dict.fromkeys([live, *filter(None, texts)]))
@@ -55,7 +55,7 @@ def list_messages(app: Sphinx, doctree: nodes.document) -> None:
     app.env.metadata[PAGE]["messages"] = json.dumps(found)
 
 
-def _shown(section: nodes.section) -> list[str]:
+def _printed_in(section: nodes.section) -> list[str]:
     """Return what an entry's own cell printed."""
     for cell in section.findall(nodes.container):
         if {f"tag_{kind}" for kind in KINDS} & set(cell["classes"]):

@@ -8,15 +8,17 @@ one, whatever ran before.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 from typing import Any
 
 WIDTH, HEIGHT = 360, 340
-LEFT, RIGHT, TOP, BOTTOM = 46, 112, 40, 40  # margins; the names stand on the right
+LEFT, RIGHT, TOP, BOTTOM = 50, 126, 40, 40  # margins; the names stand on the right
 FONT, SMALL = 11, 9.5
-LONGEST_NAME = 20  # characters in a line
+TO_NAME = 14  # from the end of a line to its name
 # Distinct for colour-blind eyes on white and on black; see site.css. The marks and the
 # names at the lines' ends say the same without colour.
 COLOURS = ("#0060b0", "#b84500", "#007a5a", "#a3387a", "#5b4bc4")
@@ -36,7 +38,7 @@ def limits(charts: Iterable[dict[str, Any]]) -> tuple[float, float]:
     return min(ys), max(ys)
 
 
-def draw(
+def draw_chart(
     data: dict[str, Any],
     prefix: str,
     machine: str = "",
@@ -57,6 +59,22 @@ def draw(
     y_limits
         What the axis must reach; else what the data need.
     """
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="{escape(prefix)}" role="img" '
+        f'aria-label="{escape(describe_chart(data, machine), quote=True)}" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'fill="currentColor" font-size="{FONT}" overflow="visible" '
+        'text-rendering="geometricPrecision">'
+        f"{draw_marks(data, machine, y_limits)}</svg>"
+    )
+
+
+def draw_marks(
+    data: dict[str, Any],
+    machine: str = "",
+    y_limits: tuple[float, float] | None = None,
+) -> str:
+    """Return what a chart shows, without a frame (see :func:`draw_chart`)."""
     xs = [x for line in data["lines"] for x in line["x"]]
     across = _Axis(min(xs), max(xs), data["xscale"], LEFT, WIDTH - RIGHT)
     up = _Axis(*(y_limits or limits([data])), data["yscale"], HEIGHT - BOTTOM, TOP)
@@ -81,15 +99,10 @@ def draw(
             parts += [_mark(MARKS[number % len(MARKS)], *at, ink) for at in points]
         ends.append((points[-1], line["label"], ink))
     parts.append(_names(ends))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="{escape(prefix)}" role="img" '
-        f'aria-label="{escape(describe(data, machine), quote=True)}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'fill="currentColor" font-size="{FONT}">{"".join(parts)}</svg>'
-    )
+    return "".join(parts)
 
 
-def describe(data: dict[str, Any], machine: str = "") -> str:
+def describe_chart(data: dict[str, Any], machine: str = "") -> str:
     """Say in words what a chart shows, from the data that it draws."""
     told = []
     for line in data["lines"]:
@@ -239,7 +252,7 @@ def _names(ends: list[tuple[tuple[float, float], str, str]]) -> str:
     for above, below in zip(reversed(boxes[:-1]), reversed(boxes[1:]), strict=True):
         above[0] = min(above[0], below[0] - len(above[1]) * SMALL * 1.12 - 3)
     parts = []
-    left = WIDTH - RIGHT + 14
+    left = WIDTH - RIGHT + TO_NAME
     for top, lines, (x, y), ink in boxes:
         middle = top + len(lines) * SMALL * 1.12 / 2
         parts.append(
@@ -256,13 +269,41 @@ def _names(ends: list[tuple[tuple[float, float], str, str]]) -> str:
 
 
 def _wrapped(label: str) -> list[str]:
-    """Break a name, an expression mostly, before its dots and after its blanks."""
+    """Break a name, an expression mostly, before its dots and after its blanks.
+
+    What is too wide even so, a long word, is broken where it has to be.
+    """
     lines = [""]
     for piece in label.replace(".", "\0.").replace(" ", " \0").split("\0"):
-        if lines[-1] and len(lines[-1] + piece.rstrip()) > LONGEST_NAME:
+        if lines[-1] and not _fits(lines[-1] + piece.rstrip()):
             lines.append("")
-        lines[-1] += piece
+        for letter in piece:
+            if lines[-1] and not _fits(lines[-1] + letter.rstrip()):
+                lines.append("")
+            lines[-1] += letter
     return [line.strip() for line in lines]
+
+
+def _fits(text: str) -> bool:
+    return width_of(text) <= RIGHT - TO_NAME
+
+
+def width_of(name: str) -> float:
+    """Return how wide a line's name is in DejaVu Sans Bold, in units of the drawing.
+
+    Other fonts that a reader may have are as wide as this one, or narrower.
+    """
+    return _font().getlength(name) / _font().size * SMALL
+
+
+@functools.cache
+def _font() -> Any:
+    # Imported late: a build that draws no chart needs no font.
+    import matplotlib
+    from PIL import ImageFont
+
+    fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")
+    return ImageFont.truetype(fonts / "DejaVuSans-Bold.ttf", 1000)
 
 
 def _n(value: float) -> str:

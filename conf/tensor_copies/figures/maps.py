@@ -21,7 +21,7 @@ from sphinx_gallery.py_source_parser import (
     split_code_and_text_blocks,
 )
 
-from tensor_copies.figures.pictures import keep
+from tensor_copies.figures.pictures import Preview, keep
 
 MAP, CHANGE = "tensor_map", "tensor_map_change"
 # What the next block of a script is to be compared with, by the script's path.
@@ -30,33 +30,40 @@ _before: dict[str, dict[str, Any]] = {}
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Return the reST of the map that a block asks for (an image scraper)."""
-    observed = look(block, block_vars)
+    observed = requested_map(block, block_vars)
     if observed is None:
         return ""
-    # Imported late, as in look(): with it comes torch, which a build that runs no
-    # lesson need not wait for.
-    from standalone.tensor_maps import draw
+    # Imported late, as in requested_map(): with it comes torch, which a build that
+    # runs no lesson need not wait for.
+    from standalone.tensor_maps import describe, draw, draw_parts
 
     path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
     markup = draw(observed, prefix=path.stem)
-    keep(markup, path, Path(block_vars["src_file"]))
-    return ".. raw:: html\n\n" + indent(as_figure(markup), "    ") + "\n"
+    path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
+    parts = [
+        (part.top, part.width, part.height, part.marks) for part in draw_parts(observed)
+    ]
+    # A card is too small for all of a map: it shows the graph, if there is one.
+    shown = 1 if observed["edges"] else len(parts)
+    keep(Preview(describe(observed), parts, shown), path, Path(block_vars["src_file"]))
+    return ".. raw:: html\n\n" + indent(framed_map(markup), "    ") + "\n"
 
 
-def as_figure(markup: str) -> str:
+def framed_map(markup: str) -> str:
     """Return the drawing of a map as a figure of a page."""
     return f'<figure class="tensor-map">\n{markup}\n</figure>'
 
 
-def look(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:
+def requested_map(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:
     """Return what the map that a block asks for shows, or None if it asks for none.
 
     Raises
     ------
     ExtensionError
-        If the marker names something that the script has not defined.
+        If the marker names something that the script has not defined, or asks in the
+        first block for what changed.
     """
-    script, variables = block_vars["src_file"], block_vars["example_globals"]
+    script = block_vars["src_file"]
     upcoming = _changes(script).get(block.lineno)
     asked = extract_file_config(block.content)
     if upcoming is None and not {MAP, CHANGE} & set(asked):
@@ -65,26 +72,33 @@ def look(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:
 
     observed = None
     if MAP in asked:
-        observed = observe(_named(asked[MAP], variables, block))
+        observed = observe(_named(asked[MAP], block, block_vars))
     elif CHANGE in asked:
+        if script not in _before:
+            raise ExtensionError(
+                f"{Path(script).name}: the block on line {block.lineno} asks for a map "
+                "of what it changed, and no block of code comes before it. Write "
+                f"sphinx_gallery_{MAP}"
+            )
         before = _before.pop(script)
-        observed = changed(before, observe(_named(asked[CHANGE], variables, block)))
+        observed = changed(before, observe(_named(asked[CHANGE], block, block_vars)))
     if upcoming is not None:
-        _before[script] = observe(_named(upcoming, variables, block, missing_ok=True))
+        _before[script] = observe(_named(upcoming, block, block_vars, missing_ok=True))
     return observed
 
 
 def _named(
-    names: str, variables: dict[str, Any], block: Any, missing_ok: bool = False
+    names: str, block: Any, block_vars: dict[str, Any], missing_ok: bool = False
 ) -> dict[str, Any]:
     found = {}
+    variables, script = block_vars["example_globals"], Path(block_vars["src_file"])
     for name in (part.strip() for part in names.split(",")):
         if name in variables:
             found[name] = variables[name]
         elif not missing_ok:
             raise ExtensionError(
-                f"the block on line {block.lineno} asks for a map of {name!r}, "
-                "which the script has not defined"
+                f"{script.name}: the block on line {block.lineno} asks for a map of "
+                f"{name!r}, which the script has not defined"
             )
     return found
 

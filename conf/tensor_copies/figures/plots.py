@@ -17,7 +17,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from tensor_copies.figures import charts
-from tensor_copies.figures.pictures import keep
+from tensor_copies.figures.pictures import Preview, keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,23 +43,29 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
         path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
         data = data_of(figure)
         if data is None:
-            markup = draw(figure, prefix=path.stem)
+            markup = marks = draw_figure(figure, prefix=path.stem)
+            width, height = (72.0 * inches for inches in figure.get_size_inches())
+            words = describe_figure(figure)
         else:
             # Kept for a page that shows other machines' data beside it.
             path.with_suffix(".json").write_text(json.dumps(data), encoding="utf-8")
-            markup = charts.draw(data, prefix=path.stem)
-        keep(markup, path, Path(block_vars["src_file"]))
-        parts.append(".. raw:: html\n\n" + indent(as_figure(markup), "    ") + "\n")
+            markup, marks = charts.draw_chart(data, path.stem), charts.draw_marks(data)
+            width, height = charts.WIDTH, charts.HEIGHT
+            words = charts.describe_chart(data)
+        path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
+        preview = Preview(words, [(0.0, width, height, marks)], shown=1)
+        keep(preview, path, Path(block_vars["src_file"]))
+        parts.append(".. raw:: html\n\n" + indent(framed_figure(markup), "    ") + "\n")
     plt.close("all")
     return "\n".join(parts)
 
 
-def as_figure(markup: str) -> str:
+def framed_figure(markup: str) -> str:
     """Return a drawing as a figure of a page."""
     return f'<figure class="lesson-figure">\n{markup}\n</figure>'
 
 
-def draw(figure: Figure, prefix: str) -> str:
+def draw_figure(figure: Figure, prefix: str) -> str:
     """Return ``figure`` as an SVG element that can stand inside a page.
 
     Parameters
@@ -80,7 +86,7 @@ def draw(figure: Figure, prefix: str) -> str:
     svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", svg)
     svg = svg.replace(INK, "currentColor")
-    words = escape(describe(figure), quote=True)
+    words = escape(describe_figure(figure), quote=True)
     root = f'<svg role="img" aria-label="{words}" stroke-linejoin="round" '
     return root + svg.removeprefix("<svg").lstrip()
 
@@ -139,7 +145,7 @@ def _rounded(values: Iterable[float]) -> list[float]:
     return [float(f"{value:.4g}") if value < 1e4 else float(value) for value in values]
 
 
-def describe(figure: Figure) -> str:
+def describe_figure(figure: Figure) -> str:
     """Say in words what ``figure`` shows, from the same data that it draws."""
     return " ".join(_describe_axes(axes) for axes in figure.axes)
 

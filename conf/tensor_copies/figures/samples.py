@@ -25,7 +25,7 @@ CLASS = "benchmark-data"
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Write the samples that a block hands out; return the reST of their link."""
-    table = look(block, block_vars)
+    table = requested_samples(block, block_vars)
     if table is None:
         return ""
     name = Path(block_vars["src_file"]).stem
@@ -39,7 +39,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     return f".. container:: {CLASS}\n\n    :download:`{label} <{target}>`\n"
 
 
-def look(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:
+def requested_samples(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:
     """Return the samples that a block hands out as columns and rows, or None.
 
     Raises
@@ -56,8 +56,9 @@ def look(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:
         assert all(list(sample) == columns for sample in samples)
     except (AssertionError, IndexError, KeyError, TypeError):
         raise ExtensionError(
-            f"the block on line {block.lineno} hands out {name!r} as samples, which is "
-            "not a list of dictionaries with the same keys"
+            f"{Path(block_vars['src_file']).name}: the block on line {block.lineno} "
+            f"hands out {name!r} as samples, which is not a list of dictionaries with "
+            "the same keys"
         ) from None
     rows = [[_plain(value) for value in sample.values()] for sample in samples]
     return {"columns": columns, "rows": rows}

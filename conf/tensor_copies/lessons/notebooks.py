@@ -8,11 +8,11 @@ asks for a machine with a GPU.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import tomllib
 import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,31 +70,21 @@ def _code_cell(code: str) -> dict[str, Any]:
 
 def finish_all(app: Sphinx) -> None:
     """Finish the notebooks that the gallery has made, and pack them all."""
-    archived: dict[str, bytes] = {}
     gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
-    for page, script in lesson_scripts(app).items():
-        path = Path(app.srcdir, f"{page}{NOTEBOOK}")
-        made = Path(app.srcdir, f"{page}{NOTEBOOK_AS_MADE}")
-        notebook = json.loads(made.read_text(encoding="utf-8"))
-        whole = json.dumps(finished(notebook, packages(script)), indent=2) + "\n"
-        if not path.exists() or path.read_bytes() != whole.encode():
-            path.write_text(whole, encoding="utf-8", newline="\n")
-        name = page.removeprefix(f"{gallery}/")
-        archived[f"{name}.py"] = script.read_bytes()
-        archived[f"{name}.ipynb"] = path.read_bytes()
-    archive = Path(app.srcdir, gallery, ARCHIVE)
-    packed = pack(archived)
-    if not archive.exists() or archive.read_bytes() != packed:
-        archive.write_bytes(packed)
-
-
-def pack(files: dict[str, bytes]) -> bytes:
-    """Return an archive of files by name: the same files give the same bytes."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, content in files.items():
-            entry = zipfile.ZipInfo(f"tensor_copies/{name}")  # of 1980, at midnight
-            entry.create_system = 3  # Unix, wherever it is made
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
-    return packed.getvalue()
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for page, script in lesson_scripts(app).items():
+            path = Path(app.srcdir, f"{page}{NOTEBOOK}")
+            made = Path(app.srcdir, f"{page}{NOTEBOOK_AS_MADE}")
+            notebook = json.loads(made.read_text(encoding="utf-8"))
+            whole = json.dumps(finished(notebook, packages(script)), indent=2) + "\n"
+            if not path.exists() or path.read_bytes() != whole.encode():
+                path.write_text(whole, encoding="utf-8", newline="\n")
+            name = f"tensor_copies/{page.removeprefix(f'{gallery}/')}"
+            # An entry without a date: the same files are the same archive.
+            archive.writestr(zipfile.ZipInfo(f"{name}.py"), script.read_bytes())
+            archive.writestr(zipfile.ZipInfo(f"{name}.ipynb"), path.read_bytes())
+    # Sphinx reads a page again when a file that it offers is newer.
+    path = Path(app.srcdir, gallery, ARCHIVE)
+    if not path.exists() or path.read_bytes() != packed.getvalue():
+        path.write_bytes(packed.getvalue())

@@ -1,28 +1,28 @@
 """How the gallery's pages look: actions under the title, cards with words.
 
 On a lesson the gallery puts a note before the title ("Go to the end to download
-...") and three boxes at the end; one row under the title takes their place: links
-and how long the lesson takes to read. "Next" and "Previous" lead from lesson to lesson
-in reading order, past the overviews.
+...") and three boxes at the end; one row of links under the title takes their place.
+"Next" and "Previous" lead from lesson to lesson in reading order, past the overviews.
 
 On an overview the gallery puts cards that show a title and nothing else; a list takes
-theirs: the title, the lesson's first picture in the reader's colours, the first
-sentences and the time.
+theirs: the title, the lesson's first picture in the reader's colours and the first
+sentences.
 """
 
 from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx import addnodes
 
-from tensor_copies.figures.pictures import on_card, picture_of
+from tensor_copies.figures.pictures import load_preview, on_card, preview_file
 from tensor_copies.lessons.notebooks import BRANCH, GPU
-from tensor_copies.lessons.reading_time import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.recordings.live import UnknownPage
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -49,10 +49,16 @@ def depart_picture(self: HTML5Translator, node: picture) -> None:
 def change_page(app: Sphinx, doctree: nodes.document) -> None:
     """Rewrite a page of the gallery; leave every other page as it is."""
     lessons = lesson_scripts(app)
-    if (script := lessons.get(app.env.docname)) is not None:
-        _move_downloads(doctree, in_words(script), _colab(app))
+    if app.env.docname in lessons:
+        _move_downloads(doctree, _colab(app))
+    listed: list[str] = []
     for section in list(doctree.findall(nodes.section)):
-        _list_lessons(app, section)
+        listed += _list_lessons(app, section)
+    folder, _, name = app.env.docname.rpartition("/")
+    wanted = {lesson for lesson in lessons if lesson.startswith(f"{folder}/")}
+    missing = sorted(wanted - set(listed))
+    if name == "index" and missing:  # an overview
+        raise UnknownPage(app.env.docname, f"there is no card of {missing[0]}")
 
 
 def _colab(app: Sphinx) -> nodes.paragraph | None:
@@ -66,9 +72,7 @@ def _colab(app: Sphinx) -> nodes.paragraph | None:
     return nodes.paragraph("", "", nodes.reference("", words, refuri=address))
 
 
-def _move_downloads(
-    doctree: nodes.document, time: str, colab: nodes.paragraph | None
-) -> None:
+def _move_downloads(doctree: nodes.document, colab: nodes.paragraph | None) -> None:
     found: dict[str, addnodes.download_reference] = {}
     for only in list(doctree.findall(addnodes.only)):
         for link in only.findall(addnodes.download_reference):
@@ -83,19 +87,21 @@ def _move_downloads(
         if classes & {"sphx-glr-download-link-note", "sphx-glr-footer"}:
             only.parent.remove(only)
     title = next(doctree.findall(nodes.title), None)
-    if not found or title is None:
-        return
+    if title is None or set(found) != set(LABELS):
+        name = Path(doctree.get("source", "")).stem
+        raise UnknownPage(name, "it has not a title and two files to download")
     row = nodes.container(classes=["lesson-actions"])
     for ending in LABELS:
         row += nodes.paragraph("", "", found[ending])
     if colab is not None:
         row += colab
-    row += nodes.paragraph(text=time, classes=["reading-time"])
     section = title.parent
     section.insert(section.index(title) + 1, row)
 
 
-def _list_lessons(app: Sphinx, section: nodes.section) -> None:
+def _list_lessons(app: Sphinx, section: nodes.section) -> list[str]:
+    """Put a list in the place of the gallery's cards; return the lessons on it."""
+    listed = []
     cards = nodes.bullet_list(classes=["lesson-cards"])
     introduction = ""
     for node in list(section.children):
@@ -108,24 +114,29 @@ def _list_lessons(app: Sphinx, section: nodes.section) -> None:
         elif isinstance(node, addnodes.only) and introduction:
             if not cards.children:
                 section.insert(section.index(node), cards)
-            cards += _card(app, node, introduction)
+            lesson, card = _card(app, node, introduction)
+            listed.append(lesson)
+            cards += card
             section.remove(node)
             introduction = ""
+    return listed
 
 
-def _card(app: Sphinx, made: addnodes.only, introduction: str) -> nodes.list_item:
-    """Make a card of a lesson: title, picture, what the reader will see, the time."""
-    (link,) = made.findall(addnodes.pending_xref)
+def _card(
+    app: Sphinx, made: addnodes.only, introduction: str
+) -> tuple[str, nodes.list_item]:
+    """Make a card of a lesson: title, picture, what the reader will see."""
+    links = list(made.findall(addnodes.pending_xref))
+    if len(links) != 1:
+        raise UnknownPage(app.env.docname, f"a card has {len(links)} links")
+    (link,) = links
     item = nodes.list_item("", nodes.paragraph("", "", link))
     lesson = link["reftarget"].lstrip("/")
-    if (drawn := picture_of(app.srcdir, lesson)) is not None:
-        app.env.note_dependency(drawn)
-        item += picture(markup=on_card(drawn.read_text(encoding="utf-8")))
+    if (kept := preview_file(app.srcdir, lesson)) is not None:
+        app.env.note_dependency(kept)
+        item += picture(markup=on_card(load_preview(kept)))
     item += nodes.paragraph(text=introduction)
-    script = lesson_scripts(app)[lesson]
-    app.env.note_dependency(script)  # the time on the card is the script's
-    item += nodes.paragraph(text=in_words(script), classes=["reading-time"])
-    return item
+    return lesson, item
 
 
 def lead_on(

@@ -28,7 +28,7 @@ from sphinx_gallery.py_source_parser import (
 
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.format import PREDICT
-from tensor_copies.recordings.shown import code_blocks
+from tensor_copies.recordings.live import code_blocks, set_text
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -52,7 +52,7 @@ def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
     if script is None:
         for cell in list(doctree.findall(nodes.container)):
             if "tag_predict" in cell["classes"]:
-                _hide_cell(cell)
+                _hide_cell(app.env.docname, cell)
         return
     asked = {}
     for kind, content, line in split_code_and_text_blocks(str(script))[1]:
@@ -63,15 +63,13 @@ def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
                     f"{script.name}: the block on line {line} has a prediction "
                     'without a question: write sphinx_gallery_predict = "What ...?"'
                 )
-    lines = {line: str(line) for line in asked}
-    for comment, line in code_blocks(doctree, lines):
-        _hide_answer(comment, asked[int(line)])
+    for block in code_blocks(doctree, set(asked)):
+        _hide_answer(script.name, block.code, asked[block.line])
 
 
-def _hide_answer(comment: nodes.comment, words: str) -> None:
+def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> None:
     """Hide what follows a lesson's block, to the next heading or cell."""
-    parent = comment.parent
-    code = parent[parent.index(comment) + 1]
+    parent = code.parent
     answer: list[nodes.Node] = []
     comments = 0
     for node in parent[parent.index(code) + 1 :]:
@@ -85,7 +83,7 @@ def _hide_answer(comment: nodes.comment, words: str) -> None:
         answer.pop()
     shown = [node for node in answer if not isinstance(node, nodes.comment)]
     if not shown:
-        raise ExtensionError(f"a block asks {words!r} and shows nothing")
+        raise ExtensionError(f"{lesson}: a block asks {words!r} and shows nothing")
     hidden = _reveal(words)
     parent.insert(parent.index(answer[0]), hidden)
     outputs = [node for node in answer if _is_output(node)]
@@ -115,19 +113,12 @@ def _take_proof(code: nodes.literal_block) -> nodes.literal_block | None:
         return None
     lines = text.splitlines(keepends=True)
     proof = code.deepcopy()
-    _set_text(code, "".join(lines[: first - 1]).rstrip() + "\n")
-    _set_text(proof, "".join(lines[first - 1 :]))
+    set_text(code, "".join(lines[: first - 1]).rstrip() + "\n")
+    set_text(proof, "".join(lines[first - 1 :]))
     return proof
 
 
-def _set_text(block: nodes.literal_block, text: str) -> None:
-    # Sphinx highlights a block only if its source is its text.
-    block.rawsource = text
-    block.children = []
-    block += nodes.Text(text)
-
-
-def _hide_cell(cell: nodes.container) -> None:
+def _hide_cell(page: str, cell: nodes.container) -> None:
     """Hide the output of a page's cell and what follows it in its section."""
     outputs = [
         node
@@ -135,7 +126,7 @@ def _hide_cell(cell: nodes.container) -> None:
         if isinstance(node, nodes.container) and "cell_output" in node["classes"]
     ]
     if not outputs:
-        raise ExtensionError("a cell tagged `predict` shows nothing")
+        raise ExtensionError(f"{page}: a cell tagged `predict` shows nothing")
     section = cell.parent
     rest = section[section.index(cell) + 1 :]
     hidden = _reveal(ASK)

@@ -15,6 +15,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
         freshness,
         isolation,
         kept,
+        kernels,
+        lesson_list,
         outdated,
         progress,
         sphinx_process,
@@ -26,11 +28,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("lesson_time_limit", 120, "", int)
     app.connect("config-inited", isolation.take_time_limit)
     app.connect("config-inited", progress.tell_limit)
+    app.connect("config-inited", kernels.take_over)
     # All is imported now, and no lesson has run yet.
     app.connect("builder-inited", sphinx_process.collect_garbage, priority=50)
     # Before MyST-NB opens its cache, and before the gallery: neither must keep what
     # is damaged, or what another machine or another tool made.
     app.connect("builder-inited", kept.drop_damaged_pages, priority=100)
+    # The gallery would fail on such a script without its name.
+    app.connect("builder-inited", lesson_list.require_readable, priority=350)
     app.connect("builder-inited", freshness.drop_what_is_stale, priority=400)
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
@@ -45,5 +50,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-updated", written.write_what_changed, priority=50)
     # The last words of the build, before what is stale.
     app.connect("build-finished", freshness.report, priority=900)
+    app.connect("build-finished", lesson_list.report_unknown, priority=940)
     app.connect("build-finished", kept.trust_pages, priority=990)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

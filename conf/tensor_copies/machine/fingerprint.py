@@ -25,7 +25,7 @@ OLDEST_TORCH = (2, 6)
 # Packages whose version shapes what a lesson prints or draws, or how it is captured.
 SHAPING = ("matplotlib", "perfplot", "sphinx-gallery", "myst-nb", "ipykernel")
 TO_RECORD = ("torch", "numpy", "matplotlib", "perfplot", "sphinx", "sphinx-gallery")
-TO_BUILD = (*TO_RECORD, *SHAPING, "fpdf2", "furo", "resvg-py")
+TO_BUILD = (*TO_RECORD, *SHAPING, "furo", "resvg-py", "sphinx-reredirects")
 # What an environment variable asks of the benchmarks. Most of the long one's time
 # goes into counting instructions, a minute for each method.
 QUALITY = "BENCHMARK_QUALITY"
@@ -156,8 +156,15 @@ def _device() -> tuple[str, str]:
     if build.get("cuda") or build.get("hip"):
         import torch
 
-        if torch.cuda.is_available():
-            return "cuda", torch.cuda.get_device_name()
+        try:
+            if torch.cuda.is_available():
+                return "cuda", torch.cuda.get_device_name()
+        except Exception as error:  # a driver that does not fit, of whatever type
+            why = str(error).partition("\n")[0]
+            raise UnfitMachine(
+                f"torch says that it has CUDA and cannot use it ({why}). To run on the "
+                "CPU, set CUDA_VISIBLE_DEVICES to nothing."
+            ) from None
     return "cpu", _cpu_name()
 
 

@@ -1,21 +1,36 @@
-"""Each lesson starts as a newly started Python would, and ends within its time.
+"""Each lesson starts with the settings of a new Python, and ends within its time.
 
 sphinx-gallery runs all lessons in one process. :func:`reset` is its hook before
-and after each lesson: it puts back what a lesson may have changed, turns every
-Python warning into an error, and ends a lesson that hangs.
+and after each lesson: it puts back the settings that a lesson may have changed, turns
+every Python warning into an error, ends a lesson that hangs, and refuses one that
+leaves a thread, a process or a file (leftovers.py).
+
+What no hook can put back stays: modules that a lesson has imported, attributes that it
+has set on them (a patched function of torch, say), the number of torch's threads
+between operations, memory that the allocators keep. A lesson must not hang on these.
 """
 
 from __future__ import annotations
 
+import decimal
 import faulthandler
+import gc
+import locale
+import logging
 import os
 import random
 import signal
 import sys
+import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from sphinx.errors import ExtensionError
+
+from tensor_copies.machine import leftovers
+from tensor_copies.machine.time_limit import LessonTimeout
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -28,10 +43,18 @@ STYLE = Path(__file__).with_name("figure.mplstyle")
 # A lesson that catches the exception at its limit is asked again each second; one
 # that is stuck outside Python, or swallows them all, takes the process with it.
 SECONDS_OF_GRACE = 10
+# Settings of torch's backends that have no function to put them back.
+SWITCHES = (
+    ("cudnn", "enabled"),
+    ("cudnn", "benchmark"),
+    ("cudnn", "deterministic"),
+    ("mkldnn", "enabled"),
+)
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class LessonTimeout(Exception):
-    """A lesson ran longer than ``lesson_time_limit``."""
+class LessonLeft(ExtensionError):
+    """A lesson left something running, or a file; the message says what."""
 
 
 @dataclass
@@ -40,13 +63,21 @@ class _Start:
 
     environment: dict[str, str]
     torch_threads: int
+    torch_switches: dict[tuple[str, str], bool]
     numpy_print_options: dict[str, Any]
     numpy_error_state: dict[str, str]
+    decimal_context: decimal.Context
+    locale: str
+    signal_handlers: dict[signal.Signals, Any]
+    recursion_limit: int
+    gc_threshold: tuple[int, int, int]
+    umask: int
 
 
 _start: _Start | None = None
 _seconds = 0
 _filters: list[Any] = []
+_before: list[leftovers.Before] = []
 
 
 def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
@@ -60,9 +91,19 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
         File name of the script, without its folder.
     when
         ``"before"`` or ``"after"``.
+
+    Raises
+    ------
+    LessonLeft
+        If the lesson left a thread, a process or a file.
     """
+    source = Path(gallery_conf.get("src_dir", "."))
     if when == "before":
         _put_back()
+        folders = gallery_conf.get("examples_dirs", ())
+        _before[:] = [
+            leftovers.before_a_lesson((source / name).resolve() for name in folders)
+        ]
         _filters[:] = [warnings.filters[:]]
         warnings.resetwarnings()
         warnings.simplefilter("error")
@@ -76,11 +117,21 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
             warnings.resetwarnings()
             warnings.filters[:] = _filters.pop()
         _put_back()
+        left = leftovers.left_since(_before.pop()) if _before else []
+        failed = {Path(path).name for path in gallery_conf.get("failing_examples", ())}
+        if left and lesson not in failed:  # of a failed one there is more to say
+            # The gallery has noted that it passed.
+            for gallery in gallery_conf.get("gallery_dirs", ()):
+                for noted in (source / gallery).rglob(f"{lesson}.md5"):
+                    noted.unlink()
+            raise LessonLeft(f"{lesson} left {' and '.join(left)}")
 
 
 def _put_back() -> None:
     """Give every setting the value that a newly started Python has."""
     global _start
+    # Else torch's profiler says in the log when it starts and stops.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     import matplotlib.pyplot
     import numpy
     import perfplot  # noqa: F401  its first import changes matplotlib's settings
@@ -90,12 +141,36 @@ def _put_back() -> None:
         _start = _Start(
             environment=dict(os.environ),
             torch_threads=torch.get_num_threads(),
+            torch_switches={
+                (backend, name): getattr(getattr(torch.backends, backend), name)
+                for backend, name in SWITCHES
+            },
             numpy_print_options=numpy.get_printoptions(),
             numpy_error_state=numpy.geterr(),
+            decimal_context=decimal.getcontext().copy(),
+            locale=locale.setlocale(locale.LC_ALL),
+            signal_handlers={number: signal.getsignal(number) for number in SIGNALS},
+            recursion_limit=sys.getrecursionlimit(),
+            gc_threshold=gc.get_threshold(),
+            umask=_umask(),
         )
     if dict(os.environ) != _start.environment:
         os.environ.clear()
         os.environ.update(_start.environment)
+    if hasattr(time, "tzset"):  # not on Windows
+        time.tzset()
+    locale.setlocale(locale.LC_ALL, _start.locale)
+    os.umask(_start.umask)
+    gc.enable()
+    gc.set_threshold(*_start.gc_threshold)
+    sys.setrecursionlimit(_start.recursion_limit)
+    decimal.setcontext(_start.decimal_context.copy())
+    logging.disable(logging.NOTSET)
+    # Not what it was: a package of styles has set up a log of its own by now.
+    logging.root.setLevel(logging.WARNING)
+    logging.root.handlers.clear()
+    for number, handler in _start.signal_handlers.items():
+        signal.signal(number, handler)
 
     if torch.empty(0).device.type != "cpu":
         torch.set_default_device(None)
@@ -106,6 +181,9 @@ def _put_back() -> None:
     if torch.are_deterministic_algorithms_enabled():
         torch.use_deterministic_algorithms(False)
     torch.set_float32_matmul_precision("highest")
+    torch.set_flush_denormal(False)
+    for (backend, name), value in _start.torch_switches.items():
+        setattr(getattr(torch.backends, backend), name, value)
     torch.set_num_threads(_start.torch_threads)
     torch.set_printoptions(profile="default", sci_mode=None)
     # A new process draws its seeds: what must not vary, a lesson seeds itself.
@@ -124,6 +202,13 @@ def _put_back() -> None:
     matplotlib.rcdefaults()
     matplotlib.use("agg")
     matplotlib.style.use(STYLE)
+
+
+def _umask() -> int:
+    """Return the mask of new files, which can be read only by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def _start_clock(lesson: str) -> None:

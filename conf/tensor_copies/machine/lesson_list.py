@@ -1,14 +1,23 @@
-"""Which lessons there are, and the page that each of them becomes."""
+"""Which lessons there are, the page that each of them becomes, what is no lesson."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sphinx.errors import ExtensionError
+
+from tensor_copies.machine import progress
 from tensor_copies.machine.reading_order import READING_ORDER
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+
+MARK = b"\xef\xbb\xbf"  # what some editors put before the text of a file
+
+
+class UnreadableLesson(ExtensionError):
+    """A script is not plain UTF-8; the message names it and says how to mend it."""
 
 
 def lesson_scripts(app: Sphinx) -> dict[str, Path]:
@@ -30,3 +39,35 @@ def _reading_place(script: Path) -> tuple[int, str]:
         return READING_ORDER.index(script.name), script.name
     except ValueError:  # the gallery will ask for a place
         return len(READING_ORDER), script.name
+
+
+def require_utf8(script: Path) -> None:
+    """Raise :class:`UnreadableLesson` unless a script is UTF-8 without a mark."""
+    raw = script.read_bytes()
+    if raw.startswith(MARK):
+        raise UnreadableLesson(
+            f"{script.name} begins with a byte order mark: save it as UTF-8 without"
+        )
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UnreadableLesson(
+            f"{script.name}, line {line}: byte {raw[error.start]:#04x} is not UTF-8: "
+            "save the script as UTF-8"
+        ) from None
+
+
+def require_readable(app: Sphinx) -> None:
+    """Look at the scripts before the gallery does, which names none of them."""
+    for script in lesson_scripts(app).values():
+        require_utf8(script)
+
+
+def report_unknown(app: Sphinx, exception: Exception | None) -> None:
+    """Name what the reading order has a place for and what is no lesson."""
+    if exception is None:
+        there = {script.name for script in lesson_scripts(app).values()}
+        for name in READING_ORDER:
+            if name not in there:
+                progress.say(f"READING_ORDER names {name}, and no lesson has this name")

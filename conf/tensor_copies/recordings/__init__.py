@@ -11,9 +11,11 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect between a lesson's actions (400) and its predictions (460)."""
     from tensor_copies.machine import outdated
-    from tensor_copies.recordings import shown
+    from tensor_copies.recordings import live, shown
 
     outdated.add_key("recordings", shown.key)
+    # A recording is compared with what the page shows.
+    app.connect("doctree-read", live.bound_outputs, priority=440)
     # The predictions move the outputs that this finds; Sphinx collects pictures at 500.
     app.connect("doctree-read", shown.add_recordings, priority=450)
     # After the report: what is stale is the last thing that is said.

@@ -25,26 +25,25 @@ from sphinx import addnodes
 from sphinx.util import logging
 
 from tensor_copies.figures import charts
-from tensor_copies.figures.maps import as_figure as as_map
-from tensor_copies.figures.plots import as_figure
-from tensor_copies.figures.samples import CLASS, as_csv, link_text
+from tensor_copies.figures.maps import framed_map
+from tensor_copies.figures.plots import framed_figure
+from tensor_copies.figures.samples import as_csv, link_text
 from tensor_copies.machine import progress
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
+from tensor_copies.recordings.check import load, load_figure, load_page
 from tensor_copies.recordings.format import (
     BadRecording,
     Block,
     PageRecording,
     Recording,
     keys,
-    load,
-    load_figure,
-    load_page,
     page_key,
 )
+from tensor_copies.recordings.live import LiveBlock, live_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
-LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
 # What tells one drawing of a page from the others: ids, and what refers to them.
 IDS = re.compile(r'"#[^"]*"|url\(#[^)]*\)|id="[^"]*"')
 CHART = re.compile(r'<figure class="lesson-figure">\s*<svg [^>]*?\bid="([\w-]+)"')
@@ -65,11 +63,25 @@ LONGEST_MARKED = 10_000  # characters
 
 @dataclass(frozen=True)
 class Seen:
-    """What one machine saw in one block."""
+    """What one machine saw in one block.
+
+    ``figures`` has the data of each figure by the name of its file: None for a
+    picture, {} for a file that was refused.
+    """
 
     machine: Fingerprint
     day: str
-    block: Block
+    output: str
+    figures: dict[str, dict[str, Any] | None]
+
+    @property
+    def alternatives(self) -> list[str]:
+        """The figures that are shown in the place of the live ones, not beside them."""
+        return [
+            file
+            for file, data in self.figures.items()
+            if not {"lines", "samples"} & set(data or {})
+        ]
 
 
 def recording_files(app: Sphinx, lesson: str) -> list[Path]:
@@ -141,76 +153,79 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
     lesson = page.partition("/")[2]
     depend_on(app, "recordings")
     recordings = load_all(app, lesson)
+    wanted = keys(script)
     machines: dict[str, Fingerprint] = {}
-    for comment, key in code_blocks(doctree, keys(script)):
+    for live in live_blocks(doctree, set(wanted)):
         seen = [
-            Seen(recording.machine, recording.day, block)
+            _seen(app, recording, block)
             for recording in recordings
             for block in recording.blocks
-            if block.key == key
+            if block.key == wanted[live.line]
         ]
-        for other in _show(app, comment, seen):
+        for links in live.samples:
+            _offer_samples(app, links, seen)
+        for other in _show(app, live, seen):
             machines[other.name] = other
     if machines:
         _add_switch(doctree, machines.values())
 
 
-def code_blocks(
-    doctree: nodes.document, found: dict[int, str]
-) -> Iterable[tuple[nodes.comment, str]]:
-    """Yield the gallery's comment before each code block, with the block's key."""
-    for comment in list(doctree.findall(nodes.comment)):
-        lines = LINES.match(comment.astext())
-        if lines and int(lines[1]) in found:
-            yield comment, found[int(lines[1])]
+def _seen(app: Sphinx, recording: Recording, block: Block) -> Seen:
+    """Load the figures of a recorded block, each once."""
+    figures: dict[str, dict[str, Any] | None] = {}
+    for file in block.figures:
+        try:
+            figures[file] = load_figure(
+                Path(app.srcdir, "recordings", recording.machine.name, file)
+            )
+        except BadRecording as bad:
+            _refuse(app, bad)
+            figures[file] = {}
+    return Seen(recording.machine, recording.day, block.output, figures)
 
 
-def _show(app: Sphinx, comment: nodes.comment, seen: list[Seen]) -> list[Fingerprint]:
+def _show(app: Sphinx, live: LiveBlock, seen: list[Seen]) -> list[Fingerprint]:
     """Show a block's recorded outputs; return the machines that saw another thing."""
-    parent = comment.parent
-    after = parent[parent.index(comment) + 2 :]  # past the code itself
-    live: list[nodes.Element] = []
-    for node in after:
-        if isinstance(node, nodes.container) and CLASS in node["classes"]:
-            _offer_samples(app, node, seen)
-            continue
-        if not isinstance(node, nodes.literal_block | nodes.raw):
-            break
-        live.append(node)
+    parent = live.code.parent
     # Charts stand beside each other, whatever the switch says.
-    live = [node for node in live if not _put_beside(app, node, seen)]
-    texts = [node for node in live if isinstance(node, nodes.literal_block)]
+    shown = [node for node in live.outputs if not _put_beside(app, node, seen)]
+    texts = [node for node in shown if isinstance(node, nodes.literal_block)]
+    drawn = [node for node in shown if isinstance(node, nodes.raw)]
     text = "\n".join(_normal(node.astext()) for node in texts)
-    same = [s for s in seen if s.block.output == text and _same_figures(app, s, live)]
+    same = [s for s in seen if s.output == text and _same_figures(s, drawn)]
     others = [s for s in seen if s not in same]
-    if same and live:
+    if same and shown:
         names = "; ".join(s.machine.label for s in same)
         note = nodes.paragraph(text=f"Same on {names}", classes=["same-on"])
-        parent.insert(parent.index(live[-1]) + 1, note)
-    if not others or not live:
+        parent.insert(parent.index(shown[-1]) + 1, note)
+    if not others or not shown:
         return []
+    place = parent.index(shown[0])
+    for node in shown:
+        parent.remove(node)
+    parent.insert(place, _side_by_side(drawn, text, others))
+    return [s.machine for s in others]
 
-    place = parent.index(live[0])
+
+def _side_by_side(
+    drawn: list[nodes.raw], text: str, others: list[Seen]
+) -> nodes.container:
+    """Return the live output of a block and those of others, each with its machine."""
     group = nodes.container(classes=["machines-outputs"])
     here = _variant(fingerprint(), f"This build: {fingerprint().label}", "live")
-    for node in live:
-        parent.remove(node)
-    others_text = [s.block.output for s in others]
-    here += [node for node in live if isinstance(node, nodes.raw)]
+    here += drawn
     if text:
-        here += _marked(text, others_text)
+        here += _with_marks(text, [s.output for s in others])
     group += here
     for s in others:
         label = f"Recorded {in_words(s.day)}: {s.machine.label}"
         there = _variant(s.machine, label, "recorded")
-        for file in s.block.figures:
-            if _is_alternative(app, s, file):
-                there += _figure(app, s, file)
-        if s.block.output:
-            there += _marked(s.block.output, [text])
+        for file in s.alternatives:
+            there += _drawn_or_picture(s, file)
+        if s.output:
+            there += _with_marks(s.output, [text])
         group += there
-    parent.insert(place, group)
-    return [s.machine for s in others]
+    return group
 
 
 def _variant(machine: Fingerprint, label: str, kind: str) -> nodes.container:
@@ -223,7 +238,7 @@ def _slug(machine: Fingerprint) -> str:
     return machine.name.replace(".", "-")
 
 
-def _marked(text: str, others: list[str]) -> nodes.literal_block:
+def _with_marks(text: str, others: list[str]) -> nodes.literal_block:
     """Return a text as a literal block with the parts marked that others lack."""
     tokens = TOKENS.findall(text)
     differs = [False] * len(tokens)
@@ -255,37 +270,19 @@ def _marked(text: str, others: list[str]) -> nodes.literal_block:
     return block
 
 
-def _figure(app: Sphinx, seen: Seen, file: str) -> nodes.Node:
+def _drawn_or_picture(seen: Seen, file: str) -> nodes.Node:
     """Draw a recorded map from its data, or show a picture as it is."""
-    path = Path(app.srcdir, "recordings", seen.machine.name, file)
-    try:
-        data = load_figure(path)
-    except BadRecording as bad:
-        _refuse(app, bad)
-        return nodes.paragraph(text="This machine's figure cannot be shown.")
+    data = seen.figures[file]
     if data is None:
         uri = f"/recordings/{seen.machine.name}/{file}"
         alt = f"Picture that the lesson drew on {seen.machine}"
         return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
+    if not data:
+        return nodes.paragraph(text="This machine's figure cannot be shown.")
     from standalone.tensor_maps import draw
 
-    prefix = f"{_slug(seen.machine)}-{path.stem.replace('.', '-')}"
-    return nodes.raw("", as_map(draw(data["map"], prefix)), format="html")
-
-
-def _load(app: Sphinx, seen: Seen, file: str) -> dict[str, Any]:
-    """Return the data of a recorded figure; {} for a picture or a refused file."""
-    try:
-        path = Path(app.srcdir, "recordings", seen.machine.name, file)
-        return load_figure(path) or {}
-    except BadRecording as bad:
-        _refuse(app, bad)
-        return {}
-
-
-def _is_alternative(app: Sphinx, seen: Seen, file: str) -> bool:
-    """Whether a recorded figure is shown in the place of the live one."""
-    return not {"lines", "samples"} & set(_load(app, seen, file))
+    prefix = f"{_slug(seen.machine)}-{Path(file).stem.replace('.', '-')}"
+    return nodes.raw("", framed_map(draw(data["map"], prefix)), format="html")
 
 
 def _put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
@@ -299,14 +296,15 @@ def _put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
     live = json.loads(path.read_text(encoding="utf-8"))
     panels = [("this build, " + fingerprint().label, found[1], live)]
     for seen in others:
-        for file in seen.block.figures:
-            data = _load(app, seen, file)
-            if data.get("title") == live["title"]:
+        for data in seen.figures.values():
+            if data and data.get("title") == live["title"]:
                 prefix = f"{_slug(seen.machine)}-{found[1]}"
                 panels.append((seen.machine.label, prefix, data))
     scale = charts.limits(data for _, _, data in panels)
-    drawn = [charts.draw(data, prefix, name, scale) for name, prefix, data in panels]
-    node.children = [nodes.Text(as_figure("\n".join(drawn)))]
+    drawn = [
+        charts.draw_chart(data, prefix, name, scale) for name, prefix, data in panels
+    ]
+    node.children = [nodes.Text(framed_figure("\n".join(drawn)))]
     node.rawsource = ""
     return True
 
@@ -315,8 +313,8 @@ def _offer_samples(app: Sphinx, links: nodes.container, seen: list[Seen]) -> Non
     """Add a link to the samples of each other machine, written as CSV."""
     lesson = app.env.docname.rpartition("/")[2]
     for s in seen:
-        for file in s.block.figures:
-            table = _load(app, s, file).get("samples")
+        for data in s.figures.values():
+            table = (data or {}).get("samples")
             if table is not None:
                 name = f"sphx_glr_{lesson}_{_slug(s.machine)}.csv"
                 text = as_csv(table, s.machine, s.day)
@@ -333,17 +331,15 @@ def _images(app: Sphinx) -> Path:
     return Path(app.srcdir, app.env.docname).parent / "images"
 
 
-def _same_figures(app: Sphinx, seen: Seen, live: list[nodes.Element]) -> bool:
+def _same_figures(seen: Seen, drawn: list[nodes.raw]) -> bool:
     """Whether a machine's figures are the live ones, but for their ids."""
-    drawn = [node.astext() for node in live if isinstance(node, nodes.raw)]
-    files = [file for file in seen.block.figures if _is_alternative(app, seen, file)]
-    if len(drawn) != len(files):
+    if len(drawn) != len(seen.alternatives):
         return False
-    for markup, file in zip(drawn, files, strict=True):
-        other = _figure(app, seen, file)
+    for node, file in zip(drawn, seen.alternatives, strict=True):
+        other = _drawn_or_picture(seen, file)
         if not isinstance(other, nodes.raw):
             return False
-        if IDS.sub("", markup).split() != IDS.sub("", other.astext()).split():
+        if IDS.sub("", node.astext()).split() != IDS.sub("", other.astext()).split():
             return False
     return True
 
@@ -375,7 +371,8 @@ def key(app: Sphinx, page: str) -> str:
     files = [
         part
         for path in recording_files(app, page.partition("/")[2])
-        for part in sorted(path.parent.glob(f"{path.stem}.*"))
+        # What is no file is refused when it is loaded.
+        for part in filter(Path.is_file, sorted(path.parent.glob(f"{path.stem}.*")))
     ]
     return key_of(*(f"{path} {hash_of(path)}" for path in files))
 
@@ -393,6 +390,14 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
     for recording, current in load_pages(app):
         if not current:
             _report(recording.machine, recording.page, "does not match the page")
+    known = {Path(page).name for page in lesson_scripts(app)} | {"atlas"}
+    for path in sorted(Path(app.srcdir, "recordings").glob("*/*.json")):
+        name = path.name.removesuffix(".json").removesuffix(".page")
+        if "." in name:  # a figure
+            continue
+        if name not in known and not Path(app.srcdir, f"{name}.md").exists():
+            where = path.relative_to(app.srcdir).as_posix()
+            progress.say(f"Orphan: {where} belongs to no lesson or page; remove it")
 
 
 def _report(machine: Fingerprint, name: str, matches: str) -> None:

@@ -1,0 +1,130 @@
+"""What a lesson leaves behind: threads, processes and files beside the scripts.
+
+A thread or process that goes on would disturb the lessons and measurements after it
+and could keep the build from ending; a file would be taken for a lesson, or for a
+part of the repository.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+SECONDS_TO_END = 1.0  # what was told to end may take so long
+# Made by Python for the whole process when a lesson uses multiprocessing.
+NOT_A_LESSON = "multiprocessing.resource_tracker"
+
+
+@dataclass(frozen=True)
+class Before:
+    """What there was before a lesson ran."""
+
+    folders: tuple[Path, ...]
+    threads: frozenset[threading.Thread]
+    processes: frozenset[int]
+    files: dict[Path, int]
+
+
+def before_a_lesson(folders: Iterable[Path]) -> Before:
+    """Note what there is before a lesson runs.
+
+    Parameters
+    ----------
+    folders
+        Where a lesson must not leave files, with all that is in them.
+    """
+    there = tuple(folders)
+    return Before(
+        there, frozenset(threading.enumerate()), frozenset(_children()), _files(there)
+    )
+
+
+def left_since(before: Before) -> list[str]:
+    """End the processes that came since and go on; return in words what was left.
+
+    A process whose parent has ended is not found, nor is one on Windows.
+    """
+    gc.collect()  # an executor that nothing refers to ends its threads
+    until = time.monotonic() + SECONDS_TO_END
+    threads, processes = _running(before)
+    while (threads or processes) and time.monotonic() < until:
+        time.sleep(0.02)
+        threads, processes = _running(before)
+    left = [f"the thread {thread.name!r} running" for thread in threads]
+    for pid, name in processes.items():
+        left.append(f"the process {name!r} running")
+        try:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        except OSError:  # it has ended by itself
+            pass
+    now = _files(before.folders)
+    left += [
+        f"the file {path.parent.name}/{path.name}"
+        for path in now
+        # A script may be edited while another one runs.
+        if path not in before.files
+        or (path.suffix not in (".py", ".rst") and before.files[path] != now[path])
+    ]
+    return left
+
+
+def _running(before: Before) -> tuple[list[threading.Thread], dict[int, str]]:
+    threads = [
+        thread
+        for thread in threading.enumerate()
+        # One that Python has not started belongs to a library, autograd's for example.
+        if thread not in before.threads and not thread.name.startswith("Dummy-")
+    ]
+    found = _children()
+    return threads, {pid: found[pid] for pid in found if pid not in before.processes}
+
+
+def _children() -> dict[int, str]:
+    """Return the names of the processes that this one has started and that run."""
+    listing: list[tuple[str, str, str, str]] = []
+    if Path("/proc/self/stat").exists():
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                pid, rest = stat.read_text(errors="replace").split(" (", 1)
+                command = (
+                    stat.with_name("cmdline").read_bytes().decode(errors="replace")
+                )
+            except OSError:  # it has ended meanwhile
+                continue
+            name, _, rest = rest.rpartition(") ")
+            state, parent = rest.split()[:2]
+            listing.append((pid, parent, state, command.replace("\0", " ") or name))
+    elif os.name == "posix":
+        columns = ["-o", "pid=", "-o", "ppid=", "-o", "stat=", "-o", "command="]
+        done = subprocess.run(["ps", "-A", *columns], capture_output=True, text=True)
+        lines = [line.split(None, 3) for line in done.stdout.splitlines()]
+        listing = [tuple(line) for line in lines if len(line) == 4]
+    return {
+        int(pid): command.strip()[:60]
+        for pid, parent, state, command in listing
+        if int(parent) == os.getpid()
+        and not state.startswith("Z")
+        and NOT_A_LESSON not in command
+        and not command.startswith("ps -A")
+    }
+
+
+def _files(folders: Iterable[Path]) -> dict[Path, int]:
+    """Return when each file was last written, but for those of editors and Python."""
+    found = {}
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            inside = path.relative_to(folder)
+            if any(part.startswith((".", "__pycache__")) for part in inside.parts):
+                continue
+            if path.is_file() and not path.name.endswith("~"):
+                found[path] = path.stat().st_mtime_ns
+    return found

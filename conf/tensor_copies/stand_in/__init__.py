@@ -1,0 +1,43 @@
+"""The stand-in: a second device made in host memory, so that two devices are anywhere.
+
+What happens between two devices (what is copied, what is refused, where results and
+gradients go) is decided by PyTorch, not by the device. :func:`load` compiles a small
+backend for the torch that is installed and registers it under the name ``standin``;
+the rules can then be seen, with real values, on a machine without a GPU.
+
+It is not CUDA: nothing here shows times, streams that run ahead, or an allocator that
+keeps memory for later.
+
+``python -m tensor_copies.stand_in lesson.py`` runs a script on it.
+"""
+
+from __future__ import annotations
+
+# Before the modules of this room: torch itself imports them in a child process.
+import torch  # noqa: F401
+
+from tensor_copies.stand_in.compiling import NoCompiler, NoStandIn
+from tensor_copies.stand_in.loading import CACHE, is_loaded, load
+from tensor_copies.stand_in.scripts import LEFT_OUT, environment, for_stand_in, run
+from tensor_copies.stand_in.torch_standin import (
+    NAME,
+    max_memory_allocated,
+    memory_allocated,
+    reset_peak_memory_stats,
+)
+
+__all__ = [
+    "CACHE",
+    "LEFT_OUT",
+    "NAME",
+    "NoCompiler",
+    "NoStandIn",
+    "environment",
+    "for_stand_in",
+    "is_loaded",
+    "load",
+    "max_memory_allocated",
+    "memory_allocated",
+    "reset_peak_memory_stats",
+    "run",
+]

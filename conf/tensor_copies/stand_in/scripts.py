@@ -1,0 +1,74 @@
+"""Run a script that asks for CUDA on the stand-in device.
+
+A script chooses its device in the usual way, ``device = "cuda" if
+torch.cuda.is_available() else "cpu"``, and compares with that name later. Nothing in
+torch is made to lie about it: the script's own text gets the other name, everywhere.
+``torch.cuda`` becomes ``torch.standin``, ``x.cuda()`` becomes ``x.standin()``, and
+what it prints as its device is ``standin``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+AUTOLOAD = Path(__file__).with_name("autoload")
+CONF = Path(__file__).parents[2]
+CACHE_VARIABLE = "TENSOR_COPIES_STAND_IN"
+# Lessons that say nothing about a second device, with the reason.
+LEFT_OUT = {
+    "pages_of_a_copy": "It counts the pages of host memory: its device is the CPU, "
+    "on every machine.",
+}
+
+
+def for_stand_in(source: str) -> str:
+    """Return Python code with the stand-in's name where it names CUDA.
+
+    ``cuda`` is replaced as a word and as a part of a name between underscores, in
+    code and in strings. ``CUDA`` in prose stays, and so does every line's number.
+    """
+    return re.sub(r"(?<![A-Za-z])cuda(?![A-Za-z])", "standin", source)
+
+
+def environment(cache: Path) -> dict[str, str]:
+    """Return variables with which a new Python has the device once it imports torch.
+
+    torch itself loads what is registered under ``torch.backends``; the folder
+    ``autoload`` registers it. For child processes, and for a notebook's kernel.
+
+    Parameters
+    ----------
+    cache
+        The folder that :func:`tensor_copies.stand_in.load` was given.
+    """
+    before = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    paths = dict.fromkeys([str(CONF), str(AUTOLOAD), *filter(None, before)])
+    return {
+        "PYTHONPATH": os.pathsep.join(paths),
+        CACHE_VARIABLE: str(cache.resolve()),
+    }
+
+
+def run(script: Path, arguments: list[str] | None = None) -> None:
+    """Run a script as ``python script`` does, on the stand-in device.
+
+    The device is loaded, here and for child processes, before this is called.
+
+    Parameters
+    ----------
+    script
+        Any script; it needs no change.
+    arguments
+        What it finds in ``sys.argv`` after its own name.
+    """
+    source = for_stand_in(script.read_text(encoding="utf-8"))
+    module = ModuleType("__main__")
+    module.__file__ = str(script)
+    sys.modules["__main__"] = module
+    sys.argv = [str(script), *(arguments or [])]
+    sys.path[0] = str(script.parent.resolve())
+    exec(compile(source, str(script), "exec"), module.__dict__)

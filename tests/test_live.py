@@ -1,0 +1,195 @@
+"""A page of the gallery is as this site knows it, or the build says what it lacks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import nbformat
+import pytest
+from conftest import ROOT, TinySite, lesson
+from docutils import nodes
+from jupyter_cache.executors import utils
+from sphinx import addnodes
+from sphinx.errors import ExtensionError
+
+sys.path.insert(0, str(ROOT / "conf"))
+from tensor_copies.figures.maps import requested_map
+from tensor_copies.lessons.page import change_page
+from tensor_copies.machine import kernels
+from tensor_copies.recordings.live import UnknownPage, code_blocks, live_blocks
+
+
+def link(target: str) -> addnodes.download_reference:
+    return addnodes.download_reference("", "", nodes.inline(text=""), reftarget=target)
+
+
+def made_by_the_gallery() -> nodes.document:
+    """Return a lesson's page as sphinx-gallery 0.22 makes it, in small."""
+    document = nodes.document(None, None, source="/docs/auto_examples/1_first/a.rst")
+    title = nodes.title(text="A")
+    footer = addnodes.only("", link("a.py"), link("a.ipynb"), expr="html")
+    document += nodes.section(
+        "",
+        title,
+        nodes.comment(text="GENERATED FROM PYTHON SOURCE LINES 7-9"),
+        nodes.literal_block(text="print(1)"),
+        nodes.literal_block(text="1", classes=["sphx-glr-script-out"]),
+        nodes.comment(text="GENERATED FROM PYTHON SOURCE LINES 10-11"),
+        nodes.paragraph(text="Words."),
+        nodes.comment(text="GENERATED FROM PYTHON SOURCE LINES 12-13"),
+        nodes.literal_block(text="draw()"),
+        nodes.raw("", "<figure></figure>", format="html"),
+        nodes.container(classes=["benchmark-data"]),
+        footer,
+    )
+    return document
+
+
+def page(document: nodes.document) -> nodes.section:
+    return document[0]
+
+
+def test_blocks_and_their_outputs_are_found() -> None:
+    first, second = live_blocks(made_by_the_gallery(), {7, 12})
+    assert (first.line, first.code.astext()) == (7, "print(1)")
+    assert [node.astext() for node in first.outputs] == ["1"]
+    assert (second.line, second.samples[0]["classes"]) == (12, ["benchmark-data"])
+    assert [type(node) for node in second.outputs] == [nodes.raw]
+
+
+def without_comments(document: nodes.document) -> None:
+    for comment in list(document.findall(nodes.comment)):
+        comment.parent.remove(comment)
+
+
+def with_words_before_the_code(document: nodes.document) -> None:
+    page(document).insert(2, nodes.paragraph(text="Code:"))
+
+
+def with_outputs_in_a_box(document: nodes.document) -> None:
+    output = page(document)[3]
+    page(document).replace(output, nodes.container("", output.deepcopy()))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (without_comments, "a: no comment stands before the block on line 7"),
+        (with_words_before_the_code, "a: no code follows the comment on line 7"),
+        (with_outputs_in_a_box, "a: a container follows the block on line 7"),
+    ],
+)
+def test_a_page_that_is_made_otherwise_is_refused(change: Any, said: str) -> None:
+    document = made_by_the_gallery()
+    change(document)
+    with pytest.raises(UnknownPage, match=said) as refused:
+        live_blocks(document, {7, 12})
+    assert "sphinx-gallery: it has " in str(refused.value)
+
+
+def test_predictions_need_the_code_only() -> None:
+    document = made_by_the_gallery()
+    with_outputs_in_a_box(document)  # as recordings do
+    assert [block.line for block in code_blocks(document, {7})] == [7]
+    with pytest.raises(UnknownPage, match="before the block on line 8"):
+        code_blocks(document, {8})
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> SimpleNamespace:
+    """Return what stands for an application with one lesson."""
+    script = tmp_path / "examples" / "1_first" / "a.py"
+    script.parent.mkdir(parents=True)
+    script.write_text(lesson("A", "print(1)"))
+    conf = {"examples_dirs": ["../examples"], "gallery_dirs": ["auto_examples"]}
+    return SimpleNamespace(
+        srcdir=str(tmp_path / "docs"),
+        env=SimpleNamespace(docname="auto_examples/1_first/a"),
+        config=SimpleNamespace(sphinx_gallery_conf=conf, site_repository=""),
+    )
+
+
+def test_a_lesson_without_its_files_is_refused(app: SimpleNamespace) -> None:
+    document = made_by_the_gallery()
+    change_page(app, document)
+    actions = page(document)[1]
+    assert actions["classes"] == ["lesson-actions"]
+    assert len(list(actions.findall(addnodes.download_reference))) == 2
+    document = made_by_the_gallery()
+    page(document).remove(page(document)[-1])
+    with pytest.raises(UnknownPage, match="a: it has not a title and two files"):
+        change_page(app, document)
+
+
+@pytest.mark.parametrize(
+    "overview", ["auto_examples/index", "auto_examples/1_first/index"]
+)
+def test_an_overview_without_its_cards_is_refused(
+    overview: str, app: SimpleNamespace
+) -> None:
+    app.env.docname = overview
+    document = nodes.document(None, None, source=overview)
+    document += nodes.section("", nodes.title(text="All"))
+    said = "there is no card of auto_examples/1_first/a"
+    with pytest.raises(UnknownPage, match=said):
+        change_page(app, document)
+    app.env.docname = "other/index"
+    change_page(app, document)
+
+
+def test_a_change_marker_in_the_first_block_is_named(tmp_path: Path) -> None:
+    script = tmp_path / "a.py"
+    first = 'x = 1\n# sphinx_gallery_tensor_map_change = "x"'
+    script.write_text(lesson("A", first))
+    block = SimpleNamespace(lineno=7, content=first)
+    variables = {"src_file": str(script), "example_globals": {"x": 1}}
+    with pytest.raises(ExtensionError, match=r"^a\.py: the block on line 7 asks for"):
+        requested_map(block, variables)
+
+
+PIECES = """import sys, time
+sys.stdout.write("one")
+sys.stdout.flush()
+time.sleep(0.5)
+print(" line")"""
+
+
+def test_a_line_that_a_kernel_sends_in_pieces_stays_one_line(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(utils, "executenb", utils.executenb)  # put back at the end
+    cells = [nbformat.v4.new_code_cell(PIECES)]
+    kernel = {"name": "python3", "display_name": "Python"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    kernels.take_over(None, None)
+    options = {"cwd": str(tmp_path), "timeout": 120, "allow_errors": False}
+    done = utils.single_nb_execution(notebook, **options)
+    assert [output["text"] for output in done.nb.cells[0].outputs] == ["one line\n"]
+    assert "TCP" not in capfd.readouterr().err
+
+
+STRIP = """
+
+def setup(app):
+    def strip(app, doctree):
+        from docutils import nodes
+        for comment in list(doctree.findall(nodes.comment)):
+            comment.parent.remove(comment)
+    app.connect("doctree-read", strip, priority=100)
+"""
+
+
+def test_another_gallery_fails_the_build_with_one_line(tiny_site: TinySite) -> None:
+    tiny_site.write_lessons({"a.py": lesson("A", "print(1)")})
+    conf = tiny_site.folder / "conf" / "conf.py"
+    conf.write_text(conf.read_text() + STRIP)
+    built = tiny_site.build()
+    assert built.status != 0
+    assert "a: no comment stands before the block on line 7" in built.output
+    assert "Traceback" not in built.output
+    assert not tiny_site.html.exists()
