@@ -31,6 +31,7 @@ extensions = [
     # ours: a room for each thing; its __init__ has all that it connects, in order
     "tensor_copies.machine",
     "tensor_copies.recordings",
+    "tensor_copies.explorer",
     "tensor_copies.atlas",
     "tensor_copies.errors",
     "tensor_copies.lessons",

@@ -15,10 +15,14 @@ ALLOWED = {
     "stand_in": set(),
     "figures": {"machine", "standalone"},
     "recordings": {"machine", "figures", "standalone"},
-    "atlas": {"machine", "recordings", "standalone"},
-    "errors": {"machine", "recordings"},
+    "explorer": {"machine", "stand_in", "standalone"},
+    "atlas": {"machine", "recordings", "explorer", "standalone"},
+    "errors": {"machine", "recordings", "explorer"},
     "lessons": {"machine", "figures", "recordings"},
-    "web": {"machine", "figures", "recordings", "atlas", "errors", "lessons"},
+    "web": {
+        *("machine", "figures", "recordings"),
+        *("explorer", "atlas", "errors", "lessons"),
+    },
 }
 
 

@@ -17,6 +17,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import ABOUT_MACHINE, View, live, note_use, views
+from tensor_copies.explorer.page import address_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -193,7 +194,8 @@ class Drawing:
             f'<tr id="{anchor}" data-name="{code.lower()}"><th scope="row">'
             f'<a class="self" href="#{anchor}"><code>{code}</code></a>'
             f'<span class="links">{self.lesson(row, lesson)} '
-            f"{self.reference(row)}</span>{self.details(row)}</th>{cells}</tr>"
+            f"{self.reference(row)} {self.picture(row)}</span>"
+            f"{self.details(row)}</th>{cells}</tr>"
         )
 
     def lesson(self, row: Record, text: str) -> str:
@@ -203,6 +205,17 @@ class Drawing:
             logger.warning("the Atlas links to %s, which there is not", target)
         uri = self.app.builder.get_relative_uri(self.page, target)
         return f'<a href="{escape(uri)}">{text}</a>'
+
+    def picture(self, row: Record) -> str:
+        """Return a link to the call in the explorer, if it is one of its chains."""
+        link = address_of(self.app, self.page, row["code"])
+        if row["given"] or link is None:
+            return ""
+        name = escape(f"Picture of {row['code']}")
+        return (
+            f'<a class="in-explorer" href="{escape(link)}" '
+            f'aria-label="{name}">Picture</a>'
+        )
 
     def reference(self, row: Record) -> str:
         """Return a link to the page of the operation in its project's reference."""
@@ -327,7 +340,8 @@ class AtlasCalls(SphinxDirective):
             code = f"<code>{escape(row['code'])}</code>"
             body += (
                 f'<tr><td data-label="You want">{escape(want)}</td>'
-                f'<td data-label="Write">{drawing.lesson(row, code)}</td>{cells}</tr>'
+                f'<td data-label="Write">{drawing.lesson(row, code)} '
+                f"{drawing.picture(row)}</td>{cells}</tr>"
             )
         titles = ("You want", "Write", *columns)
         head = "".join(f'<th scope="col">{title}</th>' for title in titles)

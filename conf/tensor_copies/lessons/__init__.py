@@ -15,6 +15,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         cheat_sheet,
         notebooks,
         page,
+        places,
         predictions,
     )
     from tensor_copies.machine import outdated
@@ -36,8 +37,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )
     # After the gallery (500) and after a failed lesson has stopped the build (600).
     app.connect("builder-inited", notebooks.finish_all, priority=700)
+    # Before Sphinx collects the tables of contents (500).
+    app.connect("doctree-read", places.list_in_order, priority=400)
     # Before Sphinx collects the files and pictures of a page (500).
     app.connect("doctree-read", page.change_page, priority=400)
+    app.connect("doctree-read", places.say_place, priority=410)
     # After the recordings: this moves the outputs that they look for.
     app.connect("doctree-read", predictions.add_predictions, priority=460)
     app.connect("html-page-context", page.lead_on)

@@ -12,11 +12,13 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the writing of the pages, and to what is written beside them."""
     from tensor_copies.machine import outdated
     from tensor_copies.web import (
+        chain_links,
         files,
         foot,
         formulas,
         forwards,
         head,
+        home,
         machines,
         not_found,
         search_entries,
@@ -27,10 +29,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
     outdated.add_key("machines", machines.key)
+    app.add_directive("doors", home.Doors)
+    app.add_directive("message-box", home.MessageBox)
     app.add_directive("machines", machines.Machines)
     app.add_html_math_renderer(
         "mathml", (formulas.visit_inline, None), (formulas.visit_block, None)
     )
+    # After the row of actions was made (400) and the lesson's place put in it (410).
+    app.connect("doctree-read", chain_links.link_lesson, priority=420)
     app.connect("env-check-consistency", forwards.check)
     app.connect("doctree-read", head.keep_description)
     app.connect("html-page-context", foot.add_foot)

@@ -43,7 +43,9 @@ def add_head(
     """Put description and card into the head of a page."""
     said = app.env.metadata.get(page, {}).get("description", SITE)
     description = context.get("description", said)
-    title = re.sub("<[^>]*>", "", context.get("title", "")) or app.config.project
+    title = re.sub("<[^>]*>", "", context.get("title", ""))
+    if not title or page == app.config.root_doc:  # home goes by the site's name
+        title = app.config.project
     name, words = SITE_CARD, SITE
     if (preview := preview_file(app.srcdir, page)) is not None:
         name = preview.with_suffix(".png").name

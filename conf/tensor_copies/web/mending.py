@@ -30,6 +30,13 @@ MENDS: list[tuple[str | None, str, str | Callable[[re.Match], str]]] = [
         r'<aside class="toc-drawer( no-toc)?"(?=>)',
         r'\g<0> aria-label="On this page"',
     ),
+    # Furo: the checkboxes that open the drawers are no part of any landmark.
+    (
+        _FURO,
+        r'<input type="checkbox" class="sidebar-toggle"[^>]*>\s*'
+        r'<input type="checkbox" class="sidebar-toggle"[^>]*>(?!\s*</nav>)',
+        r'<nav class="drawers" aria-label="Drawers">\g<0></nav>',
+    ),
     # Furo: its icons have titles. Sphinx marks the words of a search in them as if
     # they were drawn, which raises, and marks nothing on the rest of the page.
     (_FURO, r"(<symbol\b[^>]*>\s*<title)>", r'\1 class="nohighlight">'),

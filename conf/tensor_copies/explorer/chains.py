@@ -1,0 +1,65 @@
+"""The calls that the explorer puts together, and what a chain of them is called.
+
+A chain is a tuple of keys of ``CALLS``. Its name in an address joins them with dots:
+``detach.clone`` is ``x.detach().clone()``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LONGEST = 3  # calls in a chain
+
+
+@dataclass(frozen=True)
+class Call:
+    """One chip: what it adds to the code.
+
+    ``needs_device`` says that ``device`` stands in it: it is left out where there is
+    no second one. ``by_device`` says that what it does hangs on where ``x`` is.
+    """
+
+    code: str
+    needs_device: bool = False
+    by_device: bool = False
+
+
+CALLS = {
+    "detach": Call(".detach()"),
+    "clone": Call(".clone()"),
+    "requires_grad_": Call(".requires_grad_()"),
+    "cpu": Call(".cpu()", by_device=True),
+    "to": Call(".to(device)", needs_device=True, by_device=True),
+    "to-copy": Call('.to("cpu", copy=True)', by_device=True),
+    "numpy": Call(".numpy()", by_device=True),
+    "numpy-force": Call(".numpy(force=True)", by_device=True),
+    "copy": Call(".copy()"),
+    "contiguous": Call(".contiguous()"),
+    "t": Call(".t()"),
+    "first": Call("[0]"),
+}
+
+
+def code_of(keys: tuple[str, ...]) -> str:
+    """Return the expression of a chain, such as ``x.detach().clone()``."""
+    return "x" + "".join(CALLS[key].code for key in keys)
+
+
+def chain_of(code: str) -> tuple[str, ...] | None:
+    """Return the chain that an expression is, or None if it is no chain.
+
+    ``y = `` before it and other quotes do not count; ``.to("cpu")`` is ``.cpu()``
+    under another name and counts as that.
+    """
+    rest = code.strip().removeprefix("y = ").replace("'", '"')
+    rest = rest.replace('.to("cpu")', ".cpu()")
+    if not rest.startswith("x"):
+        return None
+    rest, keys = rest[1:], []
+    while rest:
+        key = next((k for k, call in CALLS.items() if rest.startswith(call.code)), None)
+        if key is None:
+            return None
+        keys.append(key)
+        rest = rest.removeprefix(CALLS[key].code)
+    return tuple(keys) if 0 < len(keys) <= LONGEST else None

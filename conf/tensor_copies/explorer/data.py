@@ -1,0 +1,302 @@
+"""The explorer's data: probed once, kept, packed small, and handed to the script.
+
+The probes (probing.py) run in a Python of their own and what they saw is kept under
+``build/explorer``. Thousands of chains have a few hundred outcomes, so each list,
+text, picture and outcome is written once and named by its number: that is what the
+reader's browser gets (``_static/explorer_data.js``), and :class:`Explorer` reads the
+same for the pictures that are drawn here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from sphinx.errors import SphinxError
+from sphinx.util import logging
+
+from tensor_copies.explorer.chains import CALLS, LONGEST
+from tensor_copies.machine.code_keys import code_behind, key_of
+from tensor_copies.machine.fingerprint import CONF, fingerprint
+
+logger = logging.getLogger(__name__)
+BUILD = CONF.parent / "build"
+TIME_LIMIT = 600  # seconds
+# What the packed list of an outcome's facts holds, in order: all that the Atlas's
+# probe sees, but for what is asked of CUDA's queue and allocator.
+FACTS = (
+    "error",
+    "same_object",
+    "shares_memory",
+    "gradient_flows",
+    "requires_grad",
+    "is_leaf",
+    "new_bytes",
+    "changes_x",
+    "result",
+    "moved",
+    "grad_fn",
+    "warning",
+    "strides_kept",
+    "shares_version",
+)
+TEXTS = {"error", "result", "grad_fn", "warning"}
+SEVEN = 7  # what the writes write
+FIRST_LETTER = 35  # of the numbers in the packed data
+
+Chain = tuple[str, ...]
+Seen = dict[tuple[str, str, Chain], dict[str, Any]]
+
+
+class ExplorerFailed(SphinxError):
+    """The probes did not end well; the message is one line."""
+
+    category = "The explorer"
+
+
+def probe(folder: Path = BUILD / "stand_in") -> tuple[dict[str, Any], Seen]:
+    """Run all chains in a new Python.
+
+    Returns
+    -------
+    tuple
+        The devices and the kinds of x, each by its key; and what was seen, by device,
+        kind of x and chain.
+
+    Raises
+    ------
+    ExplorerFailed
+        If a probe fails or does not end.
+    """
+    command = [sys.executable, "-m", "tensor_copies.explorer.probing", str(folder)]
+    # These two would change what a probe sees.
+    changing = ("PYTHONWARNINGS", "CUDA_LAUNCH_BLOCKING")
+    clean = {key: value for key, value in os.environ.items() if key not in changing}
+    paths = [str(CONF), clean.get("PYTHONPATH", "")]
+    clean["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIME_LIMIT, env=clean
+        )
+    except subprocess.TimeoutExpired:
+        raise ExplorerFailed(f"the probes took more than {TIME_LIMIT} s") from None
+    if done.returncode != 0:
+        said = done.stderr.strip().rpartition("\n")[2]
+        raise ExplorerFailed(f"a probe failed: {said}")
+    for line in done.stderr.splitlines():  # why there is no second device
+        logger.info("Explorer: %s", line)
+    head, *rows = map(json.loads, done.stdout.splitlines())
+    seen = {(device, state, tuple(keys)): one for device, state, keys, one in rows}
+    return head, seen
+
+
+@cache
+def live() -> Explorer:
+    """Return what this machine sees, from the last time it looked if it did."""
+    kept = BUILD / "explorer" / f"{live_key()}.json"
+    try:
+        return Explorer(json.loads(kept.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        head, seen = probe()
+    logger.info("Explorer: probed %d chains", len(seen))
+    packed = pack(head, seen)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    aside = kept.with_suffix(f".{os.getpid()}")
+    aside.write_text(json.dumps(packed), encoding="utf-8")
+    aside.replace(kept)
+    return Explorer(packed)
+
+
+def live_key() -> str:
+    """Return the key of what the probes give here: the machine, the second device."""
+    rooms = ("tensor_copies.explorer.probing", "tensor_copies.explorer.data")
+    # Where a compiler comes or goes, so does the stand-in.
+    named = filter(None, (os.environ.get("CXX"), "g++", "c++"))
+    compiles = str(any(map(shutil.which, named)))
+    return key_of(fingerprint().signature, code_behind(rooms), compiles)
+
+
+class _Table:
+    """Values that are written once and named by their number."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, value: Any) -> int:
+        key = json.dumps(value)
+        if key not in self._places:
+            self._places[key] = len(self.values)
+            self.values.append(value)
+        return self._places[key]
+
+
+def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
+    """Write each list, text, scene and outcome once; return what JSON can hold.
+
+    A scene is the memories before the writes, the cells that x and y hold, and for
+    each write what it raised as it stands and the cells that it set to 7 (null where
+    it could not be made). ``seen`` has a letter for each chain, device and kind of x,
+    in this order and as :func:`walk` meets the chains; it is the place of the outcome
+    in the list, and where a beginning of the chain raises there is none.
+    """
+    texts, lists, scenes, facts = (_Table() for _ in range(4))
+    texts.place(None)
+
+    def scene(one: dict[str, Any]) -> int | None:
+        if "cells" not in one:
+            return None
+        cells = [_whole(row) for row in one["cells"]]
+        writes = []
+        for write in one["writes"].values():
+            after = write["cells"]
+            changed = after and [
+                lists.place(_changed(*rows))
+                for rows in zip(cells, map(_whole, after), strict=True)
+            ]
+            writes.append([texts.place(write["refused"]), changed])
+        rows = [lists.place(row) for row in cells]
+        held = [lists.place(row) for row in one["holds"]]
+        return scenes.place([rows, held, *writes])
+
+    def outcome(one: dict[str, Any]) -> str:
+        record = dict(one["facts"])
+        away = record["result_device"] not in (None, record["device"])
+        record["moved"] = None if record["result_device"] is None else away
+        values = [
+            texts.place(record[name]) if name in TEXTS else _small(record[name])
+            for name in FACTS
+        ]
+        return json.dumps([facts.place(values), scene(one)])
+
+    found = {key: outcome(one) for key, one in seen.items()}
+    # The most frequent first: their letters take one byte.
+    frequent = [text for text, _ in Counter(found.values()).most_common()]
+    letters = {text: chr(FIRST_LETTER + place) for place, text in enumerate(frequent)}
+    calls = _calls(head)
+    return {
+        "devices": head["devices"],
+        "states": head["states"],
+        "calls": {key: CALLS[key].code for key in calls},
+        # Of these it is not known what they do where there is a second device.
+        "unknown": []
+        if len(head["devices"]) > 1
+        else [key for key in calls if CALLS[key].by_device],
+        "longest": LONGEST,
+        "facts": FACTS,
+        "texts": texts.values,
+        "lists": lists.values,
+        "scenes": scenes.values,
+        "records": facts.values,
+        "outcomes": [json.loads(text) for text in frequent],
+        "seen": "".join(
+            letters[found[device, state, chain]]
+            for chain in walk(calls)
+            for device, state in product(head["devices"], head["states"])
+            if (device, state, chain) in found
+        ),
+    }
+
+
+def _calls(head: dict[str, Any]) -> list[str]:
+    two = len(head["devices"]) > 1
+    return [key for key, call in CALLS.items() if two or not call.needs_device]
+
+
+def walk(calls: list[str], chain: Chain = ()) -> Iterator[Chain]:
+    """Go through all chains, each before the longer ones that begin with it."""
+    yield chain
+    if len(chain) < LONGEST:
+        for key in calls:
+            yield from walk(calls, (*chain, key))
+
+
+def _small(value: Any) -> Any:
+    return int(value) if isinstance(value, bool) else value
+
+
+def _whole(row: list[float]) -> list[float]:
+    return [int(value) if value == int(value) else value for value in row]
+
+
+def _changed(before: list[float], after: list[float]) -> list[int]:
+    """Return the places where a write has put its 7."""
+    places = [
+        n
+        for n, pair in enumerate(zip(before, after, strict=True))
+        if len(set(pair)) > 1
+    ]
+    if any(after[place] != SEVEN for place in places) or SEVEN in before:
+        raise ExplorerFailed(f"a write changed {before} to {after}")
+    return places
+
+
+class Explorer:
+    """What was seen of every chain, unpacked."""
+
+    def __init__(self, packed: dict[str, Any]) -> None:
+        self.packed = packed
+        self.devices: dict[str, str] = packed["devices"]
+        self.states: dict[str, str] = packed["states"]
+        self.calls: dict[str, str] = packed["calls"]
+        self._numbers: dict[tuple[str, str, Chain], int] = {}
+        letters = iter(packed["seen"])
+        conditions = list(product(self.devices, self.states))
+        for chain in walk(list(self.calls)):
+            for condition in conditions:
+                before = self._numbers.get((*condition, chain[:-1]))
+                if not chain or (before is not None and not self._raises(before)):
+                    number = ord(next(letters)) - FIRST_LETTER
+                    self._numbers[*condition, chain] = number
+
+    def __iter__(self) -> Iterator[tuple[str, str, Chain]]:
+        """Go through what was run: device, kind of x and chain."""
+        return iter(self._numbers)
+
+    def __contains__(self, key: tuple[str, str, Chain]) -> bool:
+        return key in self._numbers
+
+    def seen(self, device: str, state: str, chain: Chain) -> dict[str, Any]:
+        """Return what a chain did: the facts by name, and the ``scene``.
+
+        Raises
+        ------
+        KeyError
+            If the chain was not run, since a beginning of it raises.
+        """
+        packed, number = self.packed, self._numbers[device, state, chain]
+        record, scene = packed["outcomes"][number]
+        values = zip(FACTS, packed["records"][record], strict=True)
+        found = {
+            name: packed["texts"][value] if name in TEXTS else value
+            for name, value in values
+        }
+        return {**found, "scene": None if scene is None else self._scene(scene)}
+
+    def _raises(self, number: int) -> bool:
+        record = self.packed["records"][self.packed["outcomes"][number][0]]
+        return self.packed["texts"][record[FACTS.index("error")]] is not None
+
+    def _scene(self, number: int) -> dict[str, Any]:
+        lists, texts = self.packed["lists"], self.packed["texts"]
+        rows, held, *writes = self.packed["scenes"][number]
+        return {
+            "cells": [lists[row] for row in rows],
+            "holds": [lists[row] for row in held],
+            "writes": {
+                name: {
+                    "refused": texts[refused],
+                    "changed": changed and [lists[row] for row in changed],
+                }
+                for name, (refused, changed) in zip("xy", writes, strict=True)
+            },
+        }

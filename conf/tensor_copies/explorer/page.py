@@ -1,0 +1,237 @@
+"""The explorer on a page, its data for the script, and links to its chains.
+
+The page opens with one chain drawn and said in full, so that nothing moves when the
+script is there, which then answers to the reader. Without scripts the controls are
+hidden and two more pictures stand below the first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from tensor_copies.explorer.chains import chain_of, code_of
+from tensor_copies.explorer.data import Chain, Explorer, live, live_key
+from tensor_copies.explorer.picture import draw, facts, facts_markup, headline
+from tensor_copies.machine.outdated import depend_on
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+    from sphinx.writers.html5 import HTML5Translator
+
+DATA = "explorer_data.js"
+ERRORS = "errors"
+STILLS: tuple[Chain, ...] = (("detach",), ("clone",), ("detach", "clone"))
+STATE, DEVICE = "leaf", "cpu"
+RUN = 4  # words in a row
+
+
+class explorer(nodes.General, nodes.Element):
+    """The explorer: no raw HTML, so that the search does not take its words."""
+
+
+def visit_explorer(self: HTML5Translator, node: explorer) -> None:
+    """Write the explorer as it opens."""
+    self.body.append(node["markup"])
+
+
+def depart_explorer(self: HTML5Translator, node: explorer) -> None:
+    """Leave the explorer: it is whole."""
+
+
+class ExplorerDirective(SphinxDirective):
+    """The explorer (``{explorer}``); its script and style come with the page."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the explorer as it opens."""
+        depend_on(self.env.app, "explorer")
+        self.env.metadata[self.env.docname]["has_explorer"] = True
+        return [explorer(markup=markup(live()))]
+
+
+def still(data: Explorer, chain: Chain) -> tuple[str, str]:
+    """Return the picture of a chain for the first x, and its answer in words."""
+    seen = data.seen(DEVICE, STATE, chain)
+    places = (DEVICE, DEVICE if not seen["moved"] else "device")
+    said = headline(seen, places)
+    drawing = draw(seen, seen["scene"]["cells"][0], places, "")
+    name = escape(f"y = {code_of(chain)}: {said}")
+    return drawing.replace('role="img"', f'role="img" aria-label="{name}"'), said
+
+
+def markup(data: Explorer) -> str:
+    """Return the explorer's HTML in the state that it opens with."""
+    first = STILLS[0]
+    seen = data.seen(DEVICE, STATE, first)
+    drawing, said = still(data, first)
+    button = '<button type="button"'
+    chips = "".join(
+        f'{button} data-call="{key}">{escape(code, quote=False)}</button>'
+        for key, code in data.calls.items()
+    )
+    states = "".join(
+        f'<option value="{state}">{escape(words)}</option>'
+        for state, words in data.states.items()
+    )
+    places = device = ""
+    if len(data.devices) > 1:
+        choices = "".join(
+            f'{button} data-on="{kind}" aria-pressed="{str(kind == DEVICE).lower()}">'
+            f"{'cpu' if kind == 'cpu' else 'device'}</button>"
+            for kind in data.devices
+        )
+        other = next(name for kind, name in data.devices.items() if kind != "cpu")
+        places = (
+            '<div class="explorer-on" role="group" aria-label="x is on">'
+            f"<span>on</span>{choices}</div>"
+        )
+        device = f'<p class="explorer-device">device is {escape(other)}</p>'
+    writes = "".join(
+        f'{button} data-write="{name}" aria-pressed="false">'
+        f"Write {name}[0] = 7</button>"
+        for name in "xy"
+    )
+    below = "".join(
+        f"<figure><figcaption><code>y = {code_of(chain)}</code> {words}</figcaption>"
+        f"{picture}</figure>"
+        for chain in STILLS[1:]
+        for picture, words in [still(data, chain)]
+    )
+    listed = facts_markup(facts(seen, (DEVICE, DEVICE)))
+    return (
+        '<div class="explorer" id="explorer" role="group" aria-label="Explorer">'
+        '<div class="explorer-says">'
+        f'<p class="explorer-code" tabindex="-1">y = {code_of(first)}</p>'
+        '<p class="explorer-headline" role="status" aria-live="polite">'
+        f"{said}</p></div>"
+        f'<div class="explorer-see"><div class="explorer-picture">{drawing}</div>'
+        f'<div class="explorer-writes explorer-control">{writes}</div></div>'
+        '<div class="explorer-do explorer-control">'
+        '<div class="explorer-chips" role="group" aria-label="Add a call">'
+        f"{chips}</div>"
+        f'<div class="explorer-back">{button} class="explorer-undo">Undo</button>'
+        f'{button} class="explorer-clear">Clear</button></div></div>'
+        '<div class="explorer-x explorer-control"><label>x is '
+        f'<select class="explorer-state">{states}</select></label>{places}{device}'
+        f'</div><dl class="explorer-facts simple">{listed}</dl>'
+        '<p class="explorer-note explorer-control" aria-live="polite">'
+        "Add a call, or write into x or y and watch.</p>"
+        f'<noscript><div class="explorer-stills">{below}</div></noscript></div>'
+    )
+
+
+def explorer_link(code: str, state: str = "") -> str | None:
+    """Return where the home page shows a chain, as the end of its address.
+
+    Parameters
+    ----------
+    code
+        An expression such as ``x.detach().clone()``.
+    state
+        What ``x`` is, a key of the Atlas's ``STATES``; empty for the first.
+
+    Returns
+    -------
+    str or None
+        Such as ``?y=detach.clone#explorer``; None if the code is no chain of the
+        explorer's calls, or one that is not there since a beginning of it raises.
+    """
+    chain = chain_of(code)
+    if chain is None or (DEVICE, state or STATE, chain) not in live():
+        return None
+    asked = {"y": ".".join(chain)} | ({"x": state} if state else {})
+    return f"?{urlencode(asked)}#explorer"
+
+
+def address_of(app: Sphinx, page: str, code: str) -> str | None:
+    """Return where a link on a page shows a chain, if home has the explorer.
+
+    The page is read again when the explorer has other chains.
+    """
+    home = app.config.root_doc
+    source = Path(app.env.doc2path(home)).read_text(encoding="utf-8")
+    if "```{explorer}" not in source:
+        return None
+    depend_on(app, "explorer")
+    link = explorer_link(code)
+    return link and app.builder.get_relative_uri(page, home) + link
+
+
+def key(*_: object) -> str:
+    """Return the key of what pages show of the explorer, and link to."""
+    return live_key()
+
+
+def _shown(app: Sphinx) -> list[str]:
+    metadata = app.env.metadata
+    return [page for page in metadata if "has_explorer" in metadata[page]]
+
+
+def write_data(app: Sphinx, _: BuildEnvironment) -> None:
+    """Write what the script reads: a script, so that it works from a file."""
+    pages = _shown(app)
+    if app.builder.format != "html" or not pages:
+        return
+    data = live().packed
+    known = json.loads(app.env.metadata.get(ERRORS, {}).get("messages", "[]"))
+    cures = {
+        number: anchor
+        for number, text in enumerate(data["texts"])
+        if text is not None and (anchor := entry_of(text, known)) is not None
+    }
+    errors = ""
+    if ERRORS in app.env.found_docs:
+        errors = app.builder.get_relative_uri(pages[0], ERRORS)
+    whole = json.dumps(
+        {**data, "cures": cures, "errors": errors},
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+    static = Path(app.outdir, "_static")
+    static.mkdir(parents=True, exist_ok=True)
+    (static / DATA).write_text(f"window.explorerData={whole};\n", encoding="utf-8")
+
+
+def entry_of(message: str, known: list[dict[str, Any]]) -> str | None:
+    """Return the anchor of the entry of the error index that a message belongs to.
+
+    The kind of error must be the same, and of the runs of four words more than half;
+    of more than one entry that with the most of them is taken. What differs from
+    reader to reader, numbers and names of devices, does not count.
+    """
+    best: tuple[int, str] | None = None
+    asked = _runs(message)
+    for entry in known:
+        for text in entry["texts"]:
+            for line in text.splitlines():
+                if line.partition(":")[0] != message.partition(":")[0]:
+                    continue
+                common = len(asked & _runs(line))
+                if 2 * common > len(asked) and (best is None or common > best[0]):
+                    best = common, entry["anchor"]
+    return best[1] if best else None
+
+
+def _runs(message: str) -> set[tuple[str, ...]]:
+    text = re.sub(
+        r"\b(cuda|cpu|meta|standin|privateuseone)\b(:\d+)?", "device", message
+    )
+    words = re.findall(r"[a-z_]+", text.partition(":")[2].lower())
+    places = range(len(words) - RUN + 1)
+    return {tuple(words[n : n + RUN]) for n in places}
+
+
+def add_files(app: Sphinx, page: str, *_: object) -> None:
+    """Load script, data and style on the page that has the explorer."""
+    if page in _shown(app):
+        app.add_js_file(DATA, loading_method="defer")
+        app.add_js_file("explorer.js", loading_method="defer")
+        app.add_css_file("explorer.css")

@@ -1,0 +1,110 @@
+"""What else the home page has: the box for a message, and doors with counts.
+
+The counts are taken from what the doors lead to, when the page is read.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from tensor_copies.atlas.data import live, note_use
+from tensor_copies.errors.messages import entries
+from tensor_copies.machine.lesson_list import lesson_scripts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sphinx.application import Sphinx
+
+QUESTION = re.compile(r"^## \d+\. ", re.MULTILINE)
+MISTAKE = re.compile(r"^### ", re.MULTILINE)
+
+
+class MessageBox(SphinxDirective):
+    """A box to paste an error message into (``{message-box}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a form that asks the search page."""
+        example = next(filter(None, map(_message, live()["records"])), "")
+        target = self.env.app.builder.get_relative_uri(self.env.docname, "search")
+        markup = (
+            f'<form class="message-box" action="{escape(target)}" method="get">'
+            '<label for="message">Have an error message? Paste it.</label>'
+            '<input id="message" name="q" type="search" autocomplete="off" '
+            f'placeholder="{escape(example)}">'
+            '<button type="submit">Find the cure</button></form>'
+        )
+        return [nodes.raw("", markup, format="html")]
+
+
+def _message(record: dict[str, Any]) -> str | None:
+    """Return what ``x.numpy()`` raised, which most readers meet first."""
+    return record["error"] if record["operation"] == "numpy" else None
+
+
+class Doors(SphinxDirective):
+    """Ways into the site, each with what is behind it, counted (``{doors}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of links; a page that is not there has none."""
+        app, env = self.env.app, self.env
+        note_use(app, env.docname)
+        doors = nodes.bullet_list(classes=["doors"])
+        for page, title, text in _doors(app):
+            env.note_dependency(env.doc2path(page))
+            link = nodes.reference(
+                "",
+                title,
+                refuri=app.builder.get_relative_uri(env.docname, page),
+                internal=True,
+            )
+            said = nodes.paragraph(text=text)
+            doors += nodes.list_item("", nodes.paragraph("", "", link), said)
+        return [doors]
+
+
+def _doors(app: Sphinx) -> Iterator[tuple[str, str, str]]:
+    lessons = lesson_scripts(app)
+    atlas = live()
+    calls, kinds = len(atlas["operations"]), len(atlas["states"])
+    messages = len(entries(Path(app.env.doc2path("errors"))))
+    mistakes, questions = (
+        len(pattern.findall(Path(app.env.doc2path(page)).read_text(encoding="utf-8")))
+        for page, pattern in (("silent_mistakes", MISTAKE), ("self_check", QUESTION))
+    )
+    yield (
+        "auto_examples/index",
+        f"Learn: {len(lessons)} lessons",
+        "One idea each, in order or alone. All are scripts that run.",
+    )
+    yield (
+        "atlas",
+        "Look up: the Atlas",
+        f"{calls} calls on {kinds} kinds of x: who shares, who copies, who raises.",
+    )
+    yield (
+        "errors",
+        f"Fix: {messages} messages",
+        "What each error or warning means, its cures, and what a cure costs.",
+    )
+    yield (
+        "silent_mistakes",
+        f"Beware: {mistakes} silent mistakes",
+        "Code that raises nothing and is wrong, beside code that is right.",
+    )
+    yield (
+        "self_check",
+        f"Test yourself: {questions} questions",
+        "Predict what the code prints, then see what it prints.",
+    )
+    yield (
+        "cheat_sheet",
+        "Cheat sheet: one page",
+        "What to remember of every lesson, also to print.",
+    )
