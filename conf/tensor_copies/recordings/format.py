@@ -17,6 +17,9 @@ One file per lesson and machine, ``docs/recordings/<machine>/<lesson>.json``::
       ]
     }
 
+A block of which the stand-in device can show nothing that is true has ``left_out``,
+the reason, in the place of ``output`` and ``figures``.
+
 A page that shows what depends on the device has cells tagged ``recorded``. They use
 torch and NumPy alone and leave a dictionary ``observed`` of dictionaries of texts.
 On the error index it is made from what the cells of its entries raise (see messages).
@@ -49,12 +52,17 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
-from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
+from tensor_copies.machine.fingerprint import (
+    CONF,
+    DEVICES,
+    Fingerprint,
+    fingerprint,
+)
 from tensor_copies.recordings.cells import cells
 
 SCHEMA = 1
@@ -95,11 +103,15 @@ class TooLong(ExtensionError):
 
 @dataclass(frozen=True)
 class Block:
-    """What one code block gave: its key, its text, and its figures' files or data."""
+    """What one code block gave: its key, its text, and its figures' files or data.
+
+    ``left_out`` says why it is not shown, if it is not.
+    """
 
     key: str
     output: str
     figures: tuple[str, ...]
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -170,8 +182,29 @@ def save_page(recording: PageRecording, folder: Path) -> None:
     _write(folder / f"{recording.page}.page.json", data)
 
 
+class Recorded(Protocol):
+    """Anything that a machine has recorded."""
+
+    @property
+    def machine(self) -> Fingerprint:
+        """Return the machine."""
+
+
+Seen = TypeVar("Seen", bound=Recorded)
+
+
+def cuda_first(seen: list[Seen]) -> list[Seen]:
+    """Leave out what the stand-in saw of a code if CUDA saw it, elsewhere or here."""
+    kinds = {one.machine.device_kind for one in seen} | {fingerprint().device_kind}
+    if "cuda" in kinds:
+        return [one for one in seen if one.machine.device_kind != "stand-in"]
+    return seen
+
+
 def seen_elsewhere(page: Path) -> list[PageRecording]:
     """Return what other machines observed with the code that a page has now.
+
+    What the stand-in observed is not among it where CUDA has observed the same.
 
     Raises
     ------
@@ -184,7 +217,7 @@ def seen_elsewhere(page: Path) -> list[PageRecording]:
             recording = load_page(path)
             if recording.key == page_key(page):
                 found.append(recording)
-    return found
+    return cuda_first(found)
 
 
 def pages_digest(root: Path) -> str:
@@ -241,7 +274,11 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
             (folder / file).write_text(json.dumps(content, indent=indent) + "\n")
     data = {"schema": SCHEMA, **asdict(recording)}
     for block in data["blocks"]:
-        block["output"] = block["output"].split("\n")
+        unused = ("output", "figures") if block["left_out"] else ("left_out",)
+        for field in unused:
+            del block[field]
+        if "output" in block:
+            block["output"] = block["output"].split("\n")
     _write(folder / f"{name}.json", data)
 
 
@@ -458,11 +495,16 @@ def _machine(data: Any) -> Fingerprint:
         "its machine has not the fields of a fingerprint",
     )
     texts = {name: inert(_text(data[name], name, 100)) for name in names}
-    _require(texts["device_kind"] in ("cpu", "cuda"), "its device is not cpu or cuda")
+    _require(
+        texts["device_kind"] in DEVICES, f"its device is none of {', '.join(DEVICES)}"
+    )
     return Fingerprint(**texts)
 
 
 def _block(data: Any) -> Block:
+    if isinstance(data, dict) and set(data) == {"key", "left_out"}:
+        reason = inert(_text(data["left_out"], "reason", LONGEST_CELL))
+        return Block(_text(data["key"], "key", 64), "", (), reason)
     _require(
         isinstance(data, dict) and set(data) == {"key", "output", "figures"},
         "a block has not the fields of a block",
