@@ -6,7 +6,8 @@ output stays as it is, with a line that says for whom else it holds. Where they
 differ, each machine's output follows, labelled, with the parts that differ marked; a
 switch (static/code.js) shows one machine at a time.
 
-A recording of other code is not shown: the build names it, and what renews it.
+A recording of other code is not shown: the build names it, and what renews it. What
+the stand-in device saw is shown where CUDA has not seen the same code.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from tensor_copies.recordings.format import (
     Block,
     PageRecording,
     Recording,
+    cuda_first,
     keys,
     load,
     load_figure,
@@ -47,7 +49,7 @@ from tensor_copies.recordings.format import (
 from tensor_copies.recordings.live import LiveBlock, live_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
@@ -59,6 +61,12 @@ CHART = re.compile(r'<figure class="lesson-figure">\s*<svg [^>]*?\bid="([\w-]+)"
 TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
 # Above this share, nearly all differs (measured times, say) and marks only disturb.
 MOST_MARKED = 0.5
+# What a reader is told of the stand-in device where its output is shown.
+STAND_IN = (
+    "The stand-in device (no GPU) is host memory that PyTorch takes for a second "
+    "device: what is copied, shared and refused there follows PyTorch's own rules; "
+    "times and streams would say nothing, and are left out. "
+)
 # Comparing texts takes the square of their length.
 LONGEST_MARKED = 10_000  # characters
 
@@ -158,12 +166,14 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
     wanted = keys(script)
     machines: dict[str, Fingerprint] = {}
     for live in live_blocks(doctree, set(wanted)):
-        seen = [
-            _seen(app, recording, block)
-            for recording in recordings
-            for block in recording.blocks
-            if block.key == wanted[live.line]
-        ]
+        seen = cuda_first(
+            [
+                _seen(app, recording, block)
+                for recording in recordings
+                for block in recording.blocks
+                if block.key == wanted[live.line] and not block.left_out
+            ]
+        )
         for links in live.samples:
             _offer_samples(app, links, seen)
         for other in _show(app, live, seen):
@@ -346,7 +356,7 @@ def _same_figures(seen: Seen, drawn: list[nodes.raw]) -> bool:
     return True
 
 
-def _add_switch(doctree: nodes.document, machines: Iterable[Fingerprint]) -> None:
+def _add_switch(doctree: nodes.document, machines: Collection[Fingerprint]) -> None:
     """Add the choice of a machine under the lesson's actions; a script fills it."""
     title = next(doctree.findall(nodes.title))
     section = title.parent
@@ -362,6 +372,20 @@ def _add_switch(doctree: nodes.document, machines: Iterable[Fingerprint]) -> Non
     if "lesson-actions" in section[place].get("classes", []):
         place += 1
     section.insert(place, switch)
+    if any(machine.device_kind == "stand-in" for machine in machines):
+        note = nodes.paragraph(text=STAND_IN, classes=["stand-in-note"])
+        note += more_on_stand_in()
+        section.insert(place + 1, note)
+
+
+def more_on_stand_in() -> addnodes.pending_xref:
+    """Return a link to what the page of machines says of the stand-in device."""
+    link = addnodes.pending_xref(
+        "", refdomain="std", reftype="ref", reftarget="stand-in-device",
+        refexplicit=True, refwarn=False,
+    )  # fmt: skip
+    link += nodes.inline(text="More of it")
+    return link
 
 
 def _normal(text: str) -> str:
