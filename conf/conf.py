@@ -25,6 +25,7 @@ copyright = "the Tensor Copies authors. Text CC BY 4.0, code BSD-3-Clause"
 extensions = [
     "sphinx.ext.intersphinx",
     "sphinx_gallery.gen_gallery",
+    "sphinx_reredirects",
     "myst_nb",
     # ours: a room for each thing; its __init__ has all that it connects, in order
     "tensor_copies.machine",
@@ -96,6 +97,11 @@ intersphinx_mapping = {
     "numpy": ("https://numpy.org/doc/stable", "../conf/inventories/numpy.inv"),
     "torch": ("https://docs.pytorch.org/docs/stable", "../conf/inventories/torch.inv"),
 }
+
+# -- Pages that have moved: the old name, and the new one ------------------------
+
+redirects = {"builders": "machines"}
+redirect_html_template_file = "../conf/templates/moved.html"
 
 # -- HTML -----------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
@@ -97,14 +97,15 @@ def record(
     Raises
     ------
     LessonFailed
-        If the lesson raises, warns, hangs or prints too much, or leaves something
-        running; nothing is written.
+        If the lesson raises, warns or hangs, or leaves something running; nothing is
+        written.
+    TooLong
+        If it prints or draws more than a build takes; nothing is written.
     """
     from tensor_copies.machine.lesson_list import UnreadableLesson, require_utf8
     from tensor_copies.recordings.format import (
         Block,
         Recording,
-        TooLong,
         keys,
         require_fitting,
         save,
@@ -120,7 +121,7 @@ def record(
             outputs, drawn, seconds = _run(script, machine)
         for line, output in zip(keys(script), outputs, strict=True):
             require_fitting(f"{script.name}: the block on line {line}", output)
-    except (UnreadableLesson, TooLong) as problem:
+    except UnreadableLesson as problem:
         raise LessonFailed(str(problem)) from None
     blocks, files = [], {}
     for key, output, figures, reason in zip(
@@ -137,7 +138,7 @@ def record(
         blocks.append(Block(key, output, tuple(names)))
     lesson = f"{script.parent.name}/{script.stem}"
     whole = Recording(lesson, machine, _today(), round(seconds, 2), tuple(blocks))
-    _write(lambda folder: save(whole, files, folder), recordings, machine)
+    save(whole, files, recordings / machine.name)
     return seconds
 
 
@@ -188,7 +189,7 @@ def record_page(
     seconds = perf_counter() - start
     observed = namespace["observed"]
     whole = PageRecording(page.stem, machine, _today(), page_key(page), observed)
-    _write(lambda folder: save_page(whole, folder), recordings, machine)
+    save_page(whole, recordings / machine.name)
     return seconds
 
 
@@ -222,7 +223,7 @@ def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
     columns = tuple(ATLAS_COLUMNS)
     rows = tuple(tuple(record[name] for name in columns) for record in seen)
     whole = AtlasRecording(fingerprint(), _today(), atlas_key(), columns, rows)
-    _write(lambda folder: save_atlas(whole, folder), recordings, fingerprint())
+    save_atlas(whole, recordings / fingerprint().name)
     return seconds
 
 
@@ -265,24 +266,6 @@ def _left_out(script: Path, machine: Fingerprint) -> list[str]:
     return [left_out(script.stem, block) for block in code]
 
 
-def _write(
-    save: Callable[[Path], None], recordings: Path, machine: Fingerprint
-) -> None:
-    """Write a recording with ``save``, unless a build would refuse it."""
-    from tensor_copies.recordings.format import BadRecording, check_file
-
-    name = machine.name
-    with tempfile.TemporaryDirectory() as folder:
-        aside = Path(folder, name)
-        save(aside)
-        try:
-            for path in sorted(aside.iterdir()):
-                check_file(path)
-        except BadRecording as bad:
-            raise LessonFailed(str(bad)) from None
-    save(recordings / name)
-
-
 def _clean_up(gallery: dict[str, Any], name: str) -> None:
     from tensor_copies.machine import isolation
 
@@ -299,6 +282,7 @@ def _run(
     from sphinx.errors import ExtensionError
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
+    from sphinx_gallery.py_source_parser import split_code_and_text_blocks
     from tensor_copies.figures.maps import requested_map
     from tensor_copies.figures.samples import requested_samples
     from tensor_copies.machine import isolation
@@ -321,8 +305,7 @@ def _run(
         "src_dir": str(ROOT / "docs"),
         "image_scrapers": (scrape,),
     }
-    parser, _ = gen_rst._get_parser(script.name, gallery)
-    settings, blocks = parser.split_code_and_text_blocks(str(script))
+    settings, blocks = split_code_and_text_blocks(str(script))
     blocks = [
         block._replace(content=_renamed(block.content, machine)) for block in blocks
     ]
@@ -419,6 +402,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"record: {problem}", file=sys.stderr)
         return 2
     print(f"Writing to docs/recordings/{machine.name}")
+    from tensor_copies.recordings.format import TooLong
+
     failed = []
     for number, script in enumerate(scripts, 1):
         place = f"[{number}/{len(scripts)}] {script.parent.name}/{script.stem}"
@@ -429,7 +414,7 @@ def main(arguments: list[str] | None = None) -> int:
             run = record_atlas
         try:
             print(f"{place}  {run(script):.2f} s", flush=True)
-        except (LessonFailed, OSError, SystemExit) as error:
+        except (LessonFailed, TooLong, OSError, SystemExit) as error:
             failed.append(script.stem)
             why = f"it ended Python: {error!r}" if type(error) is SystemExit else error
             print(f"{place}  FAILED, not recorded\n{why}", file=sys.stderr)

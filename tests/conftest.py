@@ -18,8 +18,9 @@ from typing import Any
 
 import fonts
 import pytest
+from bs4 import BeautifulSoup
+from reading import ROOT, pages_in, soup
 
-ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "build" / "html"
 # Seconds after which a process, or what a browser waits for, is taken to hang, also on
 # a machine that does much else. No test asks how long anything takes.
@@ -102,6 +103,13 @@ class TinySite:
         changed = module[:start] + order + module[end:]
         (self.folder / ORDER).write_text(changed)
 
+    def forward(self, moved: dict[str, str]) -> None:
+        """Make the old names of pages forward to the new ones."""
+        options = self.folder / "conf" / "conf.py"
+        line = f"redirects = {moved!r}"
+        text = re.sub("(?m)^redirects = .*$", line, options.read_text())
+        options.write_text(text)
+
     def build(self, *arguments: str, **options: object) -> Built:
         """Run the site's own build command in a process of its own."""
         command = [sys.executable, "conf/build_site.py", *arguments]
@@ -143,7 +151,9 @@ def new_tiny_site(folder: Path) -> TinySite:
     )
     (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text(TINY_INDEX)
-    return TinySite(folder)
+    tiny = TinySite(folder)
+    tiny.forward({})
+    return tiny
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -172,6 +182,12 @@ def site() -> Path:
     if not (SITE / "index.html").exists():
         pytest.fail("there is no built site: run `nox -s docs` first", pytrace=False)
     return SITE
+
+
+@pytest.fixture(scope="session")
+def pages(site: Path) -> dict[Path, BeautifulSoup]:
+    """Return every page of the site, parsed; a forward is none."""
+    return {path.resolve(): soup(path) for path in pages_in(site)}
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bs4 import BeautifulSoup
-from conftest import ROOT
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies.machine.reading_order import READING_ORDER
+
+ROOT = Path(__file__).resolve().parent.parent
 
 # What a block uses that measures, or says what was measured.
 TIMED = (

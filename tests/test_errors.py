@@ -18,6 +18,7 @@ from bs4 import BeautifulSoup, Tag
 from conftest import PATIENCE, ROOT, TinySite, new_tiny_site
 from reading import soup
 from tensor_copies.machine.fingerprint import Fingerprint
+from tensor_copies.recordings import check
 from tensor_copies.recordings import format as recordings
 
 SOURCE = ROOT / "docs" / "errors.md"
@@ -292,4 +293,4 @@ def test_a_message_that_is_too_long_is_refused(tmp_path: Path) -> None:
     forged.parent.mkdir()
     forged.write_text(json.dumps(data))
     with pytest.raises(recordings.BadRecording, match=r"errors\.page\.json is refused"):
-        recordings.load_page(forged)
+        check.load_page(forged)

@@ -10,16 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 import html5lib
 import pytest
-from bs4 import BeautifulSoup
-from reading import pages_in, soup
 
 # Attributes that name another element of the page, or several.
 REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
-
-
-@pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, BeautifulSoup]:
-    return {path.resolve(): soup(path) for path in pages_in(site)}
 
 
 @pytest.fixture(scope="module")
@@ -101,12 +94,3 @@ def test_pages_carry_only_what_they_use(pages: dict) -> None:
         code = page.select("article pre")
         assert ("code.js" in files) == bool(code), path
         assert not {"sg-tags.js", "design-tabs.js"} & files, path
-
-
-def test_no_page_names_another_host_to_load_from(pages: dict) -> None:
-    for path, page in pages.items():
-        for tag in page.select(
-            "script[src], link[rel=stylesheet], img, iframe, source"
-        ):
-            address = tag.get("src") or tag.get("href")
-            assert not urlsplit(address).netloc, (path, address)

@@ -1,24 +1,21 @@
-"""What helps a reader to learn: predictions, self-check, order, time, cheat sheet."""
+"""What helps a reader to learn: predictions, self-check, order, cheat sheet."""
 
 from __future__ import annotations
 
 import ast
-import io
 import json
 import re
 import subprocess
 import sys
-import time
-import tokenize
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from bs4 import Tag
 from conftest import PATIENCE, TinySite, lesson
-from reading import NAMES, SCRIPTS, downloads_of, page_of, pages_in, soup
+from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
+from recording import pretend_other_machine, record
 from tensor_copies.recordings.format import keys
-from test_recordings import pretend_other_machine, record
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 ASKING = [
@@ -232,37 +229,6 @@ def test_the_last_line_of_a_lesson_and_its_button_agree(
     assert as_shown(said.select_one("a")) == as_shown(button)
 
 
-# Reading time
-
-
-@EACH
-def test_reading_time_is_that_of_text_and_code(script: Path, site: Path) -> None:
-    page = soup(page_of(site, script))
-    said = page.select_one(".lesson-actions .reading-time").get_text()
-    for other in page.select(
-        ".lesson-actions, .machine-switch, .machines-outputs, .tensor-map, .stamp, "
-        ".lesson-figure, .sphx-glr-script-out, .same-on, .headerlink, summary"
-    ):
-        other.decompose()
-    # Another way to count: the words of the page, and Python's own look at the code.
-    words = 0
-    for block in page.select(CODE):
-        for token in tokenize.generate_tokens(io.StringIO(block.get_text()).readline):
-            if token.type in (tokenize.NAME, tokenize.NUMBER):
-                words += 1
-            elif token.type in (tokenize.STRING, tokenize.COMMENT):
-                words += len(re.findall(r"\w+", token.string))
-        block.decompose()
-    text = page.select_one("article").get_text().split()
-    words += sum(any(map(str.isalnum, word)) for word in text)
-    minutes = int(re.fullmatch(r"(\d+) min read", said)[1])
-    assert minutes - 1.1 < words / 238 < minutes + 0.1
-    overview = soup(page_of(site, script).parent / "index.html")
-    link = overview.select_one(f'.lesson-cards a[href="{script.stem}.html"]')
-    card = link.find_parent("li")
-    assert card.select_one(".reading-time").get_text() == said
-
-
 # Cheat sheet
 
 
@@ -291,42 +257,6 @@ def test_the_cheat_sheet_gathers_every_lesson_in_order(site: Path) -> None:
         for section in page.select(".cheat-sheet > section")
     ]
     assert found == remembered(site)
-    assert page.select_one('article a[href="cheat_sheet.pdf"]')
-
-
-def test_the_pdf_says_the_same_on_one_page(site: Path) -> None:
-    pypdf = pytest.importorskip(
-        "pypdf", reason="pypdf, which reads the PDF, is missing"
-    )
-    document = pypdf.PdfReader(site / "cheat_sheet.pdf")
-    (page,) = document.pages
-    assert document.trailer["/Root"]["/Lang"] == "en-GB"
-    assert document.metadata.title == "Tensor Copies: cheat sheet"
-    assert [round(float(side) / 72 * 25.4) for side in page.mediabox[2:]] == [210, 297]
-    text = re.sub(r"\s", "", page.extract_text())
-    place = 0
-    for title, points, _ in remembered(site):
-        for words in (title, *points):
-            place = text.find(re.sub(r"\s", "", words), place)
-            assert place >= 0, words
-    links = [link.get_object()["/A"]["/URI"] for link in page["/Annots"]]
-    pages = list(dict.fromkeys(str((site / link).resolve()) for link in links))
-    assert pages == [page for _, _, page in remembered(site)]
-
-
-def test_the_pdf_has_the_same_bytes_tomorrow_and_shrinks_to_one_page() -> None:
-    from tensor_copies.lessons.cheat_sheet import Lesson
-    from tensor_copies.lessons.cheat_sheet_pdf import draw
-
-    points = tuple(((False, f"Point {n} of "), (True, "x.clone()")) for n in range(3))
-    lessons = [
-        (f"lesson_{n}.html", Lesson(f"lesson_{n}", ((False, f"Lesson {n}"),), points))
-        for n in range(24)
-    ]
-    first = draw("Title", lessons, "en-GB")
-    time.sleep(1.1)  # what takes the time of day into the file would show now
-    assert draw("Title", lessons, "en-GB") == first
-    assert len(re.findall(rb"/Type /Page\b", first)) == 1
 
 
 def test_an_edited_lesson_comes_to_the_cheat_sheet(tiny_site: TinySite) -> None:
@@ -339,13 +269,11 @@ def test_an_edited_lesson_comes_to_the_cheat_sheet(tiny_site: TinySite) -> None:
     index = (docs / "index.md").read_text().replace("/index\n", "/index\nsheet\n")
     (docs / "index.md").write_text(index)
     assert tiny_site.build().status == 0
-    pdf = (tiny_site.html / "cheat_sheet.pdf").read_bytes()
     assert "One thing." in (tiny_site.html / "sheet.html").read_text("utf-8")
     script = tiny_site.folder / "examples" / "1_first" / "a.py"
     script.write_text(script.read_text().replace("One thing.", "Another thing."))
     assert tiny_site.build().status == 0
     assert "Another thing." in (tiny_site.html / "sheet.html").read_text("utf-8")
-    assert (tiny_site.html / "cheat_sheet.pdf").read_bytes() != pdf
 
 
 # Copying
@@ -371,9 +299,8 @@ def test_the_code_up_to_any_block_runs_alone(site: Path) -> None:
     run(programs)
 
 
-def test_one_script_of_ours_where_there_is_code(site: Path) -> None:
-    for path in pages_in(site):
-        page = soup(path)
+def test_one_script_of_ours_where_there_is_code(pages: dict) -> None:
+    for path, page in pages.items():
         loaded = [
             Path(script["src"].partition("?")[0]).name
             for script in page.select("script[src]")

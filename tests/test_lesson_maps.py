@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TinySite, lesson
 from reading import SCRIPTS, downloads_of, page_of, soup
+from recording import OTHER_NAME, pretend_other_machine, record
 from standalone.tensor_maps import draw
+from tensor_copies.recordings import check
 from tensor_copies.recordings import format as recordings
-from test_recordings import OTHER_NAME, pretend_other_machine, record
 
 WITH_MAPS = [
     script
@@ -103,7 +104,7 @@ def test_maps_belong_to_recordings(tiny_site: TinySite) -> None:
     seen.write_text(text)
     hostile = folder / "a.9.json"
     hostile.write_text(text.replace('"w"', '"<script>alert(1)</script>&\\""'))
-    markup = draw(recordings.load_figure(hostile)["map"])
+    markup = draw(check.load_figure(hostile)["map"])
     assert "<script" not in markup and "&lt;script&gt;alert(1)" in markup
     hostile.unlink()
     built = tiny_site.build()
@@ -132,4 +133,4 @@ def test_a_recorded_map_that_is_none_is_refused(content: dict, tmp_path: Path) -
     path.parent.mkdir()
     path.write_text(json.dumps(content))
     with pytest.raises(recordings.BadRecording, match=r"a\.1\.json is refused"):
-        recordings.load_figure(path)
+        check.load_figure(path)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import TinySite, lesson
 from PIL import Image
-from reading import SCRIPTS, page_of, pages_in, soup
+from reading import SCRIPTS, page_of, soup
 from tensor_copies.figures import pictures
 
 MAPPED = """import torch
@@ -41,10 +41,9 @@ WITH_PICTURE = [
 ]
 
 
-def test_each_page_describes_itself(site: Path) -> None:
+def test_each_page_describes_itself(pages: dict) -> None:
     seen = {}
-    for path in pages_in(site):
-        page = soup(path)
+    for path, page in pages.items():
         (tag,) = page.select('head meta[name="description"]')
         assert 20 <= len(tag["content"]) <= 160, (path, tag)
         properties = properties_of(path)
@@ -67,12 +66,6 @@ def test_the_card_of_a_lesson_is_its_first_map(script: Path, site: Path) -> None
     pixels = np.asarray(Image.open(io.BytesIO(published)).convert("RGB"), dtype=int)
     wanted = int(properties["og:image:height"]), int(properties["og:image:width"])
     assert pixels.shape[:2] == wanted == (630, 1200)
-    # Drawn anew from the picture on the page, it is the same, byte for byte.
-    markup = re.search(
-        r'<figure class="tensor-map">\s*(<svg.*?</svg>)', page.read_text(), re.DOTALL
-    )[1]
-    title = soup(page).h1.get_text().removesuffix("¶")
-    assert pictures.card(markup, title) == published
     # Ink in the title, in the left and in the right half of the picture.
     dark = pixels.sum(axis=2) < 300
     assert dark[:110].any() and dark[150:, :600].any() and dark[150:, 600:].any()

@@ -6,7 +6,7 @@ import re
 import socket
 import sys
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from conftest import ROOT
@@ -17,11 +17,6 @@ STAMP = re.compile(
     r"Run with torch \S+, NumPy \S+, Python \S+ on (the CPU|CUDA) \(.+\) "
     r"on \d{1,2} [A-Z][a-z]+ 20\d\d\."
 )
-
-
-@pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, object]:
-    return {path: soup(path) for path in pages_in(site)}
 
 
 @EACH
@@ -66,34 +61,6 @@ def test_home_answers_with_expressions_that_lead_to_their_proof(site: Path) -> N
         assert cells[1].startswith("x.")
         assert {cells[2], cells[3]} <= {"yes", "no"}
         assert row.select_one("a")["href"].startswith("auto_examples/")
-
-
-def test_links_and_anchors_lead_somewhere(site: Path, pages: dict) -> None:
-    ids = {
-        path: {tag["id"] for tag in page.select("[id]")} for path, page in pages.items()
-    }
-    broken = []
-    for path, page in pages.items():
-        for tag, attribute in (("a", "href"), ("img", "src"), ("link", "href")):
-            for element in page.select(f"{tag}[{attribute}]"):
-                url = urlsplit(element[attribute])
-                if url.scheme or url.netloc:
-                    continue
-                target = (
-                    (path.parent / unquote(url.path)).resolve() if url.path else path
-                )
-                if not target.exists() or (
-                    target in ids and url.fragment and url.fragment not in ids[target]
-                ):
-                    broken.append((path.name, element[attribute]))
-    # Furo's "Back to top" and Sphinx's search page use a bare "#".
-    assert [link for link in broken if link[1] != "#"] == []
-
-
-def test_ids_are_unique(pages: dict) -> None:
-    for path, page in pages.items():
-        ids = [tag["id"] for tag in page.select("[id]")]
-        assert len(ids) == len(set(ids)), path
 
 
 def test_a_page_asks_no_other_host_for_anything(site: Path, pages: dict) -> None:

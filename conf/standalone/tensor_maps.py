@@ -28,7 +28,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 import torch
@@ -42,7 +42,7 @@ MOST_LISTED_ELEMENTS = 256
 MOST_COMPARED_BYTES = 2**20
 
 # Sizes in units of the viewBox, which are pixels when nothing scales the picture.
-NARROW, WIDE, MARGIN = 360.0, 720.0, 12.0
+NARROW, MARGIN = 360.0, 12.0
 CHARACTER, LINE, PADDING = 6.8, 15.0, 7.0
 BETWEEN_BOXES, BETWEEN_LAYERS, LANE_OF_EDGE = 14.0, 28.0, 2.0
 ACCENT = "var(--color-brand-primary, #0a4bff)"
@@ -136,7 +136,7 @@ def _is_array(value: object) -> bool:
     # It cannot be written to, and so it has no __setitem__.
     if isinstance(value, type) or not hasattr(type(value), "__setitem__"):
         return False
-    interface = _try(lambda: value.__array_interface__)  # type: ignore[attr-defined]
+    interface = _try(lambda: value.__array_interface__)
     return isinstance(interface, dict) and isinstance(interface.get("data"), tuple)
 
 
@@ -486,13 +486,10 @@ def _tensor_memory(tensor: torch.Tensor) -> _Memory | str:
 
 def _tensor_cells(tensor: torch.Tensor, count: int) -> list[str]:
     """Return the values of the whole storage of a tensor."""
-    plain = tensor.detach()
-    # Both are views with a mark that turns the values when they are read.
-    if plain.is_conj():
-        plain = plain.conj()
-    if plain.is_neg():
-        plain = plain._neg_view()
-    return [_text(value) for value in plain.as_strided((count,), (1,), 0).tolist()]
+    # Plain: a conjugate or negated view has a mark that turns values when read.
+    plain = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+    plain.set_(tensor.untyped_storage(), 0, (count,), (1,))
+    return [_text(value) for value in plain.tolist()]
 
 
 def _array_memory(array: Any) -> _Memory | str:
@@ -1002,17 +999,16 @@ class _Layers:
     """
 
     rows: list[list[Any]]
-    joins: set[tuple[Any, Any]]
+    joins: list[tuple[Any, Any]]
     paths: dict[tuple[int, int], list[Any]]
 
 
 def _lay_out(graph: _Graph) -> tuple[float, float, dict[tuple[int, int], list]]:
     """Place the boxes. Return width and height, and the points of each edge."""
-    for room in (NARROW - 2 * MARGIN, WIDE - 2 * MARGIN):
-        layers = _layers(graph, _rows(graph, room), graph.edges)
-        needed = max(_needed(row, graph, BETWEEN_BOXES) for row in layers.rows)
-        if needed <= room:
-            break
+    room = NARROW - 2 * MARGIN
+    layers = _layers(graph, _rows(graph, room), graph.edges)
+    # Boxes fit; with all that passes between them a row may be wider.
+    room = max(room, *(_needed(row, graph, LANE_OF_EDGE) for row in layers.rows))
     _untangle(layers)
     across = _across(layers, graph, room)
     top, bands = 0.0, []
@@ -1040,16 +1036,16 @@ def _rows(graph: _Graph, room: float) -> dict[int, int]:
     used: Counter[int] = Counter()
     rows: dict[int, int] = {}
 
-    def settle(box: int, row: int, step: int) -> None:
+    def settle(box: int, row: int) -> None:
         width = graph.boxes[box].width + BETWEEN_BOXES
         while used[row] and used[row] + width > room:
-            row += step
+            row += 1
         used[row] += width
         rows[box] = row
 
     order = _topological(above, below)
     for box in order:
-        settle(box, 1 + max((rows[one] for one in above[box]), default=-1), 1)
+        settle(box, 1 + max((rows[one] for one in above[box]), default=-1))
     # What leads to a low box only is pulled down to it: the arrow gets short.
     for box in reversed(order):
         lowest = min((rows[one] for one in below[box]), default=0) - 1
@@ -1057,7 +1053,7 @@ def _rows(graph: _Graph, room: float) -> dict[int, int]:
         fits = used[lowest] + width <= room or not used[lowest]
         if lowest > rows[box] and len(above[box]) <= len(below[box]) and fits:
             used[rows[box]] -= width
-            settle(box, lowest, 1)
+            settle(box, lowest)
     # Moving can leave a row empty.
     number_of = {row: number for number, row in enumerate(sorted(set(rows.values())))}
     return {box: number_of[row] for box, row in rows.items()}
@@ -1101,7 +1097,7 @@ def _layers(
     long = [edge for edge in edges if rows[edge[1]] - rows[edge[0]] > 1]
     leaving = Counter(source for source, _ in long)
     arriving = Counter(target for _, target in long)
-    paths, joins = {}, {}
+    paths: dict[tuple[int, int], list[Any]] = {}
     for source, target in edges:
         share_end = arriving[target] > leaving[source]
         key = ("to", target) if share_end else ("from", source)
@@ -1113,8 +1109,10 @@ def _layers(
             path.append(bend)
         path.append(target)
         paths[source, target] = path
-        joins.update(dict.fromkeys(itertools.pairwise(path)))
-    return _Layers(table, joins, paths)  # type: ignore[arg-type]
+    joins = dict.fromkeys(
+        join for path in paths.values() for join in itertools.pairwise(path)
+    )
+    return _Layers(table, list(joins), paths)
 
 
 def _untangle(layers: _Layers) -> None:
@@ -1150,9 +1148,7 @@ def _across(layers: _Layers, graph: _Graph, room: float) -> dict[Any, float]:
             for vertex in row:
                 beside = above[vertex] + below[vertex]
                 wanted.append(sum(centre[v] for v in beside) / max(1, len(beside)))
-            gap = BETWEEN_BOXES
-            if _needed(row, graph, gap) > room:
-                gap = max(0.0, (room - _needed(row, graph, 0)) / len(row))
+            gap = min(BETWEEN_BOXES, (room - _needed(row, graph, 0)) / len(row))
             widths = [_vertex_width(vertex, graph) for vertex in row]
             centre.update(zip(row, _spread(wanted, widths, gap, room), strict=True))
     return _centred(centre, graph, room)
@@ -1179,28 +1175,20 @@ def _needed(row: list[Any], graph: _Graph, gap: float) -> float:
 def _spread(
     wanted: list[float], widths: list[float], gap: float, room: float
 ) -> list[float]:
-    """Return centres as near to ``wanted`` as order, widths and room allow.
+    """Return centres near to ``wanted``, apart by widths and gap, within the room.
 
-    Without the widths of those to the left, centres only have to ascend. Neighbours
-    that would not are pooled at their mean, which has the least squared error.
+    Without the widths of those to the left, centres only have to ascend. Those that
+    would not are pushed to the right, and to the left, and set half-way.
     """
-    starts = [0.0]
-    for width in widths:
-        starts.append(starts[-1] + width + gap)
+    starts = [0.0, *itertools.accumulate(width + gap for width in widths)]
     half = [start + width / 2 for start, width in zip(starts, widths, strict=False)]
     slack = max(0.0, room - (starts[-1] - gap))
-    pools: list[list[float]] = []  # each the sum and the number of its members
-    for want, at in zip(wanted, half, strict=True):
-        pools.append([want - at, 1])
-        while len(pools) > 1 and (
-            pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]
-        ):
-            total, number = pools.pop()
-            pools[-1][0] += total
-            pools[-1][1] += number
-    means = [total / number for total, number in pools for _ in range(int(number))]
+    free = [want - at for want, at in zip(wanted, half, strict=True)]
+    right = itertools.accumulate(free, max)
+    left = [*itertools.accumulate(reversed(free), min)][::-1]
     return [
-        at + min(max(mean, 0.0), slack) for at, mean in zip(half, means, strict=True)
+        at + min(max((one + other) / 2, 0.0), slack)
+        for at, one, other in zip(half, right, left, strict=True)
     ]
 
 
@@ -1222,24 +1210,52 @@ def draw(observed: dict, prefix: str = "map") -> str:
     str
         An ``<svg>`` to stand in a page. The same data give the same text.
     """
-    graph, alone = _graph_of(observed)
-    width, parts, y = NARROW, [], MARGIN
-    if graph.boxes or alone:
-        width, part, y = _draw_graph(graph, alone, y)
-        parts.append(f"<g id={quoteattr(prefix + '-graph')}>{part}</g>")
-    if observed["storages"] or _asides(observed):
-        part, y = _draw_memory(observed, y)
-        parts.append(f"<g id={quoteattr(prefix + '-memory')}>{part}</g>")
-    size = f"{_number(width)} {_number(y + MARGIN - 6)}"
+    parts = draw_parts(observed)
+    width = max((part.width for part in parts), default=NARROW)
+    height = sum(part.height for part in parts) or 2 * MARGIN - 6
+    size = f"{_number(width)} {_number(height)}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" id={quoteattr(prefix)} role="img" '
         f"aria-label={quoteattr(_clean(describe(observed)))} "
         f'viewBox="0 0 {size}" width="{_number(width)}" '
         'style="max-width:100%;height:auto" fill="currentColor" font-size="11" '
         'overflow="visible" text-rendering="geometricPrecision">'
-        + "".join(parts)
+        + "".join(
+            f"<g id={quoteattr(f'{prefix}-{part.name}')}>{part.marks}</g>"
+            for part in parts
+        )
         + "</svg>"
     )
+
+
+class Part(NamedTuple):
+    """The "graph" or the "memory" of a map: its marks, and the band they stand in."""
+
+    name: str
+    top: float
+    width: float
+    height: float
+    marks: str
+
+
+def draw_parts(observed: dict) -> list[Part]:
+    """Draw the graph, if there is one, and below it the memory, without a frame."""
+    graph, alone = _graph_of(observed)
+    drawn, tops, y = [], [0.0], MARGIN
+    if graph.boxes or alone:
+        width, marks, y = _draw_graph(graph, alone, y)
+        drawn.append(("graph", width, marks))
+        tops.append(y + 10 - LINE)  # of the heading that may follow
+    if observed["storages"] or _asides(observed):
+        marks, y = _draw_memory(observed, y)
+        drawn.append(("memory", NARROW, marks))
+    tops = [*tops[: len(drawn)], y + MARGIN - 6]
+    return [
+        Part(name, top, width, end - top, marks)
+        for (name, width, marks), (top, end) in zip(
+            drawn, itertools.pairwise(tops), strict=True
+        )
+    ]
 
 
 def _draw_graph(graph: _Graph, alone: list[_Box], y: float) -> tuple[float, str, float]:

@@ -24,12 +24,12 @@ from sphinx.util import logging
 
 from tensor_copies.machine import progress
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+from tensor_copies.recordings.check import load_atlas
 from tensor_copies.recordings.format import (
     ATLAS_KEYS,
     AtlasRecording,
     BadRecording,
     atlas_key,
-    load_atlas,
 )
 from tensor_copies.recordings.shown import _refuse, renewal
 

@@ -59,6 +59,22 @@ def draw_chart(
     y_limits
         What the axis must reach; else what the data need.
     """
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="{escape(prefix)}" role="img" '
+        f'aria-label="{escape(describe_chart(data, machine), quote=True)}" '
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'fill="currentColor" font-size="{FONT}" overflow="visible" '
+        'text-rendering="geometricPrecision">'
+        f"{draw_marks(data, machine, y_limits)}</svg>"
+    )
+
+
+def draw_marks(
+    data: dict[str, Any],
+    machine: str = "",
+    y_limits: tuple[float, float] | None = None,
+) -> str:
+    """Return what a chart shows, without a frame (see :func:`draw_chart`)."""
     xs = [x for line in data["lines"] for x in line["x"]]
     across = _Axis(min(xs), max(xs), data["xscale"], LEFT, WIDTH - RIGHT)
     up = _Axis(*(y_limits or limits([data])), data["yscale"], HEIGHT - BOTTOM, TOP)
@@ -83,13 +99,7 @@ def draw_chart(
             parts += [_mark(MARKS[number % len(MARKS)], *at, ink) for at in points]
         ends.append((points[-1], line["label"], ink))
     parts.append(_names(ends))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" id="{escape(prefix)}" role="img" '
-        f'aria-label="{escape(describe_chart(data, machine), quote=True)}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'fill="currentColor" font-size="{FONT}" overflow="visible" '
-        f'text-rendering="geometricPrecision">{"".join(parts)}</svg>'
-    )
+    return "".join(parts)
 
 
 def describe_chart(data: dict[str, Any], machine: str = "") -> str:

@@ -21,7 +21,7 @@ from sphinx_gallery.py_source_parser import (
     split_code_and_text_blocks,
 )
 
-from tensor_copies.figures.pictures import keep
+from tensor_copies.figures.pictures import Preview, keep
 
 MAP, CHANGE = "tensor_map", "tensor_map_change"
 # What the next block of a script is to be compared with, by the script's path.
@@ -35,11 +35,17 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
         return ""
     # Imported late, as in requested_map(): with it comes torch, which a build that
     # runs no lesson need not wait for.
-    from standalone.tensor_maps import draw
+    from standalone.tensor_maps import describe, draw, draw_parts
 
     path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
     markup = draw(observed, prefix=path.stem)
-    keep(markup, path, Path(block_vars["src_file"]))
+    path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
+    parts = [
+        (part.top, part.width, part.height, part.marks) for part in draw_parts(observed)
+    ]
+    # A card is too small for all of a map: it shows the graph, if there is one.
+    shown = 1 if observed["edges"] else len(parts)
+    keep(Preview(describe(observed), parts, shown), path, Path(block_vars["src_file"]))
     return ".. raw:: html\n\n" + indent(framed_map(markup), "    ") + "\n"
 
 

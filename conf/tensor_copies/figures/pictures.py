@@ -8,8 +8,9 @@ Both are made from the drawing on the lesson's page.
 from __future__ import annotations
 
 import ast
+import json
 import re
-from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 
@@ -28,65 +29,73 @@ COLOURS = {
 }
 # The size that Facebook, Slack, Mastodon and others show uncropped, in pixels.
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
-MARGIN, SIZE, LINE = 48, 44, 15
-NARROW = 360  # of tensor_maps, which would bring torch along
+MARGIN, SIZE = 48, 44
 WIDTH_OF_LETTER = 0.66  # of DejaVu Sans Bold, on average, in its size
-VIEW = re.compile(r'viewBox="(0 0 [\d.]+ [\d.]+)"')
 VARIABLE = re.compile(r"var\((--[\w-]+)(?:,\s*([^()]+))?\)")
 
 
-def picture_of(source: Path, page: str) -> Path | None:
-    """Return the first picture of the lesson that a page shows, if there is one."""
+@dataclass(frozen=True)
+class Preview:
+    """The first picture of a lesson, for others than its page.
+
+    ``parts`` stand one above the other, each with its top, width, height and marks
+    (SVG without a frame); the first ``shown`` are enough for a card.
+    """
+
+    words: str
+    parts: list[tuple[float, float, float, str]]
+    shown: int
+
+
+def preview_file(source: Path, page: str) -> Path | None:
+    """Return where the preview of the lesson that a page shows is kept, if it is."""
     folder, _, name = page.rpartition("/")
-    picture = Path(source, folder, "images", f"sphx_glr_{name}{FIRST}")
-    return picture if picture.exists() else None
+    path = Path(source, folder, "images", "thumb", f"sphx_glr_{name}_card.json")
+    return path if path.exists() else None
 
 
-def beside(picture: Path) -> Path:
-    """Return where :func:`keep` puts the PNG of a picture."""
-    name = f"{picture.name.removesuffix(FIRST)}_card.png"
-    return picture.parent / "thumb" / name
+def load_preview(path: Path) -> Preview:
+    """Read a preview."""
+    return Preview(**json.loads(path.read_text(encoding="utf-8")))
 
 
-def keep(markup: str, picture: Path, script: Path) -> None:
-    """Write a picture of a lesson; if it is the first, also its PNG.
+def keep(preview: Preview, picture: Path, script: Path) -> None:
+    """Keep the preview of a lesson's picture, if it is the first, and its PNG.
 
     Parameters
     ----------
-    markup
-        The drawing as it stands on the page, an ``<svg>``.
+    preview
+        What the picture shows.
     picture
         Where the gallery keeps it, ``<folder>/sphx_glr_<lesson>_<number>.svg``.
     script
         The lesson, which begins with its title.
     """
-    picture.write_text(markup, encoding="utf-8")
     if picture.name.endswith(FIRST):
-        picture.parent.joinpath("thumb").mkdir(exist_ok=True)
-        beside(picture).write_bytes(card(markup, title_of(script)))
+        name = f"{picture.name.removesuffix(FIRST)}_card.json"
+        path = picture.parent / "thumb" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(asdict(preview)), encoding="utf-8")
+        path.with_suffix(".png").write_bytes(card(preview, title_of(script)))
 
 
-def on_card(markup: str) -> str:
+def on_card(preview: Preview) -> str:
     """Return a drawing for a card of an overview, for the eye only.
 
-    A card is too small for all of a map: it shows the graph, if there is one. What
-    the drawing says in words is on the lesson's page, and so are its ids.
+    What it says in words is on the lesson's page.
     """
-    box, part = next(_parts(markup))
-    if "<polygon" not in part:
-        box, part = _whole(markup)
-    part = re.sub(r' id="[^"]*"', "", part)
+    _, widths, heights, marks = zip(*preview.parts[: preview.shown], strict=True)
     return (
-        f'<svg aria-hidden="true" viewBox="{box}" fill="currentColor" '
-        f'font-size="11" text-rendering="geometricPrecision">{part}</svg>'
+        f'<svg aria-hidden="true" viewBox="0 0 {max(widths):g} {sum(heights):g}" '
+        'fill="currentColor" font-size="11" text-rendering="geometricPrecision">'
+        f"{''.join(marks)}</svg>"
     )
 
 
-def in_light(markup: str) -> str:
+def in_light(marks: str) -> str:
     """Replace what a drawing takes from its page by the colours of the light scheme."""
-    markup = VARIABLE.sub(lambda found: COLOURS.get(found[1], found[2]), markup)
-    markup = markup.replace("currentColor", COLOURS["currentColor"])
-    return markup.replace("<svg ", '<svg font-family="sans-serif" ', 1)
+    marks = VARIABLE.sub(lambda found: COLOURS.get(found[1], found[2]), marks)
+    return marks.replace("currentColor", COLOURS["currentColor"])
 
 
 def title_of(script: Path) -> str:
@@ -95,7 +104,7 @@ def title_of(script: Path) -> str:
     return (docstring or script.stem).partition("\n")[0].replace("``", "")
 
 
-def card(markup: str, title: str) -> bytes:
+def card(preview: Preview, title: str) -> bytes:
     """Return a PNG with the title above the drawing.
 
     The graph and the memory of a tensor map, one above the other on a page, stand
@@ -107,14 +116,14 @@ def card(markup: str, title: str) -> bytes:
 
     room = CARD_WIDTH - 2 * MARGIN
     low = CARD_HEIGHT - MARGIN - SIZE / 2
-    parts = list(_parts(in_light(markup)))
-    width = room / len(parts)
+    width = room / len(preview.parts)
     top = MARGIN + SIZE + MARGIN / 2
     drawings = "".join(
         f'<svg x="{MARGIN + width * place}" y="{top}" width="{width - MARGIN / 2}" '
         f'height="{low - top}" fill="#000000" font-size="11" overflow="visible" '
-        f'preserveAspectRatio="xMidYMin" viewBox="{box}">{part}</svg>'
-        for place, (box, part) in enumerate(parts)
+        f'preserveAspectRatio="xMidYMin" viewBox="0 {above:g} {wide:g} {high:g}">'
+        f"{in_light(marks)}</svg>"
+        for place, (above, wide, high, marks) in enumerate(preview.parts)
     )
     size = min(SIZE, room / (WIDTH_OF_LETTER * len(title)))
     whole = (
@@ -136,22 +145,3 @@ def card(markup: str, title: str) -> bytes:
         sans_serif_family="DejaVu Sans",
         monospace_family="DejaVu Sans Mono",
     )
-
-
-def _whole(drawing: str) -> tuple[str, str]:
-    """Return the viewBox and the content of a drawing."""
-    root, content = drawing.removesuffix("</svg>").split(">", 1)
-    return VIEW.search(root)[1], content
-
-
-def _parts(drawing: str) -> Iterator[tuple[str, str]]:
-    """Yield the viewBox and the content of each part of a drawing."""
-    box, content = _whole(drawing)
-    width, height = map(float, box.split()[2:])
-    memory = re.search(r'<g id="[\w-]+-memory"><text[^>]* y="([\d.]+)"', content)
-    if memory is None or memory.start() == 0:
-        yield box, content
-        return
-    border = float(memory[1]) - LINE
-    yield f"0 0 {width} {border}", content[: memory.start()]
-    yield f"0 {border} {NARROW} {height - border}", content[memory.start() :]

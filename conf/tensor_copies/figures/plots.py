@@ -17,7 +17,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from tensor_copies.figures import charts
-from tensor_copies.figures.pictures import keep
+from tensor_copies.figures.pictures import Preview, keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,12 +43,18 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
         path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
         data = data_of(figure)
         if data is None:
-            markup = draw_figure(figure, prefix=path.stem)
+            markup = marks = draw_figure(figure, prefix=path.stem)
+            width, height = (72.0 * inches for inches in figure.get_size_inches())
+            words = describe_figure(figure)
         else:
             # Kept for a page that shows other machines' data beside it.
             path.with_suffix(".json").write_text(json.dumps(data), encoding="utf-8")
-            markup = charts.draw_chart(data, prefix=path.stem)
-        keep(markup, path, Path(block_vars["src_file"]))
+            markup, marks = charts.draw_chart(data, path.stem), charts.draw_marks(data)
+            width, height = charts.WIDTH, charts.HEIGHT
+            words = charts.describe_chart(data)
+        path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
+        preview = Preview(words, [(0.0, width, height, marks)], shown=1)
+        keep(preview, path, Path(block_vars["src_file"]))
         parts.append(".. raw:: html\n\n" + indent(framed_figure(markup), "    ") + "\n")
     plt.close("all")
     return "\n".join(parts)

@@ -1,7 +1,7 @@
 """The cheat sheet: what every lesson asks its reader to remember, on one page.
 
 ``{cheat-sheet}`` gathers the "Remember" sections of the lessons, as Sphinx read them,
-in reading order. The same points make ``cheat_sheet.pdf`` beside the page.
+in reading order. The page prints on one sheet of A4.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx.errors import ExtensionError
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
 
 HEADING = "Remember"
-PDF = "cheat_sheet.pdf"
 # A text as pieces, each with whether it is code.
 Text = tuple[tuple[bool, str], ...]
 
@@ -47,13 +45,9 @@ class CheatSheet(SphinxDirective):
     """Gather what the lessons ask to remember (``{cheat-sheet}``)."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the link to the PDF, and the place of the points."""
+        """Return the place of the points."""
         self.env.metadata[self.env.docname]["gathers_lessons"] = True
-        link = nodes.reference("", "Print it: one page, PDF", refuri=PDF, internal=True)
-        row = nodes.container(
-            "", nodes.paragraph("", "", link), classes=["lesson-actions"]
-        )
-        return [row, cheat_sheet()]
+        return [cheat_sheet()]
 
 
 class Gather(SphinxPostTransform):
@@ -64,11 +58,8 @@ class Gather(SphinxPostTransform):
     def run(self, **kwargs: object) -> None:
         """Fill the page if it has a place for the points."""
         for place in list(self.document.findall(cheat_sheet)):
-            lessons = gather(self.app)
-            if self.app.builder.format == "html":
-                _write_pdf(self.app, lessons)
             sheet = nodes.container(classes=["cheat-sheet"])
-            sheet += [self._section(lesson) for lesson in lessons]
+            sheet += [self._section(lesson) for lesson in gather(self.app)]
             place.replace_self(sheet)
 
     def _section(self, lesson: Lesson) -> nodes.section:
@@ -120,19 +111,6 @@ def _nodes(text: Text) -> list[nodes.Node]:
     return [
         nodes.literal(text=words) if code else nodes.Text(words) for code, words in text
     ]
-
-
-def _write_pdf(app: Sphinx, lessons: list[Lesson]) -> None:
-    # Imported late: a build that does not write the page need not wait for it.
-    from tensor_copies.lessons.cheat_sheet_pdf import draw
-
-    base = app.config.html_baseurl
-    addressed = [
-        (urljoin(base, app.builder.get_target_uri(lesson.page)), lesson)
-        for lesson in lessons
-    ]
-    content = draw(f"{app.config.project}: cheat sheet", addressed, language="en-GB")
-    Path(app.outdir, PDF).write_bytes(content)
 
 
 def find_outdated(

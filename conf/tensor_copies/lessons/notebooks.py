@@ -8,11 +8,11 @@ asks for a machine with a GPU.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import tomllib
 import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,30 +69,20 @@ def _code_cell(code: str) -> dict[str, Any]:
 
 def finish_all(app: Sphinx) -> None:
     """Finish the notebooks that the gallery has just written, and pack them all."""
-    archived: dict[str, bytes] = {}
-    gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
+    gallery = Path(app.srcdir, app.config.sphinx_gallery_conf["gallery_dirs"][0])
+    archived: list[Path] = []
     for page, script in lesson_scripts(app).items():
         path = Path(app.srcdir, f"{page}.ipynb")
         notebook = json.loads(path.read_text(encoding="utf-8"))
         if "colab" not in notebook["metadata"]:
             notebook = finished(notebook, packages(script))
             path.write_text(json.dumps(notebook, indent=2) + "\n", encoding="utf-8")
-        name = page.removeprefix(f"{gallery}/")
-        archived[f"{name}.py"] = script.read_bytes()
-        archived[f"{name}.ipynb"] = path.read_bytes()
-    archive = Path(app.srcdir, gallery, ARCHIVE)
-    packed = pack(archived)
-    if not archive.exists() or archive.read_bytes() != packed:
-        archive.write_bytes(packed)
-
-
-def pack(files: dict[str, bytes]) -> bytes:
-    """Return an archive of files by name: the same files give the same bytes."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, content in files.items():
-            entry = zipfile.ZipInfo(f"tensor_copies/{name}")  # of 1980, at midnight
-            entry.create_system = 3  # Unix, wherever it is made
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
-    return packed.getvalue()
+        archived += [path.with_suffix(".py"), path]
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as files:
+        for path in archived:
+            files.write(path, Path("tensor_copies", path.relative_to(gallery)))
+    # Sphinx reads a page again when a file that it offers is newer.
+    archive = gallery / ARCHIVE
+    if not archive.exists() or archive.read_bytes() != packed.getvalue():
+        archive.write_bytes(packed.getvalue())

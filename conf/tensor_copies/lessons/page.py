@@ -1,13 +1,12 @@
 """How the gallery's pages look: actions under the title, cards with words.
 
 On a lesson the gallery puts a note before the title ("Go to the end to download
-...") and three boxes at the end; one row under the title takes their place: links
-and how long the lesson takes to read. "Next" and "Previous" lead from lesson to lesson
-in reading order, past the overviews.
+...") and three boxes at the end; one row of links under the title takes their place.
+"Next" and "Previous" lead from lesson to lesson in reading order, past the overviews.
 
 On an overview the gallery puts cards that show a title and nothing else; a list takes
-theirs: the title, the lesson's first picture in the reader's colours, the first
-sentences and the time.
+theirs: the title, the lesson's first picture in the reader's colours and the first
+sentences.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx import addnodes
 
-from tensor_copies.figures.pictures import on_card, picture_of
+from tensor_copies.figures.pictures import load_preview, on_card, preview_file
 from tensor_copies.lessons.notebooks import BRANCH, GPU
-from tensor_copies.lessons.reading_time import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.live import UnknownPage
 
@@ -51,8 +49,8 @@ def depart_picture(self: HTML5Translator, node: picture) -> None:
 def change_page(app: Sphinx, doctree: nodes.document) -> None:
     """Rewrite a page of the gallery; leave every other page as it is."""
     lessons = lesson_scripts(app)
-    if (script := lessons.get(app.env.docname)) is not None:
-        _move_downloads(doctree, in_words(script), _colab(app))
+    if app.env.docname in lessons:
+        _move_downloads(doctree, _colab(app))
     listed: list[str] = []
     for section in list(doctree.findall(nodes.section)):
         listed += _list_lessons(app, section)
@@ -74,9 +72,7 @@ def _colab(app: Sphinx) -> nodes.paragraph | None:
     return nodes.paragraph("", "", nodes.reference("", words, refuri=address))
 
 
-def _move_downloads(
-    doctree: nodes.document, time: str, colab: nodes.paragraph | None
-) -> None:
+def _move_downloads(doctree: nodes.document, colab: nodes.paragraph | None) -> None:
     found: dict[str, addnodes.download_reference] = {}
     for only in list(doctree.findall(addnodes.only)):
         for link in only.findall(addnodes.download_reference):
@@ -99,7 +95,6 @@ def _move_downloads(
         row += nodes.paragraph("", "", found[ending])
     if colab is not None:
         row += colab
-    row += nodes.paragraph(text=time, classes=["reading-time"])
     section = title.parent
     section.insert(section.index(title) + 1, row)
 
@@ -130,20 +125,17 @@ def _list_lessons(app: Sphinx, section: nodes.section) -> list[str]:
 def _card(
     app: Sphinx, made: addnodes.only, introduction: str
 ) -> tuple[str, nodes.list_item]:
-    """Make a card of a lesson: title, picture, what the reader will see, the time."""
+    """Make a card of a lesson: title, picture, what the reader will see."""
     links = list(made.findall(addnodes.pending_xref))
     if len(links) != 1:
         raise UnknownPage(app.env.docname, f"a card has {len(links)} links")
     (link,) = links
     item = nodes.list_item("", nodes.paragraph("", "", link))
     lesson = link["reftarget"].lstrip("/")
-    if (drawn := picture_of(app.srcdir, lesson)) is not None:
-        app.env.note_dependency(drawn)
-        item += picture(markup=on_card(drawn.read_text(encoding="utf-8")))
+    if (kept := preview_file(app.srcdir, lesson)) is not None:
+        app.env.note_dependency(kept)
+        item += picture(markup=on_card(load_preview(kept)))
     item += nodes.paragraph(text=introduction)
-    script = lesson_scripts(app)[lesson]
-    app.env.note_dependency(script)  # the time on the card is the script's
-    item += nodes.paragraph(text=in_words(script), classes=["reading-time"])
     return lesson, item
 
 

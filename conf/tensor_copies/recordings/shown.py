@@ -34,6 +34,7 @@ from tensor_copies.machine import progress
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.recordings.check import load, load_figure, load_page
 from tensor_copies.recordings.format import (
     BadRecording,
     Block,
@@ -41,9 +42,6 @@ from tensor_copies.recordings.format import (
     Recording,
     cuda_first,
     keys,
-    load,
-    load_figure,
-    load_page,
     page_key,
 )
 from tensor_copies.recordings.live import LiveBlock, live_blocks

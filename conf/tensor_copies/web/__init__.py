@@ -14,10 +14,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
         files,
         foot,
         formulas,
+        forwards,
         head,
         machines,
         not_found,
-        redirects,
         search_entries,
         weight,
     )
@@ -30,17 +30,17 @@ def setup(app: Sphinx) -> dict[str, bool]:
         "mathml", (formulas.visit_inline, None), (formulas.visit_block, None)
     )
     app.connect("env-get-outdated", machines.find_outdated)
-    app.connect("env-check-consistency", redirects.check)
+    app.connect("env-check-consistency", forwards.check)
+    app.connect("doctree-read", head.keep_description)
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
     # After all that add a style or a script to single pages (500).
     app.connect("html-page-context", weight.trim, priority=900)
     # Between the writing of the pages and that of the search index.
     app.connect("html-collect-pages", not_found.make)
+    # Before sphinx-reredirects writes the forwards (500).
+    app.connect("html-collect-pages", forwards.give_addresses, priority=400)
     app.connect("html-collect-pages", search_entries.feed_again)
-    app.connect("build-finished", not_found.anchor_links)
     app.connect("build-finished", head.copy_cards)
     app.connect("build-finished", files.write)
-    # After the pages of lessons that are gone were removed.
-    app.connect("build-finished", redirects.write, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

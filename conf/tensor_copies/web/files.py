@@ -7,7 +7,7 @@ addresses, so it is made only where the site's address is known.
 from __future__ import annotations
 
 import re
-from html import escape, unescape
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
@@ -17,10 +17,6 @@ from tensor_copies.web.head import SITE
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-
-_HEAD = re.compile(
-    r'<meta (?:name|property)="(description|og:title)" content="([^"]*)">'
-)
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
@@ -60,14 +56,10 @@ def _llms(app: Sphinx, pages: list[str]) -> str:
 
 
 def _line(app: Sphinx, page: str) -> str:
-    """Return a page's link with the title and description of its own head."""
-    uri = app.builder.get_target_uri(page)
-    head = Path(app.outdir, uri).read_text(encoding="utf-8").partition("</head>")[0]
-    said = {name: unescape(text) for name, text in _HEAD.findall(head)}
-    title = re.sub(r"([\[\]<>])", r"\\\1", said["og:title"])
-    return (
-        f"- [{title}]({urljoin(app.config.html_baseurl, uri)}): {said['description']}"
-    )
+    """Return a page's link with its title and what it says of itself."""
+    address = urljoin(app.config.html_baseurl, app.builder.get_target_uri(page))
+    title = re.sub(r"([\[\]<>])", r"\\\1", app.env.titles[page].astext())
+    return f"- [{title}]({address}): {app.env.metadata[page]['description']}"
 
 
 def _sitemap(app: Sphinx, pages: list[str]) -> str:

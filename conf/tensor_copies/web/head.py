@@ -2,54 +2,52 @@
 
 The description is the page's own first paragraph. The picture of a lesson is its
 first one; other pages share the one of the first lesson, under the site's name.
-The same facts stand there once more as structured data (schema.org), for search
-engines.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-from html import escape, unescape
+from html import escape
+from itertools import islice
 from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from docutils import nodes
+from sphinx import addnodes
+from sphinx.util import logging
 
 from tensor_copies.figures.pictures import (
     CARD_HEIGHT,
     CARD_WIDTH,
-    beside,
     card,
-    picture_of,
+    load_preview,
+    preview_file,
 )
-from tensor_copies.lessons.notebooks import packages
-from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.reading_order import READING_ORDER
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-LICENCE = "https://creativecommons.org/licenses/by/4.0/"
+logger = logging.getLogger(__name__)
 LONGEST = 160  # characters; what a search engine shows of a description
 SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
 SITE_CARD = "tensor_copies_card.png"
-WORDS = re.compile(r'aria-label="([^"]*)"')
 
 
 def add_head(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Put description and card into the head of a page."""
-    description = context.get("description") or _description(doctree)
+    said = app.env.metadata.get(page, {}).get("description", SITE)
+    description = context.get("description", said)
     title = re.sub("<[^>]*>", "", context.get("title", "")) or app.config.project
     name, words = SITE_CARD, SITE
-    if (picture := picture_of(app.srcdir, page)) is not None:
-        name = beside(picture).name
-        words = WORDS.search(picture.read_text(encoding="utf-8"))[1]
+    if (preview := preview_file(app.srcdir, page)) is not None:
+        name = preview.with_suffix(".png").name
+        words = escape(load_preview(preview).words)
     base = app.config.html_baseurl
     # A preview needs the whole address; without one the link stays within the site.
     image = (
@@ -58,7 +56,7 @@ def add_head(
         else context["pathto"](f"_images/{name}", resource=True)
     )
     properties = {
-        "og:type": "website" if picture is None else "article",
+        "og:type": "website" if preview is None else "article",
         "og:site_name": escape(app.config.project),
         "og:title": title,
         "og:description": escape(description),
@@ -76,31 +74,8 @@ def add_head(
     lines.append('<meta name="twitter:card" content="summary_large_image">')
     if doctree is None or not app.config.site_is_indexed:
         lines.append('<meta name="robots" content="noindex">')
-    else:
-        lines.append(_structured(app, page, properties, description))
     context["site_icon"] = Path(app.confdir, app.config.html_favicon).read_text()
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
-
-
-def _structured(
-    app: Sphinx, page: str, properties: dict[str, Any], description: str
-) -> str:
-    """Return what the page is, in schema.org's words."""
-    said = {
-        "@context": "https://schema.org",
-        "@type": "WebSite" if page == app.config.root_doc else "TechArticle",
-        "headline": unescape(properties["og:title"]),
-        "description": description,
-        "inLanguage": "en",
-        "license": LICENCE,
-    }
-    if script := lesson_scripts(app).get(page):
-        said["dependencies"] = ", ".join(packages(script))
-    if "og:url" in properties:
-        said |= {"url": properties["og:url"], "image": properties["og:image"]}
-    # `<` could end the element.
-    text = json.dumps(said, ensure_ascii=False).replace("<", "\\u003c")
-    return f'<script type="application/ld+json">{text}</script>'
 
 
 def copy_cards(app: Sphinx, exception: Exception | None) -> None:
@@ -109,28 +84,47 @@ def copy_cards(app: Sphinx, exception: Exception | None) -> None:
         return
     target = Path(app.outdir, "_images")
     target.mkdir(exist_ok=True)
-    pages = [page for page in app.env.found_docs if picture_of(app.srcdir, page)]
-    for page in pages:
-        shutil.copy2(beside(picture_of(app.srcdir, page)), target)
+    pages = {page: preview_file(app.srcdir, page) for page in app.env.found_docs}
+    pages = {page: preview for page, preview in pages.items() if preview is not None}
+    for preview in pages.values():
+        shutil.copy2(preview.with_suffix(".png"), target)
     if pages:
         place = {f"{Path(script).stem}": n for n, script in enumerate(READING_ORDER)}
         first = min(pages, key=lambda page: place[Path(page).name])
-        drawing = picture_of(app.srcdir, first).read_text(encoding="utf-8")
-        (target / SITE_CARD).write_bytes(card(drawing, app.config.html_title))
+        drawn = card(load_preview(pages[first]), app.config.html_title)
+        (target / SITE_CARD).write_bytes(drawn)
 
 
-def _description(doctree: nodes.document | None) -> str:
+def keep_description(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep what a page says of itself, for its head and for lists of pages."""
+    for paragraph in _opening(doctree):
+        for link in paragraph.findall(addnodes.pending_xref):
+            if link["reftype"] == "doc" and not link["refexplicit"]:
+                # Its words are the title of a page that may not be read yet.
+                logger.warning(
+                    "say in words what the first paragraph links to, as in "
+                    "{doc}`words <page>`: it describes the page",
+                    location=link,
+                )
+    app.env.metadata[app.env.docname]["description"] = _description(doctree)
+
+
+def _opening(doctree: nodes.document) -> list[nodes.paragraph]:
+    """Return the first paragraph of a page, if it has one."""
+    paragraphs = doctree.findall(nodes.paragraph)
+    # No switch, no download.
+    ours = (one for one in paragraphs if isinstance(one.parent, nodes.section))
+    return list(islice(ours, 1))
+
+
+def _description(doctree: nodes.document) -> str:
     """Return the beginning of a page's text, whole sentences if they fit."""
-    if doctree is None:
-        return SITE
-    for paragraph in doctree.findall(nodes.paragraph):
-        if isinstance(paragraph.parent, nodes.section):  # no switch, no download
-            text = " ".join(paragraph.astext().split())
-            sentences = re.findall(r".*?[.?!](?=\s|$)", text)
-            whole = ""
-            for sentence in sentences:
-                if len(whole + sentence) > LONGEST:
-                    break
-                whole += sentence
-            return whole or shorten(text, LONGEST, placeholder=" ...")
+    for paragraph in _opening(doctree):
+        text = " ".join(paragraph.astext().split())
+        whole = ""
+        for sentence in re.findall(r".*?[.?!](?=\s|$)", text):
+            if len(whole + sentence) > LONGEST:
+                break
+            whole += sentence
+        return whole or shorten(text, LONGEST, placeholder=" ...")
     return SITE

@@ -1,7 +1,7 @@
 """Mend in a written page what theme and extensions leave wrong in all of them.
 
-Each mend names what it mends. The tests look at the built pages with axe, so a mend
-that no longer finds its place is noticed there.
+Each mend names what it mends, and a mark of the pages that need it: where it does not
+find its place on such a page, the build warns.
 """
 
 from __future__ import annotations
@@ -12,31 +12,43 @@ from html import unescape
 from typing import Any
 
 from sphinx.jinja2glue import BuiltinTemplateLoader
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
 
 # The narrowest phone (320 px) shows this many columns of code.
 COLUMNS = 36
 
 _SPAN = r'<span class="\1">\2</span>'
-MENDS: list[tuple[str, str | Callable[[re.Match], str]]] = [
+_FURO, _TEXT, _ANY = '<div class="page">', '<p class="stamp">', None
+_HIDDEN = '<details class="admonition hide'
+MENDS: list[tuple[str | None, str, str | Callable[[re.Match], str]]] = [
     # Furo: two landmarks of the same kind need names.
-    (r'<aside class="sidebar-drawer"(?=>)', r'\g<0> aria-label="Site"'),
-    (r'<aside class="toc-drawer( no-toc)?"(?=>)', r'\g<0> aria-label="On this page"'),
+    (_FURO, r'<aside class="sidebar-drawer"(?=>)', r'\g<0> aria-label="Site"'),
+    (
+        _FURO,
+        r'<aside class="toc-drawer( no-toc)?"(?=>)',
+        r'\g<0> aria-label="On this page"',
+    ),
     # Furo: its icons have titles. Sphinx marks the words of a search in them as if
     # they were drawn, which raises, and marks nothing on the rest of the page.
-    (r"(<symbol\b[^>]*>\s*<title)>", r'\1 class="nohighlight">'),
+    (_FURO, r"(<symbol\b[^>]*>\s*<title)>", r'\1 class="nohighlight">'),
     # MyST-NB: this label hides from a screen reader what the summary says, and a
     # summary must not hold paragraphs.
-    (r'<summary aria-label="Toggle hidden content">', "<summary>"),
-    (r'<p class="((?:collapsed|expanded) admonition-title)">(.*?)</p>', _SPAN),
+    (_HIDDEN, r'<summary aria-label="Toggle hidden content">', "<summary>"),
+    (_HIDDEN, r'<p class="((?:collapsed|expanded) admonition-title)">(.*?)</p>', _SPAN),
     # docutils repeats Furo's.
-    (r'<meta name="viewport" content="width=device-width, initial-scale=1" />\n?', ""),
+    (_TEXT, r'<meta name="viewport" content="width=device-width, .*?" />\n?', ""),
     # Pygments: a third of a page's elements say of names, commas and blanks that they
     # have the colour that all text has.
-    (r'<span class="(?:n|nn|p|w)">([^<]*)</span>', r"\1"),
+    (_ANY, r'<span class="(?:n|nn|p|w)">([^<]*)</span>', r"\1"),
     # Code that may be wider than a phone is scrolled with the arrow keys.
-    (r"<pre>(.*?)</pre>", lambda found: _reachable(found)),
+    (_ANY, r"<pre>(.*?)</pre>", lambda found: _reachable(found)),
 ]
-_COMPILED = [(re.compile(old, re.DOTALL), new) for old, new in MENDS]
+# Links that are relative to a page: no scheme, not from the root, not of the page.
+_RELATIVE = re.compile(
+    r'(?<=\s)(href|src|action|data-content_root|srcset)="(?![a-z]+:|/|#)(?:\./)?'
+)
 
 
 class MendingTemplates(BuiltinTemplateLoader):
@@ -44,13 +56,19 @@ class MendingTemplates(BuiltinTemplateLoader):
 
     def render(self, template: str, context: dict[str, Any]) -> str:
         """Return the page."""
-        return mend(super().render(template, context))
+        page = mend(super().render(template, context), context.get("pagename", ""))
+        root = context.get("links_begin_at")
+        return page if root is None else _RELATIVE.sub(rf'\1="{root}', page)
 
 
-def mend(page: str) -> str:
-    """Apply all mends to the HTML of a page; a second time changes nothing."""
-    for old, new in _COMPILED:
-        page = old.sub(new, page)
+def mend(page: str, name: str) -> str:
+    """Apply all mends to the HTML of a page; warn of one that finds no place."""
+    for mark, old, new in MENDS:
+        page, times = re.subn(old, new, page, flags=re.DOTALL)
+        if mark is not None and mark in page and times == 0:
+            logger.warning(
+                "mending.py finds no %s; see what stands there", old, location=name
+            )
     return page
 
 

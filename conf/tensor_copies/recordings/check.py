@@ -1,0 +1,325 @@
+"""Reading recordings: data from elsewhere, of which nothing is taken on trust.
+
+The schemas say what a file holds (jsonschema comes with MyST-NB; a machine that only
+records needs neither). What a schema cannot say is asked after it: a file's name, two
+lists of one length, a map that can be drawn. A file that is not so is refused with
+one line. The texts of the others are made inert: control characters (terminal
+escapes, marks that turn the direction of writing) become U+FFFD. Markup is the
+business of who shows them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from tensor_copies.machine.fingerprint import DEVICES, Fingerprint
+from tensor_copies.recordings.format import (
+    ATLAS_COLUMNS,
+    ATLAS_KEYS,
+    LARGEST_FILE,
+    LONGEST_OUTPUT,
+    SCHEMA,
+    AtlasRecording,
+    BadRecording,
+    Block,
+    PageRecording,
+    Recording,
+    atlas_key,
+    inert,
+)
+
+WIDEST_PNG = 10_000  # pixels, and as many high
+LONGEST_REASON = 120  # characters
+
+
+def _text(longest: int, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "maxLength": longest, **more}
+
+
+def _list(items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "array", "items": items, **more}
+
+
+def _object(needed: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": needed | optional,
+        "required": list(needed),
+        "additionalProperties": False,
+    }
+
+
+def _dictionary(values: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": values}
+
+
+NUMBER = {"type": "number", "minimum": -1e300, "maximum": 1e300}
+NUMBERS = _list(NUMBER, minItems=1, maxItems=10_000)
+IN_ATLAS: dict[type, dict[str, Any]] = {
+    str: _text(1000),
+    bool: {"type": "boolean"},
+    int: {"type": "integer", "minimum": 0, "maximum": 2**53},
+}
+COMMON = {
+    "schema": {"const": SCHEMA},
+    "machine": _object(
+        {field.name: _text(100) for field in fields(Fingerprint)}
+        | {"device_kind": {"enum": list(DEVICES)}}
+    ),
+    "day": _text(10, format="date"),
+}
+LESSON = COMMON | {
+    "lesson": _text(100, pattern=r"\A[\w-]+/[\w-]+\Z"),
+    "seconds": NUMBER,
+    "blocks": _list(
+        {
+            "if": {"type": "object", "required": ["left_out"]},
+            "then": _object({"key": _text(64), "left_out": _text(1000)}),
+            "else": _object(
+                {
+                    "key": _text(64),
+                    "output": _list(_text(LONGEST_OUTPUT)),
+                    "figures": _list(_text(100, pattern=r"\A[\w.-]+\.(json|png)\Z")),
+                }
+            ),
+        }
+    ),
+}
+PAGE = COMMON | {
+    "page": _text(100),
+    "key": _text(64),
+    "observed": _dictionary(_dictionary(_text(4000))),
+}
+# Records of other probes than those of today may be anything: they are not shown.
+STALE_ATLAS = COMMON | {"key": _text(64), "columns": {}, "records": {}}
+ATLAS = STALE_ATLAS | {
+    "columns": {"const": list(ATLAS_COLUMNS)},
+    "records": {
+        "type": "array",
+        "maxItems": 2000,
+        "items": {
+            "type": "array",
+            "prefixItems": [
+                IN_ATLAS[kind]
+                if name in ATLAS_KEYS
+                else IN_ATLAS[kind] | {"type": [IN_ATLAS[kind]["type"], "null"]}
+                for name, kind in ATLAS_COLUMNS.items()
+            ],
+            "minItems": len(ATLAS_COLUMNS),
+            "items": False,
+        },
+    },
+}
+SCALE = {"enum": ["linear", "log"]}
+FIGURE = {
+    **dict.fromkeys(("title", "xlabel", "ylabel"), _text(200)),
+    **dict.fromkeys(("xscale", "yscale"), SCALE),
+    "lines": _list(
+        _object(
+            {"label": _text(200), "x": NUMBERS, "y": NUMBERS},
+            low=NUMBERS, high=NUMBERS, dash={"const": True},
+        )
+        | {"dependentRequired": {"low": ["high"], "high": ["low"]}},
+        minItems=1, maxItems=20,
+    ),
+}  # fmt: skip
+# Laying out a graph takes more than linear time: a lesson's has some ten nodes.
+MAP = {"map": _dictionary({"maxItems": 200})}
+SAMPLES = {
+    "samples": _object(
+        {
+            "columns": _list(_text(40), minItems=1),
+            "rows": _list(
+                _list(_text(100) | NUMBER | {"type": ["string", "boolean", "number"]}),
+                minItems=1, maxItems=20_000,
+            ),
+        }
+    )
+}  # fmt: skip
+
+
+class _Wrong(Exception):
+    """What is wrong with a file, in half a sentence."""
+
+
+def load(path: Path) -> Recording:
+    """Read the recording of a lesson; raise :class:`BadRecording` if it is wrong."""
+    with _naming(path):
+        data, machine = _recording(path, LESSON)
+        if data["lesson"].rpartition("/")[2] != path.stem:
+            raise _Wrong("its lesson is not the one that the file is named after")
+        blocks = tuple(
+            Block(block["key"], "", (), block["left_out"])
+            if "left_out" in block
+            else Block(
+                block["key"], "\n".join(block["output"]), tuple(block["figures"])
+            )
+            for block in data["blocks"]
+        )
+        return Recording(data["lesson"], machine, data["day"], data["seconds"], blocks)
+
+
+def load_page(path: Path) -> PageRecording:
+    """Read what a machine observed on a page, as careful as :func:`load`."""
+    with _naming(path):
+        data, machine = _recording(path, PAGE)
+        if f"{data['page']}.page.json" != path.name:
+            raise _Wrong("its page is not the one that the file is named after")
+        return PageRecording(
+            data["page"], machine, data["day"], data["key"], data["observed"]
+        )
+
+
+def load_atlas(path: Path) -> AtlasRecording:
+    """Read the Atlas of a machine, as careful as :func:`load`.
+
+    Records of other probes than those of today are not looked at, nor returned.
+    """
+    with _naming(path):
+        data, machine = _recording(path, STALE_ATLAS)
+        if data["key"] != atlas_key():
+            return AtlasRecording(machine, data["day"], data["key"], (), ())
+        _require(data, ATLAS)
+        rows = tuple(map(tuple, data["records"]))
+        if len({row[: len(ATLAS_KEYS)] for row in rows}) < len(rows):
+            raise _Wrong("two records are of the same probe")
+        return AtlasRecording(
+            machine, data["day"], data["key"], tuple(data["columns"]), rows
+        )
+
+
+def load_figure(path: Path) -> dict[str, Any] | None:
+    """Read the data of a recorded figure; return None for a picture (PNG).
+
+    Raises
+    ------
+    BadRecording
+        If the file is missing, too large or not what its name says.
+    """
+    with _naming(path):
+        raw = _read(path)
+        if path.suffix == ".png":
+            _require_png(raw)
+            return None
+        data = _parse(raw)
+        if "samples" in data:
+            _require(data, SAMPLES)
+            columns, rows = data["samples"]["columns"], data["samples"]["rows"]
+            if {len(row) for row in rows} != {len(columns)}:
+                raise _Wrong("a sample has not a value for each column")
+        elif "map" in data:
+            _require(data, MAP)
+            _require_drawable(data["map"])
+        else:
+            _require(data, FIGURE)
+            for line in data["lines"]:
+                _require_line(line, data)
+        return data
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn what is wrong inside a file into one line that names the file."""
+    try:
+        yield
+    except _Wrong as wrong:
+        where = "/".join(path.parts[-3:])
+        raise BadRecording(f"{where} is refused: {wrong}") from None
+
+
+def _recording(
+    path: Path, properties: dict[str, Any]
+) -> tuple[dict[str, Any], Fingerprint]:
+    data = _parse(_read(path))
+    _require(data, properties)
+    machine = Fingerprint(**data["machine"])
+    if machine.name != path.parent.name:
+        raise _Wrong("its machine is not the one that the folder is named after")
+    return data, machine
+
+
+def _read(path: Path) -> bytes:
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise _Wrong("it is a link, or not a file")
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_FILE:
+            raise _Wrong(f"it has {size} bytes, {LARGEST_FILE} at most")
+        return path.read_bytes()
+    except OSError as error:
+        raise _Wrong(f"it cannot be read ({error.strerror})") from None
+
+
+def _parse(raw: bytes) -> dict[str, Any]:
+    try:
+        data = _inert(json.loads(raw.decode("utf-8")))
+    except (ValueError, RecursionError):
+        raise _Wrong("it is not whole JSON") from None
+    if not isinstance(data, dict):
+        raise _Wrong("it is not a JSON object")
+    return data
+
+
+def _inert(value: Any) -> Any:
+    if isinstance(value, str):
+        return inert(value)
+    if isinstance(value, list):
+        return [_inert(item) for item in value]
+    if isinstance(value, dict):
+        return {inert(name): _inert(item) for name, item in value.items()}
+    return value
+
+
+def _require(data: dict[str, Any], properties: dict[str, Any]) -> None:
+    """Raise unless ``data`` is an object with just these properties."""
+    validator = Draft202012Validator(
+        _object(properties), format_checker=Draft202012Validator.FORMAT_CHECKER
+    )
+    error = best_match(validator.iter_errors(data))
+    if error is not None:
+        said = error.message  # a value, then what is wrong with it
+        if len(said) > LONGEST_REASON:
+            said = f"...{said[-LONGEST_REASON:]}"
+        raise _Wrong(f"{error.json_path}: {said}")
+
+
+def _require_line(line: dict[str, Any], figure: dict[str, Any]) -> None:
+    scales = dict(zip("xy", (figure["xscale"], figure["yscale"]), strict=True))
+    scales |= dict.fromkeys({"low", "high"} & set(line), figure["yscale"])
+    if len({len(line[name]) for name in scales}) > 1:
+        raise _Wrong("the numbers of a line differ in length")
+    for name, scale in scales.items():
+        if scale == "log" and min(line[name]) <= 0:
+            raise _Wrong("a logarithmic axis has a number that is not positive")
+
+
+def _require_drawable(observed: dict[str, Any]) -> None:
+    from standalone.tensor_maps import describe, draw
+
+    try:
+        draw(observed)
+        describe(observed)
+    except Exception:  # whatever is wrong inside, it is not a map
+        raise _Wrong("it is not a map that can be drawn") from None
+
+
+def _require_png(raw: bytes) -> None:
+    from PIL import Image  # comes with matplotlib
+
+    try:
+        with Image.open(BytesIO(raw), formats=["PNG"]) as picture:
+            picture.verify()
+            small = max(picture.size) <= WIDEST_PNG
+    except Exception:  # each kind of damage raises in a way of its own
+        small = False
+    if not small:
+        raise _Wrong("it is not a whole PNG picture")

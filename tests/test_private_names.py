@@ -1,0 +1,215 @@
+"""Every name that conf/ uses and no library promises to keep, in one list.
+
+A name that is gone after an update fails here first, with what to do then. A private
+name that is not on the list fails too: look for a documented way, or add it.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+
+import pytest
+import torch
+from conftest import ROOT
+from sphinx_gallery import backreferences
+
+
+@dataclass(frozen=True)
+class Private:
+    """A name, the module of conf/ that uses it, a check, and what to do without it."""
+
+    name: str
+    used_in: str
+    is_there: Callable[[], bool]
+    otherwise: str
+
+
+def found(name: str) -> Callable[[], bool]:
+    """Return a check that ``module:name`` can be imported."""
+    return lambda: resolve_name(name) is not None
+
+
+def says(name: str, *words: str) -> Callable[[], bool]:
+    """Return a check that the source of ``module:name`` has these words."""
+
+    def check() -> bool:
+        source = inspect.getsource(resolve_name(name))
+        return all(word in source for word in words)
+
+    return check
+
+
+def _candidates_have_five_parts() -> bool:
+    finder = backreferences.NameFinder(global_variables={"x": torch.ones(1)})
+    finder.visit(ast.parse("import os\nos.getcwd()\nx.detach()"))
+    return {len(option) for option in finder.get_mapping()} == {5}
+
+
+MAPS, ATLAS = "standalone/tensor_maps.py", "standalone/atlas.py"
+GALLERY, STORAGE = "tensor_copies/machine/freshness.py", "torch.UntypedStorage._cdata"
+PRIVATE = [
+    Private(
+        "torch._C.DisableTorchFunctionSubclass", MAPS,
+        found("torch:_C.DisableTorchFunctionSubclass"),
+        "PyTorch's notes on extending name what took its place; without it a map of a "
+        "subclass runs the code of the subclass",
+    ),
+    Private(
+        "torch.Tensor._version", MAPS,
+        lambda: torch.ones(1)._version == 0,
+        "PyTorch's notes on in-place checks name the counter; drop `version` from "
+        "observe() if there is none",
+    ),
+    Private(
+        "torch.Tensor._version", ATLAS,
+        lambda: torch.ones(1)._version == 0,
+        "as above; drop the column shares_version",
+    ),
+    Private(
+        STORAGE, MAPS,
+        lambda: isinstance(torch.ones(1).untyped_storage()._cdata, int),
+        "it tells storages without an address (meta) apart: take Tensor.is_set_to",
+    ),
+    Private(
+        STORAGE, "tensor_copies/errors/page.py",
+        lambda: isinstance(torch.ones(1).untyped_storage()._cdata, int),
+        "as in tensor_maps.py",
+    ),
+    Private(
+        "torch.cuda._sleep", ATLAS,
+        found("torch.cuda:_sleep"),
+        "any kernel that keeps the device busy for about a second does: a matmul in a "
+        "loop",
+    ),
+    Private(
+        "sphinx_gallery.backreferences.NameFinder",
+        "tensor_copies/lessons/code_links.py",
+        _candidates_have_five_parts,
+        "see if it finds methods written in C by now, and drop code_links.py; or "
+        "follow its tuples",
+    ),
+    Private(
+        "sphinx_gallery.gen_rst.execute_script", "record.py",
+        says("sphinx_gallery.gen_rst", "def execute_script", "example_globals",
+             "src_file", "image_path_iterator", "formatted_exception", "target_file"),
+        "record from an image scraper in a real build of the gallery",
+    ),
+    Private(
+        "sphinx_gallery.gen_gallery.summarize_failing_examples", GALLERY,
+        says("sphinx_gallery.gen_gallery:summarize_failing_examples",
+             "failing_examples"),
+        "raise an ExtensionError with the tracebacks of conf['failing_examples']",
+    ),
+    Private(
+        "the gallery's NAME.cost.json and passing_examples", GALLERY,
+        says("sphinx_gallery.gen_rst", ".cost.json", "passing_examples"),
+        "let the `after` call of isolation.reset write the run",
+    ),
+    Private(
+        "the gallery's NAME.codeobj.json", "tensor_copies/lessons/calls.py",
+        says("sphinx_gallery.gen_rst", ".codeobj.json"),
+        "take the names from the links of the pages, or the gallery's mini-galleries",
+    ),
+    Private(
+        "BuildEnvironment.intersphinx_named_inventory",
+        "tensor_copies/lessons/calls.py",
+        says("sphinx.ext.intersphinx._shared", "intersphinx_named_inventory"),
+        "read conf/inventories/*.inv with sphinx.util.inventory.InventoryFile",
+    ),
+    Private(
+        "BuildEnvironment.intersphinx_inventory", "tensor_copies/atlas/page.py",
+        says("sphinx.ext.intersphinx._shared", "intersphinx_inventory"),
+        "make pending_xref nodes, as calls.py does",
+    ),
+    Private(
+        "BuildEnvironment.dlfiles", GALLERY,
+        says("sphinx.environment:BuildEnvironment", "self.dlfiles"),
+        "do not remove old downloads: a build from nothing has none",
+    ),
+    Private(
+        "env.nb_metadata", GALLERY,
+        says("myst_nb.sphinx_", "nb_metadata", "exec_data"),
+        "the stamp of a page that computes: take the day of its file in the cache",
+    ),
+    Private(
+        "StandaloneHTMLBuilder.indexer and index_page",
+        "tensor_copies/web/search_entries.py",
+        says("sphinx.builders.html:StandaloneHTMLBuilder", "self.indexer",
+             "def index_page"),
+        "see if sphinx-doc/sphinx#12599 is mended, and drop search_entries.py",
+    ),
+    Private(
+        "context['css_files'][..].filename", "tensor_copies/web/weight.py",
+        says("sphinx.builders.html._assets", "self.filename"),
+        "drop weight.py: a page then loads a few KB that it does not use",
+    ),
+    Private(
+        "theme_source_edit_link of Furo", "tensor_copies/web/foot.py",
+        lambda: "theme_source_edit_link" in (
+            Path(resolve_name("sphinx_basic_ng").__file__).parent
+            / "theme/basic-ng/components/edit-this-page.html"
+        ).read_text(),
+        "give the template a link of its own",
+    ),
+    Private(
+        "docutils.utils.math.latex2mathml.tex2mathml", "tensor_copies/web/formulas.py",
+        found("docutils.utils.math.latex2mathml:tex2mathml"),
+        "docutils calls it provisional: take the package latex2mathml",
+    ),
+    Private(
+        "jupyter_cache.executors.utils.executenb", "tensor_copies/machine/kernels.py",
+        says("jupyter_cache.executors.utils", "executenb("),
+        "see if MyST-NB has an option for the kernel manager; or drop kernels.py: "
+        "kernels then talk over TCP",
+    ),
+]  # fmt: skip
+# Promised by Python, in spite of its name.
+DOCUMENTED = {"os._exit"}
+
+
+@pytest.mark.parametrize("private", PRIVATE, ids=lambda p: f"{p.name} {p.used_in}")
+def test_the_name_is_there(private: Private) -> None:
+    assert (ROOT / "conf" / private.used_in).exists(), "take it off the list"
+    try:
+        there = private.is_there()
+    except Exception as gone:
+        there = repr(gone)
+    assert there is True, (
+        f"{private.name} is not as it was ({there}). What to do in "
+        f"conf/{private.used_in}: {private.otherwise}"
+    )
+
+
+def underscored(module: ast.Module) -> set[str]:
+    """Return the names with a leading underscore that a module takes from others."""
+    names = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) not in (
+            "self", "cls"
+        ):  # fmt: skip
+            if node.attr.startswith("_") and not node.attr.startswith("__"):
+                names.add(ast.unparse(node))
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            ours = node.module.startswith(("tensor_copies", "standalone", "__"))
+            path = [f"{node.module}.{alias.name}" for alias in node.names]
+            if not ours:
+                names |= {name for name in path if "._" in name}
+    return names - DOCUMENTED
+
+
+def test_no_private_name_is_missing_from_the_list() -> None:
+    listed = {(p.used_in, p.name.rpartition(".")[2]) for p in PRIVATE}
+    listed.add((MAPS, "_C"))
+    for path in sorted((ROOT / "conf").rglob("*.py")):
+        used_in = path.relative_to(ROOT / "conf").as_posix()
+        for name in underscored(ast.parse(path.read_text(encoding="utf-8"))):
+            last = name.rpartition(".")[2]
+            assert (used_in, last) in listed, (
+                f"conf/{used_in} uses {name}: is there a documented way? If not, add "
+                "it to the list above"
+            )
