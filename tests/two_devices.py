@@ -1,8 +1,9 @@
 """Run every lesson, page and error message on the stand-in device, in one process.
 
-``python tests/two_devices.py FOLDER`` records the lessons and the pages below FOLDER,
-then runs every cell of every page as a notebook's kernel does. It prints JSON: for each
-thing that ran an empty text, or what went wrong. Python warnings are errors.
+``python tests/two_devices.py FOLDER`` records the lessons and the error messages below
+FOLDER, with all that a recording leaves out, then runs every cell of every page as a
+notebook's kernel does. It prints JSON: for each thing that ran an empty text, or what
+went wrong. Python warnings are errors.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,26 +25,29 @@ sys.path.insert(0, str(ROOT / "conf"))
 def main(folder: Path) -> None:
     """Print what went wrong, by the name of the lesson or page."""
     import record
+    from tensor_copies import stand_in
     from tensor_copies.machine import isolation
 
     machine = record.give_stand_in()
+    stand_in.LEFT_OUT.clear()
+    stand_in.BLOCKS_LEFT_OUT.clear()
     isolation.set_time_limit(600)
     recordings = folder / "recordings"
     wrong = {}
     with redirect_stdout(sys.stderr):
-        for script in sorted((ROOT / "examples").glob("*/*.py")):
-            wrong[f"lesson {script.stem}"] = _attempt(
-                lambda script=script: record.record(script, recordings, machine)
-            )
-        for name in ("article", "errors"):
-            page = ROOT / "docs" / f"{name}.md"
-            wrong[f"recorded cells of {name}"] = _attempt(
-                lambda page=page: record.record_page(page, recordings, machine)
-            )
+        # Pages first: a page's kernel is new, and some warnings come once in it.
         pages = _renamed_pages(folder)
         os.chdir(pages)
         for page in sorted(pages.glob("*.md")):
             wrong[f"page {page.stem}"] = _attempt(lambda page=page: _run_cells(page))
+        for script in sorted((ROOT / "examples").glob("*/*.py")):
+            wrong[f"lesson {script.stem}"] = _attempt(
+                lambda script=script: record.record(script, recordings, machine)
+            )
+        errors = ROOT / "docs" / "errors.md"
+        wrong["messages"] = _attempt(
+            lambda: record.record_page(errors, recordings, machine)
+        )
     print(json.dumps(wrong))
 
 
@@ -92,7 +96,8 @@ def _run_cells(page: Path) -> None:
                 last = "".join(traceback.format_exception(error)[-6:])
                 raise AssertionError(f"the cell on line {cell.line}:\n{last}")
     finally:
-        isolation.reset({}, page.name, "after")
+        with suppress(isolation.LessonLeft):  # a page's kernel may: it ends with it
+            isolation.reset({}, page.name, "after")
 
 
 if __name__ == "__main__":
