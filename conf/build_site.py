@@ -26,6 +26,7 @@ from time import monotonic
 from typing import Any, NoReturn
 
 from tensor_copies.machine.fingerprint import UnfitMachine, check
+from tensor_copies.machine.kept import Kept, forget_all
 from tensor_copies.machine.progress import CHANNEL, MARK
 
 CONF = Path(__file__).resolve().parent
@@ -43,6 +44,7 @@ SECONDS_OF_SILENCE = 10
 SECONDS_TO_END = 10
 # What libraries print past Python's logging, and past any setting of theirs.
 NOISE = re.compile(r"USDT:|\[W?.*ProfilerHandler|computation time summary:")
+STANDS = f"The site stands. Open {(BUILD / 'html' / 'index.html').as_uri()}"
 LAST_GOOD = "The build failed: build/html is still the last good site."
 
 
@@ -120,17 +122,26 @@ def _build(options: argparse.Namespace) -> int:
         "parallel": options.jobs,
         "write_all": options.write_all,
     }
-    verdict = _Child(for_sphinx).watch()
+    kept, published = Kept(options.builder, out, [repr(options)]), BUILD / "html"
+    asked = options.write_all or options.fresh_env
+    if html and not asked and (said := kept.unchanged(published)) is not None:
+        print("Nothing has changed since the last build.", *said, STANDS, sep="\n")
+        return 0
+    kept.begin()
+    child = _Child(for_sphinx)
+    verdict = child.watch()
     status = verdict["status"]
-    if status == 0 and html:
-        publish(out, BUILD / "html")
-        print(f"The site stands. Open {(BUILD / 'html' / 'index.html').as_uri()}")
+    if status == 0:
+        if html:
+            publish(out, published)
+            print(STANDS)
+        kept.trust(published if html else None, child.lasting)
     elif status != 0:
         if "text" in verdict:
             print(f"build_site: {verdict['text']}", file=sys.stderr)
-        # Sphinx warns about a page when it reads it, and would keep silent about
-        # the same page in the next build. So the next build reads all anew.
-        shutil.rmtree(memory, ignore_errors=True)
+        if not verdict.get("is_known", True) and kept.is_to_blame():
+            forget_all()
+            print("What was kept from earlier builds was removed: build again.")
         if html and (BUILD / "html").exists():
             print(LAST_GOOD)
     return status
@@ -143,6 +154,7 @@ class _Child:
         self.running: tuple[str, str] | None = None
         self.since = self.spoken = monotonic()
         self.limit: float | None = None
+        self.lasting: list[str] = []
         self.verdict: dict[str, Any] | None = None
         paths = [str(CONF), os.environ.get("PYTHONPATH", "")]
         self.process = subprocess.Popen(
@@ -198,6 +210,8 @@ class _Child:
         match facts.pop("event"):
             case "said":
                 print(facts["text"], flush=True)
+                if facts["lasting"]:
+                    self.lasting.append(facts["text"])
             case "limit":
                 self.limit = facts["seconds"] + SECONDS_OF_GRACE
             case "begun":

@@ -7,12 +7,13 @@ CONF = Path(__file__).resolve().parent
 sys.path.insert(0, str(CONF))
 
 from sphinx.errors import ConfigError  # noqa: E402
-from tensor_copies.machine.fingerprint import UnfitMachine, fingerprint, lesson_seconds  # noqa: E402
+from tensor_copies.machine.fingerprint import UnfitMachine, lesson_seconds  # noqa: E402
+from tensor_copies.machine.freshness import pages_key  # noqa: E402
 from tensor_copies.recordings.format import pages_digest  # noqa: E402
 from tensor_copies.web.address import site_address  # noqa: E402
 
 try:
-    signature = fingerprint().signature
+    kept_pages = pages_key(CONF.parent / "docs")
 except UnfitMachine as unfit:
     raise ConfigError(str(unfit)) from None
 address = site_address()
@@ -78,7 +79,7 @@ sphinx_gallery_conf = {
 nb_execution_mode = "cache"
 # Another machine, or another recording that a page shows, runs the pages again.
 nb_execution_cache_path = str(
-    CONF.parent / "build" / "pages" / f"{signature}-{pages_digest(CONF.parent)}"
+    CONF.parent / "build" / "pages" / f"{kept_pages}-{pages_digest(CONF.parent)}"
 )
 nb_execution_timeout = 600
 nb_execution_raise_on_error = True

@@ -57,6 +57,9 @@ def lesson(title: str, first: str, second: str = "print('end')") -> str:
     )
 
 
+GOOD = lesson("Good", "print('good')")
+
+
 @dataclass(frozen=True)
 class Built:
     """How a build ended: its exit status and all that it printed."""
@@ -190,6 +193,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def tiny_site(tmp_path: Path) -> TinySite:
     """Make a new tiny site without lessons."""
     return new_tiny_site(tmp_path / "tiny")
+
+
+@pytest.fixture(scope="session")
+def good_site(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
+    """Return a built site of one lesson, whose folder has a space in its name."""
+    tiny = new_tiny_site(tmp_path_factory.mktemp("good") / "with a space, it's so")
+    tiny.write_lessons({"good.py": GOOD})
+    built = tiny.build()
+    assert built.status == 0, built.output
+    return tiny
 
 
 @pytest.fixture(scope="session")

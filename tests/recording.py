@@ -18,7 +18,6 @@ OTHER = {
     "torch": "2.11.0",
     "numpy": "2.4.0",
     "python": "3.12.3",
-    "tools": "0",
 }
 OTHER_NAME = Fingerprint(**OTHER).name
 

@@ -67,7 +67,7 @@ def test_python_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_torch_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_version", lambda package: "2.5.1+cpu")
+    monkeypatch.setattr(machine, "version_of", lambda package: "2.5.1+cpu")
     with pytest.raises(machine.UnfitMachine, match=r"install torch>=2\.6"):
         machine.check()
 
@@ -122,7 +122,7 @@ def test_read_only_folder(tiny_site: TinySite) -> None:
 
 @pytest.mark.parametrize(
     ("bytes_per_file", "words"),
-    [(0, "Cannot write to the folder docs"), (50_000, "File too large")],
+    [(0, "Cannot write to the folder docs"), (20_000, "File too large")],
     ids=["from the start", "in the middle"],
 )
 def test_full_disk(bytes_per_file: int, words: str, tiny_site: TinySite) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -57,14 +58,29 @@ def test_script_runs_alone_and_prints_its_page(
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
+def test_a_notebook_is_valid_and_has_the_code_of_its_script(
+    script: Path, site: Path
+) -> None:
+    notebook = nbformat.read(downloads_of(page_of(site, script))[".ipynb"], 4)
+    nbformat.validate(notebook)
+    code = [cell.source for cell in notebook.cells[1:] if cell.cell_type == "code"]
+    whole = ast.parse(script.read_text(encoding="utf-8"))
+    whole.body = whole.body[1:]  # the docstring is text in a notebook
+    assert ast.dump(ast.parse("\n".join(code))) == ast.dump(whole)
+
+
+# Their code is that of the scripts, which all run: one of each section runs here.
+@pytest.mark.parametrize(
+    "script",
+    {script.parent.name: script for script in reversed(SCRIPTS)}.values(),
+    ids=lambda script: script.stem,
+)
 def test_notebook_executes_and_prints_its_page(
     script: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in QUICK.items():
         monkeypatch.setenv(name, value)
-    download = downloads_of(page_of(site, script))[".ipynb"]
-    notebook = nbformat.read(download, as_version=4)
-    nbformat.validate(notebook)
+    notebook = nbformat.read(downloads_of(page_of(site, script))[".ipynb"], 4)
     client = NotebookClient(
         notebook,
         timeout=PATIENCE,

@@ -9,12 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TinySite, lesson, new_tiny_site
-
-sys.path.insert(0, str(ROOT / "conf"))
+from conftest import GOOD, ROOT, TinySite, lesson
 from tensor_copies.machine.lesson_list import UnreadableLesson, require_utf8
 
-GOOD = lesson("Good", "print('good')")
 PLANTED = {
     "failing": (
         "assert 1 + 1 == 3, 'sums'",
@@ -38,15 +35,6 @@ PLANTED = {
     ),
     "broken": ("one two", ["planted.py", "line 7", "SyntaxError"]),
 }
-
-
-@pytest.fixture(scope="module")
-def good_site(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
-    site = new_tiny_site(tmp_path_factory.mktemp("good") / "tiny")
-    site.write_lessons({"good.py": GOOD})
-    built = site.build()
-    assert built.status == 0, built.output
-    return site
 
 
 @pytest.mark.parametrize("kind", PLANTED)

@@ -1,14 +1,26 @@
-"""What a build runs again, and what it keeps."""
+"""What a build runs again, what it keeps, and that it keeps nothing wrong."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from conftest import TinySite, lesson
+import pytest
+from conftest import ROOT, TinySite, lesson, new_tiny_site
+from tensor_copies.machine import code_keys, fingerprint, freshness, kept
+from tensor_copies.recordings import format as recordings
 
-A = lesson("A", "print('a runs')")
+MAP = '''import torch
+x = torch.ones(2)
+y = x.detach()
+# sphinx_gallery_tensor_map = "x, y"'''
+A = lesson("A", MAP)
 B = lesson("B", "print('b runs')")
+SECTION = Path("examples", "1_first")
 EXECUTED_PAGE = """---
 file_format: mystnb
 kernelspec:
@@ -21,44 +33,169 @@ kernelspec:
 print("the page ran")
 ```
 """
+PROSE_PAGE = "# Prose\n\nSome words. See {doc}`what computes <computes>`.\n"
+# Ends the build between the reading and the writing of the pages, when asked to.
+MAY_BE_KILLED = """
+
+def setup(app):
+    import os
+
+    if "END_BEFORE_WRITING" in os.environ:
+        app.connect("env-check-consistency", lambda *_: os.kill(os.getpid(), 9))
+"""
+KEPT = "Lessons: 0 of {0} ran, {0} kept from earlier builds."
 
 
-def test_only_what_changed_runs_again(tiny_site: TinySite) -> None:
-    tiny_site.write_lessons({"a.py": A, "b.py": B})
-    index = tiny_site.folder / "docs" / "index.md"
-    index.write_text(index.read_text().replace("/index\n", "/index\ncomputes\n"))
-    (tiny_site.folder / "docs" / "computes.md").write_text(EXECUTED_PAGE)
+def pages(site: TinySite, *names: str) -> None:
+    """Make these the pages of the index, beside the lessons."""
+    index = site.folder / "docs" / "index.md"
+    entries = "\n".join(["auto_examples/index", *names])
+    index.write_text(f"# Tiny\n\n```{{toctree}}\n{entries}\n```\n")
 
-    clean = tiny_site.build()
-    assert clean.status == 0, clean.output
-    assert clean.lessons == "Lessons: 2 of 2 ran, 0 kept from earlier builds."
-    assert "Executed notebook" in clean.output
-    assert "the page ran" in (tiny_site.html / "computes.html").read_text()
 
-    unchanged = tiny_site.build()
+def built(site: TinySite, *arguments: str) -> dict[str, str]:
+    """Build the site, which must go well; return its files."""
+    done = site.build(*arguments)
+    assert done.status == 0, done.output
+    return site.published()
+
+
+def clean(site: TinySite) -> dict[str, str]:
+    """Build without anything that was read or written before; return the files.
+
+    What lessons and pages gave when they ran stays: the day and the seconds of a run
+    are no matter here.
+    """
+    for folder in ("doctrees", "staging", "html", "kept"):
+        shutil.rmtree(site.folder / "build" / folder)
+    return built(site)
+
+
+@pytest.fixture(scope="module")
+def new_site(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
+    """Return a site of two lessons and three pages, built."""
+    site = new_tiny_site(tmp_path_factory.mktemp("kept") / "tiny")
+    with (site.folder / "conf" / "conf.py").open("a") as conf:
+        conf.write(MAY_BE_KILLED)
+    site.write_lessons({"a.py": A, "b.py": B})
+    site.order(["a.py", "b.py", "renamed.py", "added.py"])
+    pages(site, "computes", "prose")
+    docs = site.folder / "docs"
+    (docs / "computes.md").write_text(EXECUTED_PAGE)
+    (docs / "prose.md").write_text(PROSE_PAGE)
+    done = site.build()
+    assert done.status == 0, done.output
+    assert done.lessons == "Lessons: 2 of 2 ran, 0 kept from earlier builds."
+    return site
+
+
+@pytest.fixture
+def site(new_site: TinySite, tmp_path: Path) -> Iterator[TinySite]:
+    """Return the built site, and put it back as it was at the end."""
+    shutil.copytree(new_site.folder, tmp_path / "as it was", symlinks=True)
+    yield new_site
+    shutil.rmtree(new_site.folder)
+    shutil.copytree(tmp_path / "as it was", new_site.folder, symlinks=True)
+
+
+def recording_of(site: TinySite, name: str) -> Path:
+    """Write a recording of a lesson, as another machine would have made it."""
+    machine = fingerprint.Fingerprint("cpu", "Other", "2.9.0", "2.1.0", "3.12.1")
+    keys = recordings.keys(site.folder / SECTION / f"{name}.py").values()
+    blocks = tuple(recordings.Block(key, "seen elsewhere", ()) for key in keys)
+    folder = site.folder / "docs" / "recordings" / machine.name
+    recordings.save(
+        recordings.Recording(f"1_first/{name}", machine, "2026-01-02", 1.0, blocks),
+        {},
+        folder,
+    )
+    return folder / f"{name}.json"
+
+
+def test_an_incremental_build_is_a_clean_one(site: TinySite) -> None:
+    docs, examples = site.folder / "docs", site.folder / SECTION
+
+    def edit_a_page_and_keep_its_date_and_record() -> None:
+        page = docs / "prose.md"
+        page.write_text(PROSE_PAGE.replace("Some words", "Other letters"))
+        os.utime(page, (1e9, 1e9))
+        recording_of(site, "b")
+
+    def retitle_a_page() -> None:
+        page = docs / "computes.md"
+        page.write_text(EXECUTED_PAGE.replace("# Computes", "# Calculates"))
+
+    def add_a_page_and_a_lesson() -> None:
+        pages(site, "computes", "prose", "added")
+        (docs / "added.md").write_text("# Added\n\nUniquely.\n")
+        (examples / "added.py").write_text(lesson("Added", "print('added')"))
+
+    def rename_a_lesson_and_lose_its_recording() -> None:
+        (examples / "b.py").rename(examples / "renamed.py")
+        shutil.rmtree(docs / "recordings")
+
+    def delete_a_page_and_a_lesson() -> None:
+        pages(site, "computes", "prose")
+        (docs / "added.md").unlink()
+        (examples / "a.py").unlink()
+
+    seen = []
+    for edit in (
+        edit_a_page_and_keep_its_date_and_record,
+        retitle_a_page,
+        add_a_page_and_a_lesson,
+        rename_a_lesson_and_lose_its_recording,
+        delete_a_page_and_a_lesson,
+    ):
+        edit()
+        files = built(site)
+        assert files not in seen, f"{edit.__name__}: nothing has changed"
+        seen.append(files)
+        if edit is edit_a_page_and_keep_its_date_and_record:
+            assert "Other letters" in (site.html / "prose.html").read_text()
+            assert "seen elsewhere" in site.page("b").read_text()
+        assert files == clean(site), edit.__name__
+    left = [name for name in files if Path(name).stem in ("a", "b", "added.html")]
+    left += [name for name in files if "_glr_a_" in name or "_glr_b_" in name]
+    assert left == []
+    generated = site.folder / "docs" / "auto_examples" / "1_first"
+    assert {path.stem.partition(".")[0] for path in generated.glob("*.*")} == {
+        "index", "added", "renamed",
+    }  # fmt: skip
+
+
+def test_only_what_changed_runs_again(site: TinySite) -> None:
+    unchanged = site.build()
     assert unchanged.status == 0, unchanged.output
-    assert unchanged.lessons == "Lessons: 0 of 2 ran, 2 kept from earlier builds."
-    assert "Executed notebook" not in unchanged.output
+    assert unchanged.lessons == KEPT.format(2)
+    assert "Nothing has changed" in unchanged.output
 
-    edited = tiny_site.folder / "examples" / "1_first" / "a.py"
-    edited.write_text(A.replace("a runs", "a runs again"))
-    after_edit = tiny_site.build()
+    script = site.folder / SECTION / "b.py"
+    script.write_text(B.replace("b runs", "b runs again"))
+    after_edit = site.build()
     assert after_edit.lessons == "Lessons: 1 of 2 ran, 1 kept from earlier builds."
-    assert "a runs again" in tiny_site.page("a").read_text()
+    assert "computes" not in after_edit.output
+    assert "b runs again" in site.page("b").read_text()
 
-    # An edited module of conf/ is another machine: all that was kept runs again.
-    with (tiny_site.folder / "conf" / "tensor_copies" / "figures" / "plots.py").open(
-        "a"
-    ) as module:
-        module.write("# edited\n")
-    other_machine = tiny_site.build()
-    assert other_machine.lessons == "Lessons: 2 of 2 ran, 0 kept from earlier builds."
-    assert "Executed notebook" in other_machine.output
+    # How a page looks: no lesson and no page runs, all pages are written anew.
+    room = site.folder / "conf" / "tensor_copies"
+    head = room / "web" / "head.py"
+    head.write_text(head.read_text().replace("summary_large_image", "summary"))
+    other_look = site.build()
+    assert other_look.lessons == KEPT.format(2)
+    assert "computes" not in other_look.output
+    for page in (site.page("a"), site.html / "prose.html"):
+        assert "summary_large_image" not in page.read_text()
+
+    # What draws: the lessons run again, the page, which imports none of it, does not.
+    with (room / "figures" / "plots.py").open("a") as module:
+        module.write("edited = True\n")
+    other_plots = site.build()
+    assert other_plots.lessons == "Lessons: 2 of 2 ran, 0 kept from earlier builds."
+    assert "computes" not in other_plots.output
 
 
-def test_another_torch_is_another_machine(tiny_site: TinySite, tmp_path: Path) -> None:
-    tiny_site.write_lessons({"a.py": A})
-    assert tiny_site.build().status == 0
+def test_another_torch_is_another_machine(site: TinySite, tmp_path: Path) -> None:
     # What the metadata say of torch's version is what an upgrade would change.
     metadata = tmp_path / "upgrade" / "torch-99.0.dist-info"
     metadata.mkdir(parents=True)
@@ -66,32 +203,279 @@ def test_another_torch_is_another_machine(tiny_site: TinySite, tmp_path: Path) -
         "Metadata-Version: 2.1\nName: torch\nVersion: 99.0\n"
     )
     upgraded = {**os.environ, "PYTHONPATH": str(metadata.parent)}
-    built = tiny_site.build(env=upgraded)
-    assert built.lessons == "Lessons: 1 of 1 ran, 0 kept from earlier builds."
-    assert "Run with torch 99.0," in tiny_site.page("a").read_text()
+    done = site.build(env=upgraded)
+    assert done.lessons == "Lessons: 2 of 2 ran, 0 kept from earlier builds."
+    assert "Run with torch 99.0," in site.page("a").read_text()
+    assert "Run with torch 99.0," in (site.html / "computes.html").read_text()
+    assert "ran with torch 99.0," in (site.html / "prose.html").read_text()
 
 
-def test_a_failure_is_no_result_even_when_taken_back(tiny_site: TinySite) -> None:
-    tiny_site.write_lessons({"a.py": A})
-    assert tiny_site.build().status == 0
-    script = tiny_site.folder / "examples" / "1_first" / "a.py"
-    script.write_text(A.replace("print('a runs')", "raise ValueError('no')"))
-    assert tiny_site.build().status != 0
-    script.write_text(A)
-    repaired = tiny_site.build()
+def test_a_failure_is_no_result_even_when_taken_back(site: TinySite) -> None:
+    script = site.folder / SECTION / "b.py"
+    script.write_text(B.replace("print('b runs')", "raise ValueError('no')"))
+    before = site.published()
+    assert site.build().status != 0
+    script.write_text(B)
+    assert site.build().lessons == KEPT.format(2)  # of the last good build
+    assert site.published() == before
+    (site.folder / "docs" / "prose.md").write_text(f"{PROSE_PAGE}\nMore.\n")
+    repaired = site.build()
     assert repaired.status == 0, repaired.output
-    assert repaired.lessons == "Lessons: 1 of 1 ran, 0 kept from earlier builds."
-    assert "ValueError" not in tiny_site.page("a").read_text()
+    assert repaired.lessons == "Lessons: 1 of 2 ran, 1 kept from earlier builds."
+    assert "ValueError" not in site.page("b").read_text()
 
 
-def test_a_deleted_lesson_leaves_nothing_behind(tiny_site: TinySite) -> None:
-    tiny_site.write_lessons({"a.py": A, "ab.py": B})
-    assert tiny_site.build().status == 0
-    tiny_site.write_lessons({"ab.py": B})
-    built = tiny_site.build()
-    assert built.status == 0, built.output
-    left = [path for path in tiny_site.published() if Path(path).stem == "a"]
-    assert left == []
-    assert tiny_site.page("ab").exists()
-    generated = tiny_site.folder / "docs" / "auto_examples" / "1_first"
-    assert not list(generated.rglob("a.*"))
+def halve(path: Path) -> None:
+    """Leave the first half of a file."""
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def garble(path: Path) -> None:
+    """Put bytes into a file that are no text."""
+    path.write_bytes(b"\xff\xfe" + path.read_bytes()[::-1])
+
+
+DAMAGED = {
+    "the files of a lesson's run": [
+        "docs/auto_examples/1_first/a.rst",
+        "docs/auto_examples/1_first/a.notebook.json",
+        "docs/auto_examples/1_first/images/sphx_glr_a_001.svg",
+        "docs/auto_examples/1_first/b.py.md5",
+        "docs/auto_examples/1_first/b.ipynb",
+    ],
+    "a lesson's page, a run, and the cells of pages": [
+        "docs/auto_examples/1_first/a.ipynb",
+        "docs/auto_examples/1_first/b.rst",
+        "docs/auto_examples/1_first/b.run.json",
+        "build/pages/*/global.db",
+        "build/pages/*/executed/*/base.ipynb",
+        "build/doctrees/html/computes.doctree",
+    ],
+    "a page that was written": ["build/staging/prose.html"],
+    "what Sphinx noted": [
+        "build/staging/.buildinfo",
+        "build/staging/searchindex.js",
+        "build/doctrees/html/environment.pickle",
+        "build/kept/html.json",
+    ],
+    "the published site": ["build/html/prose.html"],
+}
+
+
+@pytest.mark.parametrize("damage", [halve, garble])
+@pytest.mark.parametrize("what", DAMAGED)
+def test_what_is_damaged_is_made_again(
+    what: str, damage: Callable[[Path], None], site: TinySite
+) -> None:
+    before = site.published()
+    for pattern in DAMAGED[what]:
+        (path,) = site.folder.glob(pattern)
+        damage(path)
+    assert built(site) == before
+
+
+def test_a_build_that_was_killed_leaves_nothing_behind(site: TinySite) -> None:
+    before = site.published()
+    recording_of(site, "b")
+    killed = site.build(env={**os.environ, "END_BEFORE_WRITING": "1"})
+    assert killed.status != 0
+    assert signal.SIGKILL.name in killed.output
+    assert site.published() == before
+    after = built(site)
+    assert "seen elsewhere" in site.page("b").read_text()
+    assert after == clean(site)
+
+
+def test_pages_in_folders_and_two_processes(site: TinySite) -> None:
+    folder = site.folder / "build" / "dirhtml"
+    # Both times there is each page, and its links to other pages lead somewhere.
+    for _ in range(2):
+        done = site.build("-b", "dirhtml", "-j", "2")
+        assert done.status == 0, done.output
+        made = {
+            path.relative_to(folder).as_posix() for path in folder.rglob("index.html")
+        }
+        assert {
+            "index.html", "prose/index.html", "auto_examples/index.html",
+            "auto_examples/1_first/a/index.html", "auto_examples/1_first/b/index.html",
+        } <= made  # fmt: skip
+        recording_of(site, "b")
+    page = folder / "auto_examples" / "1_first" / "b" / "index.html"
+    assert "seen elsewhere" in page.read_text()
+
+
+# Keys: no site is built.
+
+
+@pytest.fixture
+def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of conf/ that the keys are made from."""
+    folder = tmp_path / "conf"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "conf", folder, ignore=ignored)
+    for module in (code_keys, freshness, recordings):
+        monkeypatch.setattr(module, "CONF", folder)
+    monkeypatch.setattr(code_keys, "ROOTS", (folder, folder / "standalone"))
+    return folder
+
+
+def keys() -> dict[str, str]:
+    """Return all keys as a newly started build would find them."""
+    for cached in (code_keys._read, freshness.lessons_key, recordings.atlas_key):
+        cached.cache_clear()
+    return {
+        "lessons": freshness.lessons_key(),
+        "pages": freshness.pages_key(ROOT / "docs"),
+        "atlas": recordings.atlas_key(),
+    }
+
+
+CODE = "edited = True\n"
+COMMENT = "\n\n# edited\n"
+PLACES = {
+    # a file, what is added to it, and the keys that must change
+    "tensor_copies/web/head.py": (CODE, set()),
+    "tensor_copies/lessons/page.py": (CODE, set()),
+    "tensor_copies/lessons/notebooks.py": (CODE, set()),
+    "tensor_copies/errors/search.py": (CODE, set()),
+    "tensor_copies/atlas/page.py": (CODE, set()),
+    "tensor_copies/recordings/shown.py": (CODE, set()),
+    "tensor_copies/machine/reading_order.py": (CODE, set()),
+    "tensor_copies/machine/freshness.py": (CODE, set()),
+    "static/site.css": ("a { color: red; }\n", set()),
+    "templates/page.html": ("<hr>\n", set()),
+    "standalone/atlas.py": (CODE, {"pages"}),
+    "standalone/tensor_maps.py": (CODE, {"lessons", "pages"}),
+    "tensor_copies/machine/isolation.py": (CODE, {"lessons"}),
+    "tensor_copies/machine/figure.mplstyle": ("axes.grid: True\n", {"lessons"}),
+    "tensor_copies/machine/code_links.py": (CODE, {"lessons"}),
+    "tensor_copies/figures/charts.py": (CODE, {"lessons"}),
+    "tensor_copies/figures/plots.py": (COMMENT, set()),
+    "tensor_copies/errors/page.py": (CODE, {"pages"}),
+    "tensor_copies/recordings/format.py": (COMMENT, set()),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_key_changes_with_what_changes_a_result(place: str, conf: Path) -> None:
+    text, changed = PLACES[place]
+    before = keys()
+    with (conf / place).open("a") as file:
+        file.write(text)
+    after = keys()
+    assert {name for name in before if before[name] != after[name]} == changed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changes"),
+    [
+        ('help="one expression that uses x"', 'help="code"', False),
+        ('    """Print the Atlas, or what one expression does."""\n', "", False),
+        ('"x.detach()", detach,', '"x.detach()", clone,', False),
+        ('"a leaf that requires grad"', '"a leaf"', False),
+        ('"x.detach()", detach,', '"x.detach().detach()", detach,', True),
+        ("self.x += 1", "self.x += 2", True),
+        ('CAN_BE_ARRAY = ("constant", "view")', 'CAN_BE_ARRAY = ("view",)', True),
+        ("set_warn_always(True)", "set_warn_always(False)", True),
+    ],
+)
+def test_an_atlas_is_stale_when_its_probes_are_others(
+    old: str, new: str, changes: bool, conf: Path
+) -> None:
+    before, atlas = keys()["atlas"], conf / "standalone" / "atlas.py"
+    text = atlas.read_text()
+    assert old in text
+    atlas.write_text(text.replace(old, new))
+    assert (keys()["atlas"] != before) is changes
+
+
+def test_no_quality_is_the_normal_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(fingerprint.QUALITY, raising=False)
+    unset = keys()
+    monkeypatch.setenv(fingerprint.QUALITY, "normal")
+    assert keys() == unset
+    monkeypatch.setenv(fingerprint.QUALITY, "quick")
+    assert {name for name in unset if keys()[name] != unset[name]} == {"lessons"}
+
+
+def test_what_runs_is_hashed_as_every_python_has_it() -> None:
+    source = '''"""Say."""
+
+@f  # why
+def g():
+    """Do."""
+    # so
+    x = """a
+
+# b
+"""
+    return x
+'''
+    code = '@f\ndef g():\n    x = """a\n\n# b\n"""\n    return x'
+    assert code_keys.definitions(source, ["g"]) == code
+
+
+# What is kept: no site is built.
+
+
+@pytest.fixture
+def kept_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a build folder with something in it, noted as good."""
+    monkeypatch.setattr(kept, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(kept, "ROOT", tmp_path)
+    for place in ("build/doctrees/html/a.doctree", "build/out/a.html", "docs/a.md"):
+        path = tmp_path / place
+        path.parent.mkdir(parents=True)
+        path.write_text(place)
+    kept.Kept("html", tmp_path / "build" / "out").trust(None, ["said"])
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda root: None,
+        lambda root: (root / "build/out/a.html").write_text("half"),
+        lambda root: (root / "build/out/more.html").write_text("more"),
+        lambda root: (root / "build/doctrees/html/a.doctree").unlink(),
+        lambda root: halve(root / "build/kept/html.json"),
+        lambda root: (root / "build/kept/html.json").write_text("[1]"),
+    ],
+)
+def test_what_is_not_as_noted_is_removed(
+    damage: Callable[[Path], None], kept_folders: Path
+) -> None:
+    written = kept_folders / "build" / "out"
+    before = kept._hashes(kept_folders)
+    damage(kept_folders)
+    whole = kept._hashes(kept_folders) == before
+    kept.Kept("html", written).begin()
+    assert written.exists() is whole
+    assert (kept_folders / "build" / "doctrees" / "html").exists() is whole
+
+
+def test_a_build_that_fails_though_nothing_changed_forgets_all(
+    kept_folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = kept_folders / "build" / "out"
+    assert kept.Kept("html", written).is_to_blame()
+    (kept_folders / "docs" / "a.md").write_text("edited")
+    assert not kept.Kept("html", written).is_to_blame()
+    monkeypatch.setattr(kept, "KEPT", (kept_folders / "build",))
+    kept.forget_all()
+    assert not (kept_folders / "build").exists()
+
+
+def test_an_unchanged_site_stands(kept_folders: Path) -> None:
+    written = kept_folders / "build" / "out"
+    kept.Kept("html", written).trust(written, ["said"])
+    assert kept.Kept("html", written).unchanged(written)[-1] == "said"
+    for change in (
+        lambda: (written / "a.html").write_text("half"),
+        lambda: (kept_folders / "docs" / "b.md").write_text("new"),
+    ):
+        change()
+        assert kept.Kept("html", written).unchanged(written) is None
+        kept.Kept("html", written).trust(written, [])
+    assert kept.Kept("html", written, ["-j 2"]).unchanged(written) is None
+    assert json.loads((kept_folders / "build/kept/html.json").read_text())["look"]

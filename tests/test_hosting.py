@@ -43,13 +43,10 @@ def validate(path: Path, schema: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_a_host_understands_the_file(path: Path, tmp_path: Path) -> None:
+def test_a_host_understands_the_file(path: Path) -> None:
     pytest.importorskip("check_jsonschema")
     done = validate(path, FILES[path])
     assert done.returncode == 0, done.stdout
-    broken = tmp_path / path.name
-    broken.write_text(path.read_text(encoding="utf-8") + "\nno-such-key: true\n")
-    assert validate(broken, FILES[path]).returncode != 0
 
 
 @EACH

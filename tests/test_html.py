@@ -93,4 +93,5 @@ def test_pages_carry_only_what_they_use(pages: dict) -> None:
         assert any(name.startswith("mystnb.") for name in files) == computed, path
         code = page.select("article pre")
         assert ("code.js" in files) == bool(code), path
+        assert not {"clipboard.min.js", "copybutton.js"} & files, path
         assert not {"sg-tags.js", "design-tabs.js"} & files, path

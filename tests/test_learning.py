@@ -297,13 +297,3 @@ def test_the_code_up_to_any_block_runs_alone(site: Path) -> None:
             programs += ["\n".join(blocks[: n + 1]) for n in range(len(blocks))]
     assert len(programs) > 30
     run(programs)
-
-
-def test_one_script_of_ours_where_there_is_code(pages: dict) -> None:
-    for path, page in pages.items():
-        loaded = [
-            Path(script["src"].partition("?")[0]).name
-            for script in page.select("script[src]")
-        ]
-        assert loaded.count("code.js") == bool(page.select("article pre")), path
-        assert not {"clipboard.min.js", "copybutton.js", "recordings.js"} & set(loaded)

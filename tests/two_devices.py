@@ -1,4 +1,4 @@
-"""Run every lesson, page and error message on the stand-in device, in one process.
+"""Run every lesson, page and error message on the stand-in device, from one process.
 
 ``python tests/two_devices.py FOLDER`` records the lessons and the error messages below
 FOLDER, with all that a recording leaves out, then runs every cell of every page as a
@@ -18,6 +18,7 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
+MOST = 4000  # bytes of what went wrong: less than a pipe holds
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "conf"))
 
@@ -35,11 +36,10 @@ def main(folder: Path) -> None:
     recordings = folder / "recordings"
     wrong = {}
     with redirect_stdout(sys.stderr):
-        # Pages first: a page's kernel is new, and some warnings come once in it.
         pages = _renamed_pages(folder)
         os.chdir(pages)
         for page in sorted(pages.glob("*.md")):
-            wrong[f"page {page.stem}"] = _attempt(lambda page=page: _run_cells(page))
+            wrong[f"page {page.stem}"] = _in_child(lambda page=page: _run_cells(page))
         for script in sorted((ROOT / "examples").glob("*/*.py")):
             wrong[f"lesson {script.stem}"] = _attempt(
                 lambda script=script: record.record(script, recordings, machine)
@@ -57,6 +57,20 @@ def _attempt(run: Callable[[], Any]) -> str:
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return ""
+
+
+def _in_child(run: Callable[[], Any]) -> str:
+    """Attempt it in a fork of this process: a page's kernel is new."""
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.write(writer, _attempt(run).encode()[:MOST])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8", errors="replace") as said:
+        wrong = said.read()
+    if status := os.wait()[1]:
+        return f"its process ended with status {status}"
+    return wrong
 
 
 def _renamed_pages(folder: Path) -> Path:

@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the table's directives; probe once, publish the data with the site."""
     from tensor_copies.atlas import data, page
+    from tensor_copies.machine import outdated
 
+    outdated.add_key("atlas", data.key)
     app.add_directive("atlas", page.AtlasTable)
     app.add_directive("atlas-calls", page.AtlasCalls)
     app.add_directive("atlas-columns", page.AtlasColumns)
     app.add_directive("atlas-files", page.AtlasFiles)
-    app.connect("env-get-outdated", data.find_outdated)
     app.connect("html-page-context", page.add_script)
     app.connect("build-finished", data.publish)
     # After the report, beside the stale recordings of lessons.

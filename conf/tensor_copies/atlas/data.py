@@ -9,7 +9,6 @@ which the build writes beside the pages.
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import os
 import subprocess
@@ -23,7 +22,9 @@ from sphinx.errors import SphinxError
 from sphinx.util import logging
 
 from tensor_copies.machine import progress
-from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+from tensor_copies.machine.code_keys import hash_of, key_of
+from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
+from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.check import load_atlas
 from tensor_copies.recordings.format import (
     ATLAS_KEYS,
@@ -37,10 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 logger = logging.getLogger(__name__)
-CONF = Path(__file__).resolve().parents[2]
+ATLAS = CONF / "standalone" / "atlas.py"
 KEPT = CONF.parent / "build" / "atlas"
 TIME_LIMIT = 300  # seconds
 SCHEMA = 1
@@ -83,7 +83,7 @@ def probe() -> dict[str, Any]:
     AtlasFailed
         If a probe fails or does not end.
     """
-    command = [sys.executable, str(CONF / "standalone" / "atlas.py"), "--json"]
+    command = [sys.executable, str(ATLAS), "--json"]
     # These two would change what a probe sees.
     changing = ("PYTHONWARNINGS", "CUDA_LAUNCH_BLOCKING")
     clean = {key: value for key, value in os.environ.items() if key not in changing}
@@ -103,15 +103,19 @@ def probe() -> dict[str, Any]:
 
 def live() -> dict[str, Any]:
     """Return what this machine sees, from the last time it looked if it did."""
-    kept = KEPT / f"{fingerprint().signature}.json"
+    kept = KEPT / f"{live_key()}.json"
     try:
-        return json.loads(kept.read_text(encoding="utf-8"))
+        digest, text = kept.read_text(encoding="utf-8").split("\n", 1)
+        if digest == key_of(text):  # else it is damaged
+            return json.loads(text)
     except (OSError, ValueError):
-        seen = {"day": date.today().isoformat(), **probe()}
+        pass
+    seen = {"day": date.today().isoformat(), **probe()}
     progress.say(f"Atlas: probed {len(seen['records'])} records")
     kept.parent.mkdir(parents=True, exist_ok=True)
     aside = kept.with_suffix(f".{os.getpid()}")
-    aside.write_text(json.dumps(seen), encoding="utf-8")
+    text = json.dumps(seen)
+    aside.write_text(f"{key_of(text)}\n{text}", encoding="utf-8")
     aside.replace(kept)
     return seen
 
@@ -167,29 +171,23 @@ def _files(app: Sphinx) -> list[Path]:
 
 def note_use(app: Sphinx, page: str) -> None:
     """Remember that a page shows the Atlas, and which."""
-    metadata = app.env.metadata[page]
-    metadata["atlas_shown"] = _digest(app)
-    metadata["atlas_probed"] = live()["day"]
+    depend_on(app, "atlas")
+    app.env.metadata[page]["atlas_probed"] = live()["day"]
 
 
-def _digest(app: Sphinx) -> str:
-    digest = hashlib.sha256(fingerprint().signature.encode())
-    for path in _files(app):
-        digest.update(path.parent.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
+def key(app: Sphinx, page: str) -> str:
+    """Return the key of all Atlases: the live one's and what the recorded ones hold."""
+    files = (f"{path.parent.name} {hash_of(path)}" for path in _files(app))
+    return key_of(live_key(), *files)
 
 
-def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
-    """Return the pages that show an Atlas that is no longer this one."""
-    return [
-        page
-        for page, metadata in env.metadata.items()
-        if metadata.get("atlas_shown", _digest(app)) != _digest(app)
-    ]
+def live_key() -> str:
+    """Return the key of what the probes give on this machine."""
+    return key_of(fingerprint().signature, hash_of(ATLAS))
 
 
 def _is_shown(app: Sphinx) -> bool:
-    return any("atlas_shown" in metadata for metadata in app.env.metadata.values())
+    return any("atlas_probed" in metadata for metadata in app.env.metadata.values())
 
 
 def publish(app: Sphinx, exception: Exception | None) -> None:
@@ -244,5 +242,6 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
         if recording.key != atlas_key():
             progress.say(
                 f"Stale: recordings/{recording.machine.name}, atlas does not match "
-                f"conf/standalone/atlas.py; on that machine, run `{renewal('atlas')}`"
+                f"conf/standalone/atlas.py; on that machine, run `{renewal('atlas')}`",
+                lasting=True,
             )

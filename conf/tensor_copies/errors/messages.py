@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tensor_copies.machine.isolation import LessonTimeout
+from tensor_copies.machine.time_limit import LessonTimeout
 from tensor_copies.recordings.cells import cells
 
 # What stands right above the first cell of an entry.

@@ -13,13 +13,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
     from tensor_copies.lessons import (
         calls,
         cheat_sheet,
-        code_links,
         notebooks,
         page,
         predictions,
     )
+    from tensor_copies.machine import outdated
 
-    code_links.link_methods()
+    outdated.add_key("calls of lessons", calls.key)
+    outdated.add_key("lessons", cheat_sheet.key)
     app.add_directive("calls", calls.Calls)
     app.add_directive("cheat-sheet", cheat_sheet.CheatSheet)
     app.add_node(cheat_sheet.cheat_sheet)
@@ -35,8 +36,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )
     # After the gallery (500) and after a failed lesson has stopped the build (600).
     app.connect("builder-inited", notebooks.finish_all, priority=700)
-    app.connect("env-get-outdated", calls.find_outdated)
-    app.connect("env-get-outdated", cheat_sheet.find_outdated)
     # Before Sphinx collects the files and pictures of a page (500).
     app.connect("doctree-read", page.change_page, priority=400)
     # After the recordings: this moves the outputs that they look for.

@@ -6,7 +6,6 @@ official page. The same notes, turned round, lead from a call to the lessons.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -16,11 +15,12 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
+from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.outdated import depend_on
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 LIBRARIES = {"torch": "PyTorch", "numpy": "NumPy"}
 
@@ -31,7 +31,7 @@ class Calls(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a section per library, with one entry per call."""
         app = self.env.app
-        self.env.metadata[self.env.docname]["lists_calls"] = _digest(app)
+        depend_on(app, "calls of lessons")
         used = calls_of_lessons(app)
         everywhere = list(lesson_scripts(app))
         sections = []
@@ -109,15 +109,6 @@ def _entry(
     return nodes.definition_list_item("", term, nodes.definition("", lessons))
 
 
-def _digest(app: Sphinx) -> str:
-    digest = hashlib.sha256()
-    for page, notes in _notes(app).items():
-        digest.update(page.encode() + b"\0" + notes.read_bytes())
-    return digest.hexdigest()
-
-
-def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
-    """Return the pages that list calls when a lesson came, went or changed."""
-    listing = {page: data.get("lists_calls") for page, data in env.metadata.items()}
-    now = _digest(app)
-    return [page for page, then in listing.items() if then not in (None, now)]
+def key(app: Sphinx, page: str) -> str:
+    """Return the key of what the lessons call."""
+    return key_of(*(f"{page} {hash_of(notes)}" for page, notes in _notes(app).items()))

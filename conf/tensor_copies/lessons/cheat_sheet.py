@@ -15,13 +15,12 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
+from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.outdated import depend_on
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 HEADING = "Remember"
 # A text as pieces, each with whether it is code.
@@ -46,7 +45,7 @@ class CheatSheet(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the place of the points."""
-        self.env.metadata[self.env.docname]["gathers_lessons"] = True
+        depend_on(self.env.app, "lessons")
         return [cheat_sheet()]
 
 
@@ -113,14 +112,7 @@ def _nodes(text: Text) -> list[nodes.Node]:
     ]
 
 
-def find_outdated(
-    app: Sphinx,
-    env: BuildEnvironment,
-    added: set[str],
-    changed: set[str],
-    removed: set[str],
-) -> Iterable[str]:
-    """Return the page when a lesson came, went or changed."""
-    if not removed and not (added | changed) & set(lesson_scripts(app)):
-        return []
-    return [page for page, facts in env.metadata.items() if "gathers_lessons" in facts]
+def key(app: Sphinx, page: str) -> str:
+    """Return the key of the texts of all lessons, in reading order."""
+    scripts = lesson_scripts(app).items()
+    return key_of(*(f"{page} {hash_of(script)}" for page, script in scripts))

@@ -16,6 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tensor_copies.machine.freshness import NOTEBOOK, NOTEBOOK_AS_MADE
 from tensor_copies.machine.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
@@ -68,21 +69,22 @@ def _code_cell(code: str) -> dict[str, Any]:
 
 
 def finish_all(app: Sphinx) -> None:
-    """Finish the notebooks that the gallery has just written, and pack them all."""
-    gallery = Path(app.srcdir, app.config.sphinx_gallery_conf["gallery_dirs"][0])
-    archived: list[Path] = []
-    for page, script in lesson_scripts(app).items():
-        path = Path(app.srcdir, f"{page}.ipynb")
-        notebook = json.loads(path.read_text(encoding="utf-8"))
-        if "colab" not in notebook["metadata"]:
-            notebook = finished(notebook, packages(script))
-            path.write_text(json.dumps(notebook, indent=2) + "\n", encoding="utf-8")
-        archived += [path.with_suffix(".py"), path]
+    """Finish the notebooks that the gallery has made, and pack them all."""
+    gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
     packed = BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as files:
-        for path in archived:
-            files.write(path, Path("tensor_copies", path.relative_to(gallery)))
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for page, script in lesson_scripts(app).items():
+            path = Path(app.srcdir, f"{page}{NOTEBOOK}")
+            made = Path(app.srcdir, f"{page}{NOTEBOOK_AS_MADE}")
+            notebook = json.loads(made.read_text(encoding="utf-8"))
+            whole = json.dumps(finished(notebook, packages(script)), indent=2) + "\n"
+            if not path.exists() or path.read_bytes() != whole.encode():
+                path.write_text(whole, encoding="utf-8", newline="\n")
+            name = f"tensor_copies/{page.removeprefix(f'{gallery}/')}"
+            # An entry without a date: the same files are the same archive.
+            archive.writestr(zipfile.ZipInfo(f"{name}.py"), script.read_bytes())
+            archive.writestr(zipfile.ZipInfo(f"{name}.ipynb"), path.read_bytes())
     # Sphinx reads a page again when a file that it offers is newer.
-    archive = gallery / ARCHIVE
-    if not archive.exists() or archive.read_bytes() != packed.getvalue():
-        archive.write_bytes(packed.getvalue())
+    path = Path(app.srcdir, gallery, ARCHIVE)
+    if not path.exists() or path.read_bytes() != packed.getvalue():
+        path.write_bytes(packed.getvalue())

@@ -11,30 +11,45 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
     from tensor_copies.machine import (
+        code_links,
         freshness,
         isolation,
+        kept,
         kernels,
         lesson_list,
+        outdated,
         progress,
+        sphinx_process,
+        written,
     )
 
+    code_links.link_methods()
+    outdated.add_key("files", outdated.files_of)
     app.add_config_value("lesson_time_limit", 120, "", int)
     app.connect("config-inited", isolation.take_time_limit)
     app.connect("config-inited", progress.tell_limit)
     app.connect("config-inited", kernels.take_over)
+    # All is imported now, and no lesson has run yet.
+    app.connect("builder-inited", sphinx_process.collect_garbage, priority=50)
+    # Before MyST-NB opens its cache, and before the gallery: neither must keep what
+    # is damaged, or what another machine or another tool made.
+    app.connect("builder-inited", kept.drop_damaged_pages, priority=100)
     # The gallery would fail on such a script without its name.
     app.connect("builder-inited", lesson_list.require_readable, priority=350)
-    # Before the gallery: it must not keep what another machine, or another tool, made.
     app.connect("builder-inited", freshness.drop_what_is_stale, priority=400)
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
+    app.connect("env-get-outdated", outdated.find_outdated)
     # Around all that happens to a page while it is read.
     app.connect("source-read", progress.begin_page, priority=100)
     app.connect("doctree-read", freshness.depend_on_run)
+    # After all that note another file that a page depends on.
+    app.connect("doctree-read", outdated.depend_on_files, priority=890)
     app.connect("doctree-read", progress.end_page, priority=900)
-    # Before any file is added to the pages that remain.
-    app.connect("build-finished", freshness.remove_orphans, priority=400)
+    # Before any file is added to the folder, which this may empty.
+    app.connect("env-updated", written.write_what_changed, priority=50)
     # The last words of the build, before what is stale.
     app.connect("build-finished", freshness.report, priority=900)
     app.connect("build-finished", lesson_list.report_unknown, priority=940)
+    app.connect("build-finished", kept.trust_pages, priority=990)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,7 @@
 """Who runs the examples: the fingerprint of the machine and its packages.
 
-A *machine* is what runs the examples. Everything that is kept between
-two builds (the gallery's results, the cache of the executed pages) and every
-stamp on a page goes back to the one fingerprint made here.
+A *machine* is what runs the examples. Every stamp on a page, every recording and
+everything that is kept between two builds goes back to the one fingerprint made here.
 ``python conf/machine.py`` prints it: first the signature, then what it stands for.
 """
 
@@ -48,10 +47,11 @@ class UnfitMachine(Exception):
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a machine is. Equal fingerprints may share results, others may not.
+    """What a machine is: equal fingerprints are the same machine for the reader.
 
-    ``device_kind`` is one of :data:`DEVICES`, ``tools`` a hash of this folder's
-    modules and of the versions of the packages that capture and draw results.
+    ``device_kind`` is one of :data:`DEVICES`. What the results of a machine hang on
+    besides (our code, the packages that draw) is a matter of keys, not of identity:
+    see freshness.py.
     """
 
     device_kind: str
@@ -59,7 +59,6 @@ class Fingerprint:
     torch: str
     numpy: str
     python: str
-    tools: str
 
     @property
     def signature(self) -> str:
@@ -96,13 +95,13 @@ def check(needed: tuple[str, ...] = TO_BUILD) -> None:
     if sys.version_info < OLDEST_PYTHON:
         oldest, here = ".".join(map(str, OLDEST_PYTHON)), platform.python_version()
         raise UnfitMachine(f"Python {here} is too old: use Python {oldest} or newer.")
-    missing = [name for name in dict.fromkeys(needed) if _version(name) is None]
+    missing = [name for name in dict.fromkeys(needed) if version_of(name) is None]
     if missing:
         raise UnfitMachine(
             f"Not installed: {', '.join(missing)}. To mend it, {INSTALL}."
         )
     lesson_seconds()
-    torch = _version("torch")
+    torch = version_of("torch")
     if tuple(map(int, re.findall(r"\d+", torch)[:2])) < OLDEST_TORCH:
         oldest = ".".join(map(str, OLDEST_TORCH))
         raise UnfitMachine(f"torch {torch} is too old: install torch>={oldest}.")
@@ -116,11 +115,15 @@ def lesson_seconds() -> int:
     UnfitMachine
         If ``BENCHMARK_QUALITY`` asks for a quality that the lessons do not know.
     """
-    quality = os.environ.get(QUALITY, "normal")
-    if quality not in LESSON_SECONDS:
+    if quality() not in LESSON_SECONDS:
         known = ", ".join(LESSON_SECONDS)
-        raise UnfitMachine(f"{QUALITY} is {quality!r}: set one of {known}, or none.")
-    return LESSON_SECONDS[quality]
+        raise UnfitMachine(f"{QUALITY} is {quality()!r}: set one of {known}, or none.")
+    return LESSON_SECONDS[quality()]
+
+
+def quality() -> str:
+    """Return what ``BENCHMARK_QUALITY`` asks for; unset and normal are one."""
+    return os.environ.get(QUALITY, "normal")
 
 
 @cache
@@ -135,10 +138,9 @@ def fingerprint() -> Fingerprint:
     return Fingerprint(
         device_kind=kind,
         device_name=name,
-        torch=_version("torch"),
-        numpy=_version("numpy"),
+        torch=version_of("torch"),
+        numpy=version_of("numpy"),
         python=platform.python_version(),
-        tools=_tools(),
     )
 
 
@@ -146,7 +148,8 @@ def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _version(package: str) -> str | None:
+def version_of(package: str) -> str | None:
+    """Return the version of an installed package, None if it is not there."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -183,18 +186,6 @@ def _cpu_name() -> str:
         if named:
             return named[1].strip()
     return platform.machine()
-
-
-def _tools() -> str:
-    digest = hashlib.sha256()
-    for path in sorted([*CONF.rglob("*.py"), *CONF.rglob("*.mplstyle")]):
-        digest.update(
-            path.relative_to(CONF).as_posix().encode() + b"\0" + path.read_bytes()
-        )
-    for package in SHAPING:
-        digest.update(f"{package} {_version(package)}\n".encode())
-    digest.update(os.environ.get(QUALITY, "normal").encode())
-    return digest.hexdigest()[:16]
 
 
 def main() -> int:

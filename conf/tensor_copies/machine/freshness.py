@@ -1,50 +1,113 @@
 """What may be kept from the last build, and what this build ran.
 
 sphinx-gallery keeps a lesson's results while the text of the script is unchanged.
-That is not enough: another torch, another device or an edited module of this folder
-changes the results too. So beside each result lies a *run*: the fingerprint of
-the machine, the date and the seconds. A result without a run of this very
-machine is thrown away before the gallery looks at it.
+That is not enough: another torch, another device or an edited module that draws
+changes the results too, and so does a file that is damaged. So beside each result
+lies a *run*: its key, the machine, the date, the seconds and a hash of each file that
+it left. A result without a run of this key, or with another file than its run left,
+is thrown away before the gallery looks at it.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sphinx_gallery.gen_gallery import summarize_failing_examples
 
 from tensor_copies.machine import progress
-from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+from tensor_copies.machine.code_keys import (
+    code_behind,
+    definitions,
+    hash_of,
+    imported_by,
+    key_of,
+)
+from tensor_copies.machine.fingerprint import (
+    CONF,
+    SHAPING,
+    Fingerprint,
+    fingerprint,
+    quality,
+    version_of,
+)
 from tensor_copies.machine.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
     from docutils.nodes import document
     from sphinx.application import Sphinx
 
-# What the gallery writes for the lesson NAME: these, and images/sphx_glr_NAME_*.
+# What the gallery and we write for the lesson NAME: NAME with these endings, and
+# images/sphx_glr_NAME_*.
+NOTEBOOK, NOTEBOOK_AS_MADE = ".ipynb", ".notebook.json"
 GENERATED = (
     ".rst",
     ".py",
-    ".ipynb",
+    NOTEBOOK,
+    NOTEBOOK_AS_MADE,
     ".zip",
     ".py.md5",
     ".cost.json",
     ".codeobj.json",
     ".run.json",
 )
+# Of the modules that the gallery's options name, those that only watch or sort; and
+# one that they do not name and that shapes what a lesson leaves.
+NOT_SHAPING = ("tensor_copies.machine.progress", "tensor_copies.machine.reading_order")
+ALSO_SHAPING = ("tensor_copies.machine.code_links",)
+
+
+@cache
+def lessons_key() -> str:
+    """Return the key of what lessons leave: the machine, and all that shapes it."""
+    options = definitions(_text(CONF / "conf.py"), ["sphinx_gallery_conf"])
+    hooks = [
+        word.rpartition(".")[0]
+        for word in options.replace("'", '"').split('"')
+        if word.startswith("tensor_copies.")
+    ]
+    return key_of(
+        fingerprint().signature,
+        quality(),
+        *(f"{package} {version_of(package)}" for package in SHAPING),
+        options,
+        code_behind([*(set(hooks) - set(NOT_SHAPING)), *ALSO_SHAPING]),
+    )
+
+
+def pages_key(docs: Path) -> str:
+    """Return the key of what the cells of all pages leave (but for their own code)."""
+    imported = [
+        module
+        for page in sorted(docs.glob("*.md"))
+        for module in imported_by(_text(page))
+    ]
+    packages = (*SHAPING, "jupyter-cache", "nbclient")
+    shaping = (f"{package} {version_of(package)}" for package in packages)
+    return key_of(fingerprint().signature, *shaping, code_behind(imported))
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one lesson: who ran it, on which day, and how long it took."""
+    """One run of one lesson: of what, by whom, when, how long, and what it left.
 
+    ``files`` has a hash for each file, by its path from the sources.
+    """
+
+    key: str
     fingerprint: Fingerprint
     day: str
     seconds: float
+    files: dict[str, str]
 
     def save(self, path: Path) -> None:
         """Write the run as JSON, whole or not at all."""
@@ -70,36 +133,63 @@ def run_path(app: Sphinx, docname: str) -> Path:
 def drop_what_is_stale(app: Sphinx) -> None:
     """Make the gallery run what this machine has not run, forget deleted lessons."""
     lessons = lesson_scripts(app)
-    for page in lessons:
-        kept = Run.load(run_path(app, page))
-        if kept is None or kept.fingerprint != fingerprint():
-            _forget_result(app, page)
+    app.run_keys = {
+        page: key_of(lessons_key(), hash_of(script)) for page, script in lessons.items()
+    }
+    for page, key in app.run_keys.items():
+        run = Run.load(run_path(app, page))
+        if run is None or run.key != key or not _is_whole(app, run):
+            _remove_result(app, page)
+    sections = {Path(app.srcdir, page).parent for page in lessons}
     for gallery in app.config.sphinx_gallery_conf["gallery_dirs"]:
-        for script in Path(app.srcdir, gallery).rglob("*.py"):
-            page = script.relative_to(app.srcdir).with_suffix("").as_posix()
-            if page not in lessons:
+        for left in sorted(Path(app.srcdir, gallery).rglob("*.rst")):
+            page = left.relative_to(app.srcdir).with_suffix("").as_posix()
+            if left.name != "index.rst" and page not in lessons:
                 progress.say(f"removing what is left of the lesson {page}")
-                _remove_generated(app, page)
+                _remove_result(app, page)
+        for folder in sorted(Path(app.srcdir, gallery).glob("*/")):
+            if folder not in sections and folder.name != "images":
+                shutil.rmtree(folder)
+
+
+def _is_whole(app: Sphinx, run: Run) -> bool:
+    """Whether each file that a run left is what it was."""
+    return all(
+        hash_of(Path(app.srcdir, name)) == digest for name, digest in run.files.items()
+    )
 
 
 def settle(app: Sphinx) -> None:
     """Note what ran; stop before any page is written if a lesson failed."""
     conf = app.config.sphinx_gallery_conf
     pages = {str(script): page for page, script in lesson_scripts(app).items()}
-    today = date.today().isoformat()
-    app.lessons_run = []
-    for script in conf["passing_examples"]:
-        page = pages[str(Path(script).resolve())]
-        cost = Path(app.srcdir, f"{page}.cost.json")
-        seconds = json.loads(cost.read_text(encoding="utf-8"))["time"]
-        Run(fingerprint(), today, round(seconds, 2)).save(run_path(app, page))
-        app.lessons_run.append(page)
+    app.lessons_run = [
+        pages[str(Path(script).resolve())] for script in conf["passing_examples"]
+    ]
+    for page in app.lessons_run:
+        _note_run(app, page)
     for script in conf["failing_examples"]:
         # The page now holds the traceback: it must not count as a result, not
         # even when the script is put back as it was.
-        _forget_result(app, pages[str(Path(script).resolve())])
+        _remove_result(app, pages[str(Path(script).resolve())])
     if conf["failing_examples"]:
         summarize_failing_examples(app, None)
+
+
+def _note_run(app: Sphinx, page: str) -> None:
+    lesson = Path(app.srcdir, page)
+    cost = json.loads(_text(lesson.with_name(f"{lesson.name}.cost.json")))
+    # The notebook is finished in each build, from what the gallery made (notebooks.py).
+    made = lesson.with_name(f"{lesson.name}{NOTEBOOK}")
+    shutil.copyfile(made, lesson.with_name(f"{lesson.name}{NOTEBOOK_AS_MADE}"))
+    files = {
+        path.relative_to(app.srcdir).as_posix(): hash_of(path)
+        for path in _results(app, page)
+        if path != made
+    }
+    day, seconds = date.today().isoformat(), round(cost["time"], 2)
+    run = Run(app.run_keys[page], fingerprint(), day, seconds, files)
+    run.save(run_path(app, page))
 
 
 def depend_on_run(app: Sphinx, doctree: document) -> None:
@@ -143,34 +233,23 @@ def report(app: Sphinx, exception: Exception | None) -> None:
     )
 
 
-def remove_orphans(app: Sphinx, exception: Exception | None) -> None:
-    """Delete built pages and downloads of lessons that are gone."""
-    if exception is not None or app.builder.name not in ("html", "dirhtml"):
-        return
-    wanted = {
-        Path(app.outdir, app.builder.get_target_uri(d)) for d in app.env.found_docs
-    }
-    for gallery in app.config.sphinx_gallery_conf["gallery_dirs"]:
-        for page in Path(app.outdir, gallery).rglob("*.html"):
-            if page not in wanted:
-                page.unlink()
-    offered = {
-        Path(app.outdir, "_downloads", name) for _, name in app.env.dlfiles.values()
-    }
-    for file in Path(app.outdir, "_downloads").rglob("*"):
-        if file.is_file() and file not in offered:
-            file.unlink()
+def _remove_result(app: Sphinx, page: str) -> None:
+    for path in _results(app, page):
+        path.unlink()
 
 
-def _forget_result(app: Sphinx, page: str) -> None:
-    for suffix in (".py.md5", ".run.json"):
-        Path(app.srcdir, page + suffix).unlink(missing_ok=True)
-
-
-def _remove_generated(app: Sphinx, page: str) -> None:
-    for suffix in GENERATED:
-        Path(app.srcdir, page + suffix).unlink(missing_ok=True)
+def _results(app: Sphinx, page: str) -> list[Path]:
+    """Return all files that were generated for a lesson, its run too."""
+    own = [Path(app.srcdir, page + suffix) for suffix in GENERATED]
     folder, name = Path(app.srcdir, page).parent, Path(page).name
-    for number in ("[0-9][0-9][0-9]", "thumb"):
-        for image in (folder / "images").rglob(f"sphx_glr_{name}_{number}.*"):
-            image.unlink()
+    # sphx_glr_clone_detach_001.svg is no picture of the lesson clone.
+    names = {path.stem for path in folder.glob("*.rst")} | {name}
+    longer = tuple(
+        f"sphx_glr_{other}_" for other in names if other.startswith(f"{name}_")
+    )
+    pictures = [
+        path
+        for path in sorted((folder / "images").rglob(f"sphx_glr_{name}_*"))
+        if not path.name.startswith(longer)
+    ]
+    return [path for path in own + pictures if path.is_file()]

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import ExtensionError
 
 from tensor_copies.machine import leftovers
+from tensor_copies.machine.time_limit import LessonTimeout
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -50,10 +51,6 @@ SWITCHES = (
     ("mkldnn", "enabled"),
 )
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-class LessonTimeout(Exception):
-    """A lesson ran longer than ``lesson_time_limit``."""
 
 
 class LessonLeft(ExtensionError):
@@ -180,7 +177,9 @@ def _put_back() -> None:
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
     torch.autograd.set_detect_anomaly(False)
-    torch.use_deterministic_algorithms(False)
+    # Asked for even if it is off, this imports torch's compiler, for two seconds.
+    if torch.are_deterministic_algorithms_enabled():
+        torch.use_deterministic_algorithms(False)
     torch.set_float32_matmul_precision("highest")
     torch.set_flush_denormal(False)
     for (backend, name), value in _start.torch_switches.items():

@@ -33,12 +33,12 @@ def tell(event: str, **facts: Any) -> None:
         os.write(1, line.encode())
 
 
-def say(text: str) -> None:
-    """Say a line to the person who builds."""
+def say(text: str, *, lasting: bool = False) -> None:
+    """Say a line to the person who builds; again if nothing changes, if it lasts."""
     from sphinx.util import logging  # not needed by who only reads what is told
 
     logging.getLogger(__name__).info(text)
-    tell("said", text=text)
+    tell("said", text=text, lasting=lasting)
 
 
 def tell_limit(app: Sphinx, config: Config) -> None:

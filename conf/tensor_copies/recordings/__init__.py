@@ -10,9 +10,10 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect between a lesson's actions (400) and its predictions (460)."""
+    from tensor_copies.machine import outdated
     from tensor_copies.recordings import live, shown
 
-    app.connect("env-get-outdated", shown.find_outdated)
+    outdated.add_key("recordings", shown.key)
     # A recording is compared with what the page shows.
     app.connect("doctree-read", live.bound_outputs, priority=440)
     # The predictions move the outputs that this finds; Sphinx collects pictures at 500.

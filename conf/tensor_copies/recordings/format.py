@@ -44,13 +44,16 @@ import hashlib
 import json
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
+from tensor_copies.machine.code_keys import definitions, key_of
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
 from tensor_copies.recordings.cells import cells
 
@@ -126,10 +129,29 @@ class AtlasRecording:
     records: tuple[tuple[Any, ...], ...]
 
 
+# The functions that probe, and the names whose texts are for readers alone.
+PROBES = ("observe", "plan", "probe_all", "run")
+FOR_READERS = ("STATES", "COLUMNS", "OPERATIONS", "Operation", "_operations")
+# What a row of the table of operations says to a probe.
+OBSERVED = ("id", "code", "given", "subject", "states")
+
+
+@cache
 def atlas_key() -> str:
-    """Return the hash of the probes of the Atlas."""
-    probes = (CONF / "standalone" / "atlas.py").read_bytes()
-    return hashlib.sha256(probes).hexdigest()[:16]
+    """Return the key of the probes of the Atlas: what runs, and what looks.
+
+    The help, the words for readers and the links of a row are no part of it.
+    """
+    source = (CONF / "standalone" / "atlas.py").read_text(encoding="utf-8")
+    # The table needs no torch, which takes two seconds to import.
+    table: dict[str, Any] = {"Any": Any, "Iterator": Iterator, "dataclass": dataclass}
+    table["__name__"] = __name__
+    exec(definitions(source, ["OPERATIONS"]), table)
+    rows = [
+        [getattr(row, name) for name in OBSERVED]
+        for row in table["OPERATIONS"].values()
+    ]
+    return key_of(json.dumps(rows), definitions(source, PROBES, but=FOR_READERS))
 
 
 def save_atlas(recording: AtlasRecording, folder: Path) -> None:

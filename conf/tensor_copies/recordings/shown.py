@@ -12,7 +12,6 @@ the stand-in device saw is shown where CUDA has not seen the same code.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -31,9 +30,11 @@ from tensor_copies.figures.maps import framed_map
 from tensor_copies.figures.plots import framed_figure
 from tensor_copies.figures.samples import as_csv, link_text
 from tensor_copies.machine import progress
+from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.check import load, load_figure, load_page
 from tensor_copies.recordings.format import (
     BadRecording,
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 logger = logging.getLogger(__name__)
 # What tells one drawing of a page from the others: ids, and what refers to them.
@@ -74,13 +74,15 @@ class Seen:
     """What one machine saw in one block.
 
     ``figures`` has the data of each figure by the name of its file: None for a
-    picture, {} for a file that was refused.
+    picture, {} for a file that was refused. ``left_out`` says why there is no output,
+    if there is none.
     """
 
     machine: Fingerprint
     day: str
     output: str
     figures: dict[str, dict[str, Any] | None]
+    left_out: str = ""
 
     @property
     def alternatives(self) -> list[str]:
@@ -159,8 +161,12 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
     if script is None:
         return
     lesson = page.partition("/")[2]
-    app.env.metadata[page]["recordings"] = _digest(recording_files(app, lesson))
-    recordings = load_all(app, lesson)
+    depend_on(app, "recordings")
+    recordings = [
+        recording
+        for recording in load_all(app, lesson)
+        if not all(block.left_out for block in recording.blocks)
+    ]
     wanted = keys(script)
     machines: dict[str, Fingerprint] = {}
     for live in live_blocks(doctree, set(wanted)):
@@ -169,7 +175,7 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
                 _seen(app, recording, block)
                 for recording in recordings
                 for block in recording.blocks
-                if block.key == wanted[live.line] and not block.left_out
+                if block.key == wanted[live.line]
             ]
         )
         for links in live.samples:
@@ -191,7 +197,8 @@ def _seen(app: Sphinx, recording: Recording, block: Block) -> Seen:
         except BadRecording as bad:
             _refuse(app, bad)
             figures[file] = {}
-    return Seen(recording.machine, recording.day, block.output, figures)
+    machine, day = recording.machine, recording.day
+    return Seen(machine, day, block.output, figures, block.left_out)
 
 
 def _show(app: Sphinx, live: LiveBlock, seen: list[Seen]) -> list[Fingerprint]:
@@ -202,37 +209,46 @@ def _show(app: Sphinx, live: LiveBlock, seen: list[Seen]) -> list[Fingerprint]:
     texts = [node for node in shown if isinstance(node, nodes.literal_block)]
     drawn = [node for node in shown if isinstance(node, nodes.raw)]
     text = "\n".join(_normal(node.astext()) for node in texts)
-    same = [s for s in seen if s.output == text and _same_figures(s, drawn)]
+    same = [
+        s
+        for s in seen
+        if not s.left_out and s.output == text and _same_figures(s, drawn)
+    ]
     others = [s for s in seen if s not in same]
     if same and shown:
         names = "; ".join(s.machine.label for s in same)
         note = nodes.paragraph(text=f"Same on {names}", classes=["same-on"])
         parent.insert(parent.index(shown[-1]) + 1, note)
+        shown.append(note)  # it goes where the live output goes
     if not others or not shown:
         return []
     place = parent.index(shown[0])
     for node in shown:
         parent.remove(node)
-    parent.insert(place, _side_by_side(drawn, text, others))
+    note = shown[len(drawn) + len(texts) :]
+    parent.insert(place, _side_by_side(drawn, text, note, others))
     return [s.machine for s in others]
 
 
 def _side_by_side(
-    drawn: list[nodes.raw], text: str, others: list[Seen]
+    drawn: list[nodes.raw], text: str, note: list[nodes.Element], others: list[Seen]
 ) -> nodes.container:
     """Return the live output of a block and those of others, each with its machine."""
     group = nodes.container(classes=["machines-outputs"])
     here = _variant(fingerprint(), f"This build: {fingerprint().label}", "live")
     here += drawn
     if text:
-        here += _with_marks(text, [s.output for s in others])
+        here += _with_marks(text, [s.output for s in others if not s.left_out])
+    here += note
     group += here
     for s in others:
         label = f"Recorded {in_words(s.day)}: {s.machine.label}"
         there = _variant(s.machine, label, "recorded")
         for file in s.alternatives:
             there += _drawn_or_picture(s, file)
-        if s.output:
+        if s.left_out:
+            there += nodes.paragraph(text=f"Left out. {s.left_out}")
+        elif s.output:
             there += _with_marks(s.output, [text])
         group += there
     return group
@@ -390,24 +406,15 @@ def _normal(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
 
 
-def _digest(files: list[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in files:
+def key(app: Sphinx, page: str) -> str:
+    """Return the key of a lesson's recordings, with their figures, by all machines."""
+    files = [
+        part
+        for path in recording_files(app, page.partition("/")[2])
         # What is no file is refused when it is loaded.
-        for part in filter(Path.is_file, sorted(path.parent.glob(f"{path.stem}.*"))):
-            digest.update(str(part).encode() + b"\0" + part.read_bytes())
-    return digest.hexdigest()
-
-
-def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
-    """Return the pages of lessons whose recordings came, went or changed."""
-    return [
-        page
-        for page in lesson_scripts(app)
-        if "recordings" in env.metadata.get(page, {})
-        and env.metadata[page]["recordings"]
-        != _digest(recording_files(app, page.partition("/")[2]))
+        for part in filter(Path.is_file, sorted(path.parent.glob(f"{path.stem}.*")))
     ]
+    return key_of(*(f"{path} {hash_of(path)}" for path in files))
 
 
 def report_stale(app: Sphinx, exception: Exception | None) -> None:
@@ -436,4 +443,5 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
 def _report(machine: Fingerprint, name: str, matches: str) -> None:
     where = f"recordings/{machine.name}, {name}"
     command = renewal(name)
-    progress.say(f"Stale: {where} {matches}; on that machine, run `{command}`")
+    text = f"Stale: {where} {matches}; on that machine, run `{command}`"
+    progress.say(text, lasting=True)

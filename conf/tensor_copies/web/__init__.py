@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the writing of the pages, and to what is written beside them."""
+    from tensor_copies.machine import outdated
     from tensor_copies.web import (
         files,
         foot,
@@ -25,11 +26,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # A change makes Sphinx read the pages again, or write them again.
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
+    outdated.add_key("machines", machines.key)
     app.add_directive("machines", machines.Machines)
     app.add_html_math_renderer(
         "mathml", (formulas.visit_inline, None), (formulas.visit_block, None)
     )
-    app.connect("env-get-outdated", machines.find_outdated)
     app.connect("env-check-consistency", forwards.check)
     app.connect("doctree-read", head.keep_description)
     app.connect("html-page-context", foot.add_foot)
@@ -41,6 +42,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before sphinx-reredirects writes the forwards (500).
     app.connect("html-collect-pages", forwards.give_addresses, priority=400)
     app.connect("html-collect-pages", search_entries.feed_again)
+    app.connect("build-finished", search_entries.drop_words_of_no_page)
     app.connect("build-finished", head.copy_cards)
     app.connect("build-finished", files.write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +11,11 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import recorded as recorded_atlases
+from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.format import AtlasRecording, Recording, atlas_key
 from tensor_copies.recordings.shown import current_blocks, load_all, load_pages, renewal
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 
 class Machines(SphinxDirective):
@@ -32,11 +32,11 @@ class Machines(SphinxDirective):
         """Return one entry per machine: fingerprint, dates, lessons, what is stale."""
         app = self.env.app
         pages = lesson_scripts(app)
-        self.env.metadata[self.env.docname]["lists_machines"] = _digest(app)
+        depend_on(app, "machines")
         recorded: dict[Fingerprint, dict[str, Recording]] = defaultdict(dict)
         for page in pages:
             for recording in load_all(app, page.partition("/")[2]):
-                recorded[_without_tools(recording.machine)][page] = recording
+                recorded[recording.machine][page] = recording
         listing = nodes.definition_list()
         listing += _entry(
             fingerprint(),
@@ -137,23 +137,9 @@ def _link(page: str) -> addnodes.pending_xref:
     return link
 
 
-def _without_tools(machine: Fingerprint) -> Fingerprint:
-    """Return a machine that is the same for recordings made by edited helpers."""
-    return Fingerprint(**{**vars(machine), "tools": ""})
-
-
-def _digest(app: Sphinx) -> str:
-    digest = hashlib.sha256()
-    scripts = lesson_scripts(app).values()
-    for path in [*scripts, *Path(app.srcdir, "recordings").rglob("*.json")]:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
-
-
-def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
-    """Return the pages that list machines when a recording or a lesson changed."""
-    return [
-        page
-        for page, metadata in env.metadata.items()
-        if metadata.get("lists_machines", _digest(app)) != _digest(app)
-    ]
+def key(app: Sphinx, page: str) -> str:
+    """Return the key of all recordings and of what they were made from."""
+    made_from = [*Path(app.srcdir).glob("*.md"), *lesson_scripts(app).values()]
+    recordings = sorted(Path(app.srcdir, "recordings").rglob("*.json"))
+    files = [f"{path} {hash_of(path)}" for path in [*sorted(made_from), *recordings]]
+    return key_of(fingerprint().signature, atlas_key(), *files)

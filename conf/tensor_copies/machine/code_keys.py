@@ -1,0 +1,175 @@
+"""Hashes of code: they change when what the code does may change, and only then.
+
+What a lesson printed depends on the modules that ran, captured and drew it, not on
+those that lay out the page. So a key is made of the modules that are named and of
+those of ours that they import, without their comments, docstrings and blank lines.
+The text that is hashed is the same in every version of Python: keys are compared
+between machines.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import re
+import tokenize
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from tensor_copies.machine.fingerprint import CONF
+
+# Where a page or a module of ours finds what it imports.
+ROOTS = (CONF, CONF / "standalone")
+IMPORT = re.compile(r"^\s*(?:from|import) ([\w.]+)", re.MULTILINE)
+Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def key_of(*parts: str) -> str:
+    """Return sixteen hexadecimal digits that differ when any of the texts differs."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def hash_of(path: Path) -> str:
+    """Return a hash of a file's bytes, or nothing for a file that is not there."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def code_behind(modules: Iterable[str]) -> str:
+    """Return the key of modules of ours and of all that they import of ours.
+
+    A file beside a module that the module names (a style, say) belongs to it. A
+    module that is not ours is passed over.
+    """
+    waiting, seen, parts = list(modules), set(), []
+    while waiting:
+        path = _file(waiting.pop())
+        if path is None or path in seen:
+            continue
+        seen.add(path)
+        code, imported = _read(path)
+        parts.append(f"{path.relative_to(CONF).as_posix()}\0{code}")
+        parts += [
+            f"{beside.name} {hash_of(beside)}"
+            for beside in path.parent.iterdir()
+            if beside.suffix != ".py" and beside.is_file() and beside.name in code
+        ]
+        waiting += imported
+    return key_of(*sorted(parts))
+
+
+@cache
+def _read(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the essence of a module and the names of all that it imports."""
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [node.module]
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return essence(source, tree), tuple(found)
+
+
+def imported_by(text: str) -> list[str]:
+    """Return the modules that the cells of a page import, ours or not."""
+    return IMPORT.findall(text)
+
+
+def definitions(source: str, roots: Iterable[str], but: Iterable[str] = ()) -> str:
+    """Return the essence of top-level definitions and of all those that they use.
+
+    Parameters
+    ----------
+    source
+        The text of a module.
+    roots
+        The names to begin with.
+    but
+        Names that are not followed.
+    """
+    tree = ast.parse(source)
+    defined = {name: node for node in tree.body for name in _names(node)}
+    waiting, seen = list(roots), set(but)
+    found: set[ast.stmt] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name not in defined:
+            continue
+        seen.add(name)
+        found.add(defined[name])
+        waiting += [
+            used.id for used in ast.walk(defined[name]) if isinstance(used, ast.Name)
+        ]
+    tree.body = [node for node in tree.body if node in found]
+    return essence(source, tree)
+
+
+def essence(source: str, tree: ast.Module) -> str:
+    """Return the code of the statements of ``tree``, which is parsed from ``source``.
+
+    Comments, docstrings and blank lines are no part of it.
+    """
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    inside: set[int] = set()  # a blank line of a text is a part of it
+    said: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            inside.update(range(node.lineno, node.end_lineno))
+        elif isinstance(node, ast.Module | Named) and _has_docstring(node):
+            said.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    wanted = {
+        row
+        for node in tree.body
+        for row in range(_first_line(node), node.end_lineno + 1)
+    }
+    wanted -= said
+    kept = []
+    for row, line in enumerate(lines, 1):
+        if row in wanted:
+            line = line if row in inside else line.rstrip()
+            kept += [line] if line or row in inside else []
+    return "\n".join(kept)
+
+
+def _has_docstring(node: ast.Module | Named) -> bool:
+    first = node.body[0] if node.body else None
+    return (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    )
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _names(node: ast.stmt) -> list[str]:
+    """Return the names that a statement at the top of a module defines."""
+    if isinstance(node, Named):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _file(module: str) -> Path | None:
+    """Return the file of a module of ours; a package's own file only sets it up."""
+    for root in ROOTS:
+        path = root.joinpath(*module.split(".")).with_suffix(".py")
+        if path.is_file():
+            return path
+    return None

@@ -1,0 +1,205 @@
+"""What is kept between two builds is trusted only as a good build left it.
+
+A build may be killed at any moment, and a disk may lose what was written. So the hash
+of every kept file is noted when a build has ended well. What is not, byte for byte, as
+the note has it is removed before anything reads it, and made again:
+
+- the pages that Sphinx has read and written: at the start of a build, by ``Kept``;
+- the cells that MyST-NB has run: when Sphinx starts, by ``drop_damaged_pages``;
+- the results of a lesson: file by file, beside the lesson's run (freshness.py).
+
+A build of which nothing has changed need not be made at all: ``Kept.unchanged``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tensor_copies.machine import progress
+from tensor_copies.machine.code_keys import key_of
+from tensor_copies.machine.fingerprint import CONF, fingerprint, quality
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+ROOT = CONF.parent
+BUILD = ROOT / "build"
+# What a build leaves, but for the site itself.
+KEPT = (
+    BUILD / "kept",
+    BUILD / "doctrees",
+    BUILD / "staging",
+    BUILD / "jupyter_execute",
+    BUILD / "pages",
+    BUILD / "atlas",
+    ROOT / "docs" / "auto_examples",
+)
+# What hosts say of the site's address (web/address.py), and the day of a build.
+ENVIRONMENT = ("SITE_", "READTHEDOCS", "SOURCE_DATE_EPOCH")
+
+
+class Kept:
+    """What the last good build with one of Sphinx's builders has left.
+
+    Parameters
+    ----------
+    builder
+        The name of Sphinx's builder, such as ``"html"``.
+    written
+        The folder that the builder writes to.
+    arguments
+        What the build's command was called with.
+    """
+
+    def __init__(
+        self,
+        builder: str,
+        written: Path,
+        arguments: Iterable[str] = (),
+    ) -> None:
+        self._note = BUILD / "kept" / f"{builder}.json"
+        self._folders = (
+            BUILD / "doctrees" / builder,
+            written,
+            BUILD / "jupyter_execute",
+        )
+        self._arguments = list(arguments)
+        self._look = _look()
+        sources = _hashes(ROOT / "docs", "auto_examples") | _hashes(ROOT / "examples")
+        self._inputs = key_of(
+            self._look,
+            json.dumps(sources),
+            fingerprint().signature,
+            quality(),
+            *(
+                f"{name}={value}"
+                for name, value in sorted(os.environ.items())
+                if name.startswith(ENVIRONMENT)
+            ),
+            *self._arguments,
+        )
+
+    def unchanged(self, published: Path) -> list[str] | None:
+        """Return what there is to say of a site that stands as it is, or None.
+
+        It stands if nothing that it is made from has changed since the last good
+        build, and each published file is still what that build has written.
+        """
+        noted = _load(self._note)
+        if noted.get("inputs") != self._inputs or noted.get("published") != _hashes(
+            published
+        ):
+            return None
+        lessons = len(list((ROOT / "examples").rglob("*.py")))
+        none = f"Lessons: 0 of {lessons} ran, {lessons} kept from earlier builds."
+        return [none, *noted.get("said", [])]
+
+    def begin(self) -> None:
+        """Remove what was read and written, unless it is what a good build left.
+
+        So a build that failed is also read anew: Sphinx warns about a page when it
+        reads it, and would keep silent about the same page in the next build.
+        """
+        noted = _load(self._note)
+        if noted.get("look") != self._look or noted.get("files") != self._files():
+            for folder in self._folders:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def trust(self, published: Path | None, said: list[str]) -> None:
+        """Note what this build has left: it has ended well.
+
+        Parameters
+        ----------
+        published
+            The folder of the published site, if there is one.
+        said
+            What holds as long as nothing changes.
+        """
+        noted = {
+            "look": self._look,
+            "inputs": self._inputs,
+            "files": self._files(),
+            "published": _hashes(published) if published else None,
+            "said": said,
+        }
+        _save(self._note, noted)
+
+    def is_to_blame(self) -> bool:
+        """Whether a build that failed was made from the same as the last good one."""
+        return _load(self._note).get("inputs") == self._inputs
+
+    def _files(self) -> dict[str, dict[str, str]]:
+        return {folder.name: _hashes(folder) for folder in self._folders}
+
+
+def forget_all() -> None:
+    """Remove all that was kept: it may be what made a build fail."""
+    for folder in KEPT:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def drop_damaged_pages(app: Sphinx) -> None:
+    """Remove what the cells of pages gave, unless it is what a build noted."""
+    cache = Path(app.config.nb_execution_cache_path)
+    if cache.exists() and _load(_note_beside(cache)) != _hashes(cache):
+        progress.say("removing what the cells of pages gave: it is not whole")
+        shutil.rmtree(cache)
+
+
+def trust_pages(app: Sphinx, exception: Exception | None) -> None:
+    """Note what the cells of pages gave, also in a build that has failed later."""
+    cache = Path(app.config.nb_execution_cache_path)
+    if cache.exists():
+        _save(_note_beside(cache), _hashes(cache))
+
+
+def _note_beside(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.json")
+
+
+def _look() -> str:
+    """Return the key of all that makes a page look as it does: our code, packages."""
+    packages = {
+        place.name for folder in sys.path for place in Path(folder).glob("*.dist-info")
+    }
+    return key_of(
+        platform.python_version(), json.dumps(_hashes(CONF)), *sorted(packages)
+    )
+
+
+def _hashes(folder: Path, but: str = "") -> dict[str, str]:
+    """Return a hash of each file below a folder, by its path from there."""
+    found = {}
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(set(folders) - {but, "__pycache__"})
+        for name in sorted(files):
+            path = Path(parent, name)
+            with suppress(OSError), path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                found[path.relative_to(folder).as_posix()] = digest
+    return found
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        noted = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
+
+
+def _save(path: Path, noted: dict[str, Any]) -> None:
+    """Write a note, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_suffix(".tmp")
+    aside.write_text(json.dumps(noted), encoding="utf-8")
+    aside.replace(path)
