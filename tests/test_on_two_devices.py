@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE, ROOT
-from reading import NAMES, SCRIPTS
+from conftest import PATIENCE, ROOT, TinySite, lesson
+from reading import NAMES, SCRIPTS, soup
+from recording import OTHER, OTHER_NAME, record
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies import stand_in
+from tensor_copies.machine.fingerprint import Fingerprint
 from tensor_copies.recordings import check
 from tensor_copies.stand_in import scripts
 
@@ -156,3 +159,54 @@ def test_the_recording_is_no_ones_but_the_stand_ins(path: Path) -> None:
         # A number of a time, or the name of another device, would be no one's.
         assert "CUDA" not in block.output and "cuda" not in block.output
         assert not (block.left_out and (block.output or block.figures))
+
+
+def test_recording_on_it_takes_a_compiler(tiny_site: TinySite) -> None:
+    tiny_site.write_lessons({"a.py": lesson("A", "print(1)")})
+    without = {name: value for name, value in os.environ.items() if name != "CXX"}
+    done = record(tiny_site, "--stand-in", env={**without, "PATH": ""})
+    assert done.status == 2
+    assert done.output == (
+        "record: No C++ compiler: the stand-in device is left out. "
+        "Install g++ (Debian: apt-get install g++)\n"
+    )
+
+
+def test_is_shown_by_its_name_until_cuda_is(tiny_site: TinySite) -> None:
+    device = "device cpu\nsame"
+    tiny_site.write_lessons({"a.py": lesson("A", "print('device cpu\\nsame')")})
+    assert record(tiny_site).status == 0
+    (here,) = tiny_site.folder.glob("docs/recordings/*/a.json")
+    data = json.loads(here.read_text())
+    first, last = data["blocks"]
+    first["output"] = ["device standin", "same"]
+    data["blocks"] = [first, {"key": last["key"], "left_out": "It shows times."}]
+    data["machine"] |= {"device_kind": "stand-in", "device_name": "host memory"}
+    there = here.parent.with_name(Fingerprint(**data["machine"]).name) / here.name
+    there.parent.mkdir()
+    there.write_text(json.dumps(data))
+
+    assert tiny_site.build().status == 0
+    page = soup(tiny_site.page("a"))
+    one, two = page.select(".machines-outputs")
+    assert one.select_one(".live pre").get_text().strip() == device
+    recorded = one.select_one(".recorded")
+    assert "stand-in device (no GPU), torch " in recorded.select_one("p").get_text()
+    assert recorded.select_one("pre").get_text().strip() == "device standin\nsame"
+    assert two.select_one(".recorded").get_text().endswith("It shows times.\n")
+    assert not two.select(".recorded pre")
+    assert "PyTorch's own rules" in page.select_one(".stand-in-note").get_text()
+
+    data["machine"] = OTHER
+    data["blocks"] = [{**first, "output": ["device cuda", "same"]}]
+    cuda = there.parent.with_name(OTHER_NAME) / here.name
+    cuda.parent.mkdir()
+    cuda.write_text(json.dumps(data))
+    assert tiny_site.build().status == 0
+    page = soup(tiny_site.page("a"))
+    one, two = page.select(".machines-outputs")
+    labels = [label.get_text() for label in one.select(".recorded .variant-label")]
+    assert [label.partition(": ")[2] for label in labels] == [
+        "CUDA (Test Card 9), torch 2.11.0, Python 3.12"
+    ]
+    assert "stand-in" in two.get_text()  # CUDA has not seen this one
