@@ -21,7 +21,7 @@ from tensor_copies.explorer.picture import draw, facts, headline
 from test_browser import AXE_RULES, HEADERS
 
 STATE = "leaf"
-SAMPLE = 60
+SAMPLE = 200
 MOST_KB = 45
 PICTURE = ".explorer-picture"
 
@@ -140,9 +140,21 @@ def go(tab: Any, address: str, query: str) -> None:
     tab.wait_for_selector(".explorer.ready")
 
 
+def ask(tab: Any, query: str) -> None:
+    """Show what an address asks for, as a step back in the browser does."""
+    tab.evaluate(
+        """query => {
+          history.replaceState(null, "", `?${query}`);
+          dispatchEvent(new PopStateEvent("popstate"));
+        }""",
+        query,
+    )
+
+
 def test_the_script_draws_and_says_what_python_does(
     tab: Any, address: str, explorer: Explorer
 ) -> None:
+    go(tab, address, "y=detach")
     keys = sorted(explorer)
     for device, state, chain in random.Random(0).sample(keys, SAMPLE):
         seen = explorer.seen(device, state, chain)
@@ -150,7 +162,7 @@ def test_the_script_draws_and_says_what_python_does(
         places = place_of(explorer, seen, device)
         for write in ("", "x", "y") if seen["scene"] else ("",):
             asked = f"y={'.'.join(chain)}&x={state}&on={device}&write={write}"
-            go(tab, address, asked)
+            ask(tab, asked)
             shown = tab.evaluate(
                 """drawn => {
                   const parsed = document.createElement("div");

@@ -30,12 +30,14 @@ MENDS: list[tuple[str | None, str, str | Callable[[re.Match], str]]] = [
         r'<aside class="toc-drawer( no-toc)?"(?=>)',
         r'\g<0> aria-label="On this page"',
     ),
-    # Furo: the checkboxes that open the drawers are no part of any landmark.
+    # Furo: the checkboxes that open the drawers are no part of any landmark, and would
+    # be reached before the link that skips them.
     (
         _FURO,
-        r'<input type="checkbox" class="sidebar-toggle"[^>]*>\s*'
-        r'<input type="checkbox" class="sidebar-toggle"[^>]*>(?!\s*</nav>)',
-        r'<nav class="drawers" aria-label="Drawers">\g<0></nav>',
+        r'((?:<input type="checkbox" class="sidebar-toggle"[^>]*>\s*){2})'
+        r'((?:<label class="overlay [^>]*>.*?</label>\s*){2})'
+        r'(<a class="skip-to-content[^>]*>.*?</a>)',
+        r'\3\n<nav class="drawers" aria-label="Drawers">\n\1</nav>\n\2',
     ),
     # Furo: its icons have titles. Sphinx marks the words of a search in them as if
     # they were drawn, which raises, and marks nothing on the rest of the page.
