@@ -110,10 +110,11 @@ PRIVATE = [
         "PyTorch's page on PrivateUse1 names it: see what it names now",
     ),
     Private(
-        "torch.autograd.Variable._execution_engine", "tensor_copies/stand_in/loading.py",
+        "torch.autograd.Variable._execution_engine",
+        "tensor_copies/stand_in/loading.py",
         lambda: callable(torch.autograd.Variable._execution_engine.run_backward),
-        "see if a Python that ends after a backward pass on the stand-in is aborted; if "
-        "not, drop the last task",
+        "see if a Python that ends after a backward pass on the stand-in is aborted; "
+        "if not, drop the last task",
     ),
     Private(
         "sphinx_gallery.backreferences.NameFinder",
