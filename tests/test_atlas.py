@@ -7,6 +7,7 @@ import copy
 import csv
 import gc
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -24,6 +25,7 @@ import torch
 from conftest import ROOT, TinySite
 from reading import pages_in, soup
 from standalone import atlas
+from tensor_copies.atlas import data
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.recordings import format as recordings
 from torch import nn
@@ -37,6 +39,10 @@ copy.deepcopy(x) | x.new_tensor(x) | torch.tensor(x) | torch.as_tensor(x)
 torch.asarray(x) | torch.asarray(x, copy=True) | torch.asarray(x, copy=False)
 torch.empty_like(x).copy_(x) | x.to(x.device) | x.to(x.device, copy=True)
 x.to(torch.float64) | x.to("cpu") | x.to("cuda") | x.cpu() | x.cuda() | x.pin_memory()
+x.to("cpu", copy=True) | x.to("cpu", non_blocking=True) | x.to(device)
+x.to(device, copy=True) | x.to(device, non_blocking=True)
+x.pin_memory().to(device, non_blocking=True) | module.to(device).weight
+module.to("cpu").weight
 x.contiguous() | x.view(6) | x.reshape(6) | x[:, :2] | x[:, [0, 1]] | x.expand(4, 2, 3)
 x.numpy() | x.numpy(force=True) | np.asarray(x) | np.array(x) | torch.from_numpy(a)
 np.from_dlpack(x) | torch.from_dlpack(x) | x.tolist() | x[0, 0].item()
@@ -51,8 +57,23 @@ def observed() -> dict[tuple[str, str], Record]:
     """Return what the probes see now, with ``x`` on the CPU."""
     return {
         (record["operation"], record["state"]): record
-        for record in atlas.run()["records"]
-        if record["device"] == "cpu"
+        for record in atlas.run(["cpu"])["records"]
+    }
+
+
+@pytest.fixture(scope="module")
+def second() -> dict[tuple[str, str, str], Record]:
+    """Return what the probes see now where the stand-in is a second device."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tensor_copies.atlas.on_stand_in"],
+        cwd=ROOT / "conf", capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode == data.NO_DEVICE and os.environ.get("CI") != "true":
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return {
+        (record["operation"], record["state"], record["device"]): record
+        for record in json.loads(done.stdout)["records"]
     }
 
 
@@ -83,7 +104,7 @@ class Again:
         names |= {"nn": nn, "copy": copy}
         exec(operation.given, names)
         self.x = names[operation.subject]
-        if operation.given == atlas.MODULE:
+        if atlas.MODULE in operation.given:
             self.leaf = self.x if self.leaf is not None else None
         code = operation.code
         self.code = (
@@ -249,7 +270,7 @@ def every(record: Record) -> None:
     if record["same_object"]:
         assert record["shares_memory"]
         assert record["shares_version"] in (True, None)
-    if record["shares_memory"]:
+    if record["shares_memory"] and not record["changes_x"]:
         assert record["new_bytes"] == 0
     if record["shares_version"]:
         assert record["shares_memory"]
@@ -334,12 +355,25 @@ def test_one_record_for_each_operation_state_and_device(published: dict) -> None
         mine = [r for r in published["records"] if r["machine"] == machine["name"]]
         keys = [(r["operation"], r["state"], r["device"]) for r in mine]
         assert len(keys) == len(set(keys))
-        assert {key[:2] for key in keys if key[2] == "cpu"} == wanted
+        on_cpu = {key[:2] for key in keys if key[2] == "cpu"}
+        if machine["source"] == "stand-in":
+            needs = {row["id"] for row in published["operations"] if row["needs"]}
+            assert on_cpu == {key for key in wanted if key[0] in needs}
+            own = {
+                row["id"] for row in published["operations"] if row["subject"] == "a"
+            }
+            on_device = {key[:2] for key in keys if key[2] == "standin"}
+            assert on_device == {key for key in wanted if key[0] not in own}
+        else:
+            assert on_cpu == wanted
     names = [machine["name"] for machine in published["machines"]]
     assert names[0] == fingerprint().name
     assert [machine["source"] for machine in published["machines"]].count("live") == 1
     recorded = {path.parent.name for path in ROOT.glob("docs/recordings/*/atlas.json")}
-    assert set(names) == {fingerprint().name} | recorded  # none is stale
+    made = [machine["source"] for machine in published["machines"]].count("stand-in")
+    assert (
+        set(names[: len(names) - made]) == {fingerprint().name} | recorded
+    )  # no stale
 
 
 def test_the_columns_are_those_that_recordings_check() -> None:
@@ -353,6 +387,85 @@ def test_a_new_run_gives_what_is_published(published: dict, observed: dict) -> N
         if r["source"] == "live" and r["device"] == "cpu"
     }
     assert live == observed
+
+
+def test_a_new_run_on_the_stand_in_gives_what_is_published(
+    published: dict, second: dict
+) -> None:
+    """Two devices: the same cells, of which none is called CUDA."""
+    made = [record for record in published["records"] if record["source"] == "stand-in"]
+    assert len(made) > 200
+    for record in made:
+        seen = second[record["operation"], record["state"], record["device"]]
+        assert {name: record[name] for name in atlas.COLUMNS} == seen
+        assert record["waits"] is None
+        assert "cuda" not in (record["device"], record["result_device"])
+    (machine,) = [m for m in published["machines"] if m["source"] == "stand-in"]
+    assert machine["label"].startswith("stand-in device (no GPU), torch ")
+    assert "CUDA" not in machine["label"] and "cuda" not in machine["name"]
+
+
+def test_on_the_cpu_the_second_device_changes_nothing(
+    observed: dict, second: dict
+) -> None:
+    """A call that goes to no device gives the same whether there is one or not."""
+    for (name, state), record in observed.items():
+        if not atlas.OPERATIONS[name].needs:
+            there = second[name, state, "cpu"] | {"cuda_bytes": None}
+            assert there == record, (name, state)
+
+
+def test_between_two_devices(second: dict) -> None:
+    """The rules that the lessons teach, of an x that is on the other device."""
+    expected = {
+        # call: the same object, shares memory, where the result is
+        "to-cpu": (False, False, "cpu"),
+        "to-cpu-copy": (False, False, "cpu"),
+        "to-cpu-non-blocking": (False, False, "cpu"),
+        "cpu": (False, False, "cpu"),
+        "numpy-force": (False, False, "cpu"),
+        "to-device": (True, True, "standin"),
+        "to-device-copy": (False, False, "standin"),
+        "to-device-non-blocking": (True, True, "standin"),
+        "to-cuda": (True, True, "standin"),
+        "cuda": (True, True, "standin"),
+        "detach": (False, True, "standin"),
+        "module-to-device": (True, True, "standin"),
+        "module-to-cpu": (True, True, "cpu"),
+    }
+    for name, facts in expected.items():
+        record = second[name, "leaf", "standin"]
+        seen = (record["same_object"], record["shares_memory"], record["result_device"])
+        assert seen == facts, name
+    assert second["to-device", "leaf", "cpu"]["result_device"] == "standin"
+    assert second["to-device", "leaf", "cpu"]["cuda_bytes"] == 24
+    moved = second["module-to-cpu", "leaf", "standin"]
+    assert moved["changes_x"] and moved["new_bytes"] == 24
+    assert second["module-to-cpu", "leaf", "cpu"]["changes_x"] is False
+    pinned = second["pin-memory", "constant", "standin"]["error"]
+    assert pinned.startswith("RuntimeError: cannot pin 'standin")
+    refused = second["numpy", "constant", "standin"]["error"]
+    assert refused.startswith("TypeError: can't convert standin:0 device type tensor")
+
+
+def test_without_a_compiler_there_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if fingerprint().device_kind != "cpu":
+        pytest.skip("a GPU needs no stand-in")
+    said = f"No C++ compiler: {'x' * 20}\n"
+    refused = subprocess.CompletedProcess([], data.NO_DEVICE, "", said)
+    monkeypatch.setattr(data, "_run", lambda *arguments: refused)
+    monkeypatch.setattr(data, "KEPT", tmp_path)
+    lines: list[str] = []
+    monkeypatch.setattr(data.progress, "say", lines.append)
+    data.on_stand_in.cache_clear()
+    try:
+        assert data.on_stand_in() is None
+    finally:
+        data.on_stand_in.cache_clear()
+    assert lines == [f"Atlas: x on the CPU alone. {said.strip()}"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_json_and_csv_agree(published: dict, site: Path) -> None:
@@ -380,7 +493,8 @@ def shown(record: Record) -> list[str]:
         return [DASH, DASH, record["error"] if ended else f"raises {kind}", DASH]
     words = {True: "yes", False: "no", None: DASH}
     kind = {"ndarray": "array, CPU", "list": "Python list", "float": "Python float"}
-    result = kind.get(record["result"], f"tensor, {record['result_device'].upper()}")
+    device = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
+    result = kind.get(record["result"], f"tensor, {device[record['result_device']]}")
     size = record["new_bytes"]
     new = DASH if size is None else "none" if size == 0 else f"{size} bytes"
     return [
@@ -389,6 +503,26 @@ def shown(record: Record) -> list[str]:
         result,
         new,
     ]
+
+
+def on_cpu(published: dict[str, Any]) -> dict[tuple[str, str], Record]:
+    """Return the records of an x on the CPU: live, or of whom has a second device."""
+    sources = ("live", "stand-in")
+    return {
+        (r["operation"], r["state"]): r
+        for source in sources
+        for r in published["records"]
+        if r["device"] == "cpu" and r["source"] == source
+    }
+
+
+def on_another(published: dict[str, Any]) -> dict[tuple[str, str], Record]:
+    """Return the records of an x on another device, as long as none is recorded."""
+    return {
+        (r["operation"], r["state"]): r
+        for r in published["records"]
+        if r["device"] != "cpu"
+    }
 
 
 def own_text(cell: Any) -> str:
@@ -402,12 +536,7 @@ def own_text(cell: Any) -> str:
 def test_the_page_and_home_show_the_published_records(
     published: dict, site: Path
 ) -> None:
-    own = fingerprint().device_kind  # the page shows x on this device first
-    here = {
-        (r["operation"], r["state"]): r
-        for r in sorted(published["records"], key=lambda r: r["device"] == own)
-        if r["source"] == "live"
-    }
+    here = on_cpu(published)
     page = soup(site / "atlas.html")
     for row in published["operations"]:
         cells = page.find(id=row["id"]).select("td")
@@ -440,7 +569,7 @@ def test_where_machines_differ_both_answers_stand(published: dict, site: Path) -
     labels = {machine["name"]: machine["label"] for machine in published["machines"]}
     for record in published["records"]:
         here = live.get((record["operation"], record["state"], record["device"]))
-        if here is None or record["source"] == "live":
+        if here is None or record["source"] != "recorded":
             continue
         told = (
             "same_object",
@@ -533,7 +662,7 @@ def test_no_cell_is_typed() -> None:
     assert not answers & set(constants)
     fields = set(atlas.Operation.__dataclass_fields__)
     assert fields == {
-        "id", "code", "group", "lesson", "api", "given", "subject", "states",
+        "id", "code", "group", "lesson", "api", "given", "subject", "needs", "states",
     }  # fmt: skip
     other_names = {*atlas.STATES, "cpu", "cuda"}  # of a state, of a device
     rows_named = {op.id for op in atlas.OPERATIONS.values()} - other_names
@@ -582,10 +711,10 @@ OPERATIONS = {
 }
 
 
-def devices("""
+def accelerator("""
     before, _, after = probes.partition("OPERATIONS = {operation.id")
     (tmp_path / "atlas.py").write_text(
-        before + short + after.partition("def devices(")[2]
+        before + short + after.partition("def accelerator(")[2]
     )
     command = [sys.executable, "atlas.py", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)

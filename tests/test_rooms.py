@@ -15,7 +15,7 @@ ALLOWED = {
     "stand_in": set(),
     "figures": {"machine", "standalone"},
     "recordings": {"machine", "figures", "standalone"},
-    "atlas": {"machine", "recordings", "standalone"},
+    "atlas": {"machine", "recordings", "stand_in", "standalone"},
     "errors": {"machine", "recordings"},
     "lessons": {"machine", "figures", "recordings"},
     "web": {"machine", "figures", "recordings", "atlas", "errors", "lessons"},

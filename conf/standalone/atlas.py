@@ -2,7 +2,11 @@
 
 This file needs torch and NumPy, nothing else. ``python atlas.py`` prints a table,
 ``python atlas.py --json`` every record, ``python atlas.py "x.detach()"`` what one
-expression does; :func:`observe` does the same for your own code.
+expression does; :func:`observe` does the same for your own code. ``--device cpu``
+says where ``x`` is; without it, ``x`` is on each device that is here.
+
+Code that names ``cuda`` is run with the name of the accelerator that is here, if
+that is another one.
 
 A probe makes a new ``x``, runs the code as it stands below, and looks: at the tensor
 that comes out, at where a real backward pass arrives, and at what a write into
@@ -54,11 +58,12 @@ COLUMNS = {
     "strides_kept": "the result has the strides of x; null if it has not as many",
     "new_bytes": "the size of the result's memory if it was not there before the call, "
     "else 0; null for Python numbers",
-    "cuda_bytes": "what the call asked of the CUDA caching allocator, temporary "
-    "tensors included; null where there is no CUDA",
+    "cuda_bytes": "what the call asked of the allocator of CUDA, or of the device "
+    "that stands in for it, temporary tensors included; null where there is neither",
     "waits": "the call returned only after a kernel that was in the queue before it "
     "had ended; null where there is no CUDA",
-    "changes_x": "the call changed requires_grad, is_leaf or grad_fn of x itself",
+    "changes_x": "the call changed requires_grad, is_leaf, grad_fn, device or memory "
+    "of x itself",
     "warning": "the text of the first warning",
     "error": "the class and the text of the error; what was not seen is then null",
 }
@@ -69,6 +74,7 @@ ARRAY = "a = x.numpy()"
 MODULE = """x = nn.Parameter(x, requires_grad=x.requires_grad)
 module = nn.Linear(3, 2, bias=False)
 module.weight = x"""
+DEVICE = 'device = torch.device("cuda")'
 TARGET = "module = nn.Linear(3, 2, bias=False, device=x.device)"
 CAN_BE_ARRAY = ("constant", "view")
 CAN_BE_PARAMETER = ("leaf", "constant", "no_grad")
@@ -84,6 +90,8 @@ class Operation:
 
     ``code`` is an expression, or statements that leave ``y``. ``given`` runs before
     and is not observed; ``subject`` is the name that plays the part of ``x``.
+    ``needs`` is ``"accelerator"`` if the code can do its work only where there is one,
+    also for an ``x`` on the CPU.
     """
 
     id: str
@@ -93,6 +101,7 @@ class Operation:
     api: str
     given: str = ""
     subject: str = "x"
+    needs: str = ""
     states: tuple[str, ...] = tuple(STATES)
 
 
@@ -102,6 +111,7 @@ def _operations() -> Iterator[Operation]:
     copies, devices = f"{tips}/copy_a_tensor", f"{numpy}/cpu_and_to"
     bridge, memory = f"{numpy}/numpy_bridge", f"{tips}/memory_of_a_copy"
     arrays, frozen = f"{tips}/tensor_to_ndarray", "4_patterns/frozen_network"
+    between = f"{tips}/copy_between_devices"
     leaves, detach_clone = f"{basics}/leaf_tensors", f"{basics}/detach_clone"
     tensor = "torch.Tensor."
 
@@ -159,10 +169,28 @@ def _operations() -> Iterator[Operation]:
     yield row("to-copy", "x.to(x.device, copy=True)", devices, tensor + "to")
     yield row("to-dtype", "x.to(torch.float64)", devices, tensor + "to")
     yield row("to-cpu", 'x.to("cpu")', devices, tensor + "to")
-    yield row("to-cuda", 'x.to("cuda")', devices, tensor + "to")
+    yield row("to-cpu-copy", 'x.to("cpu", copy=True)', devices, tensor + "to")
+    yield row(
+        "to-cpu-non-blocking", 'x.to("cpu", non_blocking=True)', between, tensor + "to"
+    )
     yield row("cpu", "x.cpu()", devices, tensor + "cpu")
-    yield row("cuda", "x.cuda()", devices, tensor + "cuda")
-    yield row("pin-memory", "x.pin_memory()", devices, tensor + "pin_memory")
+    second = {"needs": "accelerator"}
+    yield row("to-cuda", 'x.to("cuda")', devices, tensor + "to", **second)
+    yield row("cuda", "x.cuda()", devices, tensor + "cuda", **second)
+    device = {"given": DEVICE, **second}
+    yield row("to-device", "x.to(device)", devices, tensor + "to", **device)
+    yield row(
+        "to-device-copy", "x.to(device, copy=True)", between, tensor + "to", **device
+    )
+    yield row(
+        "to-device-non-blocking", "x.to(device, non_blocking=True)", between,
+        tensor + "to", **device,
+    )  # fmt: skip
+    yield row("pin-memory", "x.pin_memory()", between, tensor + "pin_memory", **second)
+    yield row(
+        "pin-memory-to-device", "x.pin_memory().to(device, non_blocking=True)",
+        between, tensor + "pin_memory", **device,
+    )  # fmt: skip
     yield row(
         "detach-to-cpu-copy", 'x.detach().to("cpu", copy=True)', devices, tensor + "to"
     )
@@ -229,23 +257,54 @@ def _operations() -> Iterator[Operation]:
         "deepcopy-module", "copy.deepcopy(module).weight", frozen, "copy.deepcopy",
         **module,
     )  # fmt: skip
+    yield row(
+        "module-to-cpu", 'module.to("cpu").weight', devices, "torch.nn.Module.to",
+        **module,
+    )  # fmt: skip
+    yield row(
+        "module-to-device", "module.to(device).weight", devices, "torch.nn.Module.to",
+        given=f"{DEVICE}\n{MODULE}", states=CAN_BE_PARAMETER, **second,
+    )  # fmt: skip
 
 
 OPERATIONS = {operation.id: operation for operation in _operations()}
 
 
+def accelerator() -> str | None:
+    """Return the kind of device that is not the CPU, None if there is none.
+
+    It is CUDA, or a backend from elsewhere that is registered with torch.
+    """
+    for kind in ("cuda", torch._C._get_privateuse1_backend_name()):
+        module = getattr(torch, kind, None)
+        if module is not None and module.is_available():
+            return kind
+    return None
+
+
 def devices() -> list[str]:
     """Return the kinds of devices that ``x`` can be on here, this machine's first."""
-    return ["cuda", "cpu"] if torch.cuda.is_available() else ["cpu"]
+    return [kind for kind in (accelerator(), "cpu") if kind is not None]
 
 
-def plan() -> list[tuple[Operation, str, str]]:
-    """Return every probe: operation, state and device."""
+def plan(kinds: list[str] | None = None) -> list[tuple[Operation, str, str]]:
+    """Return every probe with ``x`` on one of these kinds of devices.
+
+    Parameters
+    ----------
+    kinds
+        Kinds of devices; all that are here, if None.
+
+    Returns
+    -------
+    list
+        Operation, state and device of each.
+    """
     return [
         (operation, state, device)
         for operation in OPERATIONS.values()
         for state in operation.states
-        for device in devices()
+        for device in (devices() if kinds is None else kinds)
         if device == "cpu" or operation.given != ARRAY  # NumPy's memory is the host's
     ]
 
@@ -261,7 +320,7 @@ def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> 
     state
         What ``x`` is, a key of ``STATES``.
     device
-        Where ``x`` is: ``"cpu"`` or ``"cuda"``.
+        Where ``x`` is: the kind of a device, such as ``"cpu"`` or ``"cuda"``.
 
     Returns
     -------
@@ -278,18 +337,17 @@ def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> 
         operation = Operation(code, code, "", "", "")
     record = {**dict.fromkeys(COLUMNS), "operation": operation.id}
     record |= {"state": state, "device": device}
-    cuda = torch.cuda.is_available()
-    if cuda:
+    if torch.cuda.is_available():
         record["waits"] = _waits(operation, state, device)
     probe = _Probe(operation, state, device)
-    before = _requested() if cuda else None
+    before = _requested()
     try:
         result = probe.run()
     except Exception as error:
         record["waits"] = None
         record["error"] = f"{type(error).__name__}: {_plain(str(error))}"
     else:
-        if cuda and before is not None:
+        if before is not None:
             record["cuda_bytes"] = _requested() - before
         record |= probe.look(result)
     record["warning"] = probe.warning
@@ -304,7 +362,7 @@ class _Probe:
         self.warning: str | None = None
         x, self.source = _new_x(state, device)
         self.names = {"x": x, "torch": torch, "np": np, "nn": nn, "copy": copy}
-        exec(operation.given, self.names)
+        exec(_named(operation.given), self.names)
         self.x = self.names[operation.subject]
         if self.names["x"] is not x:  # it became a parameter
             self.source = self.x if self.x.requires_grad else None
@@ -318,15 +376,15 @@ class _Probe:
 
     def run(self) -> Any:
         """Return the result; keep the first warning."""
-        names = self.names
+        names, text = self.names, _named(self.operation.code)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 with torch.set_grad_enabled(self.state != "no_grad"):
                     try:
-                        code = compile(self.operation.code, "<atlas>", "eval")
+                        code = compile(text, "<atlas>", "eval")
                     except SyntaxError:
-                        exec(self.operation.code, names)
+                        exec(text, names)
                         return names["y"]
                     return eval(code, names)
             finally:
@@ -357,7 +415,8 @@ class _Probe:
     def _marks(self) -> tuple[Any, ...] | None:
         if not isinstance(self.x, torch.Tensor):
             return None
-        return self.x.requires_grad, self.x.is_leaf, self.x.grad_fn is None
+        x = self.x
+        return x.requires_grad, x.is_leaf, x.grad_fn is None, x.device, _memory(x)
 
     def _new_bytes(self, result: Any) -> int | None:
         memory = _memory(result)
@@ -388,6 +447,12 @@ class _Probe:
         if version is not None and isinstance(self.x, torch.Tensor):
             follows = _version(result) > version
         return {"shares_memory": by_write, "shares_version": follows}
+
+
+def _named(code: str) -> str:
+    """Return code with the accelerator's name where it names CUDA."""
+    kind = accelerator()
+    return code if kind is None else re.sub(r"\bcuda\b", kind, code)
 
 
 def _new_x(state: str, device: str) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -448,8 +513,11 @@ def _same_length_and_equal(one: tuple | None, other: tuple | None) -> bool | Non
 
 
 def _requested() -> int | None:
-    """Return how many bytes were ever asked of the CUDA caching allocator."""
-    return torch.cuda.memory_stats().get("requested_bytes.all.allocated")
+    """Return how many bytes were ever asked of the accelerator's allocator."""
+    statistics = getattr(
+        getattr(torch, accelerator() or "", None), "memory_stats", dict
+    )
+    return statistics().get("requested_bytes.all.allocated")
 
 
 def _waits(operation: Operation, state: str, device: str) -> bool | None:
@@ -479,21 +547,28 @@ def _plain(text: str) -> str:
     return " ".join(text.split())[:LONGEST_TEXT]
 
 
-def probe_all(first: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+def probe_all(
+    first: int = 0, kinds: list[str] | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Run the probes from number ``first`` on: announce each, then give its record."""
     torch.set_warn_always(True)  # or a warning would show in one record alone
-    for operation, state, device in plan()[first:]:
+    for operation, state, device in plan(kinds)[first:]:
         blank = dict.fromkeys(COLUMNS)
         key = {"operation": operation.id, "state": state, "device": device}
         yield "probing", blank | key
         yield "record", observe(operation, state, device)
 
 
-def run() -> dict[str, Any]:
+def run(kinds: list[str] | None = None) -> dict[str, Any]:
     """Run every probe in processes of their own; return all there is to know.
 
     An operation that ends its process is recorded as one that does, and the probes
     go on behind it.
+
+    Parameters
+    ----------
+    kinds
+        The kinds of devices that ``x`` is on; all that are here, if None.
 
     Raises
     ------
@@ -504,6 +579,7 @@ def run() -> dict[str, Any]:
     records: list[dict[str, Any]] = []
     while True:
         command = [sys.executable, __file__, "--from", str(len(records))]
+        command += [part for kind in kinds or () for part in ("--device", kind)]
         child = subprocess.run(command, capture_output=True, text=True)
         current = None
         for line in child.stdout.splitlines():
@@ -527,7 +603,7 @@ def _ending(status: int) -> str:
 
 def _table(records: list[dict[str, Any]]) -> str:
     """Return the records as text, one line each."""
-    lines = [f"{'operation':27} {'x':9} {'on':5} gradients  shared  result"]
+    lines = [f"{'operation':27} {'x':9} {'on':7} gradients  shared  result"]
     for record in records:
         flows, shares = (
             {True: "yes", False: "no", None: "-"}[record[column]]
@@ -535,7 +611,7 @@ def _table(records: list[dict[str, Any]]) -> str:
         )
         end = record["error"] or f"{record['result']}, {record['result_device']}"
         lines.append(
-            f"{record['operation']:27} {record['state']:9} {record['device']:5} "
+            f"{record['operation']:27} {record['state']:9} {record['device']:7} "
             f"{flows:10} {shares:7} {end}"
         )
     return "\n".join(lines)
@@ -546,11 +622,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What operations do to a tensor x.")
     parser.add_argument("code", nargs="?", help="one expression that uses x")
     parser.add_argument("--state", choices=STATES, default="leaf", help="what x is")
+    parser.add_argument(
+        "--device", action="append", choices=devices(), help="the device that x is on"
+    )
     parser.add_argument("--json", action="store_true", help="print all as JSON")
     parser.add_argument("--from", type=int, dest="first", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.code is not None:
-        print(json.dumps(observe(options.code, options.state, devices()[0]), indent=1))
+        for device in options.device or devices()[:1]:
+            print(json.dumps(observe(options.code, options.state, device), indent=1))
     elif options.first is not None:  # one line for each step, for a careful caller
         head = {"states": STATES, "columns": COLUMNS}
         head["operations"] = [asdict(operation) for operation in OPERATIONS.values()]
@@ -559,11 +639,11 @@ def main() -> None:
             import resource
 
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        for kind, record in probe_all(options.first):
+        for kind, record in probe_all(options.first, options.device):
             print(json.dumps({kind: record}), flush=True)
     else:
         # An operation that ends the process must not end this one.
-        atlas = run()
+        atlas = run(options.device)
         print(json.dumps(atlas) if options.json else _table(atlas["records"]))
 
 

@@ -16,7 +16,14 @@ from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.atlas.data import ABOUT_MACHINE, View, live, note_use, views
+from tensor_copies.atlas.data import (
+    ABOUT_MACHINE,
+    STAND_IN,
+    View,
+    live,
+    note_use,
+    views,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +37,8 @@ FLOWS, SHARES, RESULT, NEW = (
 )  # fmt: skip
 NOTHING = "\N{EN DASH}"
 PLAIN = "leaf"  # the state of x that is shown first
+# What a reader calls a kind of device.
+DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
 YES_NO = {True: "yes", False: "no", None: NOTHING}
 
 
@@ -43,9 +52,9 @@ def cell_text(record: Record | None, column: str) -> str:
             name, _, rest = error.partition(": ")
             return f"{name}: {rest}" if name == "Python ended" else f"raises {name}"
         if record["requires_grad"] is not None:
-            return f"tensor, {record['result_device'].upper()}"
+            return f"tensor, {DEVICE_NAMES[record['result_device']]}"
         if record["result"] == "ndarray":
-            return f"array, {record['result_device'].upper()}"
+            return f"array, {DEVICE_NAMES[record['result_device']]}"
         return f"Python {record['result']}"
     if error is not None:
         return NOTHING
@@ -64,7 +73,8 @@ def facts(record: Record) -> list[str]:
             said.append("returns the same object")
         else:
             away = record["result_device"] != record["device"]
-            where = f" on {record['result_device'].upper()}" if away else ""
+            name = DEVICE_NAMES[record["result_device"]]
+            where = f" on {name}" if away else ""
             said.append(f"a new {record['result']}{where}")
             said.append(f"new memory: {cell_text(record, NEW)}")
         choices = {
@@ -81,7 +91,7 @@ def facts(record: Record) -> list[str]:
             said.append({True: yes, False: no, None: None}[record[column]])
         said.append(record["grad_fn"])
         if record["cuda_bytes"] is not None:
-            said.append(f"{record['cuda_bytes']} bytes asked of the CUDA allocator")
+            said.append(f"{record['cuda_bytes']} bytes asked of the device's allocator")
     said += [record["warning"], record["error"]]
     return [part for part in said if part is not None]
 
@@ -115,7 +125,13 @@ class Drawing:
     def __init__(self, app: Sphinx, page: str) -> None:
         self.app, self.page = app, page
         self.atlas = live()
-        self.here, *self.others = views(app)
+        seen = views(app)
+        on_cpu = [view for view in seen if view.device == "cpu"]
+        self.here, *others = on_cpu
+        self.others = [view for view in others if view.source != STAND_IN]
+        # x on another device: a GPU's answers before the stand-in's.
+        self.away = [view for view in seen if view.device != "cpu"]
+        self.from_cpu = [view for view in on_cpu if view.machine.device_kind != "cpu"]
         self.rows = {row["id"]: row for row in self.atlas["operations"]}
         note_use(app, page)
 
@@ -125,9 +141,20 @@ class Drawing:
             state = row["states"][0]
         return view.records.get((row["id"], state))
 
+    def on_cpu(self, row: Record, state: str) -> Record | None:
+        """Return the record of an x on the CPU, live unless it needs a device."""
+        views = [*self.from_cpu, self.here] if row["needs"] else [self.here]
+        found = (self.record(view, row, state) for view in views)
+        return next((record for record in found if record is not None), None)
+
+    def on_another(self, row: Record, state: str) -> Record | None:
+        """Return the record of an x on another device, a GPU's if there is one."""
+        found = (view.records.get((row["id"], state)) for view in self.away)
+        return next((record for record in found if record is not None), None)
+
     def seen(self, row: Record, state: str, column: str) -> tuple[str, dict[str, str]]:
         """Return the text of a cell, and those of the machines that differ."""
-        record = self.record(self.here, row, state)
+        record = self.on_cpu(row, state)
         here = cell_text(record, column)
         others = {view.label: self.record(view, row, state) for view in self.others}
         return here, {
@@ -146,7 +173,12 @@ class Drawing:
         drawn: dict[tuple[str, str], list[str]] = {}
         for state in states:
             here, others = self.seen(row, state, column)
-            marks = [_elsewhere(text, label) for label, text in others.items()]
+            away = self.on_another(row, state)
+            marks = []
+            if away is not None and differs(self.on_cpu(row, state), away, column):
+                text = escape(cell_text(away, column))
+                marks.append(f'<span class="away">{text}</span>')
+            marks += [_elsewhere(text, label) for label, text in others.items()]
             shown = f"<strong>{here}</strong>" if here == "yes" else escape(here)
             markup = "<br>".join([shown, *marks])
             drawn.setdefault((here, markup), []).append(state)
@@ -166,8 +198,11 @@ class Drawing:
         """Return the foldable list of all facts, states with equal ones together."""
         equal: dict[str, list[str]] = {}
         for state in row["states"]:
-            record = self.here.records[row["id"], state]
+            record = self.on_cpu(row, state)
             markup = escape(", ".join(facts(record)))
+            if (away := self.on_another(row, state)) is not None:
+                said = facts(away)
+                markup += f'<br><span class="away">{escape(", ".join(said))}</span>'
             for view in self.others:
                 other = view.records.get((row["id"], state))
                 if other is not None and (parts := other_facts(record, other)):
@@ -223,16 +258,35 @@ class Drawing:
 
     def note(self) -> str:
         """Say whose facts these are, and what no machine has seen."""
-        text = f"Seen by {self.here.label}."
+        text = f"x on the CPU: seen by {self.here.label}."
         if self.others:
             names = "; ".join(dict.fromkeys(view.label for view in self.others))
             text += f" Where others saw something else, it stands below: {names}."
-        if all(view.device != "cuda" for view in [self.here, *self.others]):
-            text += (
-                " No machine with CUDA has recorded the Atlas yet: every answer is "
-                "for x on the CPU."
+        legend = self.legend() if self.away else ""
+        return f'<p class="seen-by">{escape(text)} {legend} {self.source()}</p>'
+
+    def legend(self) -> str:
+        """Say what the second line of a cell is."""
+        return (
+            'For <span class="away">x on another device</span> the answer stands '
+            "below, where it is another one."
+        )
+
+    def source(self) -> str:
+        """Say, as HTML, who saw what happens to an x on another device."""
+        if not self.away:
+            return escape(
+                "No machine here has a second device: every answer is for x on the CPU."
             )
-        return f'<p class="seen-by">{escape(text)}</p>'
+        names = "; ".join(dict.fromkeys(view.label for view in self.away))
+        text = f"x on another device: seen by {names}."
+        if all(view.source == STAND_IN for view in self.away):
+            text += (
+                " It is host memory that PyTorch takes for a device: what is copied, "
+                "refused and where results are is PyTorch's own doing. Code that names "
+                "cuda was run with its name, standin."
+            )
+        return f'<span class="away-source">{escape(text)}</span>'
 
 
 def _elsewhere(text: str, label: str) -> str:
@@ -334,6 +388,8 @@ class AtlasCalls(SphinxDirective):
         same = [v.label for v in drawing.others if v.label not in differing]
         names = escape("; ".join(same))
         note = f'<p class="same-on">Same on {names}</p>' if same else ""
+        if drawing.away:
+            note += f'<p class="seen-by">{drawing.legend()} {drawing.source()}</p>'
         markup = (
             f'<table class="claims calls"><thead><tr>{head}</tr></thead>'
             f"<tbody>{body}</tbody></table>{note}"
