@@ -51,8 +51,8 @@ COLUMNS = {
     "requires_grad": "requires_grad of the result; null if it is no tensor",
     "is_leaf": "is_leaf of the result; null if it is no tensor",
     "grad_fn": "the class of the result's grad_fn; null if there is none",
-    "gradient_flows": "a backward pass from the result reaches the leaf behind x; null "
-    "if x does not require grad",
+    "gradient_flows": "a backward pass from the result gives the leaf behind x a "
+    "gradient that is not zero; null if x does not require grad",
     "result": "the class of the result",
     "result_device": "the kind of device that the result is on",
     "strides_kept": "the result has the strides of x; null if it has not as many",
@@ -74,6 +74,7 @@ ARRAY = "a = x.numpy()"
 MODULE = """x = nn.Parameter(x, requires_grad=x.requires_grad)
 module = nn.Linear(3, 2, bias=False)
 module.weight = x"""
+FILE = "import io\nfile = io.BytesIO()"
 DEVICE = 'device = torch.device("cuda")'
 TARGET = "module = nn.Linear(3, 2, bias=False, device=x.device)"
 CAN_BE_ARRAY = ("constant", "view")
@@ -152,6 +153,14 @@ def _operations() -> Iterator[Operation]:
     )  # fmt: skip
     yield row("copy-copy", "copy.copy(x)", copies, "copy.copy")
     yield row("deepcopy", "copy.deepcopy(x)", copies, "copy.deepcopy")
+    yield row(
+        "detached-leaf", "x.detach().requires_grad_()", leaves,
+        tensor + "requires_grad_",
+    )  # fmt: skip
+    yield row(
+        "pickle", "pickle.loads(pickle.dumps(x))", copies, "pickle.loads",
+        given="import pickle",
+    )  # fmt: skip
     yield row("new-tensor", "x.new_tensor(x)", copies, tensor + "new_tensor")
     yield row("tensor", "torch.tensor(x)", copies, "torch.tensor")
     yield row("as-tensor", "torch.as_tensor(x)", copies, "torch.as_tensor")
@@ -168,6 +177,9 @@ def _operations() -> Iterator[Operation]:
     yield row("to-same", "x.to(x.device)", devices, tensor + "to")
     yield row("to-copy", "x.to(x.device, copy=True)", devices, tensor + "to")
     yield row("to-dtype", "x.to(torch.float64)", devices, tensor + "to")
+    yield row("float", "x.float()", devices, tensor + "float")
+    yield row("double", "x.double()", devices, tensor + "double")
+    yield row("half", "x.half()", devices, tensor + "half")
     yield row("to-cpu", 'x.to("cpu")', devices, tensor + "to")
     yield row("to-cpu-copy", 'x.to("cpu", copy=True)', devices, tensor + "to")
     yield row(
@@ -199,9 +211,47 @@ def _operations() -> Iterator[Operation]:
     yield row("view", "x.view(6)", memory, tensor + "view")
     yield row("reshape", "x.reshape(6)", memory, tensor + "reshape")
     yield row("contiguous", "x.contiguous()", memory, tensor + "contiguous")
+    yield row("transposed", "x.T", memory, tensor + "T")
+    yield row("transpose", "x.transpose(0, 1)", memory, tensor + "transpose")
+    yield row("permute", "x.permute(1, 0)", memory, tensor + "permute")
+    yield row("flatten", "x.flatten()", memory, tensor + "flatten")
+    yield row("squeeze", "x.squeeze()", memory, tensor + "squeeze")
+    yield row("unsqueeze", "x.unsqueeze(0)", memory, tensor + "unsqueeze")
+    yield row("split", "x.split(1)[0]", memory, tensor + "split")
+    yield row("chunk", "x.chunk(2)[0]", memory, tensor + "chunk")
+    yield row("unbind", "x.unbind()[0]", memory, tensor + "unbind")
+    yield row("first-row", "x[0]", memory, "tensor_view.html")
     yield row("slice", "x[:, :2]", memory, "tensor_view.html")
     yield row("index", "x[:, [0, 1]]", memory, "tensor_view.html")
+    yield row(
+        "mask", "x[mask]", memory, "tensor_view.html", given="mask = x.detach() > 1"
+    )
     yield row("expand", "x.expand(4, 2, 3)", memory, tensor + "expand")
+    yield row("repeat", "x.repeat(2, 1)", memory, tensor + "repeat")
+    yield row(
+        "repeat-interleave", "x.repeat_interleave(2)", memory,
+        tensor + "repeat_interleave",
+    )  # fmt: skip
+    yield row("cat", "torch.cat([x, x])", memory, "torch.cat")
+    yield row("stack", "torch.stack([x, x])", memory, "torch.stack")
+    yield row(
+        "vmap", "torch.vmap(lambda row: row[:2])(x)", memory, "torch.vmap",
+    )  # fmt: skip
+
+    group = "In place"
+    yield row("add-assign", "x += 1\ny = x", leaves, tensor + "add_")
+    yield row("add-in-place", "x.add_(1)", leaves, tensor + "add_")
+    yield row("copy-in-place", "x.copy_(torch.ones(2, 3))", leaves, tensor + "copy_")
+    yield row(
+        "lerp-in-place", "x.lerp_(torch.ones_like(x), 0.5)", leaves, tensor + "lerp_"
+    )
+    yield row("mul-in-place", "x.mul_(2)", leaves, tensor + "mul_")
+    yield row("set-item", "x[0] = 7\ny = x", leaves, "tensor_view.html")
+    yield row(
+        "no-grad-in-place", "with torch.no_grad():\n    y = x.add_(1)", leaves,
+        "torch.no_grad",
+    )  # fmt: skip
+    yield row("data-in-place", "x.data.add_(1)\ny = x", leaves, tensor + "add_")
 
     group = "NumPy and Python"
     yield row("numpy", "x.numpy()", bridge, tensor + "numpy")
@@ -214,9 +264,12 @@ def _operations() -> Iterator[Operation]:
     )  # fmt: skip
     yield row("np-asarray", "np.asarray(x)", bridge, "numpy.asarray")
     yield row("np-array", "np.array(x)", arrays, "numpy.array")
+    yield row("dunder-array", "x.__array__()", bridge, tensor + "numpy")
+    yield row("numpy-copy", "x.numpy(force=True).copy()", arrays, "numpy.ndarray.copy")
     yield row("np-from-dlpack", "np.from_dlpack(x)", bridge, "numpy.from_dlpack")
     yield row("from-dlpack", "torch.from_dlpack(x)", bridge, "torch.from_dlpack")
     yield row("tolist", "x.tolist()", arrays, tensor + "tolist")
+    yield row("list", "list(x)[0]", arrays, tensor + "unbind")
     yield row("item", "x[0, 0].item()", arrays, tensor + "item")
 
     group = "From a NumPy array"
@@ -235,6 +288,28 @@ def _operations() -> Iterator[Operation]:
     )
     yield row("array-asarray", "torch.asarray(a)", bridge, "torch.asarray", **array)
     yield row("array-tensor", "torch.tensor(a)", bridge, "torch.tensor", **array)
+    yield row("array-tensor-class", "torch.Tensor(a)", bridge, "torch.Tensor", **array)
+    yield row(
+        "array-frombuffer", "torch.frombuffer(a, dtype=torch.float32)", bridge,
+        "torch.frombuffer", given=ARRAY, subject="a", states=("constant",),
+    )  # fmt: skip
+
+    group = "Files, workers and batches"
+    file = {"given": FILE}
+    save = "torch.save(x, file)\nfile.seek(0)\n"
+    yield row(
+        "save-and-load", save + "y = torch.load(file)", copies, "torch.load", **file
+    )
+    yield row(
+        "load-map-location", save + 'y = torch.load(file, map_location="cpu")',
+        devices, "torch.load", **file,
+    )  # fmt: skip
+    yield row("share-memory", "x.share_memory_()", memory, tensor + "share_memory_")
+    yield row(
+        "default-collate", "default_collate([x, x])", copies,
+        "torch.utils.data.default_collate",
+        given="from torch.utils.data import default_collate",
+    )  # fmt: skip
 
     group = "Modules"
     module = {"given": MODULE, "states": CAN_BE_PARAMETER}
@@ -255,6 +330,19 @@ def _operations() -> Iterator[Operation]:
     )  # fmt: skip
     yield row(
         "deepcopy-module", "copy.deepcopy(module).weight", frozen, "copy.deepcopy",
+        **module,
+    )  # fmt: skip
+    yield row(
+        "parameters", "list(module.parameters())[0]", leaves,
+        "torch.nn.Module.parameters", **module,
+    )  # fmt: skip
+    yield row(
+        "functional-call",
+        'torch.func.functional_call(module, {"weight": x}, x.new_ones(1, 3))', frozen,
+        "torch.func.functional_call", given=TARGET,
+    )  # fmt: skip
+    yield row(
+        "module-double", "module.double().weight", devices, "torch.nn.Module.double",
         **module,
     )  # fmt: skip
     yield row(
@@ -429,7 +517,7 @@ class _Probe:
     def _gradient_arrives(self, result: Any) -> bool:
         if isinstance(result, torch.Tensor) and result.requires_grad:
             result.sum().backward()
-        return self.source.grad is not None
+        return self.source.grad is not None and bool(self.source.grad.any())
 
     def _write(self, result: Any) -> dict[str, bool | None]:
         """Write into ``x``: see if values and version counter of the result follow."""

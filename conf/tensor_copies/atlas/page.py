@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from html import escape
 from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -26,7 +29,7 @@ from tensor_copies.atlas.data import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from sphinx.application import Sphinx
 
@@ -39,6 +42,24 @@ NOTHING = "\N{EN DASH}"
 PLAIN = "leaf"  # the state of x that is shown first
 # What a reader calls a kind of device.
 DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
+PLACES = ("x on the CPU", "x on another device")
+SIGNS = {
+    "shares": "shares memory",
+    "itself": "is x itself",
+    "copies": "has its own memory",
+    "moves": "is x itself, in new memory",
+    "raises": "raises",
+    "flows": "gradient flows back",
+    "stops": "gradient stops",
+}
+CHIPS = {
+    "shares": "shares", "itself": "itself", "copies": "copies", "raises": "raises",
+    "flows": "flows", "stops": "stops",
+}  # fmt: skip
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
+    undefined=StrictUndefined,
+)  # fmt: skip
 YES_NO = {True: "yes", False: "no", None: NOTHING}
 
 
@@ -63,6 +84,43 @@ def cell_text(record: Record | None, column: str) -> str:
         return NOTHING if size is None else f"{size} bytes" if size else "none"
     known = {FLOWS: "gradient_flows", SHARES: "shares_memory"}
     return YES_NO[record[known[column]]]
+
+
+def sign_of(record: Record) -> list[str]:
+    """Return the signs of a record, keys of ``SIGNS``: memory first, then gradient."""
+    if record["error"] is not None:
+        return ["raises"]
+    if record["same_object"]:
+        memory = "moves" if record["new_bytes"] else "itself"
+    else:
+        memory = "shares" if record["shares_memory"] else "copies"
+    gradient = {True: ["flows"], False: ["stops"], None: []}
+    return [memory, *gradient[record["gradient_flows"]]]
+
+
+def fact_cells(record: Record) -> dict[str, str | None]:
+    """Return all that a record says, by the titles of the columns of a row's facts."""
+    device = DEVICE_NAMES.get(record["result_device"], NOTHING)
+    size, asked = record["new_bytes"], record["cuda_bytes"]
+    yes_no = {True: "yes", False: "no", None: None}
+    result = "x itself" if record["same_object"] else f"{record['result']}, {device}"
+    if record["changes_x"]:
+        result += f" on {device}, changed" if record["same_object"] else "; changes x"
+    own = {True: "that of x", False: "its own", None: None}
+    return {
+        "Result": result,
+        "New bytes": None if size is None else str(size),
+        "Memory": own[record["shares_memory"]],
+        "Version counter": own[record["shares_version"]],
+        "Gradient flows": yes_no[record["gradient_flows"]],
+        "requires_grad": yes_no[record["requires_grad"]],
+        "Leaf": yes_no[record["is_leaf"]],
+        "grad_fn": record["grad_fn"],
+        "Strides of x": yes_no[record["strides_kept"]],
+        "Asked of the device": f"{asked} bytes" if asked else None,
+        "Waits": yes_no[record["waits"]],
+        "Warning": record["warning"],
+    }
 
 
 def facts(record: Record) -> list[str]:
@@ -194,53 +252,101 @@ class Drawing:
             )
         return f'<td data-label="{column}">{"".join(parts)}</td>'
 
-    def details(self, row: Record) -> str:
-        """Return the foldable list of all facts, states with equal ones together."""
-        equal: dict[str, list[str]] = {}
-        for state in row["states"]:
-            record = self.on_cpu(row, state)
-            markup = escape(", ".join(facts(record)))
-            if (away := self.on_another(row, state)) is not None:
-                said = facts(away)
-                markup += f'<br><span class="away">{escape(", ".join(said))}</span>'
-            for view in self.others:
-                other = view.records.get((row["id"], state))
-                if other is not None and (parts := other_facts(record, other)):
-                    markup += "<br>" + _elsewhere(", ".join(parts), view.label)
-            equal.setdefault(markup, []).append(state)
-        items = "".join(
-            f"<li><strong>{_state_names(of)}</strong>: {markup}</li>"
-            for markup, of in equal.items()
-        )
-        given = row["given"]
-        before = f"<p>After <code>{escape(given)}</code></p>" if given else ""
-        return (
-            f"<details><summary>All facts</summary>{before}<ul>{items}</ul></details>"
-        )
+    def row(self, row: Record) -> Record:
+        """Return what the template draws of one row."""
+        cells = [
+            self.sign(row, state, place)
+            for place in range(len(PLACES))
+            for state in self.atlas["states"]
+        ]
+        lesson, reference = self.lesson_link(row), self.reference(row)
+        titles, said = self.facts(row)
+        found = (row["code"], row["api"], row["group"], lesson["text"])
+        return {
+            **row,
+            "line": "; ".join(row["code"].split("\n")).replace(":;    ", ": "),
+            "find": " ".join(found).lower(),
+            "has": " ".join(sorted({part for cell in cells for part in cell["parts"]})),
+            "cells": cells,
+            "titles": titles,
+            "facts": said,
+            "elsewhere": list(self.elsewhere(row)),
+            "links": [link for link in (lesson, reference) if link],
+        }
 
-    def row(self, row: Record) -> str:
-        """Return one row of the table."""
-        columns = (FLOWS, SHARES, RESULT, NEW)
-        code, anchor = escape(row["code"]), escape(row["id"])
-        lesson = "Lesson: " + row["lesson"].rpartition("/")[2].replace("_", " ")
-        cells = "".join(self.cell(row, name, self.atlas["states"]) for name in columns)
-        return (
-            f'<tr id="{anchor}" data-name="{code.lower()}"><th scope="row">'
-            f'<a class="self" href="#{anchor}"><code>{code}</code></a>'
-            f'<span class="links">{self.lesson(row, lesson)} '
-            f"{self.reference(row)}</span>{self.details(row)}</th>{cells}</tr>"
-        )
+    def sign(self, row: Record, state: str, place: int) -> Record:
+        """Return the sign of a cell, what it has and its words."""
+        record = (self.on_cpu, self.on_another)[place](row, state)
+        edge = "edge" if place and state == next(iter(self.atlas["states"])) else ""
+        if record is None:
+            return {"sign": "", "parts": [], "words": "", "classes": edge}
+        parts = sign_of(record)
+        differing = not place and bool(self.differing(row, state, [FLOWS, SHARES]))
+        words = [SIGNS[part] for part in parts]
+        if record["error"] is not None:
+            words.append(record["error"].partition(":")[0])
+        return {
+            "sign": "-".join(parts),
+            "parts": parts,
+            "words": ", ".join(words),
+            "classes": " ".join(filter(None, [edge, "differs" if differing else ""])),
+        }
 
-    def lesson(self, row: Record, text: str) -> str:
-        """Return a link to the lesson of a row."""
+    def facts(self, row: Record) -> tuple[list[str], list[Record]]:
+        """Return the columns that say something, and a line for each kind of x.
+
+        Kinds of x of which the same is true share a line.
+        """
+        lines: dict[tuple[str | None, ...], list[str]] = {}
+        for place, look in zip(PLACES, (self.on_cpu, self.on_another), strict=True):
+            for state in row["states"]:
+                if (record := look(row, state)) is not None:
+                    said = (record["error"], *fact_cells(record).values())
+                    where = f"{place.removeprefix('x ')}: {_state_names([state])}"
+                    lines.setdefault(said, []).append(where)
+        titles = list(fact_cells(dict.fromkeys(self.atlas["columns"])))
+        used = [
+            number
+            for number in range(len(titles))
+            if any(said[number + 1] for said in lines)
+        ]
+        return [titles[number] for number in used], [
+            {
+                "x": _together(kinds),
+                "error": error,
+                "cells": [cells[number] or NOTHING for number in used],
+            }
+            for (error, *cells), kinds in lines.items()
+        ]
+
+    def elsewhere(self, row: Record) -> Iterator[Record]:
+        """Yield the facts that other machines saw otherwise, with x on the CPU."""
+        for view in self.others:
+            equal: dict[str, list[str]] = {}
+            for state in row["states"]:
+                other, record = view.records.get((row["id"], state)), self.on_cpu
+                if other is None:
+                    continue
+                if parts := other_facts(record(row, state), other):
+                    equal.setdefault(", ".join(parts), []).append(state)
+            for said, of in equal.items():
+                yield {"x": _state_names(of), "facts": said, "label": view.label}
+
+    def lesson_link(self, row: Record) -> Record:
+        """Return the link to the lesson of a row."""
         target = f"auto_examples/{row['lesson']}"
         if target not in self.app.env.found_docs:
             logger.warning("the Atlas links to %s, which there is not", target)
+        name = row["lesson"].rpartition("/")[2].replace("_", " ")
         uri = self.app.builder.get_relative_uri(self.page, target)
-        return f'<a href="{escape(uri)}">{text}</a>'
+        return {"uri": uri, "text": f"Lesson: {name}", "external": False}
 
-    def reference(self, row: Record) -> str:
-        """Return a link to the page of the operation in its project's reference."""
+    def lesson(self, row: Record, markup: str) -> str:
+        """Return, as HTML, a link to the lesson of a row."""
+        return f'<a href="{escape(self.lesson_link(row)["uri"])}">{markup}</a>'
+
+    def reference(self, row: Record) -> Record:
+        """Return the link to the page of the operation in its project's reference."""
         name = row["api"]
         if name.endswith(".html"):
             base = self.app.config.intersphinx_mapping["torch"][1][0]
@@ -252,18 +358,17 @@ class Drawing:
             item = next((item for item in found if item is not None), None)
             if item is None:
                 logger.warning("%s is not in conf/inventories", name)
-                return ""
+                return {}
             uri = item.uri
-        return f'<a class="reference external" href="{escape(uri)}">{escape(name)}</a>'
+        return {"uri": uri, "text": name, "external": True}
 
     def note(self) -> str:
         """Say whose facts these are, and what no machine has seen."""
         text = f"x on the CPU: seen by {self.here.label}."
         if self.others:
             names = "; ".join(dict.fromkeys(view.label for view in self.others))
-            text += f" Where others saw something else, it stands below: {names}."
-        legend = self.legend() if self.away else ""
-        return f'<p class="seen-by">{escape(text)} {legend} {self.source()}</p>'
+            text += f" Underlined: {names} saw something else; the row says what."
+        return f"{text} {self.source()}"
 
     def legend(self) -> str:
         """Say what the second line of a cell is."""
@@ -273,11 +378,9 @@ class Drawing:
         )
 
     def source(self) -> str:
-        """Say, as HTML, who saw what happens to an x on another device."""
+        """Say who saw what happens to an x on another device."""
         if not self.away:
-            return escape(
-                "No machine here has a second device: every answer is for x on the CPU."
-            )
+            return "No machine here has a second device: there x is on the CPU alone."
         names = "; ".join(dict.fromkeys(view.label for view in self.away))
         text = f"x on another device: seen by {names}."
         if all(view.source == STAND_IN for view in self.away):
@@ -286,7 +389,7 @@ class Drawing:
                 "refused and where results are is PyTorch's own doing. Code that names "
                 "cuda was run with its name, standin."
             )
-        return f'<span class="away-source">{escape(text)}</span>'
+        return text
 
 
 def _elsewhere(text: str, label: str) -> str:
@@ -301,60 +404,49 @@ def _state_names(states: Iterable[str]) -> str:
     return ", ".join(words.get(state, state) for state in states)
 
 
+def _together(kinds: list[str]) -> str:
+    """Join kinds of x: the place once for those that follow one another."""
+    said: dict[str, list[str]] = {}
+    for kind in kinds:
+        place, _, state = kind.partition(": ")
+        said.setdefault(place, []).append(state)
+    return "; ".join(f"{place}: {', '.join(of)}" for place, of in said.items())
+
+
 class AtlasTable(SphinxDirective):
     """The table of all operations with its filters (``{atlas}``)."""
 
     def run(self) -> list[nodes.Node]:
         """Return an index entry for each row, the form and the table."""
         drawing = Drawing(self.env.app, self.env.docname)
-        rows = list(drawing.rows.values())
+        rows = [drawing.row(row) for row in drawing.rows.values()]
         entries = [
             ("single", " ".join(row["code"].split()), row["id"], "", None)
             for row in rows
         ]
-        titles = ("Operation", FLOWS, SHARES, RESULT, NEW)
-        head = "".join(f'<th scope="col">{title}</th>' for title in titles)
-        bodies = "".join(
-            f'<tbody><tr class="group"><th scope="rowgroup" colspan="{len(titles)}">'
-            f"{escape(group)}</th></tr>{''.join(map(drawing.row, members))}</tbody>"
-            for group, members in groupby(rows, key=lambda row: row["group"])
-        )
-        markup = (
-            f"{_form(drawing)}{drawing.note()}"
-            f'<table class="atlas"><thead><tr>{head}</tr></thead>{bodies}</table>'
+        drawn = {
+            cell["sign"]: cell["parts"]
+            for row in rows
+            for cell in row["cells"]
+            if cell["sign"]
+        }
+        has = {part for parts in drawn.values() for part in parts}
+        legend = {part: words for part, words in SIGNS.items() if part in has}
+        words = drawing.atlas["states"]
+        markup = TEMPLATES.get_template("table.html").render(
+            signs=drawn | {part: [part] for part in legend},
+            chips={part: CHIPS[part] for part in legend if part in CHIPS},
+            legend=legend,
+            places=PLACES,
+            states={state: (_state_names([state]), words[state]) for state in words},
+            groups=[
+                (name, list(of)) for name, of in groupby(rows, itemgetter("group"))
+            ],
+            note=drawing.note(),
         )
         self.env.metadata[self.env.docname]["has_atlas"] = True
         raw = nodes.raw("", markup, format="html")
         return [addnodes.index(entries=entries), raw]
-
-
-def _form(drawing: Drawing) -> str:
-    """Return the filters; a script shows them, since without it they do nothing."""
-    row_results = (
-        drawing.seen(row, state, RESULT)[0].partition(":")[0]
-        for row in drawing.rows.values()
-        for state in drawing.atlas["states"]
-    )
-    results = sorted(set(row_results) - {NOTHING})
-    answers = [("yes", "yes"), ("no", "no")]
-    choices = {
-        ("x", "x is"): list(drawing.atlas["states"].items()),
-        ("gradients", FLOWS): [("", "any"), *answers],
-        ("memory", SHARES): [("", "any"), *answers],
-        ("result", RESULT): [("", "any"), *((text, text) for text in results)],
-    }
-    fields = ['<label>Search <input type="search" name="q" autocomplete="off"></label>']
-    for (name, label), options in choices.items():
-        inside = "".join(
-            f'<option value="{escape(value)}">{escape(text)}</option>'
-            for value, text in options
-        )
-        fields.append(f'<label>{label} <select name="{name}">{inside}</select></label>')
-    return (
-        f'<form class="atlas-filter" aria-label="Filter the table" hidden>'
-        f'{"".join(fields)}<button type="reset">Show all</button>'
-        '<p class="count" role="status" aria-live="polite"></p></form>'
-    )
 
 
 class AtlasCalls(SphinxDirective):
@@ -389,7 +481,9 @@ class AtlasCalls(SphinxDirective):
         names = escape("; ".join(same))
         note = f'<p class="same-on">Same on {names}</p>' if same else ""
         if drawing.away:
-            note += f'<p class="seen-by">{drawing.legend()} {drawing.source()}</p>'
+            note += (
+                f'<p class="seen-by">{drawing.legend()} {escape(drawing.source())}</p>'
+            )
         markup = (
             f'<table class="claims calls"><thead><tr>{head}</tr></thead>'
             f"<tbody>{body}</tbody></table>{note}"
