@@ -43,11 +43,12 @@ PLAIN = "leaf"  # the state of x that is shown first
 # What a reader calls a kind of device.
 DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
 PLACES = ("x on the CPU", "x on another device")
+COLUMNS = {"nonleaf": "non-leaf"}  # the heading of a state, if not its name
 SIGNS = {
     "shares": "shares memory",
     "itself": "is x itself",
     "copies": "has its own memory",
-    "moves": "is x itself, in new memory",
+    "moves": "is x itself, moved",
     "raises": "raises",
     "flows": "gradient flows back",
     "stops": "gradient stops",
@@ -261,12 +262,13 @@ class Drawing:
         ]
         lesson, reference = self.lesson_link(row), self.reference(row)
         titles, said = self.facts(row)
+        has = {part for cell in cells for part in cell["parts"]}
         found = (row["code"], row["api"], row["group"], lesson["text"])
         return {
             **row,
-            "line": "; ".join(row["code"].split("\n")).replace(":;    ", ": "),
+            "line": re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; "),
             "find": " ".join(found).lower(),
-            "has": " ".join(sorted({part for cell in cells for part in cell["parts"]})),
+            "has": " ".join(sorted(has | ({"itself"} if "moves" in has else set()))),
             "cells": cells,
             "titles": titles,
             "facts": said,
@@ -377,6 +379,13 @@ class Drawing:
             "below, where it is another one."
         )
 
+    def which(self) -> str:
+        """Say in a word which other device it is."""
+        if not self.away:
+            return ": none here"
+        kind = self.away[0].device
+        return " (stand-in)" if kind == "standin" else f" ({kind.upper()})"
+
     def source(self) -> str:
         """Say who saw what happens to an x on another device."""
         if not self.away:
@@ -437,8 +446,10 @@ class AtlasTable(SphinxDirective):
             signs=drawn | {part: [part] for part in legend},
             chips={part: CHIPS[part] for part in legend if part in CHIPS},
             legend=legend,
-            places=PLACES,
-            states={state: (_state_names([state]), words[state]) for state in words},
+            places=[PLACES[0], f"{PLACES[1]}{drawing.which()}"],
+            states={
+                state: (COLUMNS.get(state, state), words[state]) for state in words
+            },
             groups=[
                 (name, list(of)) for name, of in groupby(rows, itemgetter("group"))
             ],
