@@ -101,12 +101,16 @@ def sign_of(record: Record) -> list[str]:
 
 def fact_cells(record: Record) -> dict[str, str | None]:
     """Return all that a record says, by the titles of the columns of a row's facts."""
-    device = DEVICE_NAMES.get(record["result_device"], NOTHING)
     size, asked = record["new_bytes"], record["cuda_bytes"]
     yes_no = {True: "yes", False: "no", None: None}
-    result = "x itself" if record["same_object"] else f"{record['result']}, {device}"
+    result = "x itself" if record["same_object"] else record["result"]
+    away = record["result_device"] not in (None, record["device"])
+    if away:
+        result = f"{result}, {DEVICE_NAMES[record['result_device']]}"
     if record["changes_x"]:
-        result += f" on {device}, changed" if record["same_object"] else "; changes x"
+        result += ", changed" if record["same_object"] else "; changes x"
+    if record["result_device"] != "cpu" and asked == size:
+        asked = None  # no temporary tensor
     own = {True: "that of x", False: "its own", None: None}
     return {
         "Result": result,
@@ -414,12 +418,16 @@ def _state_names(states: Iterable[str]) -> str:
 
 
 def _together(kinds: list[str]) -> str:
-    """Join kinds of x: the place once for those that follow one another."""
-    said: dict[str, list[str]] = {}
+    """Join kinds of x, the place once for each that has some."""
+    places: dict[str, list[str]] = {}
     for kind in kinds:
         place, _, state = kind.partition(": ")
-        said.setdefault(place, []).append(state)
-    return "; ".join(f"{place}: {', '.join(of)}" for place, of in said.items())
+        places.setdefault(state, []).append(place)
+    said: dict[str, list[str]] = {}
+    for state, of in places.items():
+        where = "on both devices" if len(of) == len(PLACES) else of[0]
+        said.setdefault(where, []).append(state)
+    return "; ".join(f"{', '.join(of)} {place}" for place, of in said.items())
 
 
 class AtlasTable(SphinxDirective):
