@@ -90,7 +90,7 @@ def unit(session: nox.Session) -> None:
 
 @task()
 def record(session: nox.Session) -> None:
-    """Record what this machine sees; ``-- --only LESSON`` for one lesson."""
+    """Record what this machine sees; ``-- --only LESSON``, ``-- --stand-in``."""
     python = install(session, "docs")
     python("conf/record.py", *session.posargs)
 

@@ -3,8 +3,9 @@
 ``python conf/record.py [--only LESSON]`` runs every lesson exactly as the gallery
 runs it and writes ``docs/recordings/<machine>/<lesson>.json`` for each one that
 passes, ``<page>.page.json`` for each page with recorded cells, and ``atlas.json``,
-the Atlas as probed here. It needs torch, numpy, matplotlib, perfplot, sphinx and
-sphinx-gallery, no network and neither nox nor the site's theme.
+the Atlas as probed here. ``--stand-in`` does so on the stand-in device, a second
+device in host memory, for all but the Atlas. It needs torch, numpy, matplotlib,
+perfplot, sphinx and sphinx-gallery, no network and neither nox nor the site's theme.
 """
 
 from __future__ import annotations
@@ -17,15 +18,21 @@ import sys
 import tempfile
 import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from tensor_copies.machine.fingerprint import (
+    QUALITY,
     TO_RECORD,
+    Fingerprint,
     UnfitMachine,
     check,
     fingerprint,
@@ -46,7 +53,31 @@ class CannotStart(Exception):
     """Nothing can be recorded; the message says why: no such lesson, a page's cell."""
 
 
-def record(script: Path, recordings: Path = RECORDINGS) -> float:
+def give_stand_in() -> Fingerprint:
+    """Give this process, and those it starts, the stand-in device; name the machine.
+
+    It is called before anything is recorded: isolation takes the environment that it
+    then finds for that of a new Python.
+
+    Raises
+    ------
+    CannotStart
+        If there is none, with what to install.
+    """
+    from tensor_copies import stand_in
+
+    try:
+        stand_in.load()
+    except stand_in.NoStandIn as missing:
+        raise CannotStart(str(missing)) from None
+    os.environ.update(stand_in.environment(stand_in.CACHE))
+    os.environ.setdefault(QUALITY, "quick")  # what it times is not shown
+    return replace(fingerprint(), device_kind="stand-in", device_name="host memory")
+
+
+def record(
+    script: Path, recordings: Path = RECORDINGS, machine: Fingerprint | None = None
+) -> float:
     """Run a lesson as the gallery does and write its recording.
 
     Parameters
@@ -55,6 +86,8 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
         The lesson's script.
     recordings
         The folder that has one folder for each machine.
+    machine
+        What runs it: this machine, or what :func:`give_stand_in` returned.
 
     Returns
     -------
@@ -78,15 +111,25 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
         save,
     )
 
+    machine = machine or fingerprint()
+    reasons = _left_out(script, machine)
     try:
         require_utf8(script)
-        outputs, drawn, seconds = _run(script)
+        if all(reasons):
+            outputs, drawn, seconds = [""] * len(reasons), [[]] * len(reasons), 0.0
+        else:
+            outputs, drawn, seconds = _run(script, machine)
         for line, output in zip(keys(script), outputs, strict=True):
             require_fitting(f"{script.name}: the block on line {line}", output)
     except UnreadableLesson as problem:
         raise LessonFailed(str(problem)) from None
     blocks, files = [], {}
-    for key, output, figures in zip(keys(script).values(), outputs, drawn, strict=True):
+    for key, output, figures, reason in zip(
+        keys(script).values(), outputs, drawn, reasons, strict=True
+    ):
+        if reason:
+            blocks.append(Block(key, "", (), reason))
+            continue
         names = []
         for content in figures:
             ending = "png" if isinstance(content, bytes) else "json"
@@ -94,12 +137,14 @@ def record(script: Path, recordings: Path = RECORDINGS) -> float:
             files[names[-1]] = content
         blocks.append(Block(key, output, tuple(names)))
     lesson = f"{script.parent.name}/{script.stem}"
-    whole = Recording(lesson, fingerprint(), _today(), round(seconds, 2), tuple(blocks))
-    save(whole, files, recordings / fingerprint().name)
+    whole = Recording(lesson, machine, _today(), round(seconds, 2), tuple(blocks))
+    save(whole, files, recordings / machine.name)
     return seconds
 
 
-def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
+def record_page(
+    page: Path, recordings: Path = RECORDINGS, machine: Fingerprint | None = None
+) -> float:
     """Run the recorded cells of a page and write what they observed.
 
     Returns
@@ -122,6 +167,7 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
         save_page,
     )
 
+    machine = machine or fingerprint()
     options = runpy.run_path(str(CONF / "conf.py"))
     isolation.set_time_limit(options["lesson_time_limit"])
     namespace: dict[str, Any] = {"__name__": "__main__"}
@@ -130,9 +176,11 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
     isolation.reset(gallery, page.name, "before")
     try:
         if entries(page):
-            namespace["observed"] = observe_messages(page)
+            with _named_for(page, machine) as named:
+                namespace["observed"] = observe_messages(named)
         else:
-            exec(compile(recorded_cells(page), page.name, "exec"), namespace)
+            code = _renamed(recorded_cells(page), machine)
+            exec(compile(code, page.name, "exec"), namespace)
     except Exception:
         gallery["failing_examples"][page.name] = traceback.format_exc(limit=-1)
         raise LessonFailed(gallery["failing_examples"][page.name]) from None
@@ -140,8 +188,8 @@ def record_page(page: Path, recordings: Path = RECORDINGS) -> float:
         _clean_up(gallery, page.name)
     seconds = perf_counter() - start
     observed = namespace["observed"]
-    whole = PageRecording(page.stem, fingerprint(), _today(), page_key(page), observed)
-    save_page(whole, recordings / fingerprint().name)
+    whole = PageRecording(page.stem, machine, _today(), page_key(page), observed)
+    save_page(whole, recordings / machine.name)
     return seconds
 
 
@@ -183,6 +231,41 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
+def _is_stand_in(machine: Fingerprint) -> bool:
+    return machine.device_kind == "stand-in"
+
+
+def _renamed(code: str, machine: Fingerprint) -> str:
+    """Return code that asks the machine for the device that it has."""
+    if not _is_stand_in(machine):
+        return code
+    from tensor_copies.stand_in import for_stand_in
+
+    return for_stand_in(code)
+
+
+@contextmanager
+def _named_for(page: Path, machine: Fingerprint) -> Iterator[Path]:
+    """Give a page whose code asks the machine for the device that it has."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, page.name)
+        copy.write_text(_renamed(page.read_text("utf-8"), machine), encoding="utf-8")
+        yield copy
+
+
+def _left_out(script: Path, machine: Fingerprint) -> list[str]:
+    """Return for each code block why it is not recorded, or nothing."""
+    from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+
+    blocks = split_code_and_text_blocks(str(script))[1]
+    code = [block.content for block in blocks if block.type == "code"]
+    if not _is_stand_in(machine):
+        return [""] * len(code)
+    from tensor_copies.stand_in import left_out
+
+    return [left_out(script.stem, block) for block in code]
+
+
 def _clean_up(gallery: dict[str, Any], name: str) -> None:
     from tensor_copies.machine import isolation
 
@@ -192,7 +275,9 @@ def _clean_up(gallery: dict[str, Any], name: str) -> None:
         raise LessonFailed(str(left)) from None
 
 
-def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
+def _run(
+    script: Path, machine: Fingerprint
+) -> tuple[list[str], list[list[Any]], float]:
     """Run a script block by block; return texts, figures and the time it took."""
     from sphinx.errors import ExtensionError
     from sphinx_gallery import gen_rst
@@ -221,6 +306,9 @@ def _run(script: Path) -> tuple[list[str], list[list[Any]], float]:
         "image_scrapers": (scrape,),
     }
     settings, blocks = split_code_and_text_blocks(str(script))
+    blocks = [
+        block._replace(content=_renamed(block.content, machine)) for block in blocks
+    ]
     isolation.set_time_limit(options["lesson_time_limit"])
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, script.name)
@@ -271,7 +359,7 @@ def _figures() -> list[Any]:
     return contents
 
 
-def _chosen(names: list[str]) -> list[Path]:
+def _chosen(names: list[str], machine: Fingerprint) -> list[Path]:
     """Return the scripts and pages to record: those named, or else all."""
     from tensor_copies.machine.reading_order import READING_ORDER
     from tensor_copies.recordings.cells import BadCell
@@ -285,6 +373,8 @@ def _chosen(names: list[str]) -> list[Path]:
     except BadCell as bad:
         raise CannotStart(str(bad)) from None
     known = {path.stem: path for path in [*scripts, *computing]}
+    if _is_stand_in(machine):
+        known.pop(ATLAS.stem, None)
     for name in names:
         if name not in known:
             raise CannotStart(f"no lesson {name!r}. There are: {', '.join(known)}")
@@ -298,21 +388,28 @@ def main(arguments: list[str] | None = None) -> int:
         "--only", metavar="LESSON", action="append", default=[],
         help="the name of a lesson, such as detach; may be given several times",
     )  # fmt: skip
+    parser.add_argument(
+        "--stand-in", action="store_true",
+        help="record on the stand-in device, which needs g++ and no GPU",
+    )  # fmt: skip
     options = parser.parse_args(arguments)
     try:
         check(TO_RECORD)
-        scripts = _chosen(options.only)
-        print(f"Machine: {fingerprint()}")
+        machine = give_stand_in() if options.stand_in else fingerprint()
+        scripts = _chosen(options.only, machine)
+        print(f"Machine: {machine}")
     except (UnfitMachine, CannotStart) as problem:
         print(f"record: {problem}", file=sys.stderr)
         return 2
-    print(f"Writing to docs/recordings/{fingerprint().name}")
+    print(f"Writing to docs/recordings/{machine.name}")
     from tensor_copies.recordings.format import TooLong
 
     failed = []
     for number, script in enumerate(scripts, 1):
         place = f"[{number}/{len(scripts)}] {script.parent.name}/{script.stem}"
-        run = record_page if script.suffix == ".md" else record
+        run = partial(
+            record_page if script.suffix == ".md" else record, machine=machine
+        )
         if script == ATLAS:
             run = record_atlas
         try:

@@ -159,6 +159,22 @@ def new_tiny_site(folder: Path) -> TinySite:
     return tiny
 
 
+@pytest.fixture(scope="session")
+def stand_in_variables() -> dict[str, str]:
+    """Compile the stand-in device once; return what a Python needs to have it."""
+    from tensor_copies import stand_in
+    from tensor_copies.stand_in import compiling
+
+    try:
+        compiling.compiled(stand_in.CACHE)
+    except stand_in.NoCompiler as missing:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(missing), pytrace=False)
+        pytest.skip(str(missing))
+    quick = {"BENCHMARK_QUALITY": "quick", "MPLBACKEND": "agg"}
+    return {**os.environ, **stand_in.environment(stand_in.CACHE), **quick}
+
+
 @pytest.fixture(scope="session", autouse=True)
 def plain_output() -> None:
     """Let no program colour what it says because this environment asks for it."""

@@ -6,7 +6,9 @@ import ast
 import copy
 import csv
 import gc
+import gzip
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -25,6 +27,7 @@ from conftest import ROOT, TinySite
 from reading import pages_in, soup
 from recording import OTHER, OTHER_NAME
 from standalone import atlas
+from tensor_copies.atlas import data
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.recordings import check
 from tensor_copies.recordings import format as recordings
@@ -39,6 +42,17 @@ copy.deepcopy(x) | x.new_tensor(x) | torch.tensor(x) | torch.as_tensor(x)
 torch.asarray(x) | torch.asarray(x, copy=True) | torch.asarray(x, copy=False)
 torch.empty_like(x).copy_(x) | x.to(x.device) | x.to(x.device, copy=True)
 x.to(torch.float64) | x.to("cpu") | x.to("cuda") | x.cpu() | x.cuda() | x.pin_memory()
+x.to("cpu", copy=True) | x.to("cpu", non_blocking=True) | x.to(device)
+x.to(device, copy=True) | x.to(device, non_blocking=True)
+x.pin_memory().to(device, non_blocking=True) | module.to(device).weight
+module.to("cpu").weight
+x.T | x.transpose(0, 1) | x.permute(1, 0) | x.flatten() | x.squeeze() | x.unsqueeze(0)
+x.split(1)[0] | x.chunk(2)[0] | x[mask] | x.repeat(2, 1) | x.repeat_interleave(2)
+torch.cat([x, x]) | torch.stack([x, x]) | x.float() | x.half()
+x.copy_(torch.ones(2, 3))
+x.lerp_(torch.ones_like(x), 0.5) | x.share_memory_() | default_collate([x, x])
+torch.Tensor(a) | x.__array__() | torch.vmap(lambda row: row[:2])(x)
+torch.func.functional_call(module, {"weight": x}, x.new_ones(1, 3))
 x.contiguous() | x.view(6) | x.reshape(6) | x[:, :2] | x[:, [0, 1]] | x.expand(4, 2, 3)
 x.numpy() | x.numpy(force=True) | np.asarray(x) | np.array(x) | torch.from_numpy(a)
 np.from_dlpack(x) | torch.from_dlpack(x) | x.tolist() | x[0, 0].item()
@@ -53,8 +67,23 @@ def observed() -> dict[tuple[str, str], Record]:
     """Return what the probes see now, with ``x`` on the CPU."""
     return {
         (record["operation"], record["state"]): record
-        for record in atlas.run()["records"]
-        if record["device"] == "cpu"
+        for record in atlas.run(["cpu"])["records"]
+    }
+
+
+@pytest.fixture(scope="module")
+def second() -> dict[tuple[str, str, str], Record]:
+    """Return what the probes see now where the stand-in is a second device."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tensor_copies.atlas.on_stand_in"],
+        cwd=ROOT / "conf", capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode == data.NO_DEVICE and os.environ.get("CI") != "true":
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return {
+        (record["operation"], record["state"], record["device"]): record
+        for record in json.loads(done.stdout)["records"]
     }
 
 
@@ -85,7 +114,7 @@ class Again:
         names |= {"nn": nn, "copy": copy}
         exec(operation.given, names)
         self.x = names[operation.subject]
-        if operation.given == atlas.MODULE:
+        if atlas.MODULE in operation.given:
             self.leaf = self.x if self.leaf is not None else None
         code = operation.code
         self.code = (
@@ -251,7 +280,7 @@ def every(record: Record) -> None:
     if record["same_object"]:
         assert record["shares_memory"]
         assert record["shares_version"] in (True, None)
-    if record["shares_memory"]:
+    if record["shares_memory"] and not record["changes_x"]:
         assert record["new_bytes"] == 0
     if record["shares_version"]:
         assert record["shares_memory"]
@@ -316,6 +345,9 @@ def test_what_the_lessons_build_on(published: dict) -> None:
 def test_every_required_row_is_there(published: dict, site: Path) -> None:
     codes = {row["code"] for row in published["operations"]}
     wanted = {code.strip() for code in re.split(r"[|\n]", REQUIRED) if code.strip()}
+    assert len(codes) >= 100
+    assert {"x += 1\ny = x", "x[0] = 7\ny = x"} <= codes
+    assert sum("torch.load(file" in code for code in codes) == 2
     assert wanted - codes == set()
     assert any("no_grad()" in code for code in codes)
     assert any("inference_mode()" in code for code in codes)
@@ -336,12 +368,25 @@ def test_one_record_for_each_operation_state_and_device(published: dict) -> None
         mine = [r for r in published["records"] if r["machine"] == machine["name"]]
         keys = [(r["operation"], r["state"], r["device"]) for r in mine]
         assert len(keys) == len(set(keys))
-        assert {key[:2] for key in keys if key[2] == "cpu"} == wanted
+        on_cpu = {key[:2] for key in keys if key[2] == "cpu"}
+        if machine["source"] == "stand-in":
+            needs = {row["id"] for row in published["operations"] if row["needs"]}
+            assert on_cpu == {key for key in wanted if key[0] in needs}
+            own = {
+                row["id"] for row in published["operations"] if row["subject"] == "a"
+            }
+            on_device = {key[:2] for key in keys if key[2] == "standin"}
+            assert on_device == {key for key in wanted if key[0] not in own}
+        else:
+            assert on_cpu == wanted
     names = [machine["name"] for machine in published["machines"]]
     assert names[0] == fingerprint().name
     assert [machine["source"] for machine in published["machines"]].count("live") == 1
     recorded = {path.parent.name for path in ROOT.glob("docs/recordings/*/atlas.json")}
-    assert set(names) == {fingerprint().name} | recorded  # none is stale
+    made = [machine["source"] for machine in published["machines"]].count("stand-in")
+    assert (
+        set(names[: len(names) - made]) == {fingerprint().name} | recorded
+    )  # no stale
 
 
 def test_the_columns_are_those_that_recordings_check() -> None:
@@ -355,6 +400,85 @@ def test_a_new_run_gives_what_is_published(published: dict, observed: dict) -> N
         if r["source"] == "live" and r["device"] == "cpu"
     }
     assert live == observed
+
+
+def test_a_new_run_on_the_stand_in_gives_what_is_published(
+    published: dict, second: dict
+) -> None:
+    """Two devices: the same cells, of which none is called CUDA."""
+    made = [record for record in published["records"] if record["source"] == "stand-in"]
+    assert len(made) > 200
+    for record in made:
+        seen = second[record["operation"], record["state"], record["device"]]
+        assert {name: record[name] for name in atlas.COLUMNS} == seen
+        assert record["waits"] is None
+        assert "cuda" not in (record["device"], record["result_device"])
+    (machine,) = [m for m in published["machines"] if m["source"] == "stand-in"]
+    assert machine["label"].startswith("stand-in device (no GPU), torch ")
+    assert "CUDA" not in machine["label"] and "cuda" not in machine["name"]
+
+
+def test_on_the_cpu_the_second_device_changes_nothing(
+    observed: dict, second: dict
+) -> None:
+    """A call that goes to no device gives the same whether there is one or not."""
+    for (name, state), record in observed.items():
+        if not atlas.OPERATIONS[name].needs:
+            there = second[name, state, "cpu"] | {"cuda_bytes": None}
+            assert there == record, (name, state)
+
+
+def test_between_two_devices(second: dict) -> None:
+    """The rules that the lessons teach, of an x that is on the other device."""
+    expected = {
+        # call: the same object, shares memory, where the result is
+        "to-cpu": (False, False, "cpu"),
+        "to-cpu-copy": (False, False, "cpu"),
+        "to-cpu-non-blocking": (False, False, "cpu"),
+        "cpu": (False, False, "cpu"),
+        "numpy-force": (False, False, "cpu"),
+        "to-device": (True, True, "standin"),
+        "to-device-copy": (False, False, "standin"),
+        "to-device-non-blocking": (True, True, "standin"),
+        "to-cuda": (True, True, "standin"),
+        "cuda": (True, True, "standin"),
+        "detach": (False, True, "standin"),
+        "module-to-device": (True, True, "standin"),
+        "module-to-cpu": (True, True, "cpu"),
+    }
+    for name, facts in expected.items():
+        record = second[name, "leaf", "standin"]
+        seen = (record["same_object"], record["shares_memory"], record["result_device"])
+        assert seen == facts, name
+    assert second["to-device", "leaf", "cpu"]["result_device"] == "standin"
+    assert second["to-device", "leaf", "cpu"]["cuda_bytes"] == 24
+    moved = second["module-to-cpu", "leaf", "standin"]
+    assert moved["changes_x"] and moved["new_bytes"] == 24
+    assert second["module-to-cpu", "leaf", "cpu"]["changes_x"] is False
+    pinned = second["pin-memory", "constant", "standin"]["error"]
+    assert pinned.startswith("RuntimeError: cannot pin 'standin")
+    refused = second["numpy", "constant", "standin"]["error"]
+    assert refused.startswith("TypeError: can't convert standin:0 device type tensor")
+
+
+def test_without_a_compiler_there_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if fingerprint().device_kind != "cpu":
+        pytest.skip("a GPU needs no stand-in")
+    said = f"No C++ compiler: {'x' * 20}\n"
+    refused = subprocess.CompletedProcess([], data.NO_DEVICE, "", said)
+    monkeypatch.setattr(data, "_run", lambda *arguments: refused)
+    monkeypatch.setattr(data, "KEPT", tmp_path)
+    lines: list[str] = []
+    monkeypatch.setattr(data.progress, "say", lines.append)
+    data.on_stand_in.cache_clear()
+    try:
+        assert data.on_stand_in() is None
+    finally:
+        data.on_stand_in.cache_clear()
+    assert lines == [f"Atlas: x on the CPU alone. {said.strip()}"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_json_and_csv_agree(published: dict, site: Path) -> None:
@@ -382,7 +506,8 @@ def shown(record: Record) -> list[str]:
         return [DASH, DASH, record["error"] if ended else f"raises {kind}", DASH]
     words = {True: "yes", False: "no", None: DASH}
     kind = {"ndarray": "array, CPU", "list": "Python list", "float": "Python float"}
-    result = kind.get(record["result"], f"tensor, {record['result_device'].upper()}")
+    device = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
+    result = kind.get(record["result"], f"tensor, {device[record['result_device']]}")
     size = record["new_bytes"]
     new = DASH if size is None else "none" if size == 0 else f"{size} bytes"
     return [
@@ -391,6 +516,47 @@ def shown(record: Record) -> list[str]:
         result,
         new,
     ]
+
+
+def on_cpu(published: dict[str, Any]) -> dict[tuple[str, str], Record]:
+    """Return the records of an x on the CPU: live, or of whom has a second device."""
+    sources = ("live", "stand-in")
+    return {
+        (r["operation"], r["state"]): r
+        for source in sources
+        for r in published["records"]
+        if r["device"] == "cpu" and r["source"] == source
+    }
+
+
+def on_another(published: dict[str, Any]) -> dict[tuple[str, str], Record]:
+    """Return the records of an x on another device, as long as none is recorded."""
+    return {
+        (r["operation"], r["state"]): r
+        for r in published["records"]
+        if r["device"] != "cpu"
+    }
+
+
+def sign_words(record: Record | None) -> list[str]:
+    """Say what the sign of a record means, as a screen reader is to hear it."""
+    if record is None:
+        return []
+    if record["error"] is not None:
+        return ["raises", record["error"].partition(":")[0]]
+    words = {True: "shares memory", False: "has its own memory"}[
+        record["shares_memory"]
+    ]
+    if record["same_object"]:
+        words = "is x itself, moved" if record["new_bytes"] else "is x itself"
+    gradient = {True: ["gradient flows back"], False: ["gradient stops"], None: []}
+    return [*words.split(", "), *gradient[record["gradient_flows"]]]
+
+
+def words_of(cell: Any) -> list[str]:
+    """Return the words of a cell's sign; none where the cell is empty."""
+    sign = cell.select_one("svg[role=img]")
+    return [] if sign is None else sign["aria-label"].split(", ")
 
 
 def own_text(cell: Any) -> str:
@@ -404,24 +570,30 @@ def own_text(cell: Any) -> str:
 def test_the_page_and_home_show_the_published_records(
     published: dict, site: Path
 ) -> None:
-    own = fingerprint().device_kind  # the page shows x on this device first
-    here = {
-        (r["operation"], r["state"]): r
-        for r in sorted(published["records"], key=lambda r: r["device"] == own)
-        if r["source"] == "live"
-    }
+    here = on_cpu(published)
+    there = on_another(published)
     page = soup(site / "atlas.html")
+    heads = [
+        head.get_text() for head in page.select("table.atlas > thead th[scope=col]")
+    ]
+    states = list(published["states"])
+    assert len(heads) == 1 + 2 * len(states)
     for row in published["operations"]:
-        cells = page.find(id=row["id"]).select("td")
-        first = "leaf" if "leaf" in row["states"] else row["states"][0]
-        assert [own_text(cell) for cell in cells] == shown(here[row["id"], first])
-        # The other states are there for the filter's script.
-        for state in row["states"]:
-            for cell, text in zip(cells, shown(here[row["id"], state]), strict=True):
-                spans = cell.select("span[data-value]")
-                (span,) = [s for s in spans if state in s.get("data-x", state).split()]
-                assert span["data-value"] == text.partition(":")[0]
-        assert row["code"] in page.find(id=row["id"]).get_text()
+        drawn = page.find(id=row["id"])
+        cells = drawn.find_all("td", recursive=False)
+        assert len(cells) == 2 * len(states)
+        for number, cell in enumerate(cells):
+            on_device, state = divmod(number, len(states))
+            state = states[state]
+            if row["subject"] == "a" and not on_device and state not in row["states"]:
+                state = row["states"][0]
+            record = (there if on_device else here).get((row["id"], state))
+            assert words_of(cell) == sign_words(record), (row["code"], number)
+        text = drawn.select_one(".facts").get_text()
+        for record in (*here.values(), *there.values()):
+            if record["operation"] == row["id"] and record["error"]:
+                assert record["error"] in text
+        assert row["code"].split("\n")[0] in drawn.get_text()
     by_code = {row["code"]: row["id"] for row in published["operations"]}
     rows = soup(site / "index.html").select("table.calls tbody tr")
     assert len(rows) >= 8
@@ -442,7 +614,7 @@ def test_where_machines_differ_both_answers_stand(published: dict, site: Path) -
     labels = {machine["name"]: machine["label"] for machine in published["machines"]}
     for record in published["records"]:
         here = live.get((record["operation"], record["state"], record["device"]))
-        if here is None or record["source"] == "live":
+        if here is None or record["source"] != "recorded":
             continue
         told = (
             "same_object",
@@ -465,7 +637,7 @@ def test_each_row_leads_to_its_lesson_and_its_reference(site: Path) -> None:
     rows = page.select("table.atlas tr[id]")
     hosts = {"docs.pytorch.org", "numpy.org", "docs.python.org"}
     for row in rows:
-        own, lesson, reference = (link["href"] for link in row.select("th a"))
+        own, lesson, reference = (link["href"] for link in row.select(".links a"))
         assert own == f"#{row['id']}"
         assert (site / lesson).exists()
         assert reference.split("/")[2] in hosts
@@ -483,18 +655,24 @@ def test_the_search_finds_each_row(site: Path, published: dict) -> None:
 
 def test_the_page_is_small_labelled_and_whole_without_its_script(site: Path) -> None:
     page = soup(site / "atlas.html")
-    assert len(page.select("*")) < 4000
+    rows = page.select("table.atlas tr[id]")
+    # As many for a row of ten answers as there were for one of four.
+    whole = gzip.compress((site / "atlas.html").read_bytes())
+    assert len(whole) < 25_000 and len(page.select("*")) < 100 * len(rows)
     form = page.select_one("form.atlas-filter")
     assert form.has_attr("hidden")  # the script shows it
-    fields = form.select("input, select")
-    assert {field["name"] for field in fields} == {
-        "q",
-        "x",
-        "gradients",
-        "memory",
-        "result",
-    }
-    assert all(field.find_parent("label").get_text(strip=True) for field in fields)
+    assert form.select_one("input[name=q]")["aria-label"] == "Search"
+    chips = form.select("button[data-has]")
+    assert {chip["aria-pressed"] for chip in chips} == {"false"}
+    named = {chip["data-has"]: chip.get_text() for chip in chips}
+    assert set(named) >= {"shares", "copies", "raises", "flows", "stops"}
+    assert all(named.values())
+    symbols = {f"#{symbol['id']}" for symbol in page.select("symbol")}
+    used = {use["href"] for use in page.select("use")}
+    assert used and used <= symbols
+    legend = page.select_one(".atlas-legend").get_text(" ")
+    for words in ("shares memory", "is x itself", "raises", "gradient stops"):
+        assert words in legend
     assert form.select_one("[aria-live]")
     assert not page.select("table.atlas tr[hidden], table.atlas tbody[hidden]")
     with_script = [
@@ -505,8 +683,19 @@ def test_the_page_is_small_labelled_and_whole_without_its_script(site: Path) -> 
     assert with_script == ["atlas.html"]
 
 
-def test_the_downloads_run_alone(site: Path, tmp_path: Path) -> None:
+def test_a_search_for_numpy_finds_its_calls(site: Path) -> None:
+    """The search looks at code, reference, group and lesson of a row."""
     page = soup(site / "atlas.html")
+    found = {
+        row.select_one("summary").get_text()
+        for row in page.select("table.atlas tr[data-find*=numpy]")
+    }
+    assert {"np.asarray(x)", "np.array(x)", "np.from_dlpack(x)", "x.numpy()"} <= found
+    assert "torch.from_numpy(a)" in found and "x.T" not in found
+
+
+def test_the_downloads_run_alone(site: Path, tmp_path: Path) -> None:
+    page = soup(site / "atlas_probes.html")
     files = {
         Path(link["href"].partition("?")[0]).name: site / link["href"].partition("?")[0]
         for link in page.select("a[download]")
@@ -535,7 +724,7 @@ def test_no_cell_is_typed() -> None:
     assert not answers & set(constants)
     fields = set(atlas.Operation.__dataclass_fields__)
     assert fields == {
-        "id", "code", "group", "lesson", "api", "given", "subject", "states",
+        "id", "code", "group", "lesson", "api", "given", "subject", "needs", "states",
     }  # fmt: skip
     other_names = {*atlas.STATES, "cpu", "cuda"}  # of a state, of a device
     rows_named = {op.id for op in atlas.OPERATIONS.values()} - other_names
@@ -548,7 +737,7 @@ def test_no_cell_is_typed() -> None:
         )
         texts = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
         assert not texts & (rows_named | codes), module
-    for page in ("atlas", "index"):
+    for page in ("atlas", "atlas_probes", "index"):
         text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
         assert not re.search(
             r"^\s*\||<t[dr]\b|list-table|csv-table", text, re.MULTILINE
@@ -584,10 +773,10 @@ OPERATIONS = {
 }
 
 
-def devices("""
+def accelerator("""
     before, _, after = probes.partition("OPERATIONS = {operation.id")
     (tmp_path / "atlas.py").write_text(
-        before + short + after.partition("def devices(")[2]
+        before + short + after.partition("def accelerator(")[2]
     )
     command = [sys.executable, "atlas.py", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
@@ -748,18 +937,20 @@ def test_another_machines_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
     built = site.build()
     assert built.status == 0, built.output
     page, home = soup(site.html / "atlas.html"), soup(site.html / "index.html")
-    shares = page.find(id="to-cpu").select_one("td[data-label='Shares memory'] span")
-    assert shares.get_text() == "yesno on CUDA (Test Card 9), torch 2.11.0, Python 3.12"
+    head = page.select("table.atlas > thead th[colspan]")[1].get_text()
+    assert head == "x on another device (CUDA)"
+    cells = page.find(id="to-cpu").find_all("td", recursive=False)
+    assert words_of(cells[0]) == ["is x itself", "gradient flows back"]
+    assert words_of(cells[5]) == ["has its own memory", "gradient flows back"]
     assert (
-        "waits for the device"
-        in page.find(id="to-cpu").select_one("details").get_text()
+        "on another device" in page.find(id="to-cpu").select_one("details").get_text()
     )
+    assert "seen by CUDA (Test Card 9), torch 2.11.0, Python 3.12" in page.get_text()
     assert script in page.find(id="detach").get_text()
     scripts = page.select("script") + home.select("script")
     assert not [s for s in scripts if "alert" in s.get_text()]
-    assert "No machine with CUDA" not in page.get_text()
     assert "<b>what</b> you want" in home.select_one("table.calls").get_text()
-    assert home.select_one("table.calls .differs").get_text() == "no"
+    assert "no" in [away.get_text() for away in home.select("table.calls .away")]
     whole = json.loads((site.html / "atlas.json").read_text())
     assert [machine["name"] for machine in whole["machines"]][1] == OTHER_NAME
 

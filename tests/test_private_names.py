@@ -76,6 +76,11 @@ PRIVATE = [
         "it tells storages without an address (meta) apart: take Tensor.is_set_to",
     ),
     Private(
+        STORAGE, "tensor_copies/stand_in/check.py",
+        lambda: isinstance(torch.ones(1).untyped_storage()._cdata, int),
+        "as in tensor_maps.py",
+    ),
+    Private(
         STORAGE, "tensor_copies/errors/page.py",
         lambda: isinstance(torch.ones(1).untyped_storage()._cdata, int),
         "as in tensor_maps.py",
@@ -87,8 +92,33 @@ PRIVATE = [
         "loop",
     ),
     Private(
+        "torch._subclasses.fake_tensor.FakeTensorMode",
+        "tensor_copies/stand_in/check.py",
+        found("torch._subclasses.fake_tensor:FakeTensorMode"),
+        "PyTorch's page on fake tensors says where it is now; without it the stand-in "
+        "has one witness less",
+    ),
+    Private(
+        "torch._subclasses.fake_tensor.DataDependentOutputException",
+        "tensor_copies/stand_in/check.py",
+        found("torch._subclasses.fake_tensor:DataDependentOutputException"),
+        "take what FakeTensorMode raises by now where it has no data",
+    ),
+    Private(
+        "torch._register_device_module", "tensor_copies/stand_in/loading.py",
+        found("torch:_register_device_module"),
+        "PyTorch's page on PrivateUse1 names it: see what it names now",
+    ),
+    Private(
+        "torch.autograd.Variable._execution_engine",
+        "tensor_copies/stand_in/loading.py",
+        lambda: callable(torch.autograd.Variable._execution_engine.run_backward),
+        "see if a Python that ends after a backward pass on the stand-in is aborted; "
+        "if not, drop the last task",
+    ),
+    Private(
         "sphinx_gallery.backreferences.NameFinder",
-        "tensor_copies/lessons/code_links.py",
+        "tensor_copies/machine/code_links.py",
         _candidates_have_five_parts,
         "see if it finds methods written in C by now, and drop code_links.py; or "
         "follow its tuples",

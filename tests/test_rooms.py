@@ -16,7 +16,7 @@ ALLOWED = {
     "figures": {"machine", "standalone"},
     "recordings": {"machine", "figures", "standalone"},
     "explorer": {"machine", "stand_in", "standalone"},
-    "atlas": {"machine", "recordings", "explorer", "standalone"},
+    "atlas": {"machine", "recordings", "stand_in", "explorer", "standalone"},
     "errors": {"machine", "recordings", "explorer"},
     "lessons": {"machine", "figures", "recordings"},
     "web": {

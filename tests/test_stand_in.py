@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from reading import NAMES, ROOT, SCRIPTS
+from reading import ROOT
 from tensor_copies import stand_in
 from tensor_copies.stand_in import compiling
 
@@ -25,19 +25,6 @@ printf begun > "$out"
 sleep 0.3
 printf whole > "$out"
 """
-
-
-@pytest.fixture(scope="session")
-def variables() -> dict[str, str]:
-    """Compile the device once; return what a Python needs to have it."""
-    try:
-        compiling.compiled(stand_in.CACHE)
-    except stand_in.NoCompiler as missing:
-        if os.environ.get("CI") == "true":
-            pytest.fail(str(missing), pytrace=False)
-        pytest.skip(str(missing))
-    quick = {"BENCHMARK_QUALITY": "quick", "MPLBACKEND": "agg"}
-    return {**os.environ, **stand_in.environment(stand_in.CACHE), **quick}
 
 
 def python(
@@ -204,9 +191,9 @@ print(json.dumps(broken))
 
 
 @pytest.fixture(scope="session")
-def broken(variables: dict[str, str]) -> dict[str, list[str]]:
+def broken(stand_in_variables: dict[str, str]) -> dict[str, list[str]]:
     """Return the rules that do not hold: the line, and what it raised."""
-    done = python(variables, "-c", TRY, input=json.dumps(RULES))
+    done = python(stand_in_variables, "-c", TRY, input=json.dumps(RULES))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -216,7 +203,7 @@ def test_is_a_second_device(broken: dict[str, list[str]], rule: str) -> None:
     assert broken.get(rule) is None
 
 
-def test_ends_without_a_word(variables: dict[str, str]) -> None:
+def test_ends_without_a_word(stand_in_variables: dict[str, str]) -> None:
     """After a backward pass at the very end, also in children of both kinds."""
     backward = (
         "import torch\nx = torch.ones(1, device='standin', requires_grad=True)\n"
@@ -228,26 +215,10 @@ def test_ends_without_a_word(variables: dict[str, str]) -> None:
         "if child:\n    raise SystemExit(os.waitpid(child, 0)[1])\n"
     )
     for _ in range(3):
-        done = python(variables, "-c", backward)
+        done = python(stand_in_variables, "-c", backward)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    done = python(variables, "-c", forked)
+    done = python(stand_in_variables, "-c", forked)
     assert (done.returncode, done.stdout) == (0, "")
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
-def test_a_lesson_runs_on_it_unless_left_out(
-    variables: dict[str, str], script: Path
-) -> None:
-    done = python(variables, "-m", "tensor_copies.stand_in", str(script))
-    runs = done.returncode == 0 and "This lesson runs on: standin" in done.stdout
-    if script.stem in stand_in.LEFT_OUT:
-        assert not runs, "it need not be left out"
-    else:
-        assert runs, done.stdout + done.stderr
-
-
-def test_what_is_left_out_is_there() -> None:
-    assert {script.stem for script in SCRIPTS} >= set(stand_in.LEFT_OUT)
 
 
 COMPARE = """
@@ -275,28 +246,30 @@ print(json.dumps(cells))
 """
 
 
-def compared(variables: dict[str, str], *operation: str) -> list[list]:
-    done = python(variables, "-W", "ignore", "-c", COMPARE, *operation)
+def compared(stand_in_variables: dict[str, str], *operation: str) -> list[list]:
+    done = python(stand_in_variables, "-W", "ignore", "-c", COMPARE, *operation)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def test_agrees_with_other_accounts_of_a_second_device(
-    variables: dict[str, str],
+    stand_in_variables: dict[str, str],
 ) -> None:
-    cells = compared(variables)
+    cells = compared(stand_in_variables)
     assert [denied for _, _, denied in cells if denied] == []
-    # Arrays, Python numbers and DLPack need data: the witnesses have none.
+    # Arrays, numbers, masks, DLPack and shared memory need data: no witness has any.
     unseen = {operation for operation, confirmed, _ in cells if not confirmed}
     assert unseen <= {
         "numpy-force", "detach-cpu-numpy", "independent-array", "np-from-dlpack",
-        "from-dlpack", "tolist", "item",
+        "from-dlpack", "tolist", "item", "numpy-copy", "mask", "share-memory",
     }  # fmt: skip
     assert sum(confirmed for _, confirmed, _ in cells) > 4 * len(cells)
 
 
-def test_a_disagreement_names_the_cell(variables: dict[str, str]) -> None:
-    said = [line for _, _, denied in compared(variables, "cpu") for line in denied]
+def test_a_disagreement_names_the_cell(stand_in_variables: dict[str, str]) -> None:
+    said = [
+        line for _, _, denied in compared(stand_in_variables, "cpu") for line in denied
+    ]
     assert (
         "cpu, leaf: same object: the stand-in says True, FakeTensorMode says False"
         in said
@@ -337,9 +310,11 @@ def test_without_a_compiler_says_so_in_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_without_a_script_says_so(variables: dict[str, str], tmp_path: Path) -> None:
+def test_without_a_script_says_so(
+    stand_in_variables: dict[str, str], tmp_path: Path
+) -> None:
     missing = str(tmp_path / "none.py")
-    done = python(variables, "-m", "tensor_copies.stand_in", missing)
+    done = python(stand_in_variables, "-m", "tensor_copies.stand_in", missing)
     assert done.returncode == 2
     assert done.stderr.endswith(f"there is no script {missing}\n")
 

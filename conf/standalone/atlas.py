@@ -2,7 +2,11 @@
 
 This file needs torch and NumPy, nothing else. ``python atlas.py`` prints a table,
 ``python atlas.py --json`` every record, ``python atlas.py "x.detach()"`` what one
-expression does; :func:`observe` does the same for your own code.
+expression does; :func:`observe` does the same for your own code. ``--device cpu``
+says where ``x`` is; without it, ``x`` is on each device that is here.
+
+Code that names ``cuda`` is run with the name of the accelerator that is here, if
+that is another one.
 
 A probe makes a new ``x``, runs the code as it stands below, and looks: at the tensor
 that comes out, at where a real backward pass arrives, and at what a write into
@@ -47,18 +51,19 @@ COLUMNS = {
     "requires_grad": "requires_grad of the result; null if it is no tensor",
     "is_leaf": "is_leaf of the result; null if it is no tensor",
     "grad_fn": "the class of the result's grad_fn; null if there is none",
-    "gradient_flows": "a backward pass from the result reaches the leaf behind x; null "
-    "if x does not require grad",
+    "gradient_flows": "a backward pass from the result gives the leaf behind x a "
+    "gradient that is not zero; null if x does not require grad",
     "result": "the class of the result",
     "result_device": "the kind of device that the result is on",
     "strides_kept": "the result has the strides of x; null if it has not as many",
     "new_bytes": "the size of the result's memory if it was not there before the call, "
     "else 0; null for Python numbers",
-    "cuda_bytes": "what the call asked of the CUDA caching allocator, temporary "
-    "tensors included; null where there is no CUDA",
+    "cuda_bytes": "what the call asked of the allocator of CUDA, or of the device "
+    "that stands in for it, temporary tensors included; null where there is neither",
     "waits": "the call returned only after a kernel that was in the queue before it "
     "had ended; null where there is no CUDA",
-    "changes_x": "the call changed requires_grad, is_leaf or grad_fn of x itself",
+    "changes_x": "the call changed requires_grad, is_leaf, grad_fn, device or memory "
+    "of x itself",
     "warning": "the text of the first warning",
     "error": "the class and the text of the error; what was not seen is then null",
 }
@@ -69,6 +74,8 @@ ARRAY = "a = x.numpy()"
 MODULE = """x = nn.Parameter(x, requires_grad=x.requires_grad)
 module = nn.Linear(3, 2, bias=False)
 module.weight = x"""
+FILE = "import io\nfile = io.BytesIO()"
+DEVICE = 'device = torch.device("cuda")'
 TARGET = "module = nn.Linear(3, 2, bias=False, device=x.device)"
 CAN_BE_ARRAY = ("constant", "view")
 CAN_BE_PARAMETER = ("leaf", "constant", "no_grad")
@@ -84,6 +91,8 @@ class Operation:
 
     ``code`` is an expression, or statements that leave ``y``. ``given`` runs before
     and is not observed; ``subject`` is the name that plays the part of ``x``.
+    ``needs`` is ``"accelerator"`` if the code can do its work only where there is one,
+    also for an ``x`` on the CPU.
     """
 
     id: str
@@ -93,6 +102,7 @@ class Operation:
     api: str
     given: str = ""
     subject: str = "x"
+    needs: str = ""
     states: tuple[str, ...] = tuple(STATES)
 
 
@@ -102,6 +112,7 @@ def _operations() -> Iterator[Operation]:
     copies, devices = f"{tips}/copy_a_tensor", f"{numpy}/cpu_and_to"
     bridge, memory = f"{numpy}/numpy_bridge", f"{tips}/memory_of_a_copy"
     arrays, frozen = f"{tips}/tensor_to_ndarray", "4_patterns/frozen_network"
+    between = f"{tips}/copy_between_devices"
     leaves, detach_clone = f"{basics}/leaf_tensors", f"{basics}/detach_clone"
     tensor = "torch.Tensor."
 
@@ -142,6 +153,14 @@ def _operations() -> Iterator[Operation]:
     )  # fmt: skip
     yield row("copy-copy", "copy.copy(x)", copies, "copy.copy")
     yield row("deepcopy", "copy.deepcopy(x)", copies, "copy.deepcopy")
+    yield row(
+        "detached-leaf", "x.detach().requires_grad_()", leaves,
+        tensor + "requires_grad_",
+    )  # fmt: skip
+    yield row(
+        "pickle", "pickle.loads(pickle.dumps(x))", copies, "pickle.loads",
+        given="import pickle",
+    )  # fmt: skip
     yield row("new-tensor", "x.new_tensor(x)", copies, tensor + "new_tensor")
     yield row("tensor", "torch.tensor(x)", copies, "torch.tensor")
     yield row("as-tensor", "torch.as_tensor(x)", copies, "torch.as_tensor")
@@ -158,11 +177,32 @@ def _operations() -> Iterator[Operation]:
     yield row("to-same", "x.to(x.device)", devices, tensor + "to")
     yield row("to-copy", "x.to(x.device, copy=True)", devices, tensor + "to")
     yield row("to-dtype", "x.to(torch.float64)", devices, tensor + "to")
+    yield row("float", "x.float()", devices, tensor + "float")
+    yield row("double", "x.double()", devices, tensor + "double")
+    yield row("half", "x.half()", devices, tensor + "half")
     yield row("to-cpu", 'x.to("cpu")', devices, tensor + "to")
-    yield row("to-cuda", 'x.to("cuda")', devices, tensor + "to")
+    yield row("to-cpu-copy", 'x.to("cpu", copy=True)', devices, tensor + "to")
+    yield row(
+        "to-cpu-non-blocking", 'x.to("cpu", non_blocking=True)', between, tensor + "to"
+    )
     yield row("cpu", "x.cpu()", devices, tensor + "cpu")
-    yield row("cuda", "x.cuda()", devices, tensor + "cuda")
-    yield row("pin-memory", "x.pin_memory()", devices, tensor + "pin_memory")
+    second = {"needs": "accelerator"}
+    yield row("to-cuda", 'x.to("cuda")', devices, tensor + "to", **second)
+    yield row("cuda", "x.cuda()", devices, tensor + "cuda", **second)
+    device = {"given": DEVICE, **second}
+    yield row("to-device", "x.to(device)", devices, tensor + "to", **device)
+    yield row(
+        "to-device-copy", "x.to(device, copy=True)", between, tensor + "to", **device
+    )
+    yield row(
+        "to-device-non-blocking", "x.to(device, non_blocking=True)", between,
+        tensor + "to", **device,
+    )  # fmt: skip
+    yield row("pin-memory", "x.pin_memory()", between, tensor + "pin_memory", **second)
+    yield row(
+        "pin-memory-to-device", "x.pin_memory().to(device, non_blocking=True)",
+        between, tensor + "pin_memory", **device,
+    )  # fmt: skip
     yield row(
         "detach-to-cpu-copy", 'x.detach().to("cpu", copy=True)', devices, tensor + "to"
     )
@@ -171,9 +211,47 @@ def _operations() -> Iterator[Operation]:
     yield row("view", "x.view(6)", memory, tensor + "view")
     yield row("reshape", "x.reshape(6)", memory, tensor + "reshape")
     yield row("contiguous", "x.contiguous()", memory, tensor + "contiguous")
+    yield row("transposed", "x.T", memory, tensor + "T")
+    yield row("transpose", "x.transpose(0, 1)", memory, tensor + "transpose")
+    yield row("permute", "x.permute(1, 0)", memory, tensor + "permute")
+    yield row("flatten", "x.flatten()", memory, tensor + "flatten")
+    yield row("squeeze", "x.squeeze()", memory, tensor + "squeeze")
+    yield row("unsqueeze", "x.unsqueeze(0)", memory, tensor + "unsqueeze")
+    yield row("split", "x.split(1)[0]", memory, tensor + "split")
+    yield row("chunk", "x.chunk(2)[0]", memory, tensor + "chunk")
+    yield row("unbind", "x.unbind()[0]", memory, tensor + "unbind")
+    yield row("first-row", "x[0]", memory, "tensor_view.html")
     yield row("slice", "x[:, :2]", memory, "tensor_view.html")
     yield row("index", "x[:, [0, 1]]", memory, "tensor_view.html")
+    yield row(
+        "mask", "x[mask]", memory, "tensor_view.html", given="mask = x.detach() > 1"
+    )
     yield row("expand", "x.expand(4, 2, 3)", memory, tensor + "expand")
+    yield row("repeat", "x.repeat(2, 1)", memory, tensor + "repeat")
+    yield row(
+        "repeat-interleave", "x.repeat_interleave(2)", memory,
+        tensor + "repeat_interleave",
+    )  # fmt: skip
+    yield row("cat", "torch.cat([x, x])", memory, "torch.cat")
+    yield row("stack", "torch.stack([x, x])", memory, "torch.stack")
+    yield row(
+        "vmap", "torch.vmap(lambda row: row[:2])(x)", memory, "torch.vmap",
+    )  # fmt: skip
+
+    group = "In place"
+    yield row("add-assign", "x += 1\ny = x", leaves, tensor + "add_")
+    yield row("add-in-place", "x.add_(1)", leaves, tensor + "add_")
+    yield row("copy-in-place", "x.copy_(torch.ones(2, 3))", leaves, tensor + "copy_")
+    yield row(
+        "lerp-in-place", "x.lerp_(torch.ones_like(x), 0.5)", leaves, tensor + "lerp_"
+    )
+    yield row("mul-in-place", "x.mul_(2)", leaves, tensor + "mul_")
+    yield row("set-item", "x[0] = 7\ny = x", leaves, "tensor_view.html")
+    yield row(
+        "no-grad-in-place", "with torch.no_grad():\n    y = x.add_(1)", leaves,
+        "torch.no_grad",
+    )  # fmt: skip
+    yield row("data-in-place", "x.data.add_(1)\ny = x", leaves, tensor + "add_")
 
     group = "NumPy and Python"
     yield row("numpy", "x.numpy()", bridge, tensor + "numpy")
@@ -186,9 +264,12 @@ def _operations() -> Iterator[Operation]:
     )  # fmt: skip
     yield row("np-asarray", "np.asarray(x)", bridge, "numpy.asarray")
     yield row("np-array", "np.array(x)", arrays, "numpy.array")
+    yield row("dunder-array", "x.__array__()", bridge, tensor + "numpy")
+    yield row("numpy-copy", "x.numpy(force=True).copy()", arrays, "numpy.ndarray.copy")
     yield row("np-from-dlpack", "np.from_dlpack(x)", bridge, "numpy.from_dlpack")
     yield row("from-dlpack", "torch.from_dlpack(x)", bridge, "torch.from_dlpack")
     yield row("tolist", "x.tolist()", arrays, tensor + "tolist")
+    yield row("list", "list(x)[0]", arrays, tensor + "unbind")
     yield row("item", "x[0, 0].item()", arrays, tensor + "item")
 
     group = "From a NumPy array"
@@ -207,6 +288,28 @@ def _operations() -> Iterator[Operation]:
     )
     yield row("array-asarray", "torch.asarray(a)", bridge, "torch.asarray", **array)
     yield row("array-tensor", "torch.tensor(a)", bridge, "torch.tensor", **array)
+    yield row("array-tensor-class", "torch.Tensor(a)", bridge, "torch.Tensor", **array)
+    yield row(
+        "array-frombuffer", "torch.frombuffer(a, dtype=torch.float32)", bridge,
+        "torch.frombuffer", given=ARRAY, subject="a", states=("constant",),
+    )  # fmt: skip
+
+    group = "Files, workers and batches"
+    file = {"given": FILE}
+    save = "torch.save(x, file)\nfile.seek(0)\n"
+    yield row(
+        "save-and-load", save + "y = torch.load(file)", copies, "torch.load", **file
+    )
+    yield row(
+        "load-map-location", save + 'y = torch.load(file, map_location="cpu")',
+        devices, "torch.load", **file,
+    )  # fmt: skip
+    yield row("share-memory", "x.share_memory_()", memory, tensor + "share_memory_")
+    yield row(
+        "default-collate", "default_collate([x, x])", copies,
+        "torch.utils.data.default_collate",
+        given="from torch.utils.data import default_collate",
+    )  # fmt: skip
 
     group = "Modules"
     module = {"given": MODULE, "states": CAN_BE_PARAMETER}
@@ -229,23 +332,67 @@ def _operations() -> Iterator[Operation]:
         "deepcopy-module", "copy.deepcopy(module).weight", frozen, "copy.deepcopy",
         **module,
     )  # fmt: skip
+    yield row(
+        "parameters", "list(module.parameters())[0]", leaves,
+        "torch.nn.Module.parameters", **module,
+    )  # fmt: skip
+    yield row(
+        "functional-call",
+        'torch.func.functional_call(module, {"weight": x}, x.new_ones(1, 3))', frozen,
+        "torch.func.functional_call", given=TARGET,
+    )  # fmt: skip
+    yield row(
+        "module-double", "module.double().weight", devices, "torch.nn.Module.double",
+        **module,
+    )  # fmt: skip
+    yield row(
+        "module-to-cpu", 'module.to("cpu").weight', devices, "torch.nn.Module.to",
+        **module,
+    )  # fmt: skip
+    yield row(
+        "module-to-device", "module.to(device).weight", devices, "torch.nn.Module.to",
+        given=f"{DEVICE}\n{MODULE}", states=CAN_BE_PARAMETER, **second,
+    )  # fmt: skip
 
 
 OPERATIONS = {operation.id: operation for operation in _operations()}
 
 
+def accelerator() -> str | None:
+    """Return the kind of device that is not the CPU, None if there is none.
+
+    It is CUDA, or a backend from elsewhere that is registered with torch.
+    """
+    for kind in ("cuda", torch._C._get_privateuse1_backend_name()):
+        module = getattr(torch, kind, None)
+        if module is not None and module.is_available():
+            return kind
+    return None
+
+
 def devices() -> list[str]:
     """Return the kinds of devices that ``x`` can be on here, this machine's first."""
-    return ["cuda", "cpu"] if torch.cuda.is_available() else ["cpu"]
+    return [kind for kind in (accelerator(), "cpu") if kind is not None]
 
 
-def plan() -> list[tuple[Operation, str, str]]:
-    """Return every probe: operation, state and device."""
+def plan(kinds: list[str] | None = None) -> list[tuple[Operation, str, str]]:
+    """Return every probe with ``x`` on one of these kinds of devices.
+
+    Parameters
+    ----------
+    kinds
+        Kinds of devices; all that are here, if None.
+
+    Returns
+    -------
+    list
+        Operation, state and device of each.
+    """
     return [
         (operation, state, device)
         for operation in OPERATIONS.values()
         for state in operation.states
-        for device in devices()
+        for device in (devices() if kinds is None else kinds)
         if device == "cpu" or operation.given != ARRAY  # NumPy's memory is the host's
     ]
 
@@ -261,7 +408,7 @@ def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> 
     state
         What ``x`` is, a key of ``STATES``.
     device
-        Where ``x`` is: ``"cpu"`` or ``"cuda"``.
+        Where ``x`` is: the kind of a device, such as ``"cpu"`` or ``"cuda"``.
 
     Returns
     -------
@@ -278,18 +425,17 @@ def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> 
         operation = Operation(code, code, "", "", "")
     record = {**dict.fromkeys(COLUMNS), "operation": operation.id}
     record |= {"state": state, "device": device}
-    cuda = torch.cuda.is_available()
-    if cuda:
+    if torch.cuda.is_available():
         record["waits"] = _waits(operation, state, device)
     probe = _Probe(operation, state, device)
-    before = _requested() if cuda else None
+    before = _requested()
     try:
         result = probe.run()
     except Exception as error:
         record["waits"] = None
         record["error"] = f"{type(error).__name__}: {_plain(str(error))}"
     else:
-        if cuda and before is not None:
+        if before is not None:
             record["cuda_bytes"] = _requested() - before
         record |= probe.look(result)
     record["warning"] = probe.warning
@@ -304,7 +450,7 @@ class _Probe:
         self.warning: str | None = None
         x, self.source = _new_x(state, device)
         self.names = {"x": x, "torch": torch, "np": np, "nn": nn, "copy": copy}
-        exec(operation.given, self.names)
+        exec(_named(operation.given), self.names)
         self.x = self.names[operation.subject]
         if self.names["x"] is not x:  # it became a parameter
             self.source = self.x if self.x.requires_grad else None
@@ -318,15 +464,15 @@ class _Probe:
 
     def run(self) -> Any:
         """Return the result; keep the first warning."""
-        names = self.names
+        names, text = self.names, _named(self.operation.code)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 with torch.set_grad_enabled(self.state != "no_grad"):
                     try:
-                        code = compile(self.operation.code, "<atlas>", "eval")
+                        code = compile(text, "<atlas>", "eval")
                     except SyntaxError:
-                        exec(self.operation.code, names)
+                        exec(text, names)
                         return names["y"]
                     return eval(code, names)
             finally:
@@ -357,7 +503,8 @@ class _Probe:
     def _marks(self) -> tuple[Any, ...] | None:
         if not isinstance(self.x, torch.Tensor):
             return None
-        return self.x.requires_grad, self.x.is_leaf, self.x.grad_fn is None
+        x = self.x
+        return x.requires_grad, x.is_leaf, x.grad_fn is None, x.device, _memory(x)
 
     def _new_bytes(self, result: Any) -> int | None:
         memory = _memory(result)
@@ -370,7 +517,7 @@ class _Probe:
     def _gradient_arrives(self, result: Any) -> bool:
         if isinstance(result, torch.Tensor) and result.requires_grad:
             result.sum().backward()
-        return self.source.grad is not None
+        return self.source.grad is not None and bool(self.source.grad.any())
 
     def _write(self, result: Any) -> dict[str, bool | None]:
         """Write into ``x``: see if values and version counter of the result follow."""
@@ -388,6 +535,12 @@ class _Probe:
         if version is not None and isinstance(self.x, torch.Tensor):
             follows = _version(result) > version
         return {"shares_memory": by_write, "shares_version": follows}
+
+
+def _named(code: str) -> str:
+    """Return code with the accelerator's name where it names CUDA."""
+    kind = accelerator()
+    return code if kind is None else re.sub(r"\bcuda\b", kind, code)
 
 
 def _new_x(state: str, device: str) -> tuple[torch.Tensor, torch.Tensor | None]:
@@ -448,8 +601,11 @@ def _same_length_and_equal(one: tuple | None, other: tuple | None) -> bool | Non
 
 
 def _requested() -> int | None:
-    """Return how many bytes were ever asked of the CUDA caching allocator."""
-    return torch.cuda.memory_stats().get("requested_bytes.all.allocated")
+    """Return how many bytes were ever asked of the accelerator's allocator."""
+    statistics = getattr(
+        getattr(torch, accelerator() or "", None), "memory_stats", dict
+    )
+    return statistics().get("requested_bytes.all.allocated")
 
 
 def _waits(operation: Operation, state: str, device: str) -> bool | None:
@@ -479,21 +635,28 @@ def _plain(text: str) -> str:
     return " ".join(text.split())[:LONGEST_TEXT]
 
 
-def probe_all(first: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+def probe_all(
+    first: int = 0, kinds: list[str] | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Run the probes from number ``first`` on: announce each, then give its record."""
     torch.set_warn_always(True)  # or a warning would show in one record alone
-    for operation, state, device in plan()[first:]:
+    for operation, state, device in plan(kinds)[first:]:
         blank = dict.fromkeys(COLUMNS)
         key = {"operation": operation.id, "state": state, "device": device}
         yield "probing", blank | key
         yield "record", observe(operation, state, device)
 
 
-def run() -> dict[str, Any]:
+def run(kinds: list[str] | None = None) -> dict[str, Any]:
     """Run every probe in processes of their own; return all there is to know.
 
     An operation that ends its process is recorded as one that does, and the probes
     go on behind it.
+
+    Parameters
+    ----------
+    kinds
+        The kinds of devices that ``x`` is on; all that are here, if None.
 
     Raises
     ------
@@ -504,6 +667,7 @@ def run() -> dict[str, Any]:
     records: list[dict[str, Any]] = []
     while True:
         command = [sys.executable, __file__, "--from", str(len(records))]
+        command += [part for kind in kinds or () for part in ("--device", kind)]
         child = subprocess.run(command, capture_output=True, text=True)
         current = None
         for line in child.stdout.splitlines():
@@ -527,7 +691,7 @@ def _ending(status: int) -> str:
 
 def _table(records: list[dict[str, Any]]) -> str:
     """Return the records as text, one line each."""
-    lines = [f"{'operation':27} {'x':9} {'on':5} gradients  shared  result"]
+    lines = [f"{'operation':27} {'x':9} {'on':7} gradients  shared  result"]
     for record in records:
         flows, shares = (
             {True: "yes", False: "no", None: "-"}[record[column]]
@@ -535,7 +699,7 @@ def _table(records: list[dict[str, Any]]) -> str:
         )
         end = record["error"] or f"{record['result']}, {record['result_device']}"
         lines.append(
-            f"{record['operation']:27} {record['state']:9} {record['device']:5} "
+            f"{record['operation']:27} {record['state']:9} {record['device']:7} "
             f"{flows:10} {shares:7} {end}"
         )
     return "\n".join(lines)
@@ -546,11 +710,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What operations do to a tensor x.")
     parser.add_argument("code", nargs="?", help="one expression that uses x")
     parser.add_argument("--state", choices=STATES, default="leaf", help="what x is")
+    parser.add_argument(
+        "--device", action="append", choices=devices(), help="the device that x is on"
+    )
     parser.add_argument("--json", action="store_true", help="print all as JSON")
     parser.add_argument("--from", type=int, dest="first", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.code is not None:
-        print(json.dumps(observe(options.code, options.state, devices()[0]), indent=1))
+        for device in options.device or devices()[:1]:
+            print(json.dumps(observe(options.code, options.state, device), indent=1))
     elif options.first is not None:  # one line for each step, for a careful caller
         head = {"states": STATES, "columns": COLUMNS}
         head["operations"] = [asdict(operation) for operation in OPERATIONS.values()]
@@ -559,11 +727,11 @@ def main() -> None:
             import resource
 
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        for kind, record in probe_all(options.first):
+        for kind, record in probe_all(options.first, options.device):
             print(json.dumps({kind: record}), flush=True)
     else:
         # An operation that ends the process must not end this one.
-        atlas = run()
+        atlas = run(options.device)
         print(json.dumps(atlas) if options.json else _table(atlas["records"]))
 
 

@@ -1,5 +1,4 @@
-// The filters of the Atlas. Without this script the whole table is there, for the
-// plain case; the script shows the other states of x and the rows that are asked for.
+// The search and the chips of the Atlas. Without this script the whole table is there.
 (() => {
   "use strict";
   const form = document.querySelector(".atlas-filter");
@@ -7,51 +6,46 @@
   if (!form || !table) return;
   const rows = [...table.querySelectorAll("tr[id]")];
   const count = form.querySelector(".count");
-  const fields = [...form.elements].filter((field) => field.name);
-  const columns = { gradients: 0, memory: 1, result: 2 };
+  const chips = [...form.querySelectorAll("[data-has]")];
+  const search = form.elements.q;
 
-  const value = (row, column) =>
-    row.querySelectorAll("td")[column].querySelector("span[data-value]:not([hidden])")
-      .dataset.value;
+  const wanted = () =>
+    chips.filter((chip) => chip.getAttribute("aria-pressed") === "true")
+      .map((chip) => chip.dataset.has);
 
   const apply = () => {
-    const wanted = Object.fromEntries(fields.map((field) => [field.name, field.value]));
-    for (const span of table.querySelectorAll("span[data-x]"))
-      span.hidden = !span.dataset.x.split(" ").includes(wanted.x);
-    const words = wanted.q.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const signs = wanted();
     let shown = 0;
     for (const row of rows) {
-      row.hidden =
-        !words.every((word) => row.dataset.name.includes(word)) ||
-        Object.entries(columns).some(
-          ([name, column]) => wanted[name] && wanted[name] !== value(row, column));
+      const has = row.dataset.has.split(" ");
+      row.hidden = !words.every((word) => row.dataset.find.includes(word)) ||
+        !signs.every((sign) => has.includes(sign));
       if (!row.hidden) shown += 1;
     }
     for (const body of table.tBodies)
       body.hidden = !body.querySelector("tr[id]:not([hidden])");
-    count.textContent = `${shown} of ${rows.length} operations`;
+    table.tHead.hidden = !shown;
+    count.textContent = shown ? `${shown} of ${rows.length} calls`
+      : "No call has all of this: clear the filters.";
   };
 
   // A filtered view has an address, which can be sent or kept.
   const keep = () => {
     const query = new URLSearchParams();
-    for (const field of fields)
-      if (field.value && field.value !== initial[field.name])
-        query.set(field.name, field.value);
-    const text = query.toString();
+    if (search.value) query.set("q", search.value);
+    if (wanted().length) query.set("has", wanted().join(","));
+    const text = query.toString().replaceAll("%2C", ",");
     const hash = document.querySelector("tr[id]:target:not([hidden])")
       ? location.hash : "";
     history.replaceState(null, "", (text ? `?${text}` : location.pathname) + hash);
   };
 
-  const initial = Object.fromEntries(fields.map((field) => [field.name, field.value]));
-  const restore = () => {
-    const query = new URLSearchParams(location.search);
-    for (const field of fields) {
-      field.value = query.get(field.name) ?? initial[field.name];
-      if (field.selectedIndex === -1) field.value = initial[field.name];
-    }
+  const press = (signs) => {
+    for (const chip of chips)
+      chip.setAttribute("aria-pressed", String(signs.includes(chip.dataset.has)));
   };
+
   // A link to a row is answered with the row, whatever the filters say.
   const reveal = () => {
     const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -64,12 +58,23 @@
     row.scrollIntoView();
   };
 
+  for (const chip of chips)
+    chip.addEventListener("click", () => {
+      const pressed = chip.getAttribute("aria-pressed") === "true";
+      chip.setAttribute("aria-pressed", String(!pressed));
+      apply();
+      keep();
+    });
   form.addEventListener("input", () => { apply(); keep(); });
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () =>
-    setTimeout(() => { apply(); keep(); reveal(); }));
+  form.addEventListener("reset", () => {
+    press([]);
+    setTimeout(() => { apply(); keep(); reveal(); });
+  });
   window.addEventListener("hashchange", reveal);
-  restore();
+  const query = new URLSearchParams(location.search);
+  search.value = query.get("q") ?? "";
+  press((query.get("has") ?? "").split(","));
   apply();
   form.hidden = false;
   reveal();

@@ -59,7 +59,7 @@ if device == "cuda":
     start = torch.cuda.memory_allocated()
     one_more = z.clone()
     taken = torch.cuda.memory_allocated() - start
-    print("CUDA takes:", taken)
+    print(f"{device} takes:", taken)
     assert taken == 512
 # sphinx_gallery_tensor_map = "w, z, s"
 

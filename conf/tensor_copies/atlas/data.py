@@ -4,6 +4,10 @@ The probes (atlas.py) run in a Python of their own, once for each machine, and w
 they saw is kept under ``build/atlas``: a build that changes nothing imports no torch.
 All pages draw their cells from here, and so do ``atlas.json`` and ``atlas.csv``,
 which the build writes beside the pages.
+
+Where this machine has no GPU but a C++ compiler, the probes run once more, with the
+stand-in as a second device: what happens between two devices is then on the page of
+every machine. What CUDA machines recorded is shown before it.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,14 +46,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 ATLAS = CONF / "standalone" / "atlas.py"
+DEVICE = CONF / "tensor_copies" / "stand_in"
 KEPT = CONF.parent / "build" / "atlas"
+NO_DEVICE = 2  # the exit status of `on_stand_in` where it has no device
 TIME_LIMIT = 300  # seconds
 SCHEMA = 1
 ABOUT_MACHINE = {
     "machine": "which machine ran the probe, by the name in the list of machines",
     "source": "live: probed in the build that made this file; recorded: by another "
-    "machine, and kept as data",
+    "machine, and kept as data; stand-in: probed in that build, with a device made in "
+    "host memory, whose name is standin, in the place of a GPU",
 }
+LIVE, RECORDED, STAND_IN = "live", "recorded", "stand-in"
 
 
 class AtlasFailed(SphinxError):
@@ -68,10 +77,17 @@ class View:
     records: dict[tuple[str, str], dict[str, Any]]
 
     @property
+    def machine_label(self) -> str:
+        """Name the machine; the stand-in by what it is."""
+        if self.source == STAND_IN:
+            return f"stand-in device (no GPU), {fingerprint().label.partition(', ')[2]}"
+        return self.machine.label
+
+    @property
     def label(self) -> str:
         """Name the machine, and the device of ``x`` where that is not its own."""
-        if self.device == self.machine.device_kind:
-            return self.machine.label
+        if self.source == STAND_IN or self.device == self.machine.device_kind:
+            return self.machine_label
         return f"{self.machine.label}, x on the {self.device.upper()}"
 
 
@@ -83,16 +99,23 @@ def probe() -> dict[str, Any]:
     AtlasFailed
         If a probe fails or does not end.
     """
-    command = [sys.executable, str(ATLAS), "--json"]
+    return _said(_run(str(ATLAS), "--json"))
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     # These two would change what a probe sees.
     changing = ("PYTHONWARNINGS", "CUDA_LAUNCH_BLOCKING")
     clean = {key: value for key, value in os.environ.items() if key not in changing}
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIME_LIMIT, env=clean
-        )
+        return subprocess.run(
+            [sys.executable, *arguments],
+            capture_output=True, text=True, timeout=TIME_LIMIT, env=clean, cwd=CONF,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise AtlasFailed(f"the probes took more than {TIME_LIMIT} s") from None
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     if done.returncode != 0:
         said = done.stderr.strip().rpartition("\n")[2]
         raise AtlasFailed(
@@ -104,19 +127,61 @@ def probe() -> dict[str, Any]:
 def live() -> dict[str, Any]:
     """Return what this machine sees, from the last time it looked if it did."""
     kept = KEPT / f"{live_key()}.json"
+    if (seen := _kept(kept)) is None:
+        seen = _keep(kept, probe())
+        progress.say(f"Atlas: probed {len(seen['records'])} records")
+    return seen
+
+
+@cache
+def on_stand_in() -> dict[str, Any] | None:
+    """Return what is seen with the stand-in as a second device, kept as the live one.
+
+    Returns
+    -------
+    dict or None
+        None where this machine has a GPU, or nothing to compile the device with.
+
+    Raises
+    ------
+    AtlasFailed
+        If a probe fails or does not end.
+    """
+    if fingerprint().device_kind != "cpu":
+        return None
+    kept = _kept_on_stand_in()
+    if (seen := _kept(kept)) is None:
+        done = _run("-m", "tensor_copies.atlas.on_stand_in")
+        if done.returncode == NO_DEVICE:
+            progress.say(f"Atlas: x on the CPU alone. {done.stderr.strip()}")
+            return None
+        seen = _keep(kept, _said(done))
+        progress.say(f"Atlas: probed {len(seen['records'])} records on the stand-in")
+    return seen
+
+
+def _kept_on_stand_in() -> Path:
+    """Return the file of what was seen on the stand-in that these sources make."""
+    sources = (hash_of(path) for path in [ATLAS, *sorted(DEVICE.glob("*.*"))])
+    return KEPT / f"stand-in-{key_of(fingerprint().signature, *sources)}.json"
+
+
+def _kept(path: Path) -> dict[str, Any] | None:
+    """Return what was kept in a file; None where there is none, or it is damaged."""
     try:
-        digest, text = kept.read_text(encoding="utf-8").split("\n", 1)
-        if digest == key_of(text):  # else it is damaged
-            return json.loads(text)
+        digest, text = path.read_text(encoding="utf-8").split("\n", 1)
+        return json.loads(text) if digest == key_of(text) else None
     except (OSError, ValueError):
-        pass
-    seen = {"day": date.today().isoformat(), **probe()}
-    progress.say(f"Atlas: probed {len(seen['records'])} records")
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    aside = kept.with_suffix(f".{os.getpid()}")
+        return None
+
+
+def _keep(path: Path, atlas: dict[str, Any]) -> dict[str, Any]:
+    seen = {"day": date.today().isoformat(), **atlas}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_suffix(f".{os.getpid()}")
     text = json.dumps(seen)
     aside.write_text(f"{key_of(text)}\n{text}", encoding="utf-8")
-    aside.replace(kept)
+    aside.replace(path)
     return seen
 
 
@@ -132,9 +197,9 @@ def recorded(app: Sphinx) -> list[AtlasRecording]:
 
 
 def views(app: Sphinx) -> list[View]:
-    """Return what all machines saw, this one's own device first."""
+    """Return what all machines saw: this one first, the stand-in last."""
     atlas, here = live(), fingerprint()
-    found = list(_views(here, "live", atlas["day"], atlas["records"]))
+    found = list(_views(here, LIVE, atlas["day"], atlas["records"]))
     found.sort(key=lambda view: view.device != here.device_kind)
     known = {
         (row["id"], state, device)
@@ -145,10 +210,21 @@ def views(app: Sphinx) -> list[View]:
     for other in recorded(app):
         records = [dict(zip(other.columns, row, strict=True)) for row in other.records]
         if {tuple(record[key] for key in ATLAS_KEYS) for record in records} <= known:
-            found += _views(other.machine, "recorded", other.day, records)
+            found += _views(other.machine, RECORDED, other.day, records)
         else:
             name = f"recordings/{other.machine.name}/atlas.json"
             _refuse(app, BadRecording(f"{name} is refused: it has unknown probes"))
+    if (second := on_stand_in()) is not None:
+        machine = replace(here, device_kind=STAND_IN, device_name="no GPU")
+        # Of an x on the CPU it knows nothing better than a live probe, unless the call
+        # goes to another device.
+        between = {row["id"] for row in second["operations"] if row["needs"]}
+        records = [
+            record
+            for record in second["records"]
+            if record["device"] != "cpu" or record["operation"] in between
+        ]
+        found += _views(machine, STAND_IN, second["day"], records)
     return found
 
 
@@ -156,10 +232,10 @@ def _views(
     machine: Fingerprint, source: str, day: str, records: list[dict[str, Any]]
 ) -> Iterator[View]:
     for device in dict.fromkeys(record["device"] for record in records):
-        # An array is on the CPU: its rows are the same for every device.
         mine = {
             (record["operation"], record["state"]): record
-            for record in sorted(records, key=lambda record: record["device"] == device)
+            for record in records
+            if record["device"] == device
         }
         yield View(machine, source, day, device, mine)
 
@@ -176,9 +252,10 @@ def note_use(app: Sphinx, page: str) -> None:
 
 
 def key(app: Sphinx, page: str) -> str:
-    """Return the key of all Atlases: the live one's and what the recorded ones hold."""
+    """Return the key of all Atlases: those of this machine and the recorded ones."""
     files = (f"{path.parent.name} {hash_of(path)}" for path in _files(app))
-    return key_of(live_key(), *files)
+    kept = _kept_on_stand_in()
+    return key_of(live_key(), f"{kept.name} {kept.exists()}", *files)
 
 
 def live_key() -> str:
@@ -199,7 +276,7 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
     machines = {
         (view.machine.name, view.source): {
             "name": view.machine.name,
-            "label": view.machine.label,
+            "label": view.machine_label,
             "source": view.source,
             "day": view.day,
             **asdict(view.machine),
@@ -210,7 +287,6 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
         {"machine": view.machine.name, "source": view.source, **record}
         for view in seen
         for record in view.records.values()
-        if record["device"] == view.device
     ]
     whole = {
         "schema": SCHEMA,

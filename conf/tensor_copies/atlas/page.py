@@ -9,18 +9,28 @@ from __future__ import annotations
 import re
 from html import escape
 from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.atlas.data import ABOUT_MACHINE, View, live, note_use, views
+from tensor_copies.atlas.data import (
+    ABOUT_MACHINE,
+    STAND_IN,
+    View,
+    live,
+    note_use,
+    views,
+)
 from tensor_copies.explorer.page import address_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from sphinx.application import Sphinx
 
@@ -31,6 +41,27 @@ FLOWS, SHARES, RESULT, NEW = (
 )  # fmt: skip
 NOTHING = "\N{EN DASH}"
 PLAIN = "leaf"  # the state of x that is shown first
+# What a reader calls a kind of device.
+DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
+PLACES = ("x on the CPU", "x on another device")
+COLUMNS = {"nonleaf": "non-leaf"}  # the heading of a state, if not its name
+SIGNS = {
+    "shares": "shares memory",
+    "itself": "is x itself",
+    "copies": "has its own memory",
+    "moves": "is x itself, moved",
+    "raises": "raises",
+    "flows": "gradient flows back",
+    "stops": "gradient stops",
+}
+CHIPS = {
+    "shares": "shares", "itself": "itself", "copies": "copies", "raises": "raises",
+    "flows": "flows", "stops": "stops",
+}  # fmt: skip
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
+    undefined=StrictUndefined,
+)  # fmt: skip
 YES_NO = {True: "yes", False: "no", None: NOTHING}
 
 
@@ -44,9 +75,9 @@ def cell_text(record: Record | None, column: str) -> str:
             name, _, rest = error.partition(": ")
             return f"{name}: {rest}" if name == "Python ended" else f"raises {name}"
         if record["requires_grad"] is not None:
-            return f"tensor, {record['result_device'].upper()}"
+            return f"tensor, {DEVICE_NAMES[record['result_device']]}"
         if record["result"] == "ndarray":
-            return f"array, {record['result_device'].upper()}"
+            return f"array, {DEVICE_NAMES[record['result_device']]}"
         return f"Python {record['result']}"
     if error is not None:
         return NOTHING
@@ -57,6 +88,47 @@ def cell_text(record: Record | None, column: str) -> str:
     return YES_NO[record[known[column]]]
 
 
+def sign_of(record: Record) -> list[str]:
+    """Return the signs of a record, keys of ``SIGNS``: memory first, then gradient."""
+    if record["error"] is not None:
+        return ["raises"]
+    if record["same_object"]:
+        memory = "moves" if record["new_bytes"] else "itself"
+    else:
+        memory = "shares" if record["shares_memory"] else "copies"
+    gradient = {True: ["flows"], False: ["stops"], None: []}
+    return [memory, *gradient[record["gradient_flows"]]]
+
+
+def fact_cells(record: Record) -> dict[str, str | None]:
+    """Return all that a record says, by the titles of the columns of a row's facts."""
+    size, asked = record["new_bytes"], record["cuda_bytes"]
+    yes_no = {True: "yes", False: "no", None: None}
+    result = "x itself" if record["same_object"] else record["result"]
+    away = record["result_device"] not in (None, record["device"])
+    if away:
+        result = f"{result}, {DEVICE_NAMES[record['result_device']]}"
+    if record["changes_x"]:
+        result += ", changed" if record["same_object"] else "; changes x"
+    if record["result_device"] != "cpu" and asked == size:
+        asked = None  # no temporary tensor
+    own = {True: "that of x", False: "its own", None: None}
+    return {
+        "Result": result,
+        "New bytes": None if size is None else str(size),
+        "Memory": own[record["shares_memory"]],
+        "Version counter": own[record["shares_version"]],
+        "Gradient flows": yes_no[record["gradient_flows"]],
+        "requires_grad": yes_no[record["requires_grad"]],
+        "Leaf": yes_no[record["is_leaf"]],
+        "grad_fn": record["grad_fn"],
+        "Strides of x": yes_no[record["strides_kept"]],
+        "Asked of the device": f"{asked} bytes" if asked else None,
+        "Waits": yes_no[record["waits"]],
+        "Warning": record["warning"],
+    }
+
+
 def facts(record: Record) -> list[str]:
     """Say part by part all that a record says."""
     said: list[str | None] = []
@@ -65,7 +137,8 @@ def facts(record: Record) -> list[str]:
             said.append("returns the same object")
         else:
             away = record["result_device"] != record["device"]
-            where = f" on {record['result_device'].upper()}" if away else ""
+            name = DEVICE_NAMES[record["result_device"]]
+            where = f" on {name}" if away else ""
             said.append(f"a new {record['result']}{where}")
             said.append(f"new memory: {cell_text(record, NEW)}")
         choices = {
@@ -82,7 +155,7 @@ def facts(record: Record) -> list[str]:
             said.append({True: yes, False: no, None: None}[record[column]])
         said.append(record["grad_fn"])
         if record["cuda_bytes"] is not None:
-            said.append(f"{record['cuda_bytes']} bytes asked of the CUDA allocator")
+            said.append(f"{record['cuda_bytes']} bytes asked of the device's allocator")
     said += [record["warning"], record["error"]]
     return [part for part in said if part is not None]
 
@@ -116,7 +189,13 @@ class Drawing:
     def __init__(self, app: Sphinx, page: str) -> None:
         self.app, self.page = app, page
         self.atlas = live()
-        self.here, *self.others = views(app)
+        seen = views(app)
+        on_cpu = [view for view in seen if view.device == "cpu"]
+        self.here, *others = on_cpu
+        self.others = [view for view in others if view.source != STAND_IN]
+        # x on another device: a GPU's answers before the stand-in's.
+        self.away = [view for view in seen if view.device != "cpu"]
+        self.from_cpu = [view for view in on_cpu if view.machine.device_kind != "cpu"]
         self.rows = {row["id"]: row for row in self.atlas["operations"]}
         note_use(app, page)
 
@@ -126,9 +205,20 @@ class Drawing:
             state = row["states"][0]
         return view.records.get((row["id"], state))
 
+    def on_cpu(self, row: Record, state: str) -> Record | None:
+        """Return the record of an x on the CPU, live unless it needs a device."""
+        views = [*self.from_cpu, self.here] if row["needs"] else [self.here]
+        found = (self.record(view, row, state) for view in views)
+        return next((record for record in found if record is not None), None)
+
+    def on_another(self, row: Record, state: str) -> Record | None:
+        """Return the record of an x on another device, a GPU's if there is one."""
+        found = (view.records.get((row["id"], state)) for view in self.away)
+        return next((record for record in found if record is not None), None)
+
     def seen(self, row: Record, state: str, column: str) -> tuple[str, dict[str, str]]:
         """Return the text of a cell, and those of the machines that differ."""
-        record = self.record(self.here, row, state)
+        record = self.on_cpu(row, state)
         here = cell_text(record, column)
         others = {view.label: self.record(view, row, state) for view in self.others}
         return here, {
@@ -147,7 +237,12 @@ class Drawing:
         drawn: dict[tuple[str, str], list[str]] = {}
         for state in states:
             here, others = self.seen(row, state, column)
-            marks = [_elsewhere(text, label) for label, text in others.items()]
+            away = self.on_another(row, state)
+            marks = []
+            if away is not None and differs(self.on_cpu(row, state), away, column):
+                text = escape(cell_text(away, column))
+                marks.append(f'<span class="away">{text}</span>')
+            marks += [_elsewhere(text, label) for label, text in others.items()]
             shown = f"<strong>{here}</strong>" if here == "yes" else escape(here)
             markup = "<br>".join([shown, *marks])
             drawn.setdefault((here, markup), []).append(state)
@@ -163,62 +258,110 @@ class Drawing:
             )
         return f'<td data-label="{column}">{"".join(parts)}</td>'
 
-    def details(self, row: Record) -> str:
-        """Return the foldable list of all facts, states with equal ones together."""
-        equal: dict[str, list[str]] = {}
-        for state in row["states"]:
-            record = self.here.records[row["id"], state]
-            markup = escape(", ".join(facts(record)))
-            for view in self.others:
-                other = view.records.get((row["id"], state))
-                if other is not None and (parts := other_facts(record, other)):
-                    markup += "<br>" + _elsewhere(", ".join(parts), view.label)
-            equal.setdefault(markup, []).append(state)
-        items = "".join(
-            f"<li><strong>{_state_names(of)}</strong>: {markup}</li>"
-            for markup, of in equal.items()
-        )
-        given = row["given"]
-        before = f"<p>After <code>{escape(given)}</code></p>" if given else ""
-        return (
-            f"<details><summary>All facts</summary>{before}<ul>{items}</ul></details>"
-        )
+    def row(self, row: Record) -> Record:
+        """Return what the template draws of one row."""
+        cells = [
+            self.sign(row, state, place)
+            for place in range(len(PLACES))
+            for state in self.atlas["states"]
+        ]
+        lesson, reference = self.lesson_link(row), self.reference(row)
+        links = (lesson, reference, self.picture(row))
+        titles, said = self.facts(row)
+        has = {part for cell in cells for part in cell["parts"]}
+        found = (row["code"], row["api"], row["group"], lesson["text"])
+        return {
+            **row,
+            "line": re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; "),
+            "find": " ".join(found).lower(),
+            "has": " ".join(sorted(has | ({"itself"} if "moves" in has else set()))),
+            "cells": cells,
+            "titles": titles,
+            "facts": said,
+            "elsewhere": list(self.elsewhere(row)),
+            "links": [link for link in links if link],
+        }
 
-    def row(self, row: Record) -> str:
-        """Return one row of the table."""
-        columns = (FLOWS, SHARES, RESULT, NEW)
-        code, anchor = escape(row["code"]), escape(row["id"])
-        lesson = "Lesson: " + row["lesson"].rpartition("/")[2].replace("_", " ")
-        cells = "".join(self.cell(row, name, self.atlas["states"]) for name in columns)
-        return (
-            f'<tr id="{anchor}" data-name="{code.lower()}"><th scope="row">'
-            f'<a class="self" href="#{anchor}"><code>{code}</code></a>'
-            f'<span class="links">{self.lesson(row, lesson)} '
-            f"{self.reference(row)} {self.picture(row)}</span>"
-            f"{self.details(row)}</th>{cells}</tr>"
-        )
+    def sign(self, row: Record, state: str, place: int) -> Record:
+        """Return the sign of a cell, what it has and its words."""
+        record = (self.on_cpu, self.on_another)[place](row, state)
+        edge = "edge" if place and state == next(iter(self.atlas["states"])) else ""
+        if record is None:
+            return {"sign": "", "parts": [], "words": "", "classes": edge}
+        parts = sign_of(record)
+        differing = not place and bool(self.differing(row, state, [FLOWS, SHARES]))
+        words = [SIGNS[part] for part in parts]
+        if record["error"] is not None:
+            words.append(record["error"].partition(":")[0])
+        return {
+            "sign": "-".join(parts),
+            "parts": parts,
+            "words": ", ".join(words),
+            "classes": " ".join(filter(None, [edge, "differs" if differing else ""])),
+        }
 
-    def lesson(self, row: Record, text: str) -> str:
-        """Return a link to the lesson of a row."""
+    def facts(self, row: Record) -> tuple[list[str], list[Record]]:
+        """Return the columns that say something, and a line for each kind of x.
+
+        Kinds of x of which the same is true share a line.
+        """
+        lines: dict[tuple[str | None, ...], list[str]] = {}
+        for place, look in zip(PLACES, (self.on_cpu, self.on_another), strict=True):
+            for state in row["states"]:
+                if (record := look(row, state)) is not None:
+                    said = (record["error"], *fact_cells(record).values())
+                    where = f"{place.removeprefix('x ')}: {_state_names([state])}"
+                    lines.setdefault(said, []).append(where)
+        titles = list(fact_cells(dict.fromkeys(self.atlas["columns"])))
+        used = [
+            number
+            for number in range(len(titles))
+            if any(said[number + 1] for said in lines)
+        ]
+        return [titles[number] for number in used], [
+            {
+                "x": _together(kinds),
+                "error": error,
+                "cells": [cells[number] or NOTHING for number in used],
+            }
+            for (error, *cells), kinds in lines.items()
+        ]
+
+    def elsewhere(self, row: Record) -> Iterator[Record]:
+        """Yield the facts that other machines saw otherwise, with x on the CPU."""
+        for view in self.others:
+            equal: dict[str, list[str]] = {}
+            for state in row["states"]:
+                other, record = view.records.get((row["id"], state)), self.on_cpu
+                if other is None:
+                    continue
+                if parts := other_facts(record(row, state), other):
+                    equal.setdefault(", ".join(parts), []).append(state)
+            for said, of in equal.items():
+                yield {"x": _state_names(of), "facts": said, "label": view.label}
+
+    def lesson_link(self, row: Record) -> Record:
+        """Return the link to the lesson of a row."""
         target = f"auto_examples/{row['lesson']}"
         if target not in self.app.env.found_docs:
             logger.warning("the Atlas links to %s, which there is not", target)
+        name = row["lesson"].rpartition("/")[2].replace("_", " ")
         uri = self.app.builder.get_relative_uri(self.page, target)
-        return f'<a href="{escape(uri)}">{text}</a>'
+        return {"uri": uri, "text": f"Lesson: {name}", "external": False}
 
-    def picture(self, row: Record) -> str:
-        """Return a link to the call in the explorer, if it is one of its chains."""
+    def picture(self, row: Record) -> Record | None:
+        """Return the link to the call in the explorer, if it is one of its chains."""
         link = address_of(self.app, self.page, row["code"])
         if row["given"] or link is None:
-            return ""
-        name = escape(f"Picture of {row['code']}")
-        return (
-            f'<a class="in-explorer" href="{escape(link)}" '
-            f'aria-label="{name}">Picture</a>'
-        )
+            return None
+        return {"uri": link, "text": "Its picture", "external": False}
 
-    def reference(self, row: Record) -> str:
-        """Return a link to the page of the operation in its project's reference."""
+    def lesson(self, row: Record, markup: str) -> str:
+        """Return, as HTML, a link to the lesson of a row."""
+        return f'<a href="{escape(self.lesson_link(row)["uri"])}">{markup}</a>'
+
+    def reference(self, row: Record) -> Record:
+        """Return the link to the page of the operation in its project's reference."""
         name = row["api"]
         if name.endswith(".html"):
             base = self.app.config.intersphinx_mapping["torch"][1][0]
@@ -230,22 +373,45 @@ class Drawing:
             item = next((item for item in found if item is not None), None)
             if item is None:
                 logger.warning("%s is not in conf/inventories", name)
-                return ""
+                return {}
             uri = item.uri
-        return f'<a class="reference external" href="{escape(uri)}">{escape(name)}</a>'
+        return {"uri": uri, "text": name, "external": True}
 
     def note(self) -> str:
         """Say whose facts these are, and what no machine has seen."""
-        text = f"Seen by {self.here.label}."
+        text = f"x on the CPU: seen by {self.here.label}."
         if self.others:
             names = "; ".join(dict.fromkeys(view.label for view in self.others))
-            text += f" Where others saw something else, it stands below: {names}."
-        if all(view.device != "cuda" for view in [self.here, *self.others]):
+            text += f" Underlined: {names} saw something else; the row says what."
+        return f"{text} {self.source()}"
+
+    def legend(self) -> str:
+        """Say what the second line of a cell is."""
+        return (
+            'For <span class="away">x on another device</span> the answer stands '
+            "below, where it is another one."
+        )
+
+    def which(self) -> str:
+        """Say in a word which other device it is."""
+        if not self.away:
+            return ": none here"
+        kind = self.away[0].device
+        return " (stand-in)" if kind == "standin" else f" ({kind.upper()})"
+
+    def source(self) -> str:
+        """Say who saw what happens to an x on another device."""
+        if not self.away:
+            return "No machine here has a second device: there x is on the CPU alone."
+        names = "; ".join(dict.fromkeys(view.label for view in self.away))
+        text = f"x on another device: seen by {names}."
+        if all(view.source == STAND_IN for view in self.away):
             text += (
-                " No machine with CUDA has recorded the Atlas yet: every answer is "
-                "for x on the CPU."
+                " It is host memory that PyTorch takes for a device: what is copied, "
+                "refused and where results are is PyTorch's own doing. Code that names "
+                "cuda was run with its name, standin."
             )
-        return f'<p class="seen-by">{escape(text)}</p>'
+        return text
 
 
 def _elsewhere(text: str, label: str) -> str:
@@ -260,60 +426,55 @@ def _state_names(states: Iterable[str]) -> str:
     return ", ".join(words.get(state, state) for state in states)
 
 
+def _together(kinds: list[str]) -> str:
+    """Join kinds of x, the place once for each that has some."""
+    places: dict[str, list[str]] = {}
+    for kind in kinds:
+        place, _, state = kind.partition(": ")
+        places.setdefault(state, []).append(place)
+    said: dict[str, list[str]] = {}
+    for state, of in places.items():
+        where = "on both devices" if len(of) == len(PLACES) else of[0]
+        said.setdefault(where, []).append(state)
+    return "; ".join(f"{', '.join(of)} {place}" for place, of in said.items())
+
+
 class AtlasTable(SphinxDirective):
     """The table of all operations with its filters (``{atlas}``)."""
 
     def run(self) -> list[nodes.Node]:
         """Return an index entry for each row, the form and the table."""
         drawing = Drawing(self.env.app, self.env.docname)
-        rows = list(drawing.rows.values())
+        rows = [drawing.row(row) for row in drawing.rows.values()]
         entries = [
             ("single", " ".join(row["code"].split()), row["id"], "", None)
             for row in rows
         ]
-        titles = ("Operation", FLOWS, SHARES, RESULT, NEW)
-        head = "".join(f'<th scope="col">{title}</th>' for title in titles)
-        bodies = "".join(
-            f'<tbody><tr class="group"><th scope="rowgroup" colspan="{len(titles)}">'
-            f"{escape(group)}</th></tr>{''.join(map(drawing.row, members))}</tbody>"
-            for group, members in groupby(rows, key=lambda row: row["group"])
-        )
-        markup = (
-            f"{_form(drawing)}{drawing.note()}"
-            f'<table class="atlas"><thead><tr>{head}</tr></thead>{bodies}</table>'
+        drawn = {
+            cell["sign"]: cell["parts"]
+            for row in rows
+            for cell in row["cells"]
+            if cell["sign"]
+        }
+        has = {part for parts in drawn.values() for part in parts}
+        legend = {part: words for part, words in SIGNS.items() if part in has}
+        words = drawing.atlas["states"]
+        markup = TEMPLATES.get_template("table.html").render(
+            signs=drawn | {part: [part] for part in legend},
+            chips={part: CHIPS[part] for part in legend if part in CHIPS},
+            legend=legend,
+            places=[PLACES[0], f"{PLACES[1]}{drawing.which()}"],
+            states={
+                state: (COLUMNS.get(state, state), words[state]) for state in words
+            },
+            groups=[
+                (name, list(of)) for name, of in groupby(rows, itemgetter("group"))
+            ],
+            note=drawing.note(),
         )
         self.env.metadata[self.env.docname]["has_atlas"] = True
         raw = nodes.raw("", markup, format="html")
         return [addnodes.index(entries=entries), raw]
-
-
-def _form(drawing: Drawing) -> str:
-    """Return the filters; a script shows them, since without it they do nothing."""
-    row_results = (
-        drawing.seen(row, state, RESULT)[0].partition(":")[0]
-        for row in drawing.rows.values()
-        for state in drawing.atlas["states"]
-    )
-    results = sorted(set(row_results) - {NOTHING})
-    answers = [("yes", "yes"), ("no", "no")]
-    choices = {
-        ("x", "x is"): list(drawing.atlas["states"].items()),
-        ("gradients", FLOWS): [("", "any"), *answers],
-        ("memory", SHARES): [("", "any"), *answers],
-        ("result", RESULT): [("", "any"), *((text, text) for text in results)],
-    }
-    fields = ['<label>Search <input type="search" name="q" autocomplete="off"></label>']
-    for (name, label), options in choices.items():
-        inside = "".join(
-            f'<option value="{escape(value)}">{escape(text)}</option>'
-            for value, text in options
-        )
-        fields.append(f'<label>{label} <select name="{name}">{inside}</select></label>')
-    return (
-        f'<form class="atlas-filter" aria-label="Filter the table" hidden>'
-        f'{"".join(fields)}<button type="reset">Show all</button>'
-        '<p class="count" role="status" aria-live="polite"></p></form>'
-    )
 
 
 class AtlasCalls(SphinxDirective):
@@ -348,6 +509,10 @@ class AtlasCalls(SphinxDirective):
         same = [v.label for v in drawing.others if v.label not in differing]
         names = escape("; ".join(same))
         note = f'<p class="same-on">Same on {names}</p>' if same else ""
+        if drawing.away:
+            note += (
+                f'<p class="seen-by">{drawing.legend()} {escape(drawing.source())}</p>'
+            )
         markup = (
             f'<table class="claims calls"><thead><tr>{head}</tr></thead>'
             f"<tbody>{body}</tbody></table>{note}"

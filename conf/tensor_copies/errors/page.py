@@ -182,6 +182,8 @@ class ErrorIndex:
             there = other.observed.get(anchor, {}).get("message", "")
             if there != live:
                 label = escape(other.machine.label)
+                if other.machine.device_kind == "stand-in":
+                    label = f'<a href="machines.html#stand-in-device">{label}</a>'
                 parts.append(
                     f'<div class="variant"><p class="variant-label">{label}</p>'
                     f"<pre>{escape(there) or f'({NOTHING})'}</pre></div>"

@@ -74,7 +74,11 @@ def _official(app: Sphinx, written: str, candidates: list[dict]) -> str:
     ]
     # And `x.device` is no use of the class `torch.device`.
     owned = [candidate for candidate in named if "." in candidate["name"]]
-    names = (f"{found['module_short']}.{found['name']}" for found in owned or named)
+    names = (
+        f"{found[module]}.{found['name']}"
+        for found in owned or named
+        for module in ("module_short", "module")
+    )
     return next((name for name in names if _documented(app, name)), "")
 
 

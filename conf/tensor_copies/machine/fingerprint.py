@@ -33,6 +33,14 @@ LESSON_SECONDS = {"quick": 600, "normal": 600, "long": 3600}
 INSTALL = "run `nox -s docs`, or `python -m pip install --group docs` with pip 25.1"
 
 
+# What a device is called in a sentence, and in a label, by its kind.
+DEVICES = {
+    "cpu": ("the CPU ({})", "CPU"),
+    "cuda": ("CUDA ({})", "CUDA ({})"),
+    "stand-in": ("the stand-in device (no GPU: {})", "stand-in device (no GPU)"),
+}
+
+
 class UnfitMachine(Exception):
     """The machine cannot build the site; the message says why and how to mend it."""
 
@@ -41,7 +49,7 @@ class UnfitMachine(Exception):
 class Fingerprint:
     """What a machine is: equal fingerprints are the same machine for the reader.
 
-    ``device_kind`` is ``"cpu"`` or ``"cuda"``. What the results of a machine hang on
+    ``device_kind`` is one of :data:`DEVICES`. What the results of a machine hang on
     besides (our code, the packages that draw) is a matter of keys, not of identity:
     see freshness.py.
     """
@@ -71,15 +79,14 @@ class Fingerprint:
     @property
     def label(self) -> str:
         """A short name of the machine for readers."""
-        device = "CPU" if self.device_kind == "cpu" else f"CUDA ({self.device_name})"
+        device = DEVICES[self.device_kind][1].format(self.device_name)
         torch = self.torch.partition("+")[0]
         return f"{device}, torch {torch}, Python {_minor(self.python)}"
 
     def __str__(self) -> str:
-        kind = {"cpu": "the CPU", "cuda": "CUDA"}[self.device_kind]
+        device = DEVICES[self.device_kind][0].format(self.device_name)
         return (
-            f"torch {self.torch}, NumPy {self.numpy}, Python {self.python} "
-            f"on {kind} ({self.device_name})"
+            f"torch {self.torch}, NumPy {self.numpy}, Python {self.python} on {device}"
         )
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from tensor_copies.machine.fingerprint import Fingerprint
+from tensor_copies.machine.fingerprint import DEVICES, Fingerprint
 from tensor_copies.recordings.format import (
     ATLAS_COLUMNS,
     ATLAS_KEYS,
@@ -73,7 +73,7 @@ COMMON = {
     "schema": {"const": SCHEMA},
     "machine": _object(
         {field.name: _text(100) for field in fields(Fingerprint)}
-        | {"device_kind": {"enum": ["cpu", "cuda"]}}
+        | {"device_kind": {"enum": list(DEVICES)}}
     ),
     "day": _text(10, format="date"),
 }
@@ -81,13 +81,17 @@ LESSON = COMMON | {
     "lesson": _text(100, pattern=r"\A[\w-]+/[\w-]+\Z"),
     "seconds": NUMBER,
     "blocks": _list(
-        _object(
-            {
-                "key": _text(64),
-                "output": _list(_text(LONGEST_OUTPUT)),
-                "figures": _list(_text(100, pattern=r"\A[\w.-]+\.(json|png)\Z")),
-            }
-        )
+        {
+            "if": {"type": "object", "required": ["left_out"]},
+            "then": _object({"key": _text(64), "left_out": _text(1000)}),
+            "else": _object(
+                {
+                    "key": _text(64),
+                    "output": _list(_text(LONGEST_OUTPUT)),
+                    "figures": _list(_text(100, pattern=r"\A[\w.-]+\.(json|png)\Z")),
+                }
+            ),
+        }
     ),
 }
 PAGE = COMMON | {
@@ -154,7 +158,11 @@ def load(path: Path) -> Recording:
         if data["lesson"].rpartition("/")[2] != path.stem:
             raise _Wrong("its lesson is not the one that the file is named after")
         blocks = tuple(
-            Block(block["key"], "\n".join(block["output"]), tuple(block["figures"]))
+            Block(block["key"], "", (), block["left_out"])
+            if "left_out" in block
+            else Block(
+                block["key"], "\n".join(block["output"]), tuple(block["figures"])
+            )
             for block in data["blocks"]
         )
         return Recording(data["lesson"], machine, data["day"], data["seconds"], blocks)

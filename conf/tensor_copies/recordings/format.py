@@ -17,6 +17,9 @@ One file per lesson and machine, ``docs/recordings/<machine>/<lesson>.json``::
       ]
     }
 
+A block of which the stand-in device can show nothing that is true has ``left_out``,
+the reason, in the place of ``output`` and ``figures``.
+
 A page that shows what depends on the device has cells tagged ``recorded``. They use
 torch and NumPy alone and leave a dictionary ``observed`` of dictionaries of texts.
 On the error index it is made from what the cells of its entries raise (see messages).
@@ -45,7 +48,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
@@ -82,11 +85,15 @@ class TooLong(ExtensionError):
 
 @dataclass(frozen=True)
 class Block:
-    """What one code block gave: its key, its text, and its figures' files or data."""
+    """What one code block gave: its key, its text, and its figures' files or data.
+
+    ``left_out`` says why it is not shown, if it is not.
+    """
 
     key: str
     output: str
     figures: tuple[str, ...]
+    left_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -176,8 +183,29 @@ def save_page(recording: PageRecording, folder: Path) -> None:
     _write(folder, {f"{recording.page}.page.json": data})
 
 
+class Recorded(Protocol):
+    """Anything that a machine has recorded."""
+
+    @property
+    def machine(self) -> Fingerprint:
+        """Return the machine."""
+
+
+Seen = TypeVar("Seen", bound=Recorded)
+
+
+def cuda_first(seen: list[Seen]) -> list[Seen]:
+    """Leave out what the stand-in saw of a code if CUDA saw it, elsewhere or here."""
+    kinds = {one.machine.device_kind for one in seen} | {fingerprint().device_kind}
+    if "cuda" in kinds:
+        return [one for one in seen if one.machine.device_kind != "stand-in"]
+    return seen
+
+
 def seen_elsewhere(page: Path) -> list[PageRecording]:
     """Return what other machines observed with the code that a page has now.
+
+    What the stand-in observed is not among it where CUDA has observed the same.
 
     Raises
     ------
@@ -193,7 +221,7 @@ def seen_elsewhere(page: Path) -> list[PageRecording]:
             recording = load_page(path)
             if recording.key == page_key(page):
                 found.append(recording)
-    return found
+    return cuda_first(found)
 
 
 def pages_digest(root: Path) -> str:
@@ -246,7 +274,11 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
     name = recording.lesson.rpartition("/")[2]
     data = {"schema": SCHEMA, **asdict(recording)}
     for block in data["blocks"]:
-        block["output"] = block["output"].split("\n")
+        if block["left_out"]:
+            del block["output"], block["figures"]
+        else:
+            del block["left_out"]
+            block["output"] = block["output"].split("\n")
     _write(folder, figures | {f"{name}.json": data})
     for old in folder.glob(f"{name}.[0-9]*"):
         if old.name not in figures:

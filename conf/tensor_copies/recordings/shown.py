@@ -6,7 +6,8 @@ output stays as it is, with a line that says for whom else it holds. Where they
 differ, each machine's output follows, labelled, with the parts that differ marked; a
 switch (static/code.js) shows one machine at a time.
 
-A recording of other code is not shown: the build names it, and what renews it.
+A recording of other code is not shown: the build names it, and what renews it. What
+the stand-in device saw is shown where CUDA has not seen the same code.
 """
 
 from __future__ import annotations
@@ -40,13 +41,14 @@ from tensor_copies.recordings.format import (
     Block,
     PageRecording,
     Recording,
+    cuda_first,
     keys,
     page_key,
 )
 from tensor_copies.recordings.live import LiveBlock, live_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from sphinx.application import Sphinx
 
@@ -57,6 +59,12 @@ CHART = re.compile(r'<figure class="lesson-figure">\s*<svg [^>]*?\bid="([\w-]+)"
 TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
 # Above this share, nearly all differs (measured times, say) and marks only disturb.
 MOST_MARKED = 0.5
+# What a reader is told of the stand-in device where its output is shown.
+STAND_IN = (
+    "The stand-in device (no GPU) is host memory that PyTorch takes for a second "
+    "device: what is copied, shared and refused there follows PyTorch's own rules; "
+    "times and streams would say nothing, and are left out. "
+)
 # Comparing texts takes the square of their length.
 LONGEST_MARKED = 10_000  # characters
 
@@ -66,13 +74,15 @@ class Seen:
     """What one machine saw in one block.
 
     ``figures`` has the data of each figure by the name of its file: None for a
-    picture, {} for a file that was refused.
+    picture, {} for a file that was refused. ``left_out`` says why there is no output,
+    if there is none.
     """
 
     machine: Fingerprint
     day: str
     output: str
     figures: dict[str, dict[str, Any] | None]
+    left_out: str = ""
 
     @property
     def alternatives(self) -> list[str]:
@@ -152,16 +162,22 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
         return
     lesson = page.partition("/")[2]
     depend_on(app, "recordings")
-    recordings = load_all(app, lesson)
+    recordings = [
+        recording
+        for recording in load_all(app, lesson)
+        if not all(block.left_out for block in recording.blocks)
+    ]
     wanted = keys(script)
     machines: dict[str, Fingerprint] = {}
     for live in live_blocks(doctree, set(wanted)):
-        seen = [
-            _seen(app, recording, block)
-            for recording in recordings
-            for block in recording.blocks
-            if block.key == wanted[live.line]
-        ]
+        seen = cuda_first(
+            [
+                _seen(app, recording, block)
+                for recording in recordings
+                for block in recording.blocks
+                if block.key == wanted[live.line]
+            ]
+        )
         for links in live.samples:
             _offer_samples(app, links, seen)
         for other in _show(app, live, seen):
@@ -181,7 +197,8 @@ def _seen(app: Sphinx, recording: Recording, block: Block) -> Seen:
         except BadRecording as bad:
             _refuse(app, bad)
             figures[file] = {}
-    return Seen(recording.machine, recording.day, block.output, figures)
+    machine, day = recording.machine, recording.day
+    return Seen(machine, day, block.output, figures, block.left_out)
 
 
 def _show(app: Sphinx, live: LiveBlock, seen: list[Seen]) -> list[Fingerprint]:
@@ -192,37 +209,46 @@ def _show(app: Sphinx, live: LiveBlock, seen: list[Seen]) -> list[Fingerprint]:
     texts = [node for node in shown if isinstance(node, nodes.literal_block)]
     drawn = [node for node in shown if isinstance(node, nodes.raw)]
     text = "\n".join(_normal(node.astext()) for node in texts)
-    same = [s for s in seen if s.output == text and _same_figures(s, drawn)]
+    same = [
+        s
+        for s in seen
+        if not s.left_out and s.output == text and _same_figures(s, drawn)
+    ]
     others = [s for s in seen if s not in same]
     if same and shown:
         names = "; ".join(s.machine.label for s in same)
         note = nodes.paragraph(text=f"Same on {names}", classes=["same-on"])
         parent.insert(parent.index(shown[-1]) + 1, note)
+        shown.append(note)  # it goes where the live output goes
     if not others or not shown:
         return []
     place = parent.index(shown[0])
     for node in shown:
         parent.remove(node)
-    parent.insert(place, _side_by_side(drawn, text, others))
+    note = shown[len(drawn) + len(texts) :]
+    parent.insert(place, _side_by_side(drawn, text, note, others))
     return [s.machine for s in others]
 
 
 def _side_by_side(
-    drawn: list[nodes.raw], text: str, others: list[Seen]
+    drawn: list[nodes.raw], text: str, note: list[nodes.Element], others: list[Seen]
 ) -> nodes.container:
     """Return the live output of a block and those of others, each with its machine."""
     group = nodes.container(classes=["machines-outputs"])
     here = _variant(fingerprint(), f"This build: {fingerprint().label}", "live")
     here += drawn
     if text:
-        here += _with_marks(text, [s.output for s in others])
+        here += _with_marks(text, [s.output for s in others if not s.left_out])
+    here += note
     group += here
     for s in others:
         label = f"Recorded {in_words(s.day)}: {s.machine.label}"
         there = _variant(s.machine, label, "recorded")
         for file in s.alternatives:
             there += _drawn_or_picture(s, file)
-        if s.output:
+        if s.left_out:
+            there += nodes.paragraph(text=f"Left out. {s.left_out}")
+        elif s.output:
             there += _with_marks(s.output, [text])
         group += there
     return group
@@ -344,7 +370,7 @@ def _same_figures(seen: Seen, drawn: list[nodes.raw]) -> bool:
     return True
 
 
-def _add_switch(doctree: nodes.document, machines: Iterable[Fingerprint]) -> None:
+def _add_switch(doctree: nodes.document, machines: Collection[Fingerprint]) -> None:
     """Add the choice of a machine under the lesson's actions; a script fills it."""
     title = next(doctree.findall(nodes.title))
     section = title.parent
@@ -360,6 +386,20 @@ def _add_switch(doctree: nodes.document, machines: Iterable[Fingerprint]) -> Non
     if "lesson-actions" in section[place].get("classes", []):
         place += 1
     section.insert(place, switch)
+    if any(machine.device_kind == "stand-in" for machine in machines):
+        note = nodes.paragraph(text=STAND_IN, classes=["stand-in-note"])
+        note += more_on_stand_in()
+        section.insert(place + 1, note)
+
+
+def more_on_stand_in() -> addnodes.pending_xref:
+    """Return a link to what the page of machines says of the stand-in device."""
+    link = addnodes.pending_xref(
+        "", refdomain="std", reftype="ref", reftarget="stand-in-device",
+        refexplicit=True, refwarn=False,
+    )  # fmt: skip
+    link += nodes.inline(text="More of it")
+    return link
 
 
 def _normal(text: str) -> str:

@@ -18,7 +18,14 @@ import torch  # noqa: F401
 
 from tensor_copies.stand_in.compiling import NoCompiler, NoStandIn
 from tensor_copies.stand_in.loading import CACHE, is_loaded, load
-from tensor_copies.stand_in.scripts import LEFT_OUT, environment, for_stand_in, run
+from tensor_copies.stand_in.scripts import (
+    BLOCKS_LEFT_OUT,
+    LEFT_OUT,
+    environment,
+    for_stand_in,
+    left_out,
+    run,
+)
 from tensor_copies.stand_in.torch_standin import (
     NAME,
     max_memory_allocated,
@@ -27,6 +34,7 @@ from tensor_copies.stand_in.torch_standin import (
 )
 
 __all__ = [
+    "BLOCKS_LEFT_OUT",
     "CACHE",
     "LEFT_OUT",
     "NAME",
@@ -35,6 +43,7 @@ __all__ = [
     "environment",
     "for_stand_in",
     "is_loaded",
+    "left_out",
     "load",
     "max_memory_allocated",
     "memory_allocated",

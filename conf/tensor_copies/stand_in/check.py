@@ -29,8 +29,13 @@ CANNOT_TELL = {
     "Torch not compiled with CUDA enabled": "CUDA itself is asked",
     "Found no NVIDIA driver": "CUDA itself is asked",
     "from the 'CUDA' backend": "CUDA itself is asked",
+    "Can't pickle local object": "a fake is not written to a file",
     "NYI: aten._pin_memory": "FakeTensorMode does not know pinned memory",
     "Cannot view a tensor with shape": "FakeTensorMode's words for a RuntimeError",
+    "aten.nonzero": "how many there are depends on data",
+    "torch.nonzero() raises unimplemented": "how many there are depends on data",
+    "_share_fd_: only available on CPU": "its storage is on neither device",
+    "_apply(): Couldn't swap": "a device sets the data of parameters",
     "Unknown device type meta for Dlpack": "DLPack has no meta device",
     "Cannot pack tensors on meta": "DLPack has no meta device",
 }

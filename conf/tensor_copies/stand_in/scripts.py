@@ -24,6 +24,37 @@ LEFT_OUT = {
     "on every machine.",
 }
 
+TIMES = "It shows times. Those of the stand-in device are times of this host."
+STREAMS = (
+    "It shows what happens while the device is busy. Calls to the stand-in device "
+    "return when its work is done."
+)
+# Blocks that run, and show what cannot be true of the stand-in, with the reason. A
+# block is told by a piece of its code; it stands in one block of its lesson.
+BLOCKS_LEFT_OUT = {
+    "copy_a_tensor": {"axes.loglog(": TIMES},
+    "copy_between_devices": {
+        "median_of_ten(": TIMES,
+        "pinned.fill_(": STREAMS,
+        "result.is_pinned()": STREAMS,
+    },
+    "measure_a_copy": {"axes.loglog(": TIMES, "of the limit": TIMES},
+    "memory_of_a_copy": {
+        "gaps = ": "CUDA packs a slice with gaps on the device before it copies. The "
+        "stand-in device does not.",
+    },
+    "tensor_to_ndarray": {"axes.loglog(": TIMES},
+    "why_a_copy_costs": {"detach_first=": TIMES, "transposed=": TIMES},
+}
+
+
+def left_out(lesson: str, code: str) -> str:
+    """Return why the stand-in's output of a block is not shown, or nothing."""
+    if lesson in LEFT_OUT:
+        return LEFT_OUT[lesson]
+    pieces = BLOCKS_LEFT_OUT.get(lesson, {})
+    return next((why for piece, why in pieces.items() if piece in code), "")
+
 
 def for_stand_in(source: str) -> str:
     """Return Python code with the stand-in's name where it names CUDA.

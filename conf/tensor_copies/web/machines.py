@@ -63,6 +63,12 @@ class Machines(SphinxDirective):
 def _facts(
     machine: Fingerprint, recordings: dict[str, Recording], pages: dict[str, Path]
 ) -> list[list[nodes.Node]]:
+    left_out = _reasons(recordings)
+    recordings = {
+        page: recording
+        for page, recording in recordings.items()
+        if not all(block.left_out for block in recording.blocks)
+    }
     days = sorted({recording.day for recording in recordings.values()})
     when = " to ".join(in_words(day) for day in dict.fromkeys((days[0], days[-1])))
     whole = len(recordings) == len(pages)
@@ -78,6 +84,25 @@ def _facts(
             command = nodes.literal(text=renewal(pages[page].stem))
             renew = (nodes.Text(said + "Renew with "), command, nodes.Text(" there."))
             facts.append([nodes.Text("Stale, "), _link(page), *renew])
+    return facts + left_out
+
+
+def _reasons(recordings: dict[str, Recording]) -> list[list[nodes.Node]]:
+    """Say for each reason of which lessons, and how much of them, is left out."""
+    reasons: dict[str, dict[str, int]] = {}
+    for page, recording in recordings.items():
+        for why in filter(None, (block.left_out for block in recording.blocks)):
+            pages = reasons.setdefault(why, {})
+            pages[page] = pages.get(page, 0) + 1
+    facts = []
+    for why, pages in reasons.items():
+        fact: list[nodes.Node] = [nodes.Text("Left out: ")]
+        for number, (page, count) in enumerate(pages.items()):
+            of = len(recordings[page].blocks)
+            parts = "all" if count == of else f"{count} of {of}"
+            fact += [nodes.Text(", " if number else ""), _link(page)]
+            fact.append(nodes.Text(f" ({parts} blocks)"))
+        facts.append([*fact, nodes.Text(f". {why}")])
     return facts
 
 

@@ -1,0 +1,118 @@
+"""Run every lesson, page and error message on the stand-in device, from one process.
+
+``python tests/two_devices.py FOLDER`` records the lessons and the error messages below
+FOLDER, with all that a recording leaves out, then runs every cell of every page as a
+notebook's kernel does. It prints JSON: for each thing that ran an empty text, or what
+went wrong. Python warnings are errors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import redirect_stdout, suppress
+from pathlib import Path
+from typing import Any
+
+MOST = 4000  # bytes of what went wrong: less than a pipe holds
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "conf"))
+
+
+def main(folder: Path) -> None:
+    """Print what went wrong, by the name of the lesson or page."""
+    import record
+    from tensor_copies import stand_in
+    from tensor_copies.machine import isolation
+
+    machine = record.give_stand_in()
+    stand_in.LEFT_OUT.clear()
+    stand_in.BLOCKS_LEFT_OUT.clear()
+    isolation.set_time_limit(600)
+    recordings = folder / "recordings"
+    wrong = {}
+    with redirect_stdout(sys.stderr):
+        pages = _renamed_pages(folder)
+        os.chdir(pages)
+        for page in sorted(pages.glob("*.md")):
+            wrong[f"page {page.stem}"] = _in_child(lambda page=page: _run_cells(page))
+        for script in sorted((ROOT / "examples").glob("*/*.py")):
+            wrong[f"lesson {script.stem}"] = _attempt(
+                lambda script=script: record.record(script, recordings, machine)
+            )
+        errors = ROOT / "docs" / "errors.md"
+        wrong["messages"] = _attempt(
+            lambda: record.record_page(errors, recordings, machine)
+        )
+    print(json.dumps(wrong))
+
+
+def _attempt(run: Callable[[], Any]) -> str:
+    try:
+        run()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _in_child(run: Callable[[], Any]) -> str:
+    """Attempt it in a fork of this process: a page's kernel is new."""
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.write(writer, _attempt(run).encode()[:MOST])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8", errors="replace") as said:
+        wrong = said.read()
+    if status := os.wait()[1]:
+        return f"its process ended with status {status}"
+    return wrong
+
+
+def _renamed_pages(folder: Path) -> Path:
+    """Copy the pages to where they find conf/ and the lessons, with the other name."""
+    from tensor_copies.stand_in import for_stand_in
+
+    shutil.copytree(ROOT / "conf", folder / "conf")
+    (folder / "examples").symlink_to(ROOT / "examples")
+    pages = folder / "docs"
+    pages.mkdir()
+    for page in (ROOT / "docs").glob("*.md"):
+        text = for_stand_in(page.read_text(encoding="utf-8"))
+        (pages / page.name).write_text(text, encoding="utf-8")
+    return pages
+
+
+def _run_cells(page: Path) -> None:
+    """Run the cells of a page in a shell of its own; raise what one should not."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from tensor_copies.machine import isolation
+    from tensor_copies.recordings.cells import cells
+    from traitlets.config import Config
+
+    found = cells(page)
+    if not found:
+        return
+    InteractiveShell.clear_instance()
+    quiet = Config({"HistoryManager": {"enabled": False}})
+    shell = InteractiveShell.instance(config=quiet)
+    isolation.reset({}, page.name, "before")
+    os.chdir(page.parent)
+    try:
+        for cell in found:
+            done = shell.run_cell(cell.code)
+            error = done.error_before_exec or done.error_in_exec
+            if error is not None and "raises-exception" not in cell.tags:
+                last = "".join(traceback.format_exception(error)[-6:])
+                raise AssertionError(f"the cell on line {cell.line}:\n{last}")
+    finally:
+        with suppress(isolation.LessonLeft):  # a page's kernel may: it ends with it
+            isolation.reset({}, page.name, "after")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
