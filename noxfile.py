@@ -76,8 +76,8 @@ def tests(session: nox.Session) -> None:
     """Build the site strictly, then run all tests on it; arguments go to pytest."""
     python = install(session, "tests")
     python("conf/build_site.py")
-    # One worker a core; a long test at the end is not waited for by an idle one.
-    workers = ("--numprocesses", "auto", "--dist", "worksteal")
+    # One worker a core; the sites that the tests of a file share are built once.
+    workers = ("--numprocesses", "auto", "--dist", "loadfile")
     python("-m", "pytest", *workers, *session.posargs)
 
 

@@ -108,11 +108,11 @@ for name, route in routes.items():
 # %%
 # Only a GPU can show this: a CUDA slice with gaps has a peak, for it is `first packed
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/Copy.cu>`_.
+# On a CPU, ``cpu`` is an alias and takes nothing.
 
-if device == "cuda":
-    gaps = torch.ones(2 * MIB, device=device)[::2]
-    _, _, peak = measure(torch.Tensor.cpu, gaps)
-    print(f"peak for a slice with gaps: {peak} MiB")
+gaps = torch.ones(2 * MIB, device=device)[::2]
+_, _, peak = measure(torch.Tensor.cpu, gaps)
+print(f"peak for a slice with gaps: {peak} MiB")
 
 # %%
 # What does add up: the graphs you keep

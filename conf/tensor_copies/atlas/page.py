@@ -347,14 +347,14 @@ class Drawing:
             logger.warning("the Atlas links to %s, which there is not", target)
         name = row["lesson"].rpartition("/")[2].replace("_", " ")
         uri = self.app.builder.get_relative_uri(self.page, target)
-        return {"uri": uri, "text": f"Lesson: {name}", "external": False}
+        return {"uri": uri, "text": f"Lesson: {name}", "kind": ""}
 
     def picture(self, row: Record) -> Record | None:
         """Return the link to the call in the explorer, if it is one of its chains."""
         link = address_of(self.app, self.page, row["code"])
         if row["given"] or link is None:
             return None
-        return {"uri": link, "text": "Its picture", "external": False}
+        return {"uri": link, "text": "Its picture", "kind": "in-explorer"}
 
     def lesson(self, row: Record, markup: str) -> str:
         """Return, as HTML, a link to the lesson of a row."""
@@ -375,7 +375,7 @@ class Drawing:
                 logger.warning("%s is not in conf/inventories", name)
                 return {}
             uri = item.uri
-        return {"uri": uri, "text": name, "external": True}
+        return {"uri": uri, "text": name, "kind": "reference external"}
 
     def note(self) -> str:
         """Say whose facts these are, and what no machine has seen."""
