@@ -175,6 +175,10 @@ def test_recording_on_it_takes_a_compiler(tiny_site: TinySite) -> None:
 def test_is_shown_by_its_name_until_cuda_is(tiny_site: TinySite) -> None:
     device = "device cpu\nsame"
     tiny_site.write_lessons({"a.py": lesson("A", "print('device cpu\\nsame')")})
+    docs = tiny_site.folder / "docs"
+    (docs / "machines.md").write_text("(stand-in-device)=\n# Machines\n")
+    index = (docs / "index.md").read_text()
+    (docs / "index.md").write_text(index.replace("/index\n", "/index\nmachines\n"))
     assert record(tiny_site).status == 0
     (here,) = tiny_site.folder.glob("docs/recordings/*/a.json")
     data = json.loads(here.read_text())
@@ -186,7 +190,8 @@ def test_is_shown_by_its_name_until_cuda_is(tiny_site: TinySite) -> None:
     there.parent.mkdir()
     there.write_text(json.dumps(data))
 
-    assert tiny_site.build().status == 0
+    built = tiny_site.build()
+    assert built.status == 0, built.output
     page = soup(tiny_site.page("a"))
     one, two = page.select(".machines-outputs")
     assert one.select_one(".live pre").get_text().strip() == device
@@ -195,7 +200,9 @@ def test_is_shown_by_its_name_until_cuda_is(tiny_site: TinySite) -> None:
     assert recorded.select_one("pre").get_text().strip() == "device standin\nsame"
     assert two.select_one(".recorded").get_text().endswith("It shows times.\n")
     assert not two.select(".recorded pre")
-    assert "PyTorch's own rules" in page.select_one(".stand-in-note").get_text()
+    note = page.select_one(".stand-in-note")
+    assert "PyTorch's own rules" in note.get_text().replace("\u2019", "'")
+    assert note.a["href"].endswith("machines.html#stand-in-device")
 
     data["machine"] = OTHER
     data["blocks"] = [{**first, "output": ["device cuda", "same"]}]

@@ -396,7 +396,7 @@ def more_on_stand_in() -> addnodes.pending_xref:
     """Return a link to what the page of machines says of the stand-in device."""
     link = addnodes.pending_xref(
         "", refdomain="std", reftype="ref", reftarget="stand-in-device",
-        refexplicit=True, refwarn=False,
+        refexplicit=True, refwarn=True,
     )  # fmt: skip
     link += nodes.inline(text="More of it")
     return link
