@@ -307,7 +307,8 @@ def _run(
     }
     settings, blocks = split_code_and_text_blocks(str(script))
     blocks = [
-        block._replace(content=_renamed(block.content, machine)) for block in blocks
+        type(block)(block.type, _renamed(block.content, machine), block.lineno)
+        for block in blocks
     ]
     isolation.set_time_limit(options["lesson_time_limit"])
     with tempfile.TemporaryDirectory() as folder:
