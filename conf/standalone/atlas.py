@@ -211,7 +211,7 @@ def _operations() -> Iterator[Operation]:
     yield row("view", "x.view(6)", memory, tensor + "view")
     yield row("reshape", "x.reshape(6)", memory, tensor + "reshape")
     yield row("contiguous", "x.contiguous()", memory, tensor + "contiguous")
-    yield row("transposed", "x.T", memory, tensor + "T")
+    yield row("property-t", "x.T", memory, tensor + "T")
     yield row("transpose", "x.transpose(0, 1)", memory, tensor + "transpose")
     yield row("permute", "x.permute(1, 0)", memory, tensor + "permute")
     yield row("flatten", "x.flatten()", memory, tensor + "flatten")
@@ -224,7 +224,11 @@ def _operations() -> Iterator[Operation]:
     yield row("slice", "x[:, :2]", memory, "tensor_view.html")
     yield row("index", "x[:, [0, 1]]", memory, "tensor_view.html")
     yield row(
-        "mask", "x[mask]", memory, "tensor_view.html", given="mask = x.detach() > 1"
+        "mask",
+        "x[mask]",
+        memory,
+        "tensor_view.html",
+        given="mask = x.detach() > x.detach().mean()",
     )
     yield row("expand", "x.expand(4, 2, 3)", memory, tensor + "expand")
     yield row("repeat", "x.repeat(2, 1)", memory, tensor + "repeat")
