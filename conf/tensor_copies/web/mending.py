@@ -39,6 +39,8 @@ MENDS: list[tuple[str | None, str, str | Callable[[re.Match], str]]] = [
         r'(<a class="skip-to-content[^>]*>.*?</a>)',
         r'\3\n<nav class="drawers" aria-label="Drawers">\n\1</nav>\n\2',
     ),
+    # Sphinx: a caption of the sidebar is said to be a heading, but not of which level.
+    (_ANY, r'<p class="caption" role="heading">', '<p class="caption">'),
     # Furo: its icons have titles. Sphinx marks the words of a search in them as if
     # they were drawn, which raises, and marks nothing on the rest of the page.
     (_FURO, r"(<symbol\b[^>]*>\s*<title)>", r'\1 class="nohighlight">'),
