@@ -81,7 +81,7 @@ PRIVATE = [
         "as in tensor_maps.py",
     ),
     Private(
-        STORAGE, "tensor_copies/errors/page.py",
+        STORAGE, "tensor_copies/errors/costs.py",
         lambda: isinstance(torch.ones(1).untyped_storage()._cdata, int),
         "as in tensor_maps.py",
     ),

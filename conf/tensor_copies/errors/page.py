@@ -13,16 +13,17 @@ import ast
 import textwrap
 import warnings
 from contextlib import ExitStack
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from IPython import get_ipython
 from IPython.display import HTML, display
 from myst_nb import glue
 
+from tensor_copies.errors.costs import Cure, cost_of, costs_on_stand_in
 from tensor_copies.errors.messages import Entry, WrongMessage, entries, said
 from tensor_copies.recordings.format import seen_elsewhere
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 LONGEST_IN_TABLE = 110  # characters
 NOTHING = "no message"
+STAND_IN = 'the <a href="machines.html#stand-in-device">stand-in device (no GPU)</a>'
 
 
 class ErrorIndex:
@@ -64,6 +66,7 @@ class ErrorIndex:
         wrong: dict[str, str | tuple[str, str]] | None = None,
         *,
         setup: str | None = None,
+        off_cpu: str = "",
     ) -> HTML:
         """Run the cures of the entry above; say what each costs.
 
@@ -83,6 +86,9 @@ class ErrorIndex:
         setup
             What to run before each cure in the place of the entry's code, for cures
             that need a device which not every machine has.
+        off_cpu
+            What to run instead to see what the cures cost for a tensor on CUDA. Without
+            a GPU they are then priced on the stand-in, or not at all.
 
         Raises
         ------
@@ -97,22 +103,30 @@ class ErrorIndex:
         entry.check(self._given[entry.anchor])
         if setup is None:
             setup = ast.unparse(ast.parse(entry.code).body[:-1])
-        parts = []
-        for title, listing, tag in (
-            ("Write", ranked, "ol"),
-            ("Not", wrong or {}, "ul"),
-        ):
-            items = ""
-            for code, about in listing.items():
-                words, truth = (about, "True") if isinstance(about, str) else about
-                cost = _cost(entry, setup, code, subject, truth, strict=tag == "ol")
-                cost = f'<span class="cost">{cost}</span>' if cost else ""
-                said_of_it = "; ".join(filter(None, [_prose(words), cost]))
-                items += f"<li>{_shown(code)} {said_of_it}</li>"
-            if items:
-                parts.append(
-                    f'<p class="cures-title">{title}</p><{tag}>{items}</{tag}>'
-                )
+        listings = (("Write", "ol", ranked), ("Not", "ul", wrong or {}))
+        known = [
+            (tag, words, Cure(entry.anchor, setup, code, subject, truth, tag == "ol"))
+            for _, tag, listing in listings
+            for code, about in listing.items()
+            for words, truth in [(about, "True") if isinstance(about, str) else about]
+        ]
+        costs = [cost_of(cure, {**get_ipython().user_ns}) for *_, cure in known]
+        if off_cpu and not torch.cuda.is_available():
+            there = [replace(cure, setup=off_cpu) for *_, cure in known]
+            costs = costs_on_stand_in(there)
+        items = [
+            (tag, _item(cure.code, words, cost))
+            for (tag, words, cure), cost in zip(known, costs, strict=True)
+        ]
+        parts = [
+            f'<p class="cures-title">{title}</p><{tag}>{"".join(listed)}</{tag}>'
+            for title, tag, _ in listings
+            if (listed := [item for of, item in items if of == tag])
+        ]
+        if off_cpu and any(costs):
+            where = "a GPU" if torch.cuda.is_available() else STAND_IN
+            words = f"What they do to a <code>{escape(subject)}</code> on {where}."
+            parts.append(f'<p class="same-on">{words}</p>')
         return HTML(f'<div class="cures">{"".join(parts)}</div>')
 
     def finish(self) -> None:
@@ -235,6 +249,13 @@ class ErrorIndex:
         return " ".join(parts)
 
 
+def _item(code: str, words: str, cost: str) -> str:
+    """Return a cure as an item of a list: its code, what it is for, what it costs."""
+    cost = f'<span class="cost">{cost}</span>' if cost else ""
+    said_of_it = "; ".join(filter(None, [_prose(words), cost]))
+    return f"<li>{_shown(code)} {said_of_it}</li>"
+
+
 def _shown(code: str) -> str:
     """Return the code of a cure as HTML, without a last line that only names it."""
     lines = textwrap.dedent(code).strip().split("\n")
@@ -243,70 +264,6 @@ def _shown(code: str) -> str:
     if lines[-1].isidentifier():
         lines.pop()
     return "<pre>" + escape("\n".join(lines)) + "</pre>"
-
-
-def _cost(
-    entry: Entry, setup: str, code: str, subject: str, truth: str, *, strict: bool
-) -> str:
-    """Run a cure; return in words (HTML) what it does to memory and gradients."""
-    space = {**get_ipython().user_ns}
-    body = ast.parse(textwrap.dedent(code)).body
-    value = body.pop().value if isinstance(body[-1], ast.Expr) else None
-    name = f"the cure {code!r} of {entry.anchor}"
-    with warnings.catch_warnings():
-        # A cure that warns is none; what people wrongly write may do so.
-        warnings.simplefilter("error" if strict else "ignore")
-        try:
-            exec(compile(setup, entry.anchor, "exec"), space)
-            exec(compile(ast.Module(body, []), name, "exec"), space)
-            last = ast.Expression(value) if value else "None"
-            space["result"] = result = eval(compile(last, name, "eval"), space)
-            true = eval(truth, space)
-        except Exception as error:
-            if strict or truth != "True":
-                raise AssertionError(f"{name}: {said(error)}") from error
-            return f"raises <code>{type(error).__name__}</code>"
-    assert true, f"{name}: not true: {truth}"
-    before = space.get(subject)
-    if before is None or before is result or not _is_data(result):
-        itself = f"returns <code>{escape(subject)}</code> itself"
-        return itself if subject and before is result else ""
-    words = ["shares memory" if _share(before, result) else "new memory"]
-    if isinstance(before, torch.Tensor) and before.requires_grad:
-        words.append("gradients flow" if _flows(before, result) else "gradient cut")
-    return ", ".join(words)
-
-
-def _is_data(value: object) -> bool:
-    return isinstance(value, torch.Tensor | np.ndarray)
-
-
-def _share(one: Any, other: Any) -> bool:
-    """Compare the bytes that two tensors or arrays stand on."""
-    (device, a, b), (elsewhere, c, d) = map(_bytes, (one, other))
-    return device == elsewhere and a < d and c < b
-
-
-def _bytes(value: Any) -> tuple[str, int, int]:
-    if isinstance(value, np.ndarray):
-        return "cpu", *np.lib.array_utils.byte_bounds(value)
-    storage = value.untyped_storage()
-    if storage.device.type == "meta":  # no data: the storage itself stands for it
-        return str(value.device), storage._cdata, storage._cdata + 1
-    return str(value.device), storage.data_ptr(), storage.data_ptr() + storage.nbytes()
-
-
-def _flows(before: torch.Tensor, result: Any) -> bool:
-    """Look for a tensor in the graph of a result (which may hold no data)."""
-    waiting = [getattr(result, "grad_fn", None)]
-    while waiting:
-        node = waiting.pop()
-        if node is None:
-            continue
-        if node is before.grad_fn or getattr(node, "variable", None) is before:
-            return True
-        waiting.extend(following for following, _ in node.next_functions)
-    return False
 
 
 def _prose(text: str) -> str:
