@@ -314,8 +314,11 @@ def test_the_home_page_is_light(browser: Any, address: str) -> None:
 def test_the_atlas_and_the_lessons_lead_to_their_chains(
     site: Path, explorer: Explorer
 ) -> None:
-    links = soup(site / "atlas.html").select("a.in-explorer")
-    assert len(links) >= 10
+    links = soup(site / "index.html").select("table.calls a.in-explorer")
+    assert len(links) >= 8
+    assert "?y=" not in soup(site / "index.html").select_one("article").get_text()
+    links += soup(site / "atlas.html").select("a.in-explorer")
+    assert len(links) >= 18
     for script in SCRIPTS:
         links += soup(page_of(site, script)).select('.lesson-actions a[href*="?y="]')
     for link in links:

@@ -15,8 +15,9 @@
   const names = Object.keys(calls);
   const devices = Object.keys(data.devices);
   const states = Object.keys(data.states);
-  const records = data.outcomes.map(([record, scene]) => {
-    const seen = { scene: scene === null ? null : data.scenes[scene] };
+  const records = data.outcomes.match(/../gs).map((pair) => {
+    const [record, scene] = [0, 1].map((i) => pair.charCodeAt(i) - FIRST_LETTER);
+    const seen = { scene: scene ? data.scenes[scene - 1] : null };
     facts.forEach((name, i) => { seen[name] = data.records[record][i]; });
     return seen;
   });

@@ -477,6 +477,17 @@ class AtlasTable(SphinxDirective):
         return [addnodes.index(entries=entries), raw]
 
 
+def _picture_link(link: Record | None, row: Record) -> str:
+    """Return, as HTML, the link to the picture of a row, or nothing."""
+    if link is None:
+        return ""
+    name = escape(f"Picture of {row['code']}")
+    return (
+        f'<a class="{link["kind"]}" href="{escape(link["uri"])}" aria-label="{name}">'
+        "Picture</a>"
+    )
+
+
 class AtlasCalls(SphinxDirective):
     """A choice of rows by what the reader wants (``{atlas-calls}``).
 
@@ -502,7 +513,7 @@ class AtlasCalls(SphinxDirective):
             body += (
                 f'<tr><td data-label="You want">{escape(want)}</td>'
                 f'<td data-label="Write">{drawing.lesson(row, code)} '
-                f"{drawing.picture(row)}</td>{cells}</tr>"
+                f"{_picture_link(drawing.picture(row), row)}</td>{cells}</tr>"
             )
         titles = ("You want", "Write", *columns)
         head = "".join(f'<th scope="col">{title}</th>' for title in titles)

@@ -147,7 +147,9 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
     each write what it raised as it stands and the cells that it set to 7 (null where
     it could not be made). ``seen`` has a letter for each chain, device and kind of x,
     in this order and as :func:`walk` meets the chains; it is the place of the outcome
-    in the list, and where a beginning of the chain raises there is none.
+    among ``outcomes``, and where a beginning of the chain raises there is none. An
+    outcome is two letters: the place of its record, and one more than the place of
+    its scene, or 0 where it has none.
     """
     texts, lists, scenes, facts = (_Table() for _ in range(4))
     texts.place(None)
@@ -176,7 +178,9 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
             texts.place(record[name]) if name in TEXTS else _small(record[name])
             for name in FACTS
         ]
-        return json.dumps([facts.place(values), scene(one)])
+        seen_at = scene(one)
+        pair = facts.place(values), 0 if seen_at is None else seen_at + 1
+        return "".join(chr(FIRST_LETTER + place) for place in pair)
 
     found = {key: outcome(one) for key, one in seen.items()}
     # The most frequent first: their letters take one byte.
@@ -197,7 +201,7 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
         "lists": lists.values,
         "scenes": scenes.values,
         "records": facts.values,
-        "outcomes": [json.loads(text) for text in frequent],
+        "outcomes": "".join(frequent),
         "seen": "".join(
             letters[found[device, state, chain]]
             for chain in walk(calls)
@@ -273,17 +277,22 @@ class Explorer:
         KeyError
             If the chain was not run, since a beginning of it raises.
         """
-        packed, number = self.packed, self._numbers[device, state, chain]
-        record, scene = packed["outcomes"][number]
+        packed = self.packed
+        record, scene = self._outcome(self._numbers[device, state, chain])
         values = zip(FACTS, packed["records"][record], strict=True)
         found = {
             name: packed["texts"][value] if name in TEXTS else value
             for name, value in values
         }
-        return {**found, "scene": None if scene is None else self._scene(scene)}
+        return {**found, "scene": self._scene(scene - 1) if scene else None}
+
+    def _outcome(self, number: int) -> tuple[int, int]:
+        """Return the place of an outcome's record, and that of its scene or 0."""
+        record, scene = self.packed["outcomes"][2 * number : 2 * number + 2]
+        return ord(record) - FIRST_LETTER, ord(scene) - FIRST_LETTER
 
     def _raises(self, number: int) -> bool:
-        record = self.packed["records"][self.packed["outcomes"][number][0]]
+        record = self.packed["records"][self._outcome(number)[0]]
         return self.packed["texts"][record[FACTS.index("error")]] is not None
 
     def _scene(self, number: int) -> dict[str, Any]:
