@@ -569,6 +569,7 @@ class AtlasFiles(SphinxDirective):
 
 
 def add_script(app: Sphinx, page: str, *_: object) -> None:
-    """Load the filters' script on the page that has the table."""
+    """Load the style and the filters' script on the page that has the table."""
     if app.env.metadata.get(page, {}).get("has_atlas"):
+        app.add_css_file("atlas.css")
         app.add_js_file("atlas.js", loading_method="defer")
