@@ -71,6 +71,11 @@ PRIVATE = [
         "as above; drop the column shares_version",
     ),
     Private(
+        "torch._C._get_privateuse1_backend_name", ATLAS,
+        lambda: isinstance(torch._C._get_privateuse1_backend_name(), str),
+        "it names the backend that is not torch's own: take the name as an argument",
+    ),
+    Private(
         STORAGE, MAPS,
         lambda: isinstance(torch.ones(1).untyped_storage()._cdata, int),
         "it tells storages without an address (meta) apart: take Tensor.is_set_to",
