@@ -239,7 +239,7 @@ def underscored(module: ast.Module) -> set[str]:
 
 def test_no_private_name_is_missing_from_the_list() -> None:
     listed = {(p.used_in, p.name.rpartition(".")[2]) for p in PRIVATE}
-    listed.add((MAPS, "_C"))
+    listed |= {(MAPS, "_C"), (ATLAS, "_C")}  # the names after it are listed
     for path in sorted((ROOT / "conf").rglob("*.py")):
         used_in = path.relative_to(ROOT / "conf").as_posix()
         for name in underscored(ast.parse(path.read_text(encoding="utf-8"))):
