@@ -431,13 +431,13 @@ def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> 
     record |= {"state": state, "device": device}
     if torch.cuda.is_available():
         record["waits"] = _waits(operation, state, device)
-    probe = _Probe(operation, state, device)
+    probe = Probe(operation, state, device)
     before = _requested()
     try:
         result = probe.run()
     except Exception as error:
         record["waits"] = None
-        record["error"] = f"{type(error).__name__}: {_plain(str(error))}"
+        record["error"] = f"{type(error).__name__}: {first_paragraph(str(error))}"
     else:
         if before is not None:
             record["cuda_bytes"] = _requested() - before
@@ -446,7 +446,7 @@ def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> 
     return record
 
 
-class _Probe:
+class Probe:
     """One run of one operation on an ``x`` made for it."""
 
     def __init__(self, operation: Operation, state: str, device: str) -> None:
@@ -482,7 +482,7 @@ class _Probe:
             finally:
                 if caught:
                     name = caught[0].category.__name__
-                    self.warning = f"{name}: {_plain(str(caught[0].message))}"
+                    self.warning = f"{name}: {first_paragraph(str(caught[0].message))}"
 
     def look(self, result: Any) -> dict[str, Any]:
         """Return what can be seen of the result; ``x`` is written to at the end."""
@@ -615,8 +615,8 @@ def _requested() -> int | None:
 def _waits(operation: Operation, state: str, device: str) -> bool | None:
     """Queue a kernel that only passes time; see if the call outlasts it."""
     try:
-        _Probe(operation, state, device).run()  # the allocators keep what it needs
-        probe = _Probe(operation, state, device)
+        Probe(operation, state, device).run()  # the allocators keep what it needs
+        probe = Probe(operation, state, device)
         torch.cuda.synchronize()
         torch.cuda._sleep(SLEEP)
         passed = torch.cuda.Event()
@@ -631,7 +631,7 @@ def _waits(operation: Operation, state: str, device: str) -> bool | None:
     return waited
 
 
-def _plain(text: str) -> str:
+def first_paragraph(text: str) -> str:
     """Return the first paragraph of a message, without places and addresses."""
     text = text.split("\n\n")[0].partition("(Triggered internally at")[0]
     text = re.sub(r"\b0x[0-9a-f]+", "an address", text)

@@ -96,7 +96,7 @@ class _Pair:
 
     def __init__(self, code: str, given: str, state: str, device: str) -> None:
         # The Atlas's own probe: the same x, run in the same way.
-        probe = atlas._Probe(_operation(code, given), state, device)
+        probe = atlas.Probe(_operation(code, given), state, device)
         self.y, self.x = probe.run(), probe.x
         self.names = {"x": self.x, "y": self.y}
         self.state = state
@@ -187,7 +187,10 @@ def _write(name: str, code: str, given: str, state: str, device: str) -> dict[st
             with torch.set_grad_enabled(not guarded):
                 exec(WRITES[name], pair.names)
         except Exception as error:
-            refused = refused or f"{type(error).__name__}: {atlas._plain(str(error))}"
+            refused = (
+                refused
+                or f"{type(error).__name__}: {atlas.first_paragraph(str(error))}"
+            )
         else:
             return {"refused": refused, "cells": pair.places()["cells"]}
     return {"refused": refused, "cells": None}
