@@ -101,7 +101,10 @@ def _children() -> dict[int, str]:
                 continue
             name, _, rest = rest.rpartition(") ")
             state, parent = rest.split()[:2]
-            listing.append((pid, parent, state, command.replace("\0", " ") or name))
+            program, _, arguments = command.partition("\0")
+            # Without its folder: what tells it from others are its arguments.
+            said = f"{Path(program).name} {arguments}".replace("\0", " ")
+            listing.append((pid, parent, state, said if program else name))
     elif os.name == "posix":
         columns = ["-o", "pid=", "-o", "ppid=", "-o", "stat=", "-o", "command="]
         done = subprocess.run(["ps", "-A", *columns], capture_output=True, text=True)

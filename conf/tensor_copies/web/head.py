@@ -114,8 +114,12 @@ def keep_description(app: Sphinx, doctree: nodes.document) -> None:
 def _opening(doctree: nodes.document) -> list[nodes.paragraph]:
     """Return the first paragraph of a page, if it has one."""
     paragraphs = doctree.findall(nodes.paragraph)
-    # No switch, no download.
-    ours = (one for one in paragraphs if isinstance(one.parent, nodes.section))
+    # No switch, no download, no note on the machines; those have classes of ours.
+    ours = (
+        one
+        for one in paragraphs
+        if isinstance(one.parent, nodes.section) and not one["classes"]
+    )
     return list(islice(ours, 1))
 
 
