@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,11 @@ import fonts
 import pytest
 from bs4 import BeautifulSoup
 from reading import ROOT, pages_in, soup
+
+# torch.utils.benchmark imports setuptools, which replaces Python's distutils. Where a
+# test turns that warning into an error, the import stays half done for all later tests.
+with warnings.catch_warnings(action="ignore"):
+    import setuptools  # noqa: F401
 
 SITE = ROOT / "build" / "html"
 # Seconds after which a process, or what a browser waits for, is taken to hang, also on
