@@ -32,9 +32,11 @@ SITE = ROOT / "build" / "html"
 # a machine that does much else. No test asks how long anything takes.
 PATIENCE, PATIENCE_OF_BROWSER = 1800, 180
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# A test that asks for one of these reads a built site, or builds one.
-SITES = {"site", "address", "start_chromium", "tiny_site"}
-SITES |= {"good_site", "hosted", "recorded_site", "tiny"}
+# A test that asks for one of these reads a built site, or builds one, or compiles.
+SLOW_FIXTURES = {
+    *("site", "address", "start_chromium", "tiny_site", "good_site", "hosted"),
+    *("recorded_site", "tiny", "stand_in_variables", "second"),
+}
 TINY_INDEX = """# Tiny
 
 ```{toctree}
@@ -191,7 +193,8 @@ def plain_output() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as ``unit`` what `nox -s unit` runs: neither slow nor with a site."""
     for item in items:
-        if SITES.isdisjoint(item.fixturenames) and not item.get_closest_marker("slow"):
+        slow = not SLOW_FIXTURES.isdisjoint(item.fixturenames)
+        if not slow and not item.get_closest_marker("slow"):
             item.add_marker("unit")
 
 

@@ -148,6 +148,7 @@ except isolation.LessonTimeout as late:
 """
 
 
+@pytest.mark.slow
 def test_the_time_limit_reaches_an_entry_of_the_error_index(tmp_path: Path) -> None:
     code = "import time\nwhile True:\n    time.sleep(0.01)"
     text = ENTRY.format(between="", tag="raises-exception", code=code)

@@ -321,7 +321,7 @@ def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def keys() -> dict[str, str]:
     """Return all keys as a newly started build would find them."""
-    for cached in (code_keys._read, freshness.lessons_key, recordings.atlas_key):
+    for cached in (freshness.lessons_key, recordings.atlas_key):
         cached.cache_clear()
     return {
         "lessons": freshness.lessons_key(),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from conftest import ROOT, TinySite, lesson
 from reading import (
     EXAMPLES,
@@ -222,6 +223,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_lesson_that_leaves_something_is_named(tmp_path: Path) -> None:
     (tmp_path / "examples" / "1_first").mkdir(parents=True)
     noted = tmp_path / "docs" / "g" / "1_first" / "file.py.md5"

@@ -389,6 +389,7 @@ def run_page(name: str, change: Callable[[dict[str, Any]], Any], folder: Path) -
 SCRIPT = "<script>alert(1)</script>"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "row", "column", "here"),
     [

@@ -301,6 +301,7 @@ def no_device(folder: Path, **variables: str) -> subprocess.CompletedProcess[str
     return python({**start, **variables}, *command, str(script))
 
 
+@pytest.mark.slow
 def test_without_a_compiler_says_so_in_one_line(tmp_path: Path) -> None:
     done = no_device(tmp_path, PATH="")
     assert (done.returncode, done.stdout) == (2, "")
@@ -319,6 +320,7 @@ def test_without_a_script_says_so(
     assert done.stderr.endswith(f"there is no script {missing}\n")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compiled_leaves_nothing_behind(tmp_path: Path) -> None:
     done = no_device(tmp_path, CXX=shutil.which("false"))
     assert (done.returncode, done.stdout) == (2, "")
@@ -326,6 +328,7 @@ def test_what_cannot_be_compiled_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list((tmp_path / "cache").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_any_number_may_compile_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,7 +51,7 @@ def code_behind(modules: Iterable[str]) -> str:
         if path is None or path in seen:
             continue
         seen.add(path)
-        code, imported = _read(path)
+        code, imported = _read(path.read_text(encoding="utf-8"))
         parts.append(f"{path.relative_to(CONF).as_posix()}\0{code}")
         parts += [
             f"{beside.name} {hash_of(beside)}"
@@ -63,9 +63,8 @@ def code_behind(modules: Iterable[str]) -> str:
 
 
 @cache
-def _read(path: Path) -> tuple[str, tuple[str, ...]]:
+def _read(source: str) -> tuple[str, tuple[str, ...]]:
     """Return the essence of a module and the names of all that it imports."""
-    source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     found: list[str] = []
     for node in ast.walk(tree):
