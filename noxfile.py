@@ -85,7 +85,8 @@ def tests(session: nox.Session) -> None:
 def unit(session: nox.Session) -> None:
     """Run the tests that take seconds and need no site; arguments go to pytest."""
     python = install(session, "tests")
-    python("-m", "pytest", "-m", "unit", *session.posargs)
+    workers = ("--numprocesses", "auto", "--dist", "loadfile")
+    python("-m", "pytest", *workers, "-m", "unit", *session.posargs)
 
 
 @task()
