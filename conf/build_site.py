@@ -26,7 +26,7 @@ from time import monotonic
 from typing import Any, NoReturn
 
 from tensor_copies.machine.fingerprint import UnfitMachine, check
-from tensor_copies.machine.kept import Kept, forget_all
+from tensor_copies.machine.kept import Kept, forget_all, prune
 from tensor_copies.machine.progress import CHANNEL, MARK
 
 CONF = Path(__file__).resolve().parent
@@ -136,6 +136,7 @@ def _build(options: argparse.Namespace) -> int:
             publish(out, published)
             print(STANDS)
         kept.trust(published if html else None, child.lasting)
+        prune()
     elif status != 0:
         if "text" in verdict:
             print(f"build_site: {verdict['text']}", file=sys.stderr)

@@ -479,3 +479,22 @@ def test_an_unchanged_site_stands(kept_folders: Path) -> None:
         kept.Kept("html", written).trust(written, [])
     assert kept.Kept("html", written, ["-j 2"]).unchanged(written) is None
     assert json.loads((kept_folders / "build/kept/html.json").read_text())["look"]
+
+
+def test_what_was_kept_for_old_code_is_removed(kept_folders: Path) -> None:
+    pages, atlas = (kept_folders / "build" / name for name in ("pages", "atlas"))
+    atlas.mkdir()
+    for age in range(kept.NEWEST + 2):
+        run = pages / f"key {age}"
+        run.mkdir(parents=True)
+        (pages / f"key {age}.json").write_text("{}")
+        (atlas / f"{age}.json").write_text("{}")
+        for path in (run, pages / f"key {age}.json", atlas / f"{age}.json"):
+            os.utime(path, (1e9 - age, 1e9 - age))
+    os.utime(pages / f"key {age}.json")  # the oldest run, which a build has used now
+    kept.prune()
+    newest = {f"key {old}" for old in (*range(kept.NEWEST - 1), age)}
+    assert {path.name.removesuffix(".json") for path in pages.iterdir()} == newest
+    assert len(list(pages.iterdir())) == 2 * kept.NEWEST
+    kept_of_atlas = {path.stem for path in atlas.iterdir()}
+    assert kept_of_atlas == set(map(str, range(kept.NEWEST)))

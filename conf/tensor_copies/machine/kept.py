@@ -41,8 +41,13 @@ KEPT = (
     BUILD / "jupyter_execute",
     BUILD / "pages",
     BUILD / "atlas",
+    BUILD / "explorer",
     ROOT / "docs" / "auto_examples",
 )
+# These keep something for each state of the code, named by its key. The newest few are
+# enough to go back and forth between branches.
+KEYED = ("pages", "atlas", "explorer")
+NEWEST = 8
 # What hosts say of the site's address (web/address.py), and the day of a build.
 ENVIRONMENT = ("SITE_", "READTHEDOCS", "SOURCE_DATE_EPOCH")
 
@@ -145,6 +150,19 @@ def forget_all() -> None:
     """Remove all that was kept: it may be what made a build fail."""
     for folder in KEPT:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def prune() -> None:
+    """Remove what was kept for states of the code that are long gone."""
+    for name in KEYED:
+        folder = BUILD / name
+        ages: dict[str, float] = {}  # a folder and the note beside it are one
+        for path in folder.glob("*"):
+            key = path.name.removesuffix(".json")
+            ages[key] = max(ages.get(key, 0), path.stat().st_mtime)
+        for key in sorted(ages, key=ages.get, reverse=True)[NEWEST:]:
+            shutil.rmtree(folder / key, ignore_errors=True)
+            (folder / f"{key}.json").unlink(missing_ok=True)
 
 
 def drop_damaged_pages(app: Sphinx) -> None:
