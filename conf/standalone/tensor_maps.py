@@ -1,4 +1,4 @@
-"""Draw live tensors: the autograd graph above, the storages below.
+"""Draw live tensors: the autograd graph, and beside it the memory they are on.
 
 One file that needs only torch. In a notebook::
 
@@ -7,8 +7,13 @@ One file that needs only torch. In a notebook::
     tensor_map(w=w, y=y, z=z)
 
 The picture is made in two steps. :func:`observe` looks at the tensors and returns
-plain data, :func:`draw` and :func:`describe` turn the data into an SVG and into words.
-:func:`changed` compares two observations.
+plain data; :func:`draw`, :func:`draw_svg` and :func:`describe` turn the data into two
+drawings with their captions, into one file and into words. :func:`changed` compares
+two observations.
+
+A memory that is shared has a letter and a colour, the same in both drawings. What is
+usual is not said: a map names an offset, strides, a version, a dtype or a device only
+where they are not those that a reader takes for granted.
 
 A map shows what PyTorch keeps, and that is less than what a program did: a constant
 input is not in the graph, nor is a tensor that nobody named, and a graph says which
@@ -23,6 +28,7 @@ import hashlib
 import itertools
 import json
 import math
+import unicodedata
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
@@ -41,12 +47,24 @@ MOST_RUNS = 24
 MOST_LISTED_ELEMENTS = 256
 MOST_COMPARED_BYTES = 2**20
 
-# Sizes in units of the viewBox, which are pixels when nothing scales the picture.
-NARROW, MARGIN = 360.0, 12.0
-CHARACTER, LINE, PADDING = 6.8, 15.0, 7.0
-BETWEEN_BOXES, BETWEEN_LAYERS, LANE_OF_EDGE = 14.0, 28.0, 2.0
-ACCENT = "var(--color-brand-primary, #0a4bff)"
+# Sizes in pixels. A drawing is never scaled down, so that its letters stay as high as
+# they are drawn, and this wide it fits a phone of 320 pixels.
+NARROW, EDGE = 280.0, 2.0
+LETTER = 12.0
+# Of each letter in SF Mono, the widest of the common monospaced fonts, by its size.
+ADVANCE = 0.618
+LINE, PADDING = 15.0, 6.0
+BETWEEN_BOXES, BETWEEN_LAYERS, LANE_OF_EDGE, DOUBLE = 10.0, 24.0, 2.0, 8.0
+CELL, TAG, STEM, BADGE = 24.0, 20.0, 10.0, 9.0
 FAINT = "var(--color-foreground-muted, #6b6f76)"
+PAPER = "var(--color-background-primary, #fff)"
+# Of shared memories, in this order.
+COLOURS = [
+    f"var(--line-{number}, {colour})"
+    for number, colour in enumerate(
+        ("#0060b0", "#b84500", "#007a5a", "#a3387a", "#5b4bc4"), start=1
+    )
+]
 
 
 # Looking at tensors -----------------------------------------------------------------
@@ -751,6 +769,11 @@ def describe(observed: dict) -> str:
     str
         Plain text of a few sentences, not escaped.
     """
+    both = f"{_describe_graph(observed)} {_describe_memory(observed)}".strip()
+    return both or "Nothing to draw."
+
+
+def _describe_graph(observed: dict) -> str:
     sentences = [
         _describe_tensor(observed, seen)
         for seen in observed["tensors"]
@@ -758,10 +781,16 @@ def describe(observed: dict) -> str:
     ]
     if observed["hidden_nodes"]:
         sentences.append(f"The graph goes on: {_more(observed)} are not drawn.")
-    for number, storage in enumerate(observed["storages"]):
-        sentences.append(_describe_storage(observed, number, storage))
-    sentences += [f"{line}." for line in _asides(observed)]
-    return " ".join(sentences) or "Nothing to draw."
+    return " ".join(sentences)
+
+
+def _describe_memory(observed: dict) -> str:
+    letters = _letters(observed)
+    sentences = [
+        _describe_storage(observed, storage, letters.get(number))
+        for number, storage in enumerate(observed["storages"])
+    ]
+    return " ".join([*sentences, *(f"{line}." for line in _asides(observed))])
 
 
 def _describe_tensor(observed: dict, seen: dict) -> str:
@@ -779,12 +808,13 @@ def _describe_tensor(observed: dict, seen: dict) -> str:
     return f"{_value(seen)}: {_constant(seen)}{mark}."
 
 
+NO_GRADIENT = "constant, no gradient"
+
+
 def _constant(seen: dict) -> str:
     if seen["inference"]:
         return "inference tensor, no gradient"
-    if not seen["is_leaf"]:
-        return "grad_fn not readable"
-    return "constant, no gradient"
+    return NO_GRADIENT if seen["is_leaf"] else "grad_fn not readable"
 
 
 def _flow(observed: dict, start: int) -> str:
@@ -813,20 +843,66 @@ def _flow(observed: dict, start: int) -> str:
     return f"gradients flow to {_and(leaves)}" if leaves else "no gradient flows on"
 
 
-def _describe_storage(observed: dict, number: int, storage: dict) -> str:
-    tensors = observed["tensors"]
-    names = [_names(tensors[window["tensor"]]) for window in storage["windows"]]
-    what = "share" if len(names) > 1 else "is alone on"
-    mark = ", changed" if storage.get("changed") else ""
-    return f"{_and(names)} {what} {_heading(number, storage)}{mark}."
-
-
-def _heading(number: int, storage: dict) -> str:
+def _describe_storage(observed: dict, storage: dict, letter: str | None) -> str:
+    windows = storage["windows"]
+    names = [_names(observed["tensors"][window["tensor"]]) for window in windows]
+    memory = "a memory of its own" if letter is None else f"memory {letter}"
+    verb = "share" if len(names) > 1 else "has" if letter is None else "is on"
     address = "" if storage["addressed"] else ", no memory address"
-    unit = "byte" if storage["bytes"] == 1 else "bytes"
-    size = f"{storage['bytes']} {unit}"
-    where = f"{size} on {storage['device']}, {storage['dtype']}"
-    return f"storage {number + 1}: {where}{address}"
+    mark = ", changed" if storage.get("changed") else ""
+    facts = [
+        f"; {name}: {', '.join(said)}"
+        for name, window in zip(names, windows, strict=True)
+        if (said := _facts(observed, storage, window))
+    ]
+    return (
+        f"{_and(names)} {verb} {memory}: {_size(storage['bytes'])} on "
+        f"{storage['device']}, {storage['dtype']}{address}{mark}{''.join(facts)}."
+    )
+
+
+def _letters(observed: dict) -> dict[int, str]:
+    """Name the memories that are shared, or of which a tensor is only a part."""
+    shared = [
+        number
+        for number, storage in enumerate(observed["storages"])
+        if len(storage["windows"]) > 1 or not storage["windows"][0]["covers_all"]
+    ]
+    return {
+        number: chr(ord("A") + place) if place < 26 else str(place)
+        for place, number in enumerate(shared)
+    }
+
+
+def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
+    """Say of a window what a reader would not take for granted."""
+    seen, shape = observed["tensors"][window["tensor"]], window["shape"]
+    others = [other["shape"] for other in storage["windows"] if other["covers_all"]]
+    dense = [math.prod(shape[at + 1 :]) for at in range(len(shape))]
+    in_order = window["covers_all"] and all(
+        length == 1 or stride == wanted
+        for length, stride, wanted in zip(shape, window["strides"], dense, strict=True)
+    )
+    # The first of those that are seen most often.
+    ((usual, _),) = Counter(s["dtype"] for s in observed["tensors"]).most_common(1)
+    found = [
+        ("empty", not window["runs"]),
+        (seen["dtype"], seen["dtype"] != usual),
+        (f"offset {window['offset']}", window["offset"] or not window["covers_all"]),
+        (f"shape {_tuple(shape)}", not in_order or any(o != shape for o in others)),
+        (f"stride {_tuple(window['strides'])}", not in_order),
+        ("values changed", "values" in seen.get("changed", ())),
+        (f"version {seen['version']}", seen["version"]),
+    ]
+    return [fact for fact, is_unusual in found if is_unusual]
+
+
+def _size(number: int) -> str:
+    """Return a number of bytes as a person says it."""
+    if number < 1024:
+        return f"{number} byte" + "s" * (number != 1)
+    power = min(4, (number.bit_length() - 1) // 10)
+    return f"{number / 1024**power:.4g} {'KMGT'[power - 1]}iB"
 
 
 def _asides(observed: dict) -> list[str]:
@@ -876,23 +952,27 @@ def _and(words: list[str]) -> str:
 
 @dataclass
 class _Box:
-    """A box or a pill with lines of text; ``x`` is its centre, ``y`` its top."""
+    """A box or a pill with lines of text; ``x`` is its centre, ``y`` its top.
+
+    ``storage`` is the memory of its tensor.
+    """
 
     kind: str
     lines: list[str]
-    most: float = NARROW - 2 * MARGIN
+    storage: int | None = None
     x: float = 0.0
     y: float = 0.0
 
     @property
     def width(self) -> float:
-        longest = max(len(line) for line in self.lines)
-        padding = PADDING + (4 if self.kind in ("operation", "more") else 0)
-        return min(self.most, longest * CHARACTER + 2 * padding)
+        # The first line is in the middle, with room for a letter at the corner.
+        first, *others = map(text_width, self.lines)
+        first += 2 * (0 if self.storage is None else 2 * BADGE - PADDING)
+        return min(NARROW - 2 * EDGE, max(first, *others, 0) + 2 * (PADDING + 1))
 
     @property
     def height(self) -> float:
-        return len(self.lines) * LINE + (6 if self.kind == "operation" else 9)
+        return len(self.lines) * LINE + (4 if self.kind == "operation" else 8)
 
 
 @dataclass
@@ -902,17 +982,16 @@ class _Graph:
     boxes: list[_Box] = field(default_factory=list)
     edges: Counter[tuple[int, int]] = field(default_factory=Counter)
 
-    def add(self, kind: str, lines: list[str]) -> int:
+    def add(self, kind: str, lines: list[str], storage: int | None = None) -> int:
         """Add a box and return its number."""
-        self.boxes.append(_Box(kind, lines))
+        self.boxes.append(_Box(kind, lines, storage))
         return len(self.boxes) - 1
 
 
 def _graph_of(observed: dict) -> tuple[_Graph, list[_Box]]:
     """Return the connected boxes, and apart from them those without an arrow."""
     graph = _Graph()
-    devices = {seen["device"] for seen in observed["tensors"]}
-    place = _add_boxes(observed, graph, len(devices) > 1)
+    place = _add_boxes(observed, graph)
     for edge in observed["edges"]:
         source, _ = place[edge["result"]]
         below, tensors = place[edge["input"]]
@@ -927,29 +1006,28 @@ def _graph_of(observed: dict) -> tuple[_Graph, list[_Box]]:
     return joined, alone
 
 
-def _add_boxes(
-    observed: dict, graph: _Graph, with_device: bool
-) -> list[tuple[int, dict[int, int]]]:
+def _add_boxes(observed: dict, graph: _Graph) -> list[tuple[int, dict[int, int]]]:
     """Add a box per node; on an operation stand the tensors that came from it.
 
     Returns per node its box and, by output, the boxes of its tensors. An edge to
     such an output passes through the tensor.
     """
+    letters = _letters(observed)
+
+    def add(seen: dict, kind: str) -> int:
+        shared = seen["storage"] if seen["storage"] in letters else None
+        return graph.add(kind, _tensor_lines(seen, kind), shared)
+
     place: list[tuple[int, dict[int, int]]] = []
     for node in observed["nodes"]:
         seen = [observed["tensors"][number] for number in node["tensors"]]
         if node["kind"] != "operation":
-            lines = _tensor_lines(seen[0], node["kind"], with_device)
-            place.append((graph.add(node["kind"], lines), {}))
+            place.append((add(seen[0], node["kind"]), {}))
             continue
-        above = [
-            graph.add("result", _tensor_lines(one, "result", with_device))
-            for one in seen
-        ]
+        above = [add(one, "result") for one in seen]
         lines = [node["label"]]
-        if node["inputs_without_gradient"]:
-            number = node["inputs_without_gradient"]
-            lines.append(f"{number} input{'s' * (number > 1)}: no gradient")
+        if number := node["inputs_without_gradient"]:
+            lines.append(f"{number} constant input{'s' * (number > 1)}")
         pill = graph.add("operation", lines)
         tensors: dict[int, int] = {}
         for one, box in zip(seen, above, strict=True):
@@ -959,7 +1037,7 @@ def _add_boxes(
     return place
 
 
-def _tensor_lines(seen: dict, kind: str, with_device: bool) -> list[str]:
+def _tensor_lines(seen: dict, kind: str) -> list[str]:
     names = ", ".join(seen["names"]) or "(no name)"
     value = seen["values"]
     lines = [f"{names} = {value}" if value else f"{names} {_tuple(seen['shape'])}"]
@@ -967,11 +1045,9 @@ def _tensor_lines(seen: dict, kind: str, with_device: bool) -> list[str]:
         gradient = seen["gradient"]
         lines.append(f"leaf, grad {gradient}" if gradient else "leaf, frozen now")
     elif kind == "constant":
-        lines.append(_constant(seen))
+        lines.append(_constant(seen).removeprefix("constant, "))
     elif seen["retains_grad"]:
         lines.append(f"grad kept {seen['gradient']}")
-    if with_device:
-        lines.append(f"on {seen['device']}")
     marks = [w for w in seen.get("changed", ()) if w in ("values", "gradient")]
     if marks:
         lines.append(f"{_and(marks)} changed")
@@ -1003,9 +1079,9 @@ class _Layers:
     paths: dict[tuple[int, int], list[Any]]
 
 
-def _lay_out(graph: _Graph) -> tuple[float, float, dict[tuple[int, int], list]]:
-    """Place the boxes. Return width and height, and the points of each edge."""
-    room = NARROW - 2 * MARGIN
+def _lay_out(graph: _Graph) -> tuple[float, dict[tuple[int, int], list]]:
+    """Place the boxes. Return the height, and the points of each edge."""
+    room = NARROW - 2 * EDGE
     layers = _layers(graph, _rows(graph, room), graph.edges)
     # Boxes fit; with all that passes between them a row may be wider.
     room = max(room, *(_needed(row, graph, LANE_OF_EDGE) for row in layers.rows))
@@ -1027,7 +1103,7 @@ def _lay_out(graph: _Graph) -> tuple[float, float, dict[tuple[int, int], list]]:
         edge: [(across[v], *bands[row_of[v]]) for v in path]
         for edge, path in layers.paths.items()
     }
-    return room, top - BETWEEN_LAYERS, points
+    return top - BETWEEN_LAYERS, points
 
 
 def _rows(graph: _Graph, room: float) -> dict[int, int]:
@@ -1038,7 +1114,7 @@ def _rows(graph: _Graph, room: float) -> dict[int, int]:
 
     def settle(box: int, row: int) -> None:
         width = graph.boxes[box].width + BETWEEN_BOXES
-        while used[row] and used[row] + width > room:
+        while used[row] and used[row] + width > room + BETWEEN_BOXES:
             row += 1
         used[row] += width
         rows[box] = row
@@ -1050,7 +1126,7 @@ def _rows(graph: _Graph, room: float) -> dict[int, int]:
     for box in reversed(order):
         lowest = min((rows[one] for one in below[box]), default=0) - 1
         width = graph.boxes[box].width + BETWEEN_BOXES
-        fits = used[lowest] + width <= room or not used[lowest]
+        fits = used[lowest] + width <= room + BETWEEN_BOXES or not used[lowest]
         if lowest > rows[box] and len(above[box]) <= len(below[box]) and fits:
             used[rows[box]] -= width
             settle(box, lowest)
@@ -1151,16 +1227,7 @@ def _across(layers: _Layers, graph: _Graph, room: float) -> dict[Any, float]:
             gap = min(BETWEEN_BOXES, (room - _needed(row, graph, 0)) / len(row))
             widths = [_vertex_width(vertex, graph) for vertex in row]
             centre.update(zip(row, _spread(wanted, widths, gap, room), strict=True))
-    return _centred(centre, graph, room)
-
-
-def _centred(centre: dict[Any, float], graph: _Graph, room: float) -> dict[Any, float]:
-    """Move all by the same distance so that both margins are equal."""
-    half = {vertex: _vertex_width(vertex, graph) / 2 for vertex in centre}
-    left = min(x - half[vertex] for vertex, x in centre.items())
-    right = max(x + half[vertex] for vertex, x in centre.items())
-    shift = (room - right - left) / 2
-    return {vertex: x + shift for vertex, x in centre.items()}
+    return centre
 
 
 def _vertex_width(vertex: Any, graph: _Graph) -> float:
@@ -1195,119 +1262,155 @@ def _spread(
 # Drawing ----------------------------------------------------------------------------
 
 
+class Half(NamedTuple):
+    """The "graph" or the "memory" of a map, with its caption and its words."""
+
+    name: str
+    caption: str
+    words: str
+    width: float
+    height: float
+    marks: str
+
+
 def draw(observed: dict, prefix: str = "map") -> str:
-    """Draw what was observed.
+    """Draw what was observed, for a page.
 
     Parameters
     ----------
     observed
         What :func:`observe` or :func:`changed` returned.
     prefix
-        The id of the picture, and the beginning of the ids of its two parts.
+        The beginning of the ids of the two drawings.
 
     Returns
     -------
     str
-        An ``<svg>`` to stand in a page. The same data give the same text.
+        HTML: for each half of the map a caption and an ``<svg>``. The same data give
+        the same text.
     """
-    parts = draw_parts(observed)
-    width = max((part.width for part in parts), default=NARROW)
-    height = sum(part.height for part in parts) or 2 * MARGIN - 6
-    size = f"{_number(width)} {_number(height)}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" id={quoteattr(prefix)} role="img" '
-        f"aria-label={quoteattr(_clean(describe(observed)))} "
-        f'viewBox="0 0 {size}" width="{_number(width)}" '
-        'style="max-width:100%;height:auto" fill="currentColor" font-size="11" '
-        'overflow="visible" text-rendering="geometricPrecision">'
-        + "".join(
-            f"<g id={quoteattr(f'{prefix}-{part.name}')}>{part.marks}</g>"
-            for part in parts
-        )
-        + "</svg>"
+    return "\n".join(
+        f"<div><p>{escape(_clean(half.caption))}</p>{_svg(half, prefix)}</div>"
+        for half in draw_halves(observed)
     )
 
 
-class Part(NamedTuple):
-    """The "graph" or the "memory" of a map: its marks, and the band they stand in."""
+def draw_svg(observed: dict, prefix: str = "map") -> str:
+    """Draw what was observed as one SVG: the graph, and beside it the memory.
 
-    name: str
-    top: float
-    width: float
-    height: float
-    marks: str
-
-
-def draw_parts(observed: dict) -> list[Part]:
-    """Draw the graph, if there is one, and below it the memory, without a frame."""
-    graph, alone = _graph_of(observed)
-    drawn, tops, y = [], [0.0], MARGIN
-    if graph.boxes or alone:
-        width, marks, y = _draw_graph(graph, alone, y)
-        drawn.append(("graph", width, marks))
-        tops.append(y + 10 - LINE)  # of the heading that may follow
-    if observed["storages"] or _asides(observed):
-        marks, y = _draw_memory(observed, y)
-        drawn.append(("memory", NARROW, marks))
-    tops = [*tops[: len(drawn)], y + MARGIN - 6]
-    return [
-        Part(name, top, width, end - top, marks)
-        for (name, width, marks), (top, end) in zip(
-            drawn, itertools.pairwise(tops), strict=True
+    The parameters are those of :func:`draw`.
+    """
+    left, high, parts = 0.0, 0.0, []
+    for half in draw_halves(observed):
+        parts.append(
+            f'<g transform="translate({_number(left)} {_number(1.5 * LINE)})">'
+            f"{_label(half.caption, 0, -LETTER / 2, bold=True)}{half.marks}</g>"
         )
-    ]
+        left += max(half.width, text_width(half.caption)) + 2 * LINE
+        high = max(high, half.height + 1.5 * LINE)
+    whole = Half("all", "", describe(observed), left, high, "".join(parts))
+    return _svg(whole, prefix)
 
 
-def _draw_graph(graph: _Graph, alone: list[_Box], y: float) -> tuple[float, str, float]:
-    """Return the width of the picture, the graph, and where it ends."""
-    flow = "gradients flow along the arrows" if graph.edges else "no gradient flows"
-    parts = [_heading_text(f"Autograd graph: {flow}", y)]
-    y += 28
-    room = NARROW - 2 * MARGIN
+def _svg(half: Half, prefix: str) -> str:
+    width, height = _number(half.width), _number(half.height)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" '
+        f'id={quoteattr(f"{prefix}-{half.name}")} role="img" '
+        f"aria-label={quoteattr(_clean(half.words))} "
+        f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'fill="currentColor" font-family="monospace" font-size="{LETTER:g}" '
+        f'overflow="visible" text-rendering="geometricPrecision">{half.marks}</svg>'
+    )
+
+
+def draw_halves(observed: dict) -> list[Half]:
+    """Draw the graph, if it says more than that there is none, and the memory."""
+    halves = []
+    graph, alone = _graph_of(observed)
+    tensors = [seen for seen in observed["tensors"] if seen["node"] is not None]
+    about_gradients = any(
+        observed["nodes"][seen["node"]]["kind"] != "constant"
+        or _constant(seen) != NO_GRADIENT
+        for seen in tensors
+    )
+    if about_gradients:
+        flow = "Gradients flow along the arrows" if graph.edges else "No gradient flows"
+        words = _describe_graph(observed)
+        halves.append(Half("graph", flow, words, *_draw_graph(graph, alone, observed)))
+    words = _describe_memory(observed) if halves else describe(observed)
+    devices = {storage["device"] for storage in observed["storages"]}
+    caption = "Memory" if len(devices) != 1 else f"Memory{_elsewhere(devices.pop())}"
+    if tensors and not about_gradients:
+        caption += ". No gradient flows"
+    if observed["storages"] or _asides(observed) or not halves:
+        halves.append(Half("memory", caption, words, NARROW, *_draw_memory(observed)))
+    return halves
+
+
+def _elsewhere(device: str) -> str:
+    return "" if device == "cpu" else f" on {device}"
+
+
+def _draw_graph(
+    graph: _Graph, alone: list[_Box], observed: dict
+) -> tuple[float, float, str]:
+    """Return the width and the height of the graph, and its marks."""
+    y, parts = EDGE + (BADGE if _letters(observed) else 0.0), []
     if graph.boxes:
-        room, height, points = _lay_out(graph)
+        height, points = _lay_out(graph)
+        # What is not as wide as it may be begins at the left, as the boxes below.
+        ends = [box.x - box.width / 2 for box in graph.boxes]
+        ends += [x - DOUBLE for path in points.values() for x, _, _ in path[1:-1]]
+        left = min(ends) - EDGE
         for box in graph.boxes:
-            box.x, box.y = box.x + MARGIN, box.y + y
+            box.x, box.y = box.x - left, box.y + y
         for edge, path in points.items():
-            shifted = [(x + MARGIN, top + y, end + y) for x, top, end in path]
+            shifted = [(x - left, top + y, end + y) for x, top, end in path]
             parts.append(_draw_edge(graph, edge, shifted))
-        y += height + 16
-    y = _place_alone(alone, y, room)
-    parts += [_draw_box(box) for box in [*graph.boxes, *alone]]
-    return room + 2 * MARGIN, "".join(parts), y + 6
+        y += height + BETWEEN_LAYERS - 6
+    y = _place_alone(alone, y)
+    marks = _marks(observed)
+    boxes = [*graph.boxes, *alone]
+    parts += [_draw_box(box, marks.get(box.storage)) for box in boxes]
+    width = max(box.x + box.width / 2 for box in boxes) + EDGE
+    return width, y, "".join(parts)
 
 
-def _place_alone(alone: list[_Box], y: float, room: float) -> float:
+def _place_alone(alone: list[_Box], y: float) -> float:
     """Set boxes without an arrow side by side in rows, and return where they end."""
-    left, highest = 0.0, 0.0
+    left, highest = EDGE, 0.0
     for box in alone:
-        if left and left + box.width > room:
-            left, y, highest = 0.0, y + highest + 10, 0.0
-        box.x, box.y = MARGIN + left + box.width / 2, y
+        if left > EDGE and left + box.width > NARROW - EDGE:
+            left, y, highest = EDGE, y + highest + BADGE + 3, 0.0
+        box.x, box.y = left + box.width / 2, y
         left += box.width + BETWEEN_BOXES
         highest = max(highest, box.height)
-    return y + highest + 10 if alone else y
+    return y + highest + EDGE
 
 
-def _draw_box(box: _Box) -> str:
-    styles = {
-        "leaf": f'rx="6" stroke="{ACCENT}" stroke-width="2.5"',
-        "constant": 'stroke="currentColor" stroke-dasharray="4 3"',
-        "result": 'rx="2" stroke="currentColor" stroke-width="1.2"',
-        "operation": f'rx="{_number(box.height / 2)}" stroke="{FAINT}"',
-        "more": f'rx="{_number(box.height / 2)}" stroke="{FAINT}" '
-        'stroke-dasharray="2 3"',
+def _draw_box(box: _Box, mark: Mark | None) -> str:
+    # Colour is for memory: what a box is, its form says.
+    looks = {
+        "leaf": 'rx="6" stroke-width="2.5"',
+        "constant": 'stroke-dasharray="4 3"',
+        "result": 'rx="2"',
+        "operation": 'rx="12"',
+        "more": 'rx="12" stroke-dasharray="2 3"',
     }
-    corner = f'x="{_number(box.x - box.width / 2)}" y="{_number(box.y)}"'
-    size = f'width="{_number(box.width)}" height="{_number(box.height)}"'
-    parts = [f'<rect {corner} {size} fill="none" {styles[box.kind]}/>']
-    fits = int((box.width - 2 * PADDING) / CHARACTER + 0.01)
-    y = box.y + (box.height - len(box.lines) * LINE) / 2 + 11
+    faint = box.kind in ("operation", "more")
+    ink = mark.colour if mark else FAINT if faint else "currentColor"
+    fill = f'fill="{ink}" fill-opacity=".14"' if mark else 'fill="none"'
+    left, room = box.x - box.width / 2, box.width - 2 * PADDING
+    look = f'{fill} stroke="{ink}" {looks[box.kind]}'
+    parts = [_rect(left, box.y, box.width, box.height, look)]
+    y = box.y + (box.height - len(box.lines) * LINE) / 2 + 11.5
     for number, line in enumerate(box.lines):
-        bold = number == 0 and box.kind in ("leaf", "result", "constant")
-        parts.append(
-            _mono(_shorten(line, fits), box.x, y + number * LINE, "middle", bold)
-        )
+        first = number == 0 and not faint
+        line = _shorten(line, room - (2 * BADGE if mark and first else 0))
+        parts.append(_label(line, box.x, y + number * LINE, "middle", bold=first))
+    if mark:
+        parts.append(_badge(mark, left + box.width - BADGE - 2, box.y))
     return "".join(parts)
 
 
@@ -1323,7 +1426,7 @@ def _draw_edge(graph: _Graph, edge: tuple[int, int], path: list[tuple]) -> str:
     pairs, last = list(itertools.pairwise(path)), len(path) - 2
     drawn = []
     for line in range(number):
-        shift = (line - (number - 1) / 2) * 8
+        shift = (line - (number - 1) / 2) * DOUBLE
         x, y = path[0][0] + shift, start.y + start.height
         command = [f"M{_number(x)} {_number(y)}V{_number(path[0][2])}"]
         for at, ((x0, _, end), (x1, top, bottom)) in enumerate(pairs):
@@ -1344,131 +1447,277 @@ def _draw_edge(graph: _Graph, edge: tuple[int, int], path: list[tuple]) -> str:
     return "".join(drawn)
 
 
-def _draw_memory(observed: dict, y: float) -> tuple[str, float]:
-    """Return the storages, and where they end."""
-    parts = [_heading_text("Memory: who shares which storage", y)]
-    y += 22
+def _draw_memory(observed: dict) -> tuple[float, str]:
+    """Return where the memory ends, and its marks."""
+    y, parts, marks = EDGE, [], _marks(observed)
+    own: dict[str, list[dict]] = {}
+    devices = {storage["device"] for storage in observed["storages"]}
     for number, storage in enumerate(observed["storages"]):
-        part, y = _draw_storage(observed, number, storage, y)
+        if number in marks:
+            where = [f"on {storage['device']}"] if len(devices) > 1 else []
+            part, y = _draw_shared(observed, storage, marks[number], where, y)
+            parts.append(part)
+            y += LINE
+        else:
+            own.setdefault(storage["device"], []).append(storage)
+    for device, storages in own.items():
+        several = "Each has a memory of its own" if not marks else "A memory of its own"
+        heading = several if len(storages) > 1 or marks else "A memory of its own"
+        heading += f", on {device}:" if len(devices) > 1 else ":"
+        parts.append(_label(heading, EDGE, y + 11, fill=FAINT))
+        part, y = _draw_own(observed, storages, y + LINE + 3)
         parts.append(part)
-    for line in _asides(observed):
-        room = _characters(NARROW - 2 * MARGIN)
-        for piece in _wrap(line.split(), " ", room, room):
-            parts.append(_mono(piece, MARGIN, y + 11))
+    asides, y = _draw_lines(_asides(observed), " ", EDGE, y + 2)
+    return max(y, LINE), "".join([*parts, asides])
+
+
+def _draw_shared(
+    observed: dict, storage: dict, mark: Mark, where: list[str], y: float
+) -> tuple[str, float]:
+    """Draw a memory with a letter: name tags on it, and under it its partial views."""
+    left, room = 2 * BADGE + 8, NARROW - EDGE - 2 * BADGE - 8
+    whole = [window for window in storage["windows"] if window["covers_all"]]
+    names = [_names(observed["tensors"][window["tensor"]]) for window in whole]
+    width, tags, top = _draw_tags(names, mark.colour, left, room, y)
+    width = max(width, width_of_cells(storage, room))
+    parts = [tags, _badge(mark, EDGE + BADGE, top + CELL / 2)]
+    parts.append(draw_cells(storage, left, top, width, mark.colour))
+    facts = [_facts(observed, storage, window) for window in whole]
+    said = ["one memory"] * (len(storage["windows"]) > 1) + where
+    if not storage["addressed"]:
+        said.append("no memory address")
+    lines = []
+    if all(one == facts[0] for one in facts):
+        said += facts[0] if facts else []
+    else:
+        pairs = zip(names, facts, strict=True)
+        lines = [f"{name}: {', '.join(f)}" for name, f in pairs if f]
+    y = top + CELL
+    for window in storage["windows"]:
+        if window not in whole:
+            part, y = _draw_part(observed, storage, window, mark.colour, width, y)
+            parts.append(part)
+    beside = ", ".join(said)
+    if text_width(beside) <= NARROW - EDGE - left - width - 8:
+        middle = top + CELL / 2 + 4
+        parts.append(_label(beside, left + width + 8, middle, fill=FAINT))
+    else:
+        lines.insert(0, beside)
+    said_below, y = _draw_lines(lines, ", ", left, y + 2)
+    return "".join([*parts, said_below]), y
+
+
+def _draw_tags(
+    names: list[str], colour: str, left: float, room: float, y: float
+) -> tuple[float, str, float]:
+    """Draw name tags on stems. Return their width, marks, and where the memory is."""
+    rows: list[list[tuple[str, float]]] = [[]] if names else []
+    widths = [tag_width(name, room - LETTER) for name in names]
+    # Where one row is not enough, the rows hang on one stem at the left of them.
+    gutter = LETTER if sum(widths) + 6 * (len(widths) - 1) > room else 0.0
+    at = gutter
+    for name, width in zip(names, widths, strict=True):
+        if at > gutter and at + width > room:
+            rows.append([])
+            at = gutter
+        rows[-1].append((name, left + at))
+        at += width + 6
+    end = y + len(rows) * (TAG + 4) - 4 + STEM if rows else y
+    stem = f'fill="none" stroke="{colour}" stroke-width="2"'
+    parts, widest = [], 0.0
+    for number, row in enumerate(rows):
+        top = y + number * (TAG + 4)
+        if gutter:
+            rail = f"M{_number(left + 3)} {_number(end)}V{_number(top + TAG / 2)}"
+            parts.append(f'<path d="{rail}H{_number(row[-1][1] + 9)}" {stem}/>')
+        for name, x in row:
+            width = tag_width(name, room - LETTER)
+            if not gutter:
+                middle, below = _number(x + width / 2), _number(top + TAG)
+                parts.append(f'<path d="M{middle} {below}v{STEM:g}" {stem}/>')
+            parts.append(draw_tag(name, x, top, width, colour))
+            widest = max(widest, x + width - left)
+    return widest, "".join(parts), end
+
+
+def _draw_part(
+    observed: dict, storage: dict, window: dict, colour: str, width: float, y: float
+) -> tuple[str, float]:
+    """Draw a partial view: a bracket under its cells, its name, and which part."""
+    left, room = 2 * BADGE + 8, NARROW - EDGE - 2 * BADGE - 8
+    name = _names(observed["tensors"][window["tensor"]])
+    wide = tag_width(name, room)
+    parts, stem = [], None
+    for start, stop in window["runs"]:
+        x = left + width * start / storage["bytes"] + 1
+        across = max(1.0, width * (stop - start) / storage["bytes"] - 2)
+        bracket = f"M{_number(x)} {_number(y + 3)}v4h{_number(across)}v-4"
+        parts.append(
+            f'<path d="{bracket}" fill="none" stroke="{colour}" stroke-width="2"/>'
+        )
+        stem = x + across / 2 if stem is None else stem
+    at = left
+    if stem is not None:
+        at = min(max(left, stem - wide / 2), left + room - wide)
+        parts.append(
+            f'<path d="M{_number(stem)} {_number(y + 7)}v5" '
+            f'stroke="{colour}" stroke-width="2"/>'
+        )
+    y += 12
+    parts.append(draw_tag(name, at, y, wide, colour))
+    facts = ", ".join(_facts(observed, storage, window))
+    beside = at + wide + 6
+    if beside + text_width(facts) <= NARROW - EDGE:
+        parts.append(_label(facts, beside, y + 14))
+        return "".join(parts), y + TAG + 2
+    lines, y = _draw_lines([facts], ", ", left, y + TAG + 2)
+    return "".join([*parts, lines]), y
+
+
+def _draw_own(observed: dict, storages: list[dict], y: float) -> tuple[str, float]:
+    """Draw memories of one tensor each: names and cells, one after the other."""
+    parts, x = [], EDGE
+    for storage in storages:
+        (window,) = storage["windows"]
+        name = _names(observed["tensors"][window["tensor"]])
+        name = _shorten(name, NARROW / 2)
+        before = text_width(name) + 6
+        width = width_of_cells(storage, NARROW - 2 * EDGE - before)
+        facts = _facts(observed, storage, window)
+        if not storage["addressed"]:
+            facts.append("no memory address")
+        said = ", ".join(facts)
+        after = text_width(said) + 6 if said else 0
+        fits = before + width + after <= NARROW - 2 * EDGE
+        wanted = before + width + (after if fits else 0)
+        if x > EDGE and (not fits or x + wanted > NARROW - EDGE):
+            x, y = EDGE, y + CELL + 6
+        parts.append(_label(name, x, y + 16, bold=True))
+        parts.append(draw_cells(storage, x + before, y, width))
+        if fits:
+            parts.append(_label(said, x + before + width + 6, y + 16))
+            x += wanted + 14
+        else:
+            below, end = _draw_lines([said], ", ", EDGE, y + CELL + 1)
+            parts.append(below)
+            x, y = NARROW, end - CELL  # the next one begins a row
+    return "".join(parts), y + CELL + EDGE
+
+
+def _draw_lines(
+    texts: list[str], joint: str, left: float, y: float
+) -> tuple[str, float]:
+    """Write texts, each from a new line on, and return where they end."""
+    parts = []
+    for text in texts:
+        for line in _wrap(text.split(joint), joint, NARROW - EDGE - left):
+            parts.append(_label(line, left, y + 11))
             y += LINE
     return "".join(parts), y
 
 
-def _draw_storage(
-    observed: dict, number: int, storage: dict, y: float
-) -> tuple[str, float]:
-    room = NARROW - 2 * MARGIN
-    mark = ", changed" if storage.get("changed") else ""
-    heading = f"{_heading(number, storage)}{mark}"
-    parts = []
-    for line in _wrap(heading.split(", "), ", ", *[_characters(room)] * 2):
-        parts.append(_text_at(line, MARGIN, y + 11))
-        y += LINE
-    y += 3
-    cells = storage["cells"]
-    width = room
-    if cells:
-        longest = max(len(cell) for cell in cells)
-        width = min(room, len(cells) * max(36.0, longest * CHARACTER + 8))
-    parts.append(_draw_bar(storage, width, y))
-    y += 27
-    for window in storage["windows"]:
-        seen = observed["tensors"][window["tensor"]]
-        for start, stop in window["runs"]:
-            left = MARGIN + width * start / storage["bytes"]
-            across = max(1.0, width * (stop - start) / storage["bytes"] - 2)
-            parts.append(
-                f'<rect x="{_number(left + 1)}" y="{_number(y)}" '
-                f'width="{_number(across)}" height="4" rx="2" fill="{ACCENT}"/>'
-            )
-        y += 5
-        part, y = _draw_window_text(seen, window, storage["dtype"], y)
-        y += 4
-        parts.append(part)
-    return "".join(parts), y + 6
+class Mark(NamedTuple):
+    """What a shared memory is known by."""
+
+    letter: str
+    colour: str
 
 
-def _draw_bar(storage: dict, width: float, y: float) -> str:
-    """Draw a storage: a cell per element if it is small, else one long bar."""
-    cells = storage["cells"] or [""]
-    marked = set(storage.get("changed_cells", ()))
-    each = width / len(cells)
-    parts = []
+def _marks(observed: dict) -> dict[int | None, Mark]:
+    return {
+        number: Mark(letter, COLOURS[place % len(COLOURS)])
+        for place, (number, letter) in enumerate(_letters(observed).items())
+    }
+
+
+def draw_cells(
+    storage: dict, left: float, top: float, width: float, colour: str | None = None
+) -> str:
+    """Draw a memory: a cell for each value if it is small, else one with its size.
+
+    Parameters
+    ----------
+    storage
+        An entry of ``storages`` of what :func:`observe` or :func:`changed` returned.
+    left, top, width
+        The place of the row.
+    colour
+        Of a memory that has one.
+
+    Returns
+    -------
+    str
+        Marks of SVG.
+    """
+    cells = storage["cells"] or [_size(storage["bytes"])]
+    ink, each, parts = colour or "currentColor", width / len(cells), []
+    dash = "" if storage["addressed"] else ' stroke-dasharray="4 3"'
     for at, cell in enumerate(cells):
-        corner = f'x="{_number(MARGIN + at * each)}" y="{_number(y)}"'
-        size = f'width="{_number(each)}" height="22"'
-        look = 'fill="none" stroke="currentColor"'
-        if at in marked:
-            look = f'fill="{ACCENT}" fill-opacity=".2" stroke="{ACCENT}"'
-            look += ' stroke-width="2.5"'
-        elif not storage["addressed"]:
-            look += ' stroke-dasharray="4 3"'
-        parts.append(f"<rect {corner} {size} {look}/>")
-        short = _shorten(cell, _characters(each - 3))
-        if short:
-            middle = MARGIN + (at + 0.5) * each
-            parts.append(_mono(short, middle, y + 15, "middle"))
+        x = left + at * each
+        new = at in storage.get("changed_cells", ())
+        fill = f'fill="{ink}"' if new else 'fill="none"'
+        if colour and not new:
+            fill = f'fill="{ink}" fill-opacity=".14"'
+        look = f'{fill} stroke="{ink}"{dash}'
+        parts.append(_rect(x, top, each, CELL, look))
+        short = _shorten(cell, each - 3)
+        parts.append(
+            _label(short, x + each / 2, top + 16, "middle", new, PAPER if new else "")
+        )
     return "".join(parts)
 
 
-def _draw_window_text(
-    seen: dict, window: dict, dtype: str, y: float
-) -> tuple[str, float]:
-    """Write under its bar what a window is, on as many lines as it needs."""
-    facts = [
-        f"offset {window['offset']}",
-        f"shape {_tuple(window['shape'])}",
-        f"stride {_tuple(window['strides'])}",
-        "no version" if seen["version"] is None else f"version {seen['version']}",
-    ]
-    if seen["dtype"] != dtype:
-        facts.insert(0, seen["dtype"])
-    if not window["runs"]:
-        facts.insert(0, "empty")
-    words = [w for w in seen.get("changed", ()) if w in ("values", "version")]
-    if words:
-        facts.append(f"changed: {_and(words)}")
-    room = _characters(NARROW - 2 * MARGIN)
-    name = _shorten(_names(seen), room - 1)
-    parts = [_mono(name, MARGIN, y + 11, bold=True)]
-    indent = min(len(name) + 1, 8)
-    lines = _wrap(facts, ", ", room - len(name) - 1, room - indent)
-    for number, line in enumerate(lines):
-        left = len(name) + 1 if number == 0 else indent
-        if line:
-            parts.append(_mono(line, MARGIN + left * CHARACTER, y + 11))
-        y += LINE
-    return "".join(parts), y
+def width_of_cells(storage: dict, room: float) -> float:
+    """Return how wide a row of cells is, at most as wide as the room for it."""
+    if not storage["cells"]:
+        return min(room, text_width(_size(storage["bytes"])) + 4 * PADDING)
+    longest = max(map(text_width, storage["cells"]))
+    return min(room, len(storage["cells"]) * max(CELL, longest + 2 * PADDING))
 
 
-def _heading_text(text: str, y: float) -> str:
-    return (
-        f'<text x="{_number(MARGIN)}" y="{_number(y + 10)}" font-size="12" '
-        f'font-weight="bold">{escape(text)}</text>'
+def draw_tag(name: str, left: float, top: float, width: float, colour: str) -> str:
+    """Draw the name of a tensor as a tag of the colour of its memory."""
+    short = _shorten(name, width - 2 * PADDING)
+    return _rect(left, top, width, TAG, f'rx="10" fill="{colour}"') + _label(
+        short, left + width / 2, top + 14, "middle", bold=True, fill=PAPER
     )
 
 
-def _text_at(text: str, x: float, y: float) -> str:
+def tag_width(name: str, room: float) -> float:
+    """Return how wide a tag is, at most as wide as the room for it."""
+    return min(room, text_width(name) + 2 * (PADDING + 1))
+
+
+def _badge(mark: Mark, x: float, y: float) -> str:
     return (
-        f'<text x="{_number(x)}" y="{_number(y)}" font-size="12">'
-        f"{escape(_clean(text))}</text>"
+        f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{BADGE:g}" '
+        f'fill="{mark.colour}"/>'
+        + _label(mark.letter, x, y + 4.3, "middle", bold=True, fill=PAPER)
     )
 
 
-def _mono(
-    text: str, x: float, y: float, anchor: str = "start", bold: bool = False
+def _rect(left: float, top: float, width: float, height: float, look: str) -> str:
+    return (
+        f'<rect x="{_number(left)}" y="{_number(top)}" width="{_number(width)}" '
+        f'height="{_number(height)}" {look}/>'
+    )
+
+
+def _label(
+    text: str,
+    x: float,
+    y: float,
+    anchor: str = "",
+    bold: bool = False,
+    fill: str = "",
 ) -> str:
-    place = f'x="{_number(x)}" y="{_number(y)}"'
-    middle = ' text-anchor="middle"' if anchor == "middle" else ""
-    weight = ' font-weight="bold"' if bold else ""
+    if not text:
+        return ""
+    look = f' text-anchor="{anchor}"' if anchor else ""
+    look += ' font-weight="bold"' if bold else ""
+    look += f' fill="{fill}"' if fill else ""
     return (
-        f'<text {place} font-family="monospace"{middle}{weight}>'
-        f"{escape(_clean(text))}</text>"
+        f'<text x="{_number(x)}" y="{_number(y)}"{look}>{escape(_clean(text))}</text>'
     )
 
 
@@ -1482,28 +1731,31 @@ def _clean(text: str) -> str:
     )
 
 
-def _characters(width: float) -> int:
-    return max(0, int(width / CHARACTER + 0.01))
+def text_width(text: str) -> float:
+    """Return how wide a text is in a monospaced font of 12 pixels."""
+    wide = sum(unicodedata.east_asian_width(letter) in "FW" for letter in text)
+    return ADVANCE * LETTER * (len(text) + wide)
 
 
-def _shorten(text: str, most: int) -> str:
-    if len(text) <= most:
+def _shorten(text: str, room: float) -> str:
+    if text_width(text) <= room + 0.01:
         return text
-    return text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}" if most > 1 else ""
+    while text and text_width(text) + ADVANCE * LETTER > room:
+        text = text[:-1]
+    return text and text + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def _wrap(pieces: list[str], joint: str, first: int, later: int) -> list[str]:
-    """Join pieces into lines: one of ``first`` characters, the others of ``later``."""
+def _wrap(pieces: list[str], joint: str, room: float) -> list[str]:
+    """Join pieces into lines that fit; what does not fit a line is shortened."""
     lines = [""]
     for piece in pieces:
         joined = f"{lines[-1]}{joint}{piece}" if lines[-1] else piece
-        # One character stays free for the comma at the end of a line.
-        if len(joined) < (first if len(lines) == 1 else later):
-            lines[-1] = joined
+        if lines[-1] and text_width(joined + joint.rstrip()) > room:
+            lines[-1] += joint.rstrip()
+            lines.append(piece)
         else:
-            lines[-1] += joint.rstrip() if lines[-1] else ""
-            lines.append(_shorten(piece, later))
-    return lines
+            lines[-1] = joined
+    return [_shorten(line, room) for line in lines if line]
 
 
 def _number(value: float) -> str:
@@ -1525,12 +1777,16 @@ class TensorMap:
     def __init__(self, observed: dict) -> None:
         self.observed = observed
 
-    def _repr_svg_(self) -> str:
-        # Several maps stand in one notebook: their ids have to differ.
-        return draw(self.observed, "map-" + _hash(json.dumps(self.observed).encode()))
-
     def _repr_html_(self) -> str:
-        return self._repr_svg_()
+        # Several maps stand in one notebook: their ids have to differ.
+        prefix = "map-" + _hash(json.dumps(self.observed).encode())
+        return (
+            '<figure class="tensor-map" style="display:flex;flex-wrap:wrap;'
+            f'gap:1rem 3rem">\n{draw(self.observed, prefix)}\n</figure>'
+        )
+
+    def _repr_svg_(self) -> str:
+        return draw_svg(self.observed)
 
     def __str__(self) -> str:
         return describe(self.observed)

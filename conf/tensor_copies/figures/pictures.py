@@ -2,7 +2,7 @@
 
 A card stands in a page of this site, so its picture is part of that page and follows
 the page's colours. A site that previews a link takes only a bitmap, so it gets a PNG.
-Both are made from the drawing on the lesson's page.
+Both show the strip of a tensor map (strips.py), or the chart of the lesson's page.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ COLOURS = {
     "--line-3": "#007a5a",
     "--line-4": "#a3387a",
     "--line-5": "#5b4bc4",
+    "--status-wrong": "#9c1f18",
 }
 # The size that Facebook, Slack, Mastodon and others show uncropped, in pixels.
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
@@ -38,13 +39,15 @@ VARIABLE = re.compile(r"var\((--[\w-]+)(?:,\s*([^()]+))?\)")
 class Preview:
     """The first picture of a lesson, for others than its page.
 
-    ``parts`` stand one above the other, each with its top, width, height and marks
-    (SVG without a frame); the first ``shown`` are enough for a card.
+    ``parts`` stand side by side, each with its top, width, height and marks (SVG
+    without a frame); the first ``shown`` are enough for a card. ``shows`` is what a
+    strip is a sign of: memory that is "shared" or "copied", or nothing.
     """
 
     words: str
     parts: list[tuple[float, float, float, str]]
-    shown: int
+    shown: int = 1
+    shows: str = ""
 
 
 def preview_file(source: Path, page: str) -> Path | None:
@@ -105,11 +108,7 @@ def title_of(script: Path) -> str:
 
 
 def card(preview: Preview, title: str) -> bytes:
-    """Return a PNG with the title above the drawing.
-
-    The graph and the memory of a tensor map, one above the other on a page, stand
-    side by side: a card is wide and low.
-    """
+    """Return a PNG with the title above the drawing, or above several side by side."""
     # Imported late: a build that runs no lesson draws no card.
     import matplotlib
     import resvg_py
@@ -121,7 +120,7 @@ def card(preview: Preview, title: str) -> bytes:
     drawings = "".join(
         f'<svg x="{MARGIN + width * place}" y="{top}" width="{width - MARGIN / 2}" '
         f'height="{low - top}" fill="#000000" font-size="11" overflow="visible" '
-        f'preserveAspectRatio="xMidYMin" viewBox="0 {above:g} {wide:g} {high:g}">'
+        f'preserveAspectRatio="xMidYMid" viewBox="0 {above:g} {wide:g} {high:g}">'
         f"{in_light(marks)}</svg>"
         for place, (above, wide, high, marks) in enumerate(preview.parts)
     )

@@ -1,0 +1,269 @@
+"""The strip: the small form of a tensor map, for cards and where a link is shared.
+
+It has the explorer's signs: a row of cells for each memory, a name tag on a stem for
+each tensor on it, an arrow back for the gradient or a bar where it stops, and a dashed
+arrow from what was copied to its copy. All of it is taken from the observation that
+the map is drawn from; "copied" is said where the autograd graph says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+# A strip is as wide as the narrowest card: there its letters are 12 pixels high.
+WIDTH, EDGE = 216.0, 2.0
+ARC, STEM, LEAST = 40.0, 12.0, 52.0
+BETWEEN, BESIDE_COPY, BESIDE_SIGN = 8.0, 60.0, 60.0
+MOST_TAGS = 4  # on one memory
+COPIES = {"CloneBackward0", "ToCopyBackward0", "CopyBackwards"}
+STOP = "var(--status-wrong, #9c1f18)"
+MUTED = "var(--color-foreground-muted, #6b6f76)"
+
+Pairs = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A drawing without a frame, its words, and whether it is of "shared" memory."""
+
+    words: str
+    height: float
+    marks: str
+    shows: str
+
+
+@dataclass
+class _Row:
+    """A memory: the tensors on it, how far their tags are apart, and its place."""
+
+    storage: dict[str, Any]
+    tensors: list[int]
+    tags: list[float]
+    cells: float
+    apart: float = BETWEEN
+    left: float = 0.0
+    colour: str = MUTED
+
+    @property
+    def tagged(self) -> float:
+        return sum(self.tags) + self.apart * (len(self.tags) - 1)
+
+    @property
+    def width(self) -> float:
+        return max(LEAST, self.tagged, self.cells)
+
+    def stems(self) -> dict[int, float]:
+        """Return where the stem of each tensor stands."""
+        x, found = self.left + (self.width - self.tagged) / 2, {}
+        for tensor, wide in zip(self.tensors, self.tags, strict=True):
+            found[tensor] = x + wide / 2
+            x += wide + self.apart
+        return found
+
+
+def strip(observed: dict[str, Any]) -> Strip:
+    """Draw the memories of a map that are shared or copied, or all that fit.
+
+    Parameters
+    ----------
+    observed
+        What ``tensor_maps.observe`` or ``tensor_maps.changed`` returned.
+
+    Returns
+    -------
+    Strip
+        Marks of SVG, ``WIDTH`` wide, whose colours are the page's.
+    """
+    # Imported late: with it comes torch, which a build that runs no lesson needs not.
+    from standalone.tensor_maps import CELL, COLOURS, TAG, draw_cells, draw_tag
+
+    copies = _copies(observed)
+    rows = _rows(observed, copies)
+    shown = {tensor for row in rows for tensor in row.tensors}
+    copies = [pair for pair in copies if shown.issuperset(pair)]
+    flows, stops = _flows(observed, shown), _stops(observed, rows)
+    special = [row for row in rows if len(rows) < 3 or len(row.tensors) > 1]
+    for row, colour in zip(special, COLOURS, strict=False):
+        row.colour = colour
+    _place(rows, copies, flows + stops)
+    at = {tensor: x for row in rows for tensor, x in row.stems().items()}
+    top = ARC if flows or stops else EDGE
+    below = top + TAG + STEM
+    parts = []
+    for row in rows:
+        parts.append(draw_cells(row.storage, row.left, below, row.width, row.colour))
+        for tensor, wide in zip(row.tensors, row.tags, strict=True):
+            stem = f'd="M{at[tensor]:g} {top + TAG:g}v{STEM:g}"'
+            left = at[tensor] - wide / 2
+            name = _name(observed, tensor)
+            parts.append(f'<path {stem} stroke="{row.colour}" stroke-width="2"/>')
+            parts.append(draw_tag(name, left, top, wide, row.colour))
+    for pair in copies:
+        parts.append(_copied(*(_row_of(rows, one) for one in pair), below + CELL / 2))
+    parts += [_arrow(at[start], at[end], top - 3) for start, end in flows]
+    parts += [_bar(at[start], at[end], top - 3) for start, end in stops]
+    words = _words(observed, rows, copies, flows, stops)
+    shared = any(len(row.tensors) > 1 for row in rows)
+    shows = "shared" if shared else "copied" if copies else ""
+    marks = f'<g font-family="monospace" font-size="12">{"".join(parts)}</g>'
+    return Strip(words, below + CELL + EDGE, marks, shows)
+
+
+def _rows(observed: dict[str, Any], copies: Pairs) -> list[_Row]:
+    from standalone.tensor_maps import tag_width, width_of_cells
+
+    rows = []
+    for storage in observed["storages"]:
+        tensors = [window["tensor"] for window in storage["windows"]][:MOST_TAGS]
+        tags = [tag_width(_name(observed, one), WIDTH / 2 - EDGE) for one in tensors]
+        cells = width_of_cells(storage, WIDTH / 2 - EDGE)
+        rows.append(_Row(storage, tensors, tags, cells))
+    copied = {tensor for pair in copies for tensor in pair}
+    told = [
+        row
+        for row in rows
+        if len(row.tensors) > 1
+        or copied.intersection(row.tensors)
+        or "," in _name(observed, row.tensors[0])
+    ]
+    if told and len(rows) > 2:
+        rows = sorted(told, key=lambda row: len(row.tensors), reverse=True)[:2]
+        rows.sort(key=lambda row: observed["storages"].index(row.storage))
+    for source, copy in copies:  # a copy stands right of what it was made from
+        if len(rows) == 2 and source in rows[1].tensors and copy in rows[0].tensors:
+            rows.reverse()
+    while len(rows) > 1 and _width(rows, BETWEEN) > WIDTH - 2 * EDGE:
+        rows.pop()
+    return rows
+
+
+def _width(rows: list[_Row], between: float) -> float:
+    return sum(row.width for row in rows) + between * (len(rows) - 1)
+
+
+def _place(rows: list[_Row], copies: Pairs, signs: Pairs) -> None:
+    """Set the rows side by side in the middle, with room for the signs between."""
+    for row in rows:
+        if any({start, end} <= set(row.tensors) for start, end in signs):
+            row.apart = BESIDE_SIGN
+            if _width(rows, BETWEEN) > WIDTH - 2 * EDGE:
+                row.apart = BETWEEN
+    between = BESIDE_COPY if copies else 2 * BETWEEN
+    spare = WIDTH - 2 * EDGE - _width(rows, 0)
+    between = min(between, spare / max(1, len(rows) - 1))
+    left = (WIDTH - _width(rows, between)) / 2
+    for row in rows:
+        row.left = left
+        left += row.width + between
+
+
+def _copies(observed: dict[str, Any]) -> Pairs:
+    """Return each tensor that the graph says was copied, with its copy."""
+    nodes, found = observed["nodes"], []
+    for edge in observed["edges"]:
+        copies = nodes[edge["result"]]["tensors"]
+        sources = [
+            tensor
+            for tensor in nodes[edge["input"]]["tensors"]
+            if observed["tensors"][tensor]["output"] == edge["output"]
+        ]
+        if nodes[edge["result"]]["label"] in COPIES and copies and sources:
+            found.append((sources[0], copies[0]))
+    return found
+
+
+def _flows(observed: dict[str, Any], shown: set[int]) -> Pairs:
+    """Return from which shown tensor to which next one a gradient flows."""
+    onward: dict[int, list[int]] = {}
+    for edge in observed["edges"]:
+        onward.setdefault(edge["result"], []).append(edge["input"])
+    found = []
+    for start in sorted(shown):
+        todo = list(onward.get(observed["tensors"][start]["node"], ()))
+        while todo:
+            node = todo.pop()
+            ends = shown.intersection(observed["nodes"][node]["tensors"])
+            found += [(start, end) for end in sorted(ends)]
+            todo += [] if ends else onward.get(node, ())
+    return list(dict.fromkeys(found))
+
+
+def _stops(observed: dict[str, Any], rows: list[_Row]) -> Pairs:
+    """Return what shares the memory of a tensor with a gradient, and has none."""
+    found = []
+    for row in rows:
+        seen = [(one, observed["tensors"][one]) for one in row.tensors]
+        needs = [one for one, tensor in seen if tensor["requires_grad"]]
+        without = [one for one, tensor in seen if not tensor["requires_grad"]]
+        found += [(without[-1], needs[0])] if needs and without else []
+    return found
+
+
+def _name(observed: dict[str, Any], tensor: int) -> str:
+    return ", ".join(observed["tensors"][tensor]["names"])
+
+
+def _words(
+    observed: dict[str, Any],
+    rows: list[_Row],
+    copies: Pairs,
+    flows: Pairs,
+    stops: Pairs,
+) -> str:
+    told = []
+    for row in rows:
+        names = [_name(observed, one) for one in row.tensors]
+        what = "are on one memory" if len(names) > 1 else "has a memory of its own"
+        told.append(f"{' and '.join(names)} {what}.")
+    name = {one: _name(observed, one) for row in rows for one in row.tensors}
+    told += [f"{name[copy]} was copied from {name[source]}." for source, copy in copies]
+    told += [f"A gradient flows from {name[a]} to {name[b]}." for a, b in flows]
+    told += [f"No gradient flows from {name[a]} to {name[b]}." for a, b in stops]
+    return " ".join(told)
+
+
+# What is drawn ----------------------------------------------------------------------
+
+
+def _copied(source: _Row, copy: _Row, y: float) -> str:
+    left, right = source.left + source.width + 4, copy.left - 4
+    middle, label = (left + right) / 2, ""
+    if right - left >= BESIDE_COPY - 2 * BETWEEN:
+        label = _label("copied", middle, y - 8)
+    return (
+        f'<path d="M{left:g} {y:g}H{right - 2:g}" {_line(MUTED)} '
+        f'stroke-dasharray="4 4"/><path d="M{right - 7:g} {y - 5:g}l7 5l-7 5" '
+        f"{_line(MUTED)}/>{label}"
+    )
+
+
+def _arrow(start: float, end: float, y: float) -> str:
+    high = y - 24
+    path = f"M{start:g} {y:g}C{start:g} {high:g} {end:g} {high:g} {end:g} {y - 2:g}"
+    head = f"M{end - 5:g} {y - 8:g}l5 7l5-7"
+    label = _label("gradient", (start + end) / 2, 12)
+    return f'<path d="{path}{head}" {_line("currentColor")}/>{label}'
+
+
+def _bar(start: float, end: float, y: float) -> str:
+    middle, side = (start + end) / 2, 8 if start > end else -8
+    path = f"M{start:g} {y:g}Q{start:g} {y - 14:g} {middle + side:g} {y - 14:g}"
+    return (
+        f'<path d="{path}" {_line(MUTED)} stroke-dasharray="4 4"/>'
+        f'<path d="M{middle:g} {y - 20:g}v14" stroke="{STOP}" stroke-width="3"/>'
+        + _label("no gradient", middle, 12, STOP)
+    )
+
+
+def _line(colour: str) -> str:
+    return f'fill="none" stroke="{colour}" stroke-width="2"'
+
+
+def _label(text: str, x: float, y: float, colour: str = MUTED) -> str:
+    look = f'text-anchor="middle" fill="{colour}"'
+    return f'<text x="{x:g}" y="{y:g}" {look}>{text}</text>'
+
+
+def _row_of(rows: list[_Row], tensor: int) -> _Row:
+    return next(row for row in rows if tensor in row.tensors)
