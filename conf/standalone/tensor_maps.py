@@ -56,8 +56,14 @@ ADVANCE = 0.618
 LINE, PADDING = 15.0, 6.0
 BETWEEN_BOXES, BETWEEN_LAYERS, LANE_OF_EDGE, DOUBLE = 10.0, 24.0, 2.0, 8.0
 CELL, TAG, STEM, BADGE = 24.0, 20.0, 10.0, 9.0
+# Of a memory with a letter: where its cells begin, and the most room for them.
+LEFT = EDGE + 2 * BADGE + 6
+ROOM = NARROW - EDGE - LEFT
 FAINT = "var(--color-foreground-muted, #6b6f76)"
-PAPER = "var(--color-background-primary, #fff)"
+# Ends of the opening of a <text>.
+MIDDLE, BOLD = ' text-anchor="middle"', ' font-weight="bold"'
+QUIET = f' fill="{FAINT}"'
+ON_COLOUR = ' fill="var(--color-background-primary, #fff)"'
 # Of shared memories, in this order.
 COLOURS = [
     f"var(--line-{number}, {colour})"
@@ -808,7 +814,7 @@ def _describe_tensor(observed: dict, seen: dict) -> str:
     return f"{_value(seen)}: {_constant(seen)}{mark}."
 
 
-NO_GRADIENT = "constant, no gradient"
+NO_GRADIENT, NO_FLOW = "constant, no gradient", "No gradient flows"
 
 
 def _constant(seen: dict) -> str:
@@ -1268,9 +1274,7 @@ class Half(NamedTuple):
     name: str
     caption: str
     words: str
-    width: float
-    height: float
-    marks: str
+    pen: Pen
 
 
 def draw(observed: dict, prefix: str = "map") -> str:
@@ -1300,320 +1304,50 @@ def draw_svg(observed: dict, prefix: str = "map") -> str:
 
     The parameters are those of :func:`draw`.
     """
-    left, high, parts = 0.0, 0.0, []
+    whole, left, top = Pen(), 0.0, 2 * LINE
     for half in draw_halves(observed):
-        parts.append(
-            f'<g transform="translate({_number(left)} {_number(1.5 * LINE)})">'
-            f"{_label(half.caption, 0, -LETTER / 2, bold=True)}{half.marks}</g>"
-        )
-        left += max(half.width, text_width(half.caption)) + 2 * LINE
-        high = max(high, half.height + 1.5 * LINE)
-    whole = Half("all", "", describe(observed), left, high, "".join(parts))
-    return _svg(whole, prefix)
+        whole.text(half.caption, left + EDGE, LETTER, BOLD)
+        whole.marks += [f'<g transform="translate({_number(left)} {top:g})">']
+        whole.marks += [*half.pen.marks, "</g>"]
+        whole.reach(left + half.pen.right, top + half.pen.bottom)
+        left = whole.right + 2 * LINE
+    return _svg(Half("whole", "", describe(observed), whole), prefix)
 
 
 def _svg(half: Half, prefix: str) -> str:
-    width, height = _number(half.width), _number(half.height)
+    width, height = (_number(n + EDGE) for n in (half.pen.right, half.pen.bottom))
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" '
         f'id={quoteattr(f"{prefix}-{half.name}")} role="img" '
         f"aria-label={quoteattr(_clean(half.words))} "
         f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'fill="currentColor" font-family="monospace" font-size="{LETTER:g}" '
-        f'overflow="visible" text-rendering="geometricPrecision">{half.marks}</svg>'
+        'overflow="visible" text-rendering="geometricPrecision">'
+        f"{''.join(half.pen.marks)}</svg>"
     )
 
 
 def draw_halves(observed: dict) -> list[Half]:
     """Draw the graph, if it says more than that there is none, and the memory."""
     halves = []
-    graph, alone = _graph_of(observed)
-    tensors = [seen for seen in observed["tensors"] if seen["node"] is not None]
-    about_gradients = any(
+    on_graph = [seen for seen in observed["tensors"] if seen["node"] is not None]
+    if any(
         observed["nodes"][seen["node"]]["kind"] != "constant"
         or _constant(seen) != NO_GRADIENT
-        for seen in tensors
-    )
-    if about_gradients:
-        flow = "Gradients flow along the arrows" if graph.edges else "No gradient flows"
+        for seen in on_graph
+    ):
+        flow = "Gradients flow along the arrows" if observed["edges"] else NO_FLOW
         words = _describe_graph(observed)
-        halves.append(Half("graph", flow, words, *_draw_graph(graph, alone, observed)))
+        halves.append(Half("graph", flow, words, _draw_graph(observed)))
+    devices = {storage["device"] for storage in observed["storages"]}
+    where = devices.pop() if len(devices) == 1 else "cpu"
+    caption = "Memory" if where == "cpu" else f"Memory on {where}"
     words = _describe_memory(observed) if halves else describe(observed)
-    devices = {storage["device"] for storage in observed["storages"]}
-    caption = "Memory" if len(devices) != 1 else f"Memory{_elsewhere(devices.pop())}"
-    if tensors and not about_gradients:
-        caption += ". No gradient flows"
+    if on_graph and not halves:
+        caption += f". {NO_FLOW}"
     if observed["storages"] or _asides(observed) or not halves:
-        halves.append(Half("memory", caption, words, NARROW, *_draw_memory(observed)))
+        halves.append(Half("memory", caption, words, _draw_memory(observed)))
     return halves
-
-
-def _elsewhere(device: str) -> str:
-    return "" if device == "cpu" else f" on {device}"
-
-
-def _draw_graph(
-    graph: _Graph, alone: list[_Box], observed: dict
-) -> tuple[float, float, str]:
-    """Return the width and the height of the graph, and its marks."""
-    y, parts = EDGE + (BADGE if _letters(observed) else 0.0), []
-    if graph.boxes:
-        height, points = _lay_out(graph)
-        # What is not as wide as it may be begins at the left, as the boxes below.
-        ends = [box.x - box.width / 2 for box in graph.boxes]
-        ends += [x - DOUBLE for path in points.values() for x, _, _ in path[1:-1]]
-        left = min(ends) - EDGE
-        for box in graph.boxes:
-            box.x, box.y = box.x - left, box.y + y
-        for edge, path in points.items():
-            shifted = [(x - left, top + y, end + y) for x, top, end in path]
-            parts.append(_draw_edge(graph, edge, shifted))
-        y += height + BETWEEN_LAYERS - 6
-    y = _place_alone(alone, y)
-    marks = _marks(observed)
-    boxes = [*graph.boxes, *alone]
-    parts += [_draw_box(box, marks.get(box.storage)) for box in boxes]
-    width = max(box.x + box.width / 2 for box in boxes) + EDGE
-    return width, y, "".join(parts)
-
-
-def _place_alone(alone: list[_Box], y: float) -> float:
-    """Set boxes without an arrow side by side in rows, and return where they end."""
-    left, highest = EDGE, 0.0
-    for box in alone:
-        if left > EDGE and left + box.width > NARROW - EDGE:
-            left, y, highest = EDGE, y + highest + BADGE + 3, 0.0
-        box.x, box.y = left + box.width / 2, y
-        left += box.width + BETWEEN_BOXES
-        highest = max(highest, box.height)
-    return y + highest + EDGE
-
-
-def _draw_box(box: _Box, mark: Mark | None) -> str:
-    # Colour is for memory: what a box is, its form says.
-    looks = {
-        "leaf": 'rx="6" stroke-width="2.5"',
-        "constant": 'stroke-dasharray="4 3"',
-        "result": 'rx="2"',
-        "operation": 'rx="12"',
-        "more": 'rx="12" stroke-dasharray="2 3"',
-    }
-    faint = box.kind in ("operation", "more")
-    ink = mark.colour if mark else FAINT if faint else "currentColor"
-    fill = f'fill="{ink}" fill-opacity=".14"' if mark else 'fill="none"'
-    left, room = box.x - box.width / 2, box.width - 2 * PADDING
-    look = f'{fill} stroke="{ink}" {looks[box.kind]}'
-    parts = [_rect(left, box.y, box.width, box.height, look)]
-    y = box.y + (box.height - len(box.lines) * LINE) / 2 + 11.5
-    for number, line in enumerate(box.lines):
-        first = number == 0 and not faint
-        line = _shorten(line, room - (2 * BADGE if mark and first else 0))
-        parts.append(_label(line, box.x, y + number * LINE, "middle", bold=first))
-    if mark:
-        parts.append(_badge(mark, left + box.width - BADGE - 2, box.y))
-    return "".join(parts)
-
-
-def _draw_edge(graph: _Graph, edge: tuple[int, int], path: list[tuple]) -> str:
-    """Draw an arrow; an edge taken more than once is drawn as two or three lines.
-
-    ``path`` holds for each vertex its centre and the top and the end of its row.
-    Across a row an edge runs straight down, where nothing but bends can be; it
-    bends between the rows, where no box is.
-    """
-    number = min(3, graph.edges[edge])
-    start = graph.boxes[edge[0]]
-    pairs, last = list(itertools.pairwise(path)), len(path) - 2
-    drawn = []
-    for line in range(number):
-        shift = (line - (number - 1) / 2) * DOUBLE
-        x, y = path[0][0] + shift, start.y + start.height
-        command = [f"M{_number(x)} {_number(y)}V{_number(path[0][2])}"]
-        for at, ((x0, _, end), (x1, top, bottom)) in enumerate(pairs):
-            middle, x0, x1 = (end + top) / 2, x0 + shift, x1 + shift
-            curve_end, line_end = (top, bottom) if at < last else (top - 6, top - 6)
-            command.append(
-                f"C{_number(x0)} {_number(middle)} {_number(x1)} {_number(middle)} "
-                f"{_number(x1)} {_number(curve_end)}V{_number(line_end)}"
-            )
-        x, top = path[-1][0] + shift, path[-1][1] - 1
-        points = f"{_number(x)},{_number(top)} " + " ".join(
-            f"{_number(x + side)},{_number(top - 7)}" for side in (-3.5, 3.5)
-        )
-        drawn.append(
-            f'<path d="{"".join(command)}" fill="none" stroke="currentColor" '
-            f'stroke-width="1.2"/><polygon points="{points}"/>'
-        )
-    return "".join(drawn)
-
-
-def _draw_memory(observed: dict) -> tuple[float, str]:
-    """Return where the memory ends, and its marks."""
-    y, parts, marks = EDGE, [], _marks(observed)
-    own: dict[str, list[dict]] = {}
-    devices = {storage["device"] for storage in observed["storages"]}
-    for number, storage in enumerate(observed["storages"]):
-        if number in marks:
-            where = [f"on {storage['device']}"] if len(devices) > 1 else []
-            part, y = _draw_shared(observed, storage, marks[number], where, y)
-            parts.append(part)
-            y += LINE
-        else:
-            own.setdefault(storage["device"], []).append(storage)
-    for device, storages in own.items():
-        several = "Each has a memory of its own" if not marks else "A memory of its own"
-        heading = several if len(storages) > 1 or marks else "A memory of its own"
-        heading += f", on {device}:" if len(devices) > 1 else ":"
-        parts.append(_label(heading, EDGE, y + 11, fill=FAINT))
-        part, y = _draw_own(observed, storages, y + LINE + 3)
-        parts.append(part)
-    asides, y = _draw_lines(_asides(observed), " ", EDGE, y + 2)
-    return max(y, LINE), "".join([*parts, asides])
-
-
-def _draw_shared(
-    observed: dict, storage: dict, mark: Mark, where: list[str], y: float
-) -> tuple[str, float]:
-    """Draw a memory with a letter: name tags on it, and under it its partial views."""
-    left, room = 2 * BADGE + 8, NARROW - EDGE - 2 * BADGE - 8
-    whole = [window for window in storage["windows"] if window["covers_all"]]
-    names = [_names(observed["tensors"][window["tensor"]]) for window in whole]
-    width, tags, top = _draw_tags(names, mark.colour, left, room, y)
-    width = max(width, width_of_cells(storage, room))
-    parts = [tags, _badge(mark, EDGE + BADGE, top + CELL / 2)]
-    parts.append(draw_cells(storage, left, top, width, mark.colour))
-    facts = [_facts(observed, storage, window) for window in whole]
-    said = ["one memory"] * (len(storage["windows"]) > 1) + where
-    if not storage["addressed"]:
-        said.append("no memory address")
-    lines = []
-    if all(one == facts[0] for one in facts):
-        said += facts[0] if facts else []
-    else:
-        pairs = zip(names, facts, strict=True)
-        lines = [f"{name}: {', '.join(f)}" for name, f in pairs if f]
-    y = top + CELL
-    for window in storage["windows"]:
-        if window not in whole:
-            part, y = _draw_part(observed, storage, window, mark.colour, width, y)
-            parts.append(part)
-    beside = ", ".join(said)
-    if text_width(beside) <= NARROW - EDGE - left - width - 8:
-        middle = top + CELL / 2 + 4
-        parts.append(_label(beside, left + width + 8, middle, fill=FAINT))
-    else:
-        lines.insert(0, beside)
-    said_below, y = _draw_lines(lines, ", ", left, y + 2)
-    return "".join([*parts, said_below]), y
-
-
-def _draw_tags(
-    names: list[str], colour: str, left: float, room: float, y: float
-) -> tuple[float, str, float]:
-    """Draw name tags on stems. Return their width, marks, and where the memory is."""
-    rows: list[list[tuple[str, float]]] = [[]] if names else []
-    widths = [tag_width(name, room - LETTER) for name in names]
-    # Where one row is not enough, the rows hang on one stem at the left of them.
-    gutter = LETTER if sum(widths) + 6 * (len(widths) - 1) > room else 0.0
-    at = gutter
-    for name, width in zip(names, widths, strict=True):
-        if at > gutter and at + width > room:
-            rows.append([])
-            at = gutter
-        rows[-1].append((name, left + at))
-        at += width + 6
-    end = y + len(rows) * (TAG + 4) - 4 + STEM if rows else y
-    stem = f'fill="none" stroke="{colour}" stroke-width="2"'
-    parts, widest = [], 0.0
-    for number, row in enumerate(rows):
-        top = y + number * (TAG + 4)
-        if gutter:
-            rail = f"M{_number(left + 3)} {_number(end)}V{_number(top + TAG / 2)}"
-            parts.append(f'<path d="{rail}H{_number(row[-1][1] + 9)}" {stem}/>')
-        for name, x in row:
-            width = tag_width(name, room - LETTER)
-            if not gutter:
-                middle, below = _number(x + width / 2), _number(top + TAG)
-                parts.append(f'<path d="M{middle} {below}v{STEM:g}" {stem}/>')
-            parts.append(draw_tag(name, x, top, width, colour))
-            widest = max(widest, x + width - left)
-    return widest, "".join(parts), end
-
-
-def _draw_part(
-    observed: dict, storage: dict, window: dict, colour: str, width: float, y: float
-) -> tuple[str, float]:
-    """Draw a partial view: a bracket under its cells, its name, and which part."""
-    left, room = 2 * BADGE + 8, NARROW - EDGE - 2 * BADGE - 8
-    name = _names(observed["tensors"][window["tensor"]])
-    wide = tag_width(name, room)
-    parts, stem = [], None
-    for start, stop in window["runs"]:
-        x = left + width * start / storage["bytes"] + 1
-        across = max(1.0, width * (stop - start) / storage["bytes"] - 2)
-        bracket = f"M{_number(x)} {_number(y + 3)}v4h{_number(across)}v-4"
-        parts.append(
-            f'<path d="{bracket}" fill="none" stroke="{colour}" stroke-width="2"/>'
-        )
-        stem = x + across / 2 if stem is None else stem
-    at = left
-    if stem is not None:
-        at = min(max(left, stem - wide / 2), left + room - wide)
-        parts.append(
-            f'<path d="M{_number(stem)} {_number(y + 7)}v5" '
-            f'stroke="{colour}" stroke-width="2"/>'
-        )
-    y += 12
-    parts.append(draw_tag(name, at, y, wide, colour))
-    facts = ", ".join(_facts(observed, storage, window))
-    beside = at + wide + 6
-    if beside + text_width(facts) <= NARROW - EDGE:
-        parts.append(_label(facts, beside, y + 14))
-        return "".join(parts), y + TAG + 2
-    lines, y = _draw_lines([facts], ", ", left, y + TAG + 2)
-    return "".join([*parts, lines]), y
-
-
-def _draw_own(observed: dict, storages: list[dict], y: float) -> tuple[str, float]:
-    """Draw memories of one tensor each: names and cells, one after the other."""
-    parts, x = [], EDGE
-    for storage in storages:
-        (window,) = storage["windows"]
-        name = _names(observed["tensors"][window["tensor"]])
-        name = _shorten(name, NARROW / 2)
-        before = text_width(name) + 6
-        width = width_of_cells(storage, NARROW - 2 * EDGE - before)
-        facts = _facts(observed, storage, window)
-        if not storage["addressed"]:
-            facts.append("no memory address")
-        said = ", ".join(facts)
-        after = text_width(said) + 6 if said else 0
-        fits = before + width + after <= NARROW - 2 * EDGE
-        wanted = before + width + (after if fits else 0)
-        if x > EDGE and (not fits or x + wanted > NARROW - EDGE):
-            x, y = EDGE, y + CELL + 6
-        parts.append(_label(name, x, y + 16, bold=True))
-        parts.append(draw_cells(storage, x + before, y, width))
-        if fits:
-            parts.append(_label(said, x + before + width + 6, y + 16))
-            x += wanted + 14
-        else:
-            below, end = _draw_lines([said], ", ", EDGE, y + CELL + 1)
-            parts.append(below)
-            x, y = NARROW, end - CELL  # the next one begins a row
-    return "".join(parts), y + CELL + EDGE
-
-
-def _draw_lines(
-    texts: list[str], joint: str, left: float, y: float
-) -> tuple[str, float]:
-    """Write texts, each from a new line on, and return where they end."""
-    parts = []
-    for text in texts:
-        for line in _wrap(text.split(joint), joint, NARROW - EDGE - left):
-            parts.append(_label(line, left, y + 11))
-            y += LINE
-    return "".join(parts), y
 
 
 class Mark(NamedTuple):
@@ -1630,57 +1364,69 @@ def _marks(observed: dict) -> dict[int | None, Mark]:
     }
 
 
-def draw_cells(
-    storage: dict, left: float, top: float, width: float, colour: str | None = None
-) -> str:
-    """Draw a memory: a cell for each value if it is small, else one with its size.
+class Pen:
+    """What is drawn so far, as marks of SVG, and how far it reaches."""
 
-    Parameters
-    ----------
-    storage
-        An entry of ``storages`` of what :func:`observe` or :func:`changed` returned.
-    left, top, width
-        The place of the row.
-    colour
-        Of a memory that has one.
+    def __init__(self) -> None:
+        self.marks: list[str] = []
+        self.right = self.bottom = 0.0
 
-    Returns
-    -------
-    str
-        Marks of SVG.
-    """
-    cells = storage["cells"] or [_size(storage["bytes"])]
-    ink, each, parts = colour or "currentColor", width / len(cells), []
-    dash = "" if storage["addressed"] else ' stroke-dasharray="4 3"'
-    for at, cell in enumerate(cells):
-        x = left + at * each
-        new = at in storage.get("changed_cells", ())
-        fill = f'fill="{ink}"' if new else 'fill="none"'
-        if colour and not new:
-            fill = f'fill="{ink}" fill-opacity=".14"'
-        look = f'{fill} stroke="{ink}"{dash}'
-        parts.append(_rect(x, top, each, CELL, look))
-        short = _shorten(cell, each - 3)
-        parts.append(
-            _label(short, x + each / 2, top + 16, "middle", new, PAPER if new else "")
-        )
-    return "".join(parts)
+    def reach(self, right: float, bottom: float) -> None:
+        """Make the drawing as large as this."""
+        self.right, self.bottom = max(self.right, right), max(self.bottom, bottom)
 
+    def rect(self, x: float, y: float, width: float, height: float, look: str) -> None:
+        """Draw a rectangle; ``look`` is its other attributes."""
+        size = f'width="{_number(width)}" height="{_number(height)}"'
+        self.marks.append(f'<rect x="{_number(x)}" y="{_number(y)}" {size} {look}/>')
+        self.reach(x + width, y + height)
 
-def width_of_cells(storage: dict, room: float) -> float:
-    """Return how wide a row of cells is, at most as wide as the room for it."""
-    if not storage["cells"]:
-        return min(room, text_width(_size(storage["bytes"])) + 4 * PADDING)
-    longest = max(map(text_width, storage["cells"]))
-    return min(room, len(storage["cells"]) * max(CELL, longest + 2 * PADDING))
+    def line(self, path: str, look: str) -> None:
+        """Draw a line, which is not filled."""
+        self.marks.append(f'<path d="{path}" fill="none" {look}/>')
 
+    def text(self, text: str, x: float, y: float, look: str = "") -> None:
+        """Write on the line ``y``, in the middle if the look says so."""
+        if not text:
+            return
+        place = f'x="{_number(x)}" y="{_number(y)}"'
+        self.marks.append(f"<text {place}{look}>{escape(_clean(text))}</text>")
+        self.reach(x + text_width(text) / (2 if MIDDLE in look else 1), y + 3)
 
-def draw_tag(name: str, left: float, top: float, width: float, colour: str) -> str:
-    """Draw the name of a tensor as a tag of the colour of its memory."""
-    short = _shorten(name, width - 2 * PADDING)
-    return _rect(left, top, width, TAG, f'rx="10" fill="{colour}"') + _label(
-        short, left + width / 2, top + 14, "middle", bold=True, fill=PAPER
-    )
+    def lines(self, text: str, x: float, y: float, joint: str = ", ") -> float:
+        """Write a text on as many lines as it needs; return where they end."""
+        for line in _wrap(text.split(joint), joint, NARROW - EDGE - x):
+            self.text(line, x, y + 11)
+            y += LINE
+        return y
+
+    def badge(self, mark: Mark, x: float, y: float) -> None:
+        """Draw the letter of a memory."""
+        place = f'cx="{_number(x)}" cy="{_number(y)}" r="{BADGE:g}"'
+        self.marks.append(f'<circle {place} fill="{mark.colour}"/>')
+        self.text(mark.letter, x, y + 4.3, MIDDLE + BOLD + ON_COLOUR)
+
+    def tag(self, name: str, x: float, y: float, width: float, colour: str) -> None:
+        """Draw the name of a tensor as a tag of the colour of its memory."""
+        self.rect(x, y, width, TAG, f'rx="{TAG / 2:g}" fill="{colour}"')
+        name = _shorten(name, width - 2 * PADDING)
+        self.text(name, x + width / 2, y + 14, MIDDLE + BOLD + ON_COLOUR)
+
+    def cells(
+        self, storage: dict, x: float, y: float, width: float, colour: str = ""
+    ) -> None:
+        """Draw a memory: a cell for each value if it is small, else its size."""
+        cells = storage["cells"] or [_size(storage["bytes"])]
+        ink, each = colour or "currentColor", width / len(cells)
+        dash = "" if storage["addressed"] else ' stroke-dasharray="4 3"'
+        for at, cell in enumerate(cells):
+            new = at in storage.get("changed_cells", ())
+            tint = _tint(ink) if colour else 'fill="none"'
+            fill = f'fill="{ink}"' if new else tint
+            left = x + at * each
+            self.rect(left, y, each, CELL, f'{fill} stroke="{ink}"{dash}')
+            look = MIDDLE + (BOLD + ON_COLOUR if new else "")
+            self.text(_shorten(cell, each - 3), left + each / 2, y + 16, look)
 
 
 def tag_width(name: str, room: float) -> float:
@@ -1688,37 +1434,248 @@ def tag_width(name: str, room: float) -> float:
     return min(room, text_width(name) + 2 * (PADDING + 1))
 
 
-def _badge(mark: Mark, x: float, y: float) -> str:
-    return (
-        f'<circle cx="{_number(x)}" cy="{_number(y)}" r="{BADGE:g}" '
-        f'fill="{mark.colour}"/>'
-        + _label(mark.letter, x, y + 4.3, "middle", bold=True, fill=PAPER)
-    )
+def cells_width(storage: dict, room: float) -> float:
+    """Return how wide a row of cells is, at most as wide as the room for it."""
+    if not storage["cells"]:
+        return min(room, text_width(_size(storage["bytes"])) + 4 * PADDING)
+    longest = max(map(text_width, storage["cells"]))
+    return min(room, len(storage["cells"]) * max(CELL, longest + 2 * PADDING))
 
 
-def _rect(left: float, top: float, width: float, height: float, look: str) -> str:
-    return (
-        f'<rect x="{_number(left)}" y="{_number(top)}" width="{_number(width)}" '
-        f'height="{_number(height)}" {look}/>'
-    )
+def _draw_graph(observed: dict) -> Pen:
+    pen, marks, y = Pen(), _marks(observed), EDGE
+    graph, alone = _graph_of(observed)
+    y += BADGE if marks else 0
+    if graph.boxes:
+        height, points = _lay_out(graph)
+        # What is not as wide as it may be begins at the left, as the boxes below.
+        ends = [box.x - box.width / 2 for box in graph.boxes]
+        for edge, path in points.items():
+            aside = DOUBLE if graph.edges[edge] > 1 else 1
+            ends += [x - aside for x, _, _ in path[1:-1]]
+            pen.reach(max(x + aside for x, _, _ in path) - min(ends) + 2 * EDGE, 0)
+        left = min(ends) - EDGE
+        for box in graph.boxes:
+            box.x, box.y = box.x - left, box.y + y
+        for edge, path in points.items():
+            moved = [(x - left, top + y, end + y) for x, top, end in path]
+            _draw_edge(pen, graph, edge, moved)
+        y += height + BETWEEN_LAYERS - 6
+    _place_alone(alone, y)
+    for box in [*graph.boxes, *alone]:
+        _draw_box(pen, box, marks.get(box.storage))
+    return pen
 
 
-def _label(
-    text: str,
-    x: float,
+def _place_alone(alone: list[_Box], y: float) -> None:
+    """Set boxes without an arrow side by side, each in the first row with room."""
+    rows: list[list[_Box]] = []
+    for box in alone:
+        for row in rows:
+            wide = sum(other.width + BETWEEN_BOXES for other in row)
+            if wide + box.width <= NARROW - 2 * EDGE:
+                row.append(box)
+                break
+        else:
+            rows.append([box])
+    for row in rows:
+        left = EDGE
+        for box in row:
+            box.x, box.y = left + box.width / 2, y
+            left += box.width + BETWEEN_BOXES
+        y += max(box.height for box in row) + BADGE + 3
+
+
+def _draw_box(pen: Pen, box: _Box, mark: Mark | None) -> None:
+    # Colour is for memory: what a box is, its form says.
+    form = {
+        "leaf": 'rx="6" stroke-width="2.5"',
+        "constant": 'stroke-dasharray="4 3"',
+        "result": 'rx="2"',
+        "operation": 'rx="12"',
+        "more": 'rx="12" stroke-dasharray="2 3"',
+    }[box.kind]
+    of_graph = box.kind in ("operation", "more")
+    ink = mark.colour if mark else FAINT if of_graph else "currentColor"
+    fill = _tint(ink) if mark else 'fill="none"'
+    left, room = box.x - box.width / 2, box.width - 2 * PADDING
+    pen.rect(left, box.y, box.width, box.height, f'{fill} stroke="{ink}" {form}')
+    pen.reach(left + box.width + EDGE, box.y + box.height + EDGE)
+    y = box.y + (box.height - len(box.lines) * LINE) / 2 + 11.5
+    for number, line in enumerate(box.lines):
+        name = number == 0 and not of_graph
+        line = _shorten(line, room - (2 * BADGE if mark and name else 0))
+        pen.text(line, box.x, y + number * LINE, MIDDLE + BOLD * name)
+    if mark:
+        pen.badge(mark, left + box.width - BADGE - 2, box.y)
+
+
+def _draw_edge(
+    pen: Pen, graph: _Graph, edge: tuple[int, int], path: list[tuple]
+) -> None:
+    """Draw an arrow; an edge taken more than once is drawn as two or three lines.
+
+    ``path`` holds for each vertex its centre and the top and the end of its row.
+    Across a row an edge runs straight down, where nothing but bends can be; it
+    bends between the rows, where no box is.
+    """
+    number = min(3, graph.edges[edge])
+    start = graph.boxes[edge[0]]
+    pairs, last = list(itertools.pairwise(path)), len(path) - 2
+    for line in range(number):
+        shift = (line - (number - 1) / 2) * DOUBLE
+        x, y = path[0][0] + shift, start.y + start.height
+        command = [f"M{_number(x)} {_number(y)}V{_number(path[0][2])}"]
+        for at, ((x0, _, end), (x1, top, bottom)) in enumerate(pairs):
+            middle, x0, x1 = (end + top) / 2, x0 + shift, x1 + shift
+            curve_end, line_end = (top, bottom) if at < last else (top - 6, top - 6)
+            command.append(
+                f"C{_number(x0)} {_number(middle)} {_number(x1)} {_number(middle)} "
+                f"{_number(x1)} {_number(curve_end)}V{_number(line_end)}"
+            )
+        x, top = path[-1][0] + shift, path[-1][1] - 1
+        head = f"M{_number(x)} {_number(top)}l-3.5-7h7z"
+        pen.line("".join(command), 'stroke="currentColor" stroke-width="1.2"')
+        pen.marks.append(f'<path d="{head}"/>')
+
+
+def _draw_memory(observed: dict) -> Pen:
+    pen, marks, y = Pen(), _marks(observed), EDGE
+    devices = {storage["device"] for storage in observed["storages"]}
+    own: dict[str, list[dict]] = {}
+    for number, storage in enumerate(observed["storages"]):
+        where = f"on {storage['device']}" if len(devices) > 1 else ""
+        if number in marks:
+            y = _draw_shared(pen, observed, storage, marks[number], where, y) + LINE
+        else:
+            own.setdefault(where, []).append(storage)
+    for where, storages in own.items():
+        each = len(storages) > 1 and not marks
+        heading = f"{'Each has a' if each else 'A'} memory of its own"
+        heading += f", {where}:" if where else ":"
+        pen.text(heading, EDGE, y + 11, QUIET)
+        y = _draw_own(pen, observed, storages, y + LINE + 3)
+    for line in _asides(observed):
+        y = pen.lines(line, EDGE, y, " ")
+    pen.reach(0, y)
+    return pen
+
+
+def _draw_shared(
+    pen: Pen, observed: dict, storage: dict, mark: Mark, where: str, y: float
+) -> float:
+    """Draw a memory with a letter: name tags on it, and under it what is on a part."""
+    whole = [window for window in storage["windows"] if window["covers_all"]]
+    names = [_names(observed["tensors"][window["tensor"]]) for window in whole]
+    wide, top = _draw_tags(pen, names, mark.colour, y)
+    width = max(wide, cells_width(storage, ROOM))
+    pen.badge(mark, EDGE + BADGE, top + CELL / 2)
+    pen.cells(storage, LEFT, top, width, mark.colour)
+    y = top + CELL
+    for window in storage["windows"]:
+        if window not in whole:
+            y = _draw_part(pen, observed, storage, window, mark.colour, width, y)
+    said = ["one memory"] if len(storage["windows"]) > 1 else []
+    said += [where] if where else []
+    said += [] if storage["addressed"] else ["no memory address"]
+    facts = [_facts(observed, storage, window) for window in whole]
+    if all(one == facts[0] for one in facts):
+        said += facts[0] if facts else []
+        below = ""
+    else:
+        each = zip(names, facts, strict=True)
+        below = "; ".join(f"{name}: {', '.join(f)}" for name, f in each if f)
+    beside = ", ".join(said)
+    if width + 8 + text_width(beside) <= ROOM:
+        pen.text(beside, LEFT + width + 8, top + CELL / 2 + 4, QUIET)
+    else:
+        below = f"{beside}; {below}" if below else beside
+    return pen.lines(below, LEFT, y + 2, " ") if below else y
+
+
+def _draw_tags(
+    pen: Pen, names: list[str], colour: str, y: float
+) -> tuple[float, float]:
+    """Draw name tags on stems; return how wide they are and where the stems end."""
+    widths = [tag_width(name, ROOM - LETTER) for name in names]
+    # Where one row is not enough, all hang on one stem at the left of the rows.
+    gutter = LETTER if sum(widths) + 6 * (len(widths) - 1) > ROOM else 0.0
+    stem, at, top, widest = f'stroke="{colour}" stroke-width="2"', gutter, y, 0.0
+    for name, width in zip(names, widths, strict=True):
+        if at > gutter and at + width > ROOM:
+            at, top = gutter, top + TAG + 4
+        x, middle = LEFT + at, at + width / 2
+        if gutter:
+            start = LEFT + 3 if at == gutter else x - 6
+            pen.line(f"M{_number(start)} {_number(top + TAG / 2)}H{_number(x)}", stem)
+        else:
+            pen.line(f"M{_number(LEFT + middle)} {_number(top + TAG)}v{STEM:g}", stem)
+        pen.tag(name, x, top, width, colour)
+        at += width + 6
+        widest = max(widest, at - 6)
+    end = top + TAG + STEM if names else y
+    if gutter:
+        pen.line(f"M{LEFT + 3:g} {_number(y + TAG / 2)}V{_number(end)}", stem)
+    return widest, end
+
+
+def _draw_part(
+    pen: Pen,
+    observed: dict,
+    storage: dict,
+    window: dict,
+    colour: str,
+    width: float,
     y: float,
-    anchor: str = "",
-    bold: bool = False,
-    fill: str = "",
-) -> str:
-    if not text:
-        return ""
-    look = f' text-anchor="{anchor}"' if anchor else ""
-    look += ' font-weight="bold"' if bold else ""
-    look += f' fill="{fill}"' if fill else ""
-    return (
-        f'<text x="{_number(x)}" y="{_number(y)}"{look}>{escape(_clean(text))}</text>'
-    )
+) -> float:
+    """Draw a partial view: a bracket under its cells, its name, and which part."""
+    name = _names(observed["tensors"][window["tensor"]])
+    wide, at, look = tag_width(name, ROOM), LEFT, f'stroke="{colour}" stroke-width="2"'
+    for number, (start, stop) in enumerate(window["runs"]):
+        x = LEFT + width * start / storage["bytes"] + 1
+        across = max(1.0, width * (stop - start) / storage["bytes"] - 2)
+        pen.line(f"M{_number(x)} {_number(y + 3)}v4h{_number(across)}v-4", look)
+        if number == 0:
+            stem = x + across / 2
+            pen.line(f"M{_number(stem)} {_number(y + 7)}v5", look)
+            at = min(max(LEFT, stem - wide / 2), LEFT + ROOM - wide)
+    pen.tag(name, at, y + 12, wide, colour)
+    facts = ", ".join(_facts(observed, storage, window))
+    y += 12 + TAG + 2
+    if at + wide + 6 + text_width(facts) <= NARROW - EDGE:
+        pen.text(facts, at + wide + 6, y - 8)
+        return y
+    return pen.lines(facts, LEFT, y)
+
+
+def _draw_own(pen: Pen, observed: dict, storages: list[dict], y: float) -> float:
+    """Draw memories of one tensor each: names and cells, one after the other."""
+    x = EDGE
+    for storage in storages:
+        (window,) = storage["windows"]
+        name = _names(observed["tensors"][window["tensor"]])
+        name = _shorten(name, NARROW / 2)
+        before = text_width(name) + 6
+        width = cells_width(storage, NARROW - 2 * EDGE - before)
+        address = [] if storage["addressed"] else ["no memory address"]
+        facts = ", ".join(_facts(observed, storage, window) + address)
+        after = text_width(facts) + 6 if facts else 0.0
+        fits = before + width + after <= NARROW - 2 * EDGE
+        wanted = before + width + (after if fits else 0)
+        if x > EDGE and (not fits or x + wanted > NARROW - EDGE):
+            x, y = EDGE, y + CELL + 6
+        pen.text(name, x, y + 16, BOLD)
+        pen.cells(storage, x + before, y, width)
+        if fits:
+            pen.text(facts, x + before + width + 6, y + 16)
+            x += wanted + 14
+        else:  # the next one begins a row
+            x, y = NARROW, pen.lines(facts, EDGE, y + CELL + 1) - CELL
+    return y + CELL + 6
+
+
+def _tint(colour: str) -> str:
+    return f'fill="{colour}" fill-opacity=".14"'
 
 
 def _clean(text: str) -> str:

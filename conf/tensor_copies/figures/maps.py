@@ -22,7 +22,7 @@ from sphinx_gallery.py_source_parser import (
 )
 
 from tensor_copies.figures.pictures import Preview, keep
-from tensor_copies.figures.strips import WIDTH, strip
+from tensor_copies.figures.strips import strip
 
 MAP, CHANGE = "tensor_map", "tensor_map_change"
 # What the next block of a script is to be compared with, by the script's path.
@@ -42,7 +42,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     markup = draw(observed, prefix=path.stem)
     path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
     small = strip(observed)
-    part = (0.0, WIDTH, small.height, small.marks)
+    part = (0.0, small.width, small.height, small.marks)
     preview = Preview(small.words, [part], shows=small.shows)
     keep(preview, path, Path(block_vars["src_file"]))
     return ".. raw:: html\n\n" + indent(framed_map(markup), "    ") + "\n"

@@ -31,6 +31,7 @@ COLOURS = {
 # The size that Facebook, Slack, Mastodon and others show uncropped, in pixels.
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
 MARGIN, SIZE = 48, 44
+LEAST_WIDTH = 216  # of what a card shows: what is smaller is not enlarged more
 WIDTH_OF_LETTER = 0.66  # of DejaVu Sans Bold, on average, in its size
 VARIABLE = re.compile(r"var\((--[\w-]+)(?:,\s*([^()]+))?\)")
 
@@ -40,13 +41,12 @@ class Preview:
     """The first picture of a lesson, for others than its page.
 
     ``parts`` stand side by side, each with its top, width, height and marks (SVG
-    without a frame); the first ``shown`` are enough for a card. ``shows`` is what a
-    strip is a sign of: memory that is "shared" or "copied", or nothing.
+    without a frame); a card has the first. ``shows`` is what a strip is a sign of:
+    memory that is "shared" or "copied", or nothing.
     """
 
     words: str
     parts: list[tuple[float, float, float, str]]
-    shown: int = 1
     shows: str = ""
 
 
@@ -87,11 +87,13 @@ def on_card(preview: Preview) -> str:
 
     What it says in words is on the lesson's page.
     """
-    _, widths, heights, marks = zip(*preview.parts[: preview.shown], strict=True)
+    _, width, height, marks = preview.parts[0]
+    wide = max(width, LEAST_WIDTH)
     return (
-        f'<svg aria-hidden="true" viewBox="0 0 {max(widths):g} {sum(heights):g}" '
+        f'<svg aria-hidden="true" '
+        f'viewBox="{(width - wide) / 2:g} 0 {wide:g} {height:g}" '
         'fill="currentColor" font-size="11" text-rendering="geometricPrecision">'
-        f"{''.join(marks)}</svg>"
+        f"{marks}</svg>"
     )
 
 

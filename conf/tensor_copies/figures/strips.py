@@ -9,11 +9,14 @@ the map is drawn from; "copied" is said where the autograd graph says so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-# A strip is as wide as the narrowest card: there its letters are 12 pixels high.
+if TYPE_CHECKING:
+    from standalone.tensor_maps import Pen
+
+# At most as wide as the narrowest card: there a strip's letters are 12 pixels high.
 WIDTH, EDGE = 216.0, 2.0
-ARC, STEM, LEAST = 40.0, 12.0, 52.0
+ARC, STEM, LEAST, LEAST_OF_MANY = 40.0, 12.0, 52.0, 32.0
 BETWEEN, BESIDE_COPY, BESIDE_SIGN = 8.0, 60.0, 60.0
 MOST_TAGS = 4  # on one memory
 COPIES = {"CloneBackward0", "ToCopyBackward0", "CopyBackwards"}
@@ -28,6 +31,7 @@ class Strip:
     """A drawing without a frame, its words, and whether it is of "shared" memory."""
 
     words: str
+    width: float
     height: float
     marks: str
     shows: str
@@ -41,6 +45,7 @@ class _Row:
     tensors: list[int]
     tags: list[float]
     cells: float
+    least: float
     apart: float = BETWEEN
     left: float = 0.0
     colour: str = MUTED
@@ -51,7 +56,7 @@ class _Row:
 
     @property
     def width(self) -> float:
-        return max(LEAST, self.tagged, self.cells)
+        return max(self.least, self.tagged, self.cells)
 
     def stems(self) -> dict[int, float]:
         """Return where the stem of each tensor stands."""
@@ -76,49 +81,53 @@ def strip(observed: dict[str, Any]) -> Strip:
         Marks of SVG, ``WIDTH`` wide, whose colours are the page's.
     """
     # Imported late: with it comes torch, which a build that runs no lesson needs not.
-    from standalone.tensor_maps import CELL, COLOURS, TAG, draw_cells, draw_tag
+    from standalone.tensor_maps import CELL, COLOURS, TAG, Pen
 
     copies = _copies(observed)
     rows = _rows(observed, copies)
     shown = {tensor for row in rows for tensor in row.tensors}
     copies = [pair for pair in copies if shown.issuperset(pair)]
     flows, stops = _flows(observed, shown), _stops(observed, rows)
-    special = [row for row in rows if len(rows) < 3 or len(row.tensors) > 1]
-    for row, colour in zip(special, COLOURS, strict=False):
+    told = [row for row in rows if len(rows) < 3 or len(row.tensors) > 1]
+    for row, colour in zip(told, COLOURS, strict=False):
         row.colour = colour
     _place(rows, copies, flows + stops)
     at = {tensor: x for row in rows for tensor, x in row.stems().items()}
     top = ARC if flows or stops else EDGE
     below = top + TAG + STEM
-    parts = []
+    pen = Pen()
     for row in rows:
-        parts.append(draw_cells(row.storage, row.left, below, row.width, row.colour))
+        pen.cells(row.storage, row.left, below, row.width, row.colour)
         for tensor, wide in zip(row.tensors, row.tags, strict=True):
-            stem = f'd="M{at[tensor]:g} {top + TAG:g}v{STEM:g}"'
-            left = at[tensor] - wide / 2
-            name = _name(observed, tensor)
-            parts.append(f'<path {stem} stroke="{row.colour}" stroke-width="2"/>')
-            parts.append(draw_tag(name, left, top, wide, row.colour))
-    for pair in copies:
-        parts.append(_copied(*(_row_of(rows, one) for one in pair), below + CELL / 2))
-    parts += [_arrow(at[start], at[end], top - 3) for start, end in flows]
-    parts += [_bar(at[start], at[end], top - 3) for start, end in stops]
+            x, stem = at[tensor], f"M{at[tensor]:g} {top + TAG:g}v{STEM:g}"
+            pen.line(stem, f'stroke="{row.colour}" stroke-width="2"')
+            pen.tag(_name(observed, tensor), x - wide / 2, top, wide, row.colour)
+    for source, copy in copies:
+        ends = _row_of(rows, source), _row_of(rows, copy)
+        pen.marks.append(_copied(*ends, below + CELL / 2))
+    pen.marks += [_arrow(at[start], at[end], top - 3) for start, end in flows]
+    pen.marks += [_bar(at[start], at[end], top - 3) for start, end in stops]
+    signs = [("no gradient", STOP, pair) for pair in stops]
+    signs += [("gradient", MUTED, pair) for pair in flows[:1]]
+    _name_signs(pen, [(*sign, (at[a] + at[b]) / 2) for *sign, (a, b) in signs])
     words = _words(observed, rows, copies, flows, stops)
     shared = any(len(row.tensors) > 1 for row in rows)
     shows = "shared" if shared else "copied" if copies else ""
-    marks = f'<g font-family="monospace" font-size="12">{"".join(parts)}</g>'
-    return Strip(words, below + CELL + EDGE, marks, shows)
+    marks = f'<g font-family="monospace" font-size="12">{"".join(pen.marks)}</g>'
+    return Strip(words, pen.right + EDGE, below + CELL + EDGE, marks, shows)
 
 
 def _rows(observed: dict[str, Any], copies: Pairs) -> list[_Row]:
-    from standalone.tensor_maps import tag_width, width_of_cells
+    from standalone.tensor_maps import cells_width, tag_width
 
     rows = []
     for storage in observed["storages"]:
         tensors = [window["tensor"] for window in storage["windows"]][:MOST_TAGS]
         tags = [tag_width(_name(observed, one), WIDTH / 2 - EDGE) for one in tensors]
-        cells = width_of_cells(storage, WIDTH / 2 - EDGE)
-        rows.append(_Row(storage, tensors, tags, cells))
+        while sum(tags) + BETWEEN * (len(tags) - 1) > WIDTH - 2 * EDGE:
+            tags.pop()
+        cells = cells_width(storage, WIDTH / 2 - EDGE)
+        rows.append(_Row(storage, tensors[: len(tags)], tags, cells, LEAST_OF_MANY))
     copied = {tensor for pair in copies for tensor in pair}
     told = [
         row
@@ -135,6 +144,8 @@ def _rows(observed: dict[str, Any], copies: Pairs) -> list[_Row]:
             rows.reverse()
     while len(rows) > 1 and _width(rows, BETWEEN) > WIDTH - 2 * EDGE:
         rows.pop()
+    for row in rows if len(rows) < 3 else []:
+        row.least = LEAST
     return rows
 
 
@@ -143,7 +154,7 @@ def _width(rows: list[_Row], between: float) -> float:
 
 
 def _place(rows: list[_Row], copies: Pairs, signs: Pairs) -> None:
-    """Set the rows side by side in the middle, with room for the signs between."""
+    """Set the rows side by side, with room for the signs between."""
     for row in rows:
         if any({start, end} <= set(row.tensors) for start, end in signs):
             row.apart = BESIDE_SIGN
@@ -152,7 +163,7 @@ def _place(rows: list[_Row], copies: Pairs, signs: Pairs) -> None:
     between = BESIDE_COPY if copies else 2 * BETWEEN
     spare = WIDTH - 2 * EDGE - _width(rows, 0)
     between = min(between, spare / max(1, len(rows) - 1))
-    left = (WIDTH - _width(rows, between)) / 2
+    left = EDGE
     for row in rows:
         row.left = left
         left += row.width + between
@@ -180,9 +191,13 @@ def _flows(observed: dict[str, Any], shown: set[int]) -> Pairs:
         onward.setdefault(edge["result"], []).append(edge["input"])
     found = []
     for start in sorted(shown):
-        todo = list(onward.get(observed["tensors"][start]["node"], ()))
+        seen = {observed["tensors"][start]["node"]}
+        todo = [node for first in seen for node in onward.get(first, ())]
         while todo:
             node = todo.pop()
+            if node in seen:
+                continue
+            seen.add(node)
             ends = shown.intersection(observed["nodes"][node]["tensors"])
             found += [(start, end) for end in sorted(ends)]
             todo += [] if ends else onward.get(node, ())
@@ -228,9 +243,10 @@ def _words(
 
 def _copied(source: _Row, copy: _Row, y: float) -> str:
     left, right = source.left + source.width + 4, copy.left - 4
-    middle, label = (left + right) / 2, ""
+    label = ""
     if right - left >= BESIDE_COPY - 2 * BETWEEN:
-        label = _label("copied", middle, y - 8)
+        place = f'x="{(left + right) / 2:g}" y="{y - 8:g}"'
+        label = f'<text {place} text-anchor="middle" fill="{MUTED}">copied</text>'
     return (
         f'<path d="M{left:g} {y:g}H{right - 2:g}" {_line(MUTED)} '
         f'stroke-dasharray="4 4"/><path d="M{right - 7:g} {y - 5:g}l7 5l-7 5" '
@@ -238,12 +254,24 @@ def _copied(source: _Row, copy: _Row, y: float) -> str:
     )
 
 
+def _name_signs(pen: Pen, signs: list[tuple[str, str, float]]) -> None:
+    """Write in one line what the signs above the tags are, where there is room."""
+    from standalone.tensor_maps import text_width
+
+    taken: list[tuple[float, float]] = []
+    for text, colour, middle in signs:
+        half = text_width(text) / 2
+        x = min(max(middle, EDGE + half), WIDTH - EDGE - half)
+        if all(x + half <= left or right <= x - half for left, right in taken):
+            pen.text(text, x, 12, f' text-anchor="middle" fill="{colour}"')
+            taken.append((x - half, x + half))
+
+
 def _arrow(start: float, end: float, y: float) -> str:
     high = y - 24
     path = f"M{start:g} {y:g}C{start:g} {high:g} {end:g} {high:g} {end:g} {y - 2:g}"
     head = f"M{end - 5:g} {y - 8:g}l5 7l5-7"
-    label = _label("gradient", (start + end) / 2, 12)
-    return f'<path d="{path}{head}" {_line("currentColor")}/>{label}'
+    return f'<path d="{path}{head}" {_line("currentColor")}/>'
 
 
 def _bar(start: float, end: float, y: float) -> str:
@@ -252,17 +280,11 @@ def _bar(start: float, end: float, y: float) -> str:
     return (
         f'<path d="{path}" {_line(MUTED)} stroke-dasharray="4 4"/>'
         f'<path d="M{middle:g} {y - 20:g}v14" stroke="{STOP}" stroke-width="3"/>'
-        + _label("no gradient", middle, 12, STOP)
     )
 
 
 def _line(colour: str) -> str:
     return f'fill="none" stroke="{colour}" stroke-width="2"'
-
-
-def _label(text: str, x: float, y: float, colour: str = MUTED) -> str:
-    look = f'text-anchor="middle" fill="{colour}"'
-    return f'<text x="{x:g}" y="{y:g}" {look}>{text}</text>'
 
 
 def _row_of(rows: list[_Row], tensor: int) -> _Row:

@@ -1,7 +1,7 @@
 """What the head of a page says of it: a description, and a card for shared links.
 
 The description is the page's own first paragraph. The picture of a lesson is its
-first one; other pages share one of a shared memory and of a copy, under the site's name.
+first one; other pages share one, of a shared memory and a copy, with the site's name.
 """
 
 from __future__ import annotations
@@ -94,8 +94,10 @@ def copy_cards(app: Sphinx, exception: Exception | None) -> None:
     for preview in pages.values():
         shutil.copy2(preview.with_suffix(".png"), target)
     if pages:
-        drawn = card(_sign([load_preview(pages[page]) for page in _in_order(pages)]),
-                     app.config.html_title)
+        drawn = card(
+            _sign([load_preview(pages[page]) for page in _in_order(pages)]),
+            app.config.html_title,
+        )
         (target / SITE_CARD).write_bytes(drawn)
 
 
