@@ -32,6 +32,7 @@ COLOURS = {
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
 MARGIN, SIZE = 48, 44
 LEAST_WIDTH = 216  # of what a card shows: what is smaller is not enlarged more
+BETWEEN = 24  # in units of the drawings
 WIDTH_OF_LETTER = 0.66  # of DejaVu Sans Bold, on average, in its size
 VARIABLE = re.compile(r"var\((--[\w-]+)(?:,\s*([^()]+))?\)")
 
@@ -117,14 +118,18 @@ def card(preview: Preview, title: str) -> bytes:
 
     room = CARD_WIDTH - 2 * MARGIN
     low = CARD_HEIGHT - MARGIN - SIZE / 2
-    width = room / len(preview.parts)
     top = MARGIN + SIZE + MARGIN / 2
-    drawings = "".join(
-        f'<svg x="{MARGIN + width * place}" y="{top}" width="{width - MARGIN / 2}" '
-        f'height="{low - top}" fill="#000000" font-size="11" overflow="visible" '
-        f'preserveAspectRatio="xMidYMid" viewBox="0 {above:g} {wide:g} {high:g}">'
-        f"{in_light(marks)}</svg>"
-        for place, (above, wide, high, marks) in enumerate(preview.parts)
+    # On one scale, and on one line at the foot.
+    high = max(height for _, _, height, _ in preview.parts)
+    drawings, wide = "", 0.0
+    for above, width, height, marks in preview.parts:
+        place = f"translate({wide:g} {high - height - above:g})"
+        drawings += f'<g transform="{place}">{in_light(marks)}</g>'
+        wide += width + BETWEEN
+    picture = (
+        f'<svg x="{MARGIN}" y="{top}" width="{room}" height="{low - top}" '
+        'fill="#000000" font-size="11" overflow="visible" '
+        f'viewBox="0 0 {wide - BETWEEN:g} {high:g}">{drawings}</svg>'
     )
     size = min(SIZE, room / (WIDTH_OF_LETTER * len(title)))
     whole = (
@@ -133,7 +138,7 @@ def card(preview: Preview, title: str) -> bytes:
         f'<g font-family="DejaVu Sans"><text x="{MARGIN}" y="{MARGIN + 26}" '
         f'font-size="{size:.1f}" font-weight="bold">{escape(title)}</text>'
         f'<text x="{CARD_WIDTH - MARGIN}" y="{CARD_HEIGHT - 22}" font-size="24" '
-        f'text-anchor="end" fill="#0a4bff">Tensor Copies</text></g>{drawings}</svg>'
+        f'text-anchor="end" fill="#0a4bff">Tensor Copies</text></g>{picture}</svg>'
     )
     # The fonts that come with matplotlib, so that every machine draws the same.
     fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")
