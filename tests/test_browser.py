@@ -86,7 +86,8 @@ HARD_TO_READ = """() => {
     const texts = [...drawing.querySelectorAll("text")].map((text) => {
       const {left, right, top, bottom} = text.getBoundingClientRect();
       const size = parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a;
-      return {left, right, top: top + 2, bottom: bottom - 2, size, words: text.textContent};
+      const words = text.textContent;
+      return {left, right, top: top + 2, bottom: bottom - 2, size, words};
     }).filter((text) => text.right > text.left);
     for (const [at, one] of texts.entries()) {
       if (one.left < edge.left - 0.5 || one.right > edge.right + 0.5 ||

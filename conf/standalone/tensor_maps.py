@@ -34,6 +34,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
@@ -172,12 +173,29 @@ def _try(read: Callable[[], Any], otherwise: Any = None) -> Any:
         return otherwise
 
 
+# What holds of an array, and of a tensor until more is seen.
+_SEEN = {
+    "requires_grad": False,
+    "is_leaf": False,
+    "retains_grad": False,
+    "inference": False,
+    "gradient": None,
+    "version": None,
+    "node": None,
+    "output": 0,
+    "storage": None,
+    "memory": "",
+}
+
+
 def _see_tensor(tensor: torch.Tensor, names: list[str]) -> dict:
     is_leaf = _try(lambda: tensor.is_leaf, False)
     retains = not is_leaf and bool(_try(lambda: tensor.retains_grad, False))
     inference = _try(tensor.is_inference, False)
+    # `.grad` of any other tensor warns.
+    has_gradient = retains or (is_leaf and tensor.requires_grad)
     data = _readable(tensor)
-    return {
+    return _SEEN | {
         "names": names,
         "kind": "tensor",
         "shape": _shape(tensor),
@@ -189,40 +207,23 @@ def _see_tensor(tensor: torch.Tensor, names: list[str]) -> dict:
         "is_leaf": is_leaf,
         "retains_grad": retains,
         "inference": inference,
-        # `.grad` of any other tensor warns.
-        "gradient": _gradient(tensor)
-        if retains or (is_leaf and tensor.requires_grad)
-        else None,
+        "gradient": _gradient(tensor) if has_gradient else None,
         "version": None if inference else _try(lambda: tensor._version),
-        "node": None,
-        "output": 0,
-        "storage": None,
-        "memory": "",
     }
 
 
 def _see_array(array: Any, names: list[str]) -> dict:
-    size = math.prod(array.__array_interface__["shape"])
-    return {
+    shape, _, item_size = _array_window(array)
+    size = math.prod(shape)
+    few, small = size <= MOST_VALUES, size * item_size <= MOST_COMPARED_BYTES
+    return _SEEN | {
         "names": names,
         "kind": "array",
-        "shape": [int(length) for length in array.__array_interface__["shape"]],
+        "shape": shape,
         "dtype": str(getattr(array, "dtype", array.__array_interface__["typestr"])),
         "device": "cpu",
-        "values": _try(lambda: _text(array.tolist())) if size <= MOST_VALUES else None,
-        "digest": _try(lambda: _hash(array.tobytes()))
-        if size * _item_size(array) <= MOST_COMPARED_BYTES
-        else None,
-        "requires_grad": False,
-        "is_leaf": False,
-        "retains_grad": False,
-        "inference": False,
-        "gradient": None,
-        "version": None,
-        "node": None,
-        "output": 0,
-        "storage": None,
-        "memory": "",
+        "values": _try(lambda: _text(array.tolist())) if few else None,
+        "digest": _try(lambda: _hash(array.tobytes())) if small else None,
     }
 
 
@@ -791,9 +792,9 @@ def _describe_graph(observed: dict) -> str:
 
 
 def _describe_memory(observed: dict) -> str:
-    letters = _letters(observed)
+    marks = _marks(observed)
     sentences = [
-        _describe_storage(observed, storage, letters.get(number))
+        _describe_storage(observed, storage, marks.get(number))
         for number, storage in enumerate(observed["storages"])
     ]
     return " ".join([*sentences, *(f"{line}." for line in _asides(observed))])
@@ -849,13 +850,13 @@ def _flow(observed: dict, start: int) -> str:
     return f"gradients flow to {_and(leaves)}" if leaves else "no gradient flows on"
 
 
-def _describe_storage(observed: dict, storage: dict, letter: str | None) -> str:
+def _describe_storage(observed: dict, storage: dict, mark: Mark | None) -> str:
     windows = storage["windows"]
     names = [_names(observed["tensors"][window["tensor"]]) for window in windows]
-    memory = "a memory of its own" if letter is None else f"memory {letter}"
-    verb = "share" if len(names) > 1 else "has" if letter is None else "is on"
+    memory = f"memory {mark.letter}" if mark else "a memory of its own"
+    verb = "share" if len(names) > 1 else "is on" if mark else "has"
     address = "" if storage["addressed"] else ", no memory address"
-    mark = ", changed" if storage.get("changed") else ""
+    changed = ", changed" if storage.get("changed") else ""
     facts = [
         f"; {name}: {', '.join(said)}"
         for name, window in zip(names, windows, strict=True)
@@ -863,19 +864,29 @@ def _describe_storage(observed: dict, storage: dict, letter: str | None) -> str:
     ]
     return (
         f"{_and(names)} {verb} {memory}: {_size(storage['bytes'])} on "
-        f"{storage['device']}, {storage['dtype']}{address}{mark}{''.join(facts)}."
+        f"{storage['device']}, {storage['dtype']}{address}{changed}{''.join(facts)}."
     )
 
 
-def _letters(observed: dict) -> dict[int, str]:
-    """Name the memories that are shared, or of which a tensor is only a part."""
+class Mark(NamedTuple):
+    """What a shared memory is known by."""
+
+    letter: str
+    colour: str
+
+
+def _marks(observed: dict) -> dict[int | None, Mark]:
+    """Mark the memories that are shared, or of which a tensor is only a part."""
     shared = [
         number
         for number, storage in enumerate(observed["storages"])
         if len(storage["windows"]) > 1 or not storage["windows"][0]["covers_all"]
     ]
     return {
-        number: chr(ord("A") + place) if place < 26 else str(place)
+        number: Mark(
+            chr(ord("A") + place) if place < 26 else str(place),
+            COLOURS[place % len(COLOURS)],
+        )
         for place, number in enumerate(shared)
     }
 
@@ -1018,10 +1029,10 @@ def _add_boxes(observed: dict, graph: _Graph) -> list[tuple[int, dict[int, int]]
     Returns per node its box and, by output, the boxes of its tensors. An edge to
     such an output passes through the tensor.
     """
-    letters = _letters(observed)
+    marks = _marks(observed)
 
     def add(seen: dict, kind: str) -> int:
-        shared = seen["storage"] if seen["storage"] in letters else None
+        shared = seen["storage"] if seen["storage"] in marks else None
         return graph.add(kind, _tensor_lines(seen, kind), shared)
 
     place: list[tuple[int, dict[int, int]]] = []
@@ -1125,7 +1136,7 @@ def _rows(graph: _Graph, room: float) -> dict[int, int]:
         used[row] += width
         rows[box] = row
 
-    order = _topological(above, below)
+    order = list(TopologicalSorter(above).static_order())
     for box in order:
         settle(box, 1 + max((rows[one] for one in above[box]), default=-1))
     # What leads to a low box only is pulled down to it: the arrow gets short.
@@ -1150,19 +1161,6 @@ def _neighbours(
         above[target].append(source)
         below[source].append(target)
     return above, below
-
-
-def _topological(above: dict[int, list], below: dict[int, list]) -> list[int]:
-    waiting = {box: len(sources) for box, sources in above.items()}
-    ready = deque(box for box, number in waiting.items() if number == 0)
-    order = []
-    while ready:
-        order.append(ready.popleft())
-        for target in below[order[-1]]:
-            waiting[target] -= 1
-            if waiting[target] == 0:
-                ready.append(target)
-    return order
 
 
 def _layers(
@@ -1348,20 +1346,6 @@ def draw_halves(observed: dict) -> list[Half]:
     if observed["storages"] or _asides(observed) or not halves:
         halves.append(Half("memory", caption, words, _draw_memory(observed)))
     return halves
-
-
-class Mark(NamedTuple):
-    """What a shared memory is known by."""
-
-    letter: str
-    colour: str
-
-
-def _marks(observed: dict) -> dict[int | None, Mark]:
-    return {
-        number: Mark(letter, COLOURS[place % len(COLOURS)])
-        for place, (number, letter) in enumerate(_letters(observed).items())
-    }
 
 
 class Pen:
@@ -1680,12 +1664,8 @@ def _tint(colour: str) -> str:
 
 def _clean(text: str) -> str:
     """Replace what no XML may hold, not even escaped, and every line end."""
-    return "".join(
-        letter
-        if letter.isprintable() and ord(letter) not in (0xFFFE, 0xFFFF)
-        else "\N{REPLACEMENT CHARACTER}"
-        for letter in text
-    )
+    mark = "\N{REPLACEMENT CHARACTER}"
+    return "".join(letter if letter.isprintable() else mark for letter in text)
 
 
 def text_width(text: str) -> float:
