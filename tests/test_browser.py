@@ -75,6 +75,33 @@ CUT_OFF = """() => [...document.querySelectorAll("article svg text")].filter((te
   return words.width > 0 &&
     (words.right > drawing.right + 0.5 || words.left < drawing.left - 0.5);
 }).map((text) => text.textContent)"""
+# Words of maps and strips that are cut off, on each other, or lower than 12 pixels. A
+# letter's box is as high as its font says, which is more than what is seen of it.
+HARD_TO_READ = """() => {
+  const drawings = document.querySelectorAll(
+    "article .tensor-map svg, article .lesson-cards svg:has([font-family=monospace])");
+  const found = [];
+  for (const drawing of drawings) {
+    const edge = drawing.getBoundingClientRect();
+    const texts = [...drawing.querySelectorAll("text")].map((text) => {
+      const {left, right, top, bottom} = text.getBoundingClientRect();
+      const size = parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a;
+      const words = text.textContent;
+      return {left, right, top: top + 2, bottom: bottom - 2, size, words};
+    }).filter((text) => text.right > text.left);
+    for (const [at, one] of texts.entries()) {
+      if (one.left < edge.left - 0.5 || one.right > edge.right + 0.5 ||
+          one.top < edge.top - 0.5 || one.bottom > edge.bottom + 0.5)
+        found.push("cut off: " + one.words);
+      if (one.size < 11.99) found.push(`${one.size} px: ${one.words}`);
+      for (const other of texts.slice(at + 1))
+        if (one.left < other.right && other.left < one.right &&
+            one.top < other.bottom && other.top < one.bottom)
+          found.push(`on each other: ${one.words}, ${other.words}`);
+    }
+  }
+  return [drawings.length, found];
+}"""
 UNFOLD = """() => {
   for (const part of document.querySelectorAll("article details")) part.open = true;
 }"""
@@ -190,6 +217,30 @@ def test_in_any_font_nothing_sticks_out_is_cut_off_or_hard_to_press(
                 small = tab.evaluate(PROBLEMS, TARGET_SIZE)
                 found += [(page, width, *one) for one in small]
     tab.close()
+    assert found == []
+
+
+def test_in_any_font_maps_and_strips_are_easy_to_read(
+    browser_of_each_family: Any, site: Path, address: str
+) -> None:
+    tab, found, drawings = browser_of_each_family.new_page(), [], 0
+    with_map = [
+        page
+        for page in pages_of(site)
+        if 'class="tensor-map"' in (site / page).read_text()
+    ]
+    overviews = [page for page in pages_of(site) if page.endswith("/index.html")]
+    for page in with_map + overviews:
+        tab.goto(address + page, wait_until="load")
+        tab.evaluate(UNFOLD)
+        for width in WIDTHS_OF_LAYOUT:
+            tab.set_viewport_size({"width": width, "height": 900})
+            tab.wait_for_function("width => innerWidth === width", arg=width)
+            number, problems = tab.evaluate(HARD_TO_READ)
+            found += [(page, width, *problems[:3])] if problems else []
+            drawings += number
+    tab.close()
+    assert drawings > 0
     assert found == []
 
 

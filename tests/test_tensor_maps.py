@@ -19,7 +19,8 @@ from standalone import tensor_maps as maps
 
 SVG = "{http://www.w3.org/2000/svg}"
 NEVER_CUT = 10**6
-DRAWN = {"svg", "g", "rect", "text", "path", "polygon"}
+DRAWN = {"svg", "rect", "circle", "text", "path"}
+HIGH, LOW, COLUMN = 9.5, 2.5, 0.602 * 12  # of letters of DejaVu Sans Mono, 12 pixels
 
 
 class Doubled(torch.autograd.Function):
@@ -593,53 +594,69 @@ def test_moving_to_another_storage_is_marked() -> None:
 # The picture ------------------------------------------------------------------------
 
 
-def rectangles(picture: ElementTree.Element) -> list[tuple[float, float, float, float]]:
-    """Return left, top, right and bottom of the boxes of the graph."""
-    found = []
-    part = picture.find(f"{SVG}g[@id='map-graph']")
-    for rect in [] if part is None else part.iter(f"{SVG}rect"):
-        x, y, width, height = (
-            float(rect.get(key, "")) for key in ("x", "y", "width", "height")
-        )
-        found.append((x, y, x + width, y + height))
-    return found
+def halves(observed: dict) -> dict[str, ElementTree.Element]:
+    """Return the drawings of a map by the name of its half."""
+    figure = ElementTree.fromstring(f"<figure>{maps.draw(observed)}</figure>")
+    return {
+        drawing.get("id", "").removeprefix("map-"): drawing
+        for drawing in figure.iter(f"{SVG}svg")
+    }
+
+
+def texts_of(drawing: ElementTree.Element) -> list[str]:
+    return [text.text or "" for text in drawing.iter(f"{SVG}text")]
+
+
+def drawn_words(observed: dict) -> str:
+    return " ".join(text for one in halves(observed).values() for text in texts_of(one))
+
+
+def corners(rect: ElementTree.Element) -> tuple[float, float, float, float]:
+    """Return left, top, right and bottom."""
+    x, y, width, height = (
+        float(rect.get(key, "")) for key in ("x", "y", "width", "height")
+    )
+    return x, y, x + width, y + height
+
+
+def apart(a: tuple, b: tuple) -> bool:
+    return a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
 
 
 def check_picture(observed: dict) -> None:
-    drawn = maps.draw(observed)
-    picture = ElementTree.fromstring(drawn)
-    _, _, width, height = map(float, picture.get("viewBox", "").split())
-    assert width <= 720
-    boxes = rectangles(picture)
-    for rect in picture.iter(f"{SVG}rect"):
-        x, y = float(rect.get("x", "")), float(rect.get("y", ""))
-        assert x >= 0
-        assert x + float(rect.get("width", "")) <= width
-        assert y >= 0
-        assert y + float(rect.get("height", "")) <= height
-    for a, b in itertools.combinations(boxes, 2):
-        apart = a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
-        assert apart, (a, b)
-    check_texts(picture, width, height)
-    check_edges(picture, boxes)
-    for one in picture.iter():
-        assert one.tag.removeprefix(SVG) in DRAWN
-        assert one.get("id", "map").startswith("map")
+    drawn = halves(observed)
+    assert list(drawn) in (["graph", "memory"], ["graph"], ["memory"])
+    for drawing in drawn.values():
+        _, _, width, height = map(float, drawing.get("viewBox", "").split())
+        assert width <= 720
+        for left, top, right, bottom in map(corners, drawing.iter(f"{SVG}rect")):
+            assert left >= 0 and right <= width
+            assert top >= 0 and bottom <= height
+        check_texts(drawing, width, height)
+        assert {one.tag.removeprefix(SVG) for one in drawing.iter()} <= DRAWN
+    if "graph" in drawn:
+        boxes = [corners(rect) for rect in drawn["graph"].iter(f"{SVG}rect")]
+        assert all(apart(a, b) for a, b in itertools.combinations(boxes, 2))
+        check_edges(drawn["graph"], boxes)
 
 
-def check_texts(picture: ElementTree.Element, width: float, height: float) -> None:
-    for text in picture.iter(f"{SVG}text"):
+def check_texts(drawing: ElementTree.Element, width: float, height: float) -> None:
+    """No text leaves its drawing, and none is on another."""
+    places = []
+    for text in drawing.iter(f"{SVG}text"):
         x, y = float(text.get("x", "")), float(text.get("y", ""))
-        long = len(text.text or "") * (6.6 if text.get("font-family") else 6)
+        long = len(text.text or "") * COLUMN
         left = x - long / 2 if text.get("text-anchor") else x
-        assert left >= 0, text.text
-        assert left + long <= width, text.text
-        assert y <= height
+        places.append((left, y - HIGH, left + long, y + LOW))
+        assert left >= 0 and left + long <= width, text.text
+        assert y - HIGH >= 0 and y + LOW <= height, text.text
+    for a, b in itertools.combinations(places, 2):
+        assert apart(a, b), (a, b, texts_of(drawing))
 
 
-def check_edges(picture: ElementTree.Element, boxes: list[tuple]) -> None:
+def check_edges(drawing: ElementTree.Element, boxes: list[tuple]) -> None:
     """Follow each edge point by point: inside a box it must never be."""
-    for path in picture.iter(f"{SVG}path"):
+    for path in drawing.iterfind(f"{SVG}path[@fill='none']"):
         for x, y in points_on(path.get("d", "")):
             for left, top, right, bottom in boxes:
                 inside = left < x < right and top + 0.2 < y < bottom - 0.2
@@ -674,9 +691,7 @@ def test_picture_is_sound(named: dict[str, Any]) -> None:
 def test_picture_of_random_programs(named: dict[str, Any]) -> None:
     observed = maps.observe(named)
     check_picture(observed)
-    picture = ElementTree.fromstring(maps.draw(observed))
-    drawn = " ".join(text.text or "" for text in picture.iter(f"{SVG}text"))
-    words = set(re.findall(r"\w+", drawn))
+    words = set(re.findall(r"\w+", drawn_words(observed)))
     assert set(named) <= words
     assert set(named) <= set(re.findall(r"\w+", maps.describe(observed)))
 
@@ -715,11 +730,9 @@ def test_data_survive_json(named: dict[str, Any]) -> None:
 
 def test_names_are_in_picture_and_words(named: dict[str, Any]) -> None:
     observed = maps.observe(named)
-    picture = ElementTree.fromstring(maps.draw(observed))
-    drawn = " ".join(text.text or "" for text in picture.iter(f"{SVG}text"))
-    words = maps.describe(observed)
-    assert picture.get("role") == "img"
-    label = picture.get("aria-label", "")
+    drawn, words = drawn_words(observed), maps.describe(observed)
+    label = " ".join(one.get("aria-label", "") for one in halves(observed).values())
+    assert {one.get("role") for one in halves(observed).values()} == {"img"}
     for name in named:
         assert name in words
         shown = re.sub(r"[\n\x00]", "\N{REPLACEMENT CHARACTER}", name)
@@ -727,18 +740,114 @@ def test_names_are_in_picture_and_words(named: dict[str, Any]) -> None:
         assert shown in label
 
 
+BADGES = f"{SVG}circle"
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_programs())
+def test_a_shared_memory_has_one_letter_and_colour_in_both_halves(
+    named: dict[str, Any],
+) -> None:
+    observed = maps.observe(named)
+    drawn = halves(observed)
+    shared = [
+        [window["tensor"] for window in storage["windows"]]
+        for storage in observed["storages"]
+        if len(storage["windows"]) > 1 or not storage["windows"][0]["covers_all"]
+    ]
+    by_letter = badges(drawn["memory"])
+    assert sorted(by_letter) == [chr(65 + place) for place in range(len(shared))]
+    assert all(len(colours) == 1 for colours in by_letter.values())
+    if "graph" not in drawn:
+        return
+    in_graph = badges(drawn["graph"])
+    for letter, tensors in zip(sorted(by_letter), shared, strict=True):
+        on_graph = [n for n in tensors if observed["tensors"][n]["node"] is not None]
+        assert in_graph.get(letter, []) == by_letter[letter] * len(on_graph)
+    assert set(in_graph) <= set(by_letter)
+
+
+def badges(drawing: ElementTree.Element) -> dict[str, list[str]]:
+    """Return the colours of the badges by the letter that follows each."""
+    found: dict[str, list[str]] = {}
+    for one, following in itertools.pairwise(drawing.iter()):
+        if one.tag == BADGES:
+            found.setdefault(following.text or "", []).append(one.get("fill", ""))
+    return found
+
+
+def test_a_map_without_sharing_has_no_letter_and_no_colour() -> None:
+    w = leaf(1.0)
+    drawn = maps.draw(maps.observe({"w": w, "v": w.clone(), "x": torch.ones(2)}))
+    assert "<circle" not in drawn and "--line-" not in drawn
+    assert "Each has a memory of its own:" in drawn
+
+
+def test_facts_are_said_where_they_are_unusual() -> None:
+    usual = texts_of(halves(maps.observe(article()))["memory"])
+    said = " ".join(usual)
+    assert not re.search("offset|shape|stride|version|float|cpu|byte", said), said
+    base = torch.arange(6.0)
+    base.add_(1)
+    unusual = {
+        "base": base,
+        "turned": base.view(2, 3).t(),
+        "tail": base[4:],
+        "whole": torch.tensor([1]),
+        "far": torch.empty(2**20, device="meta"),
+    }
+    drawn = drawn_words(maps.observe(unusual))
+    for fact in (
+        "offset 4, shape (2,)",
+        "shape (3, 2), stride (1, 3)",
+        "version 1",
+        "int64",
+        "4 MiB",
+        "on meta",
+    ):
+        assert fact in drawn.replace(",  ", ", "), (fact, drawn)
+    assert "float32" not in drawn and "4194304" not in drawn
+
+
+def test_without_a_gradient_there_is_no_graph_to_draw() -> None:
+    observed = maps.observe({"x": torch.ones(2), "a": np.ones(2)})
+    assert list(halves(observed)) == ["memory"]
+    assert "No gradient flows" in maps.draw(observed)
+    assert "x = [1, 1]: constant, no gradient." in maps.draw(observed)
+
+
+def test_one_file_holds_both_halves(named: dict[str, Any]) -> None:
+    observed = maps.observe(named)
+    picture = ElementTree.fromstring(maps.draw_svg(observed))
+    _, _, width, height = map(float, picture.get("viewBox", "").split())
+    figure = ElementTree.fromstring(f"<figure>{maps.draw(observed)}</figure>")
+    captions = [caption.text for caption in figure.iter("p")]
+    drawn = texts_of(picture)
+    assert all(caption in drawn for caption in captions)
+    others = [text for text in drawn if text not in captions]
+    assert others == [
+        text for one in halves(observed).values() for text in texts_of(one)
+    ]
+    sizes = [
+        tuple(map(float, one.get("viewBox", "").split()[2:]))
+        for one in halves(observed).values()
+    ]
+    assert width >= sum(wide - maps.EDGE for wide, _ in sizes)
+    assert height >= max(high for _, high in sizes)
+
+
 def test_words_say_where_gradients_flow() -> None:
     words = maps.describe(maps.observe(article()))
     assert "y = [5] comes from AddBackward0; gradients flow to w and b." in words
     assert "z = [1]: constant, no gradient." in words
-    assert "w and z share storage 2: 4 bytes on cpu, float32." in words
+    assert "w and z share memory A: 4 bytes on cpu, float32." in words
 
 
 def test_notebook_shows_the_map() -> None:
     shown = maps.tensor_map(**article())
-    assert shown._repr_html_() == shown._repr_svg_()
-    assert shown._repr_svg_().startswith("<svg ")
+    assert shown._repr_html_().startswith("<figure ")
+    assert shown._repr_svg_() == maps.draw_svg(shown.observed)
     assert str(shown) == maps.describe(shown.observed)
     other = maps.tensor_map(w=leaf(1.0))
-    ids = [re.findall(r' id="(.*?)"', one._repr_svg_()) for one in (shown, other)]
+    ids = [re.findall(r' id="(.*?)"', one._repr_html_()) for one in (shown, other)]
     assert not set(ids[0]) & set(ids[1])

@@ -1,4 +1,4 @@
-"""Draw live tensors: the autograd graph above, the storages below.
+"""Draw live tensors: the autograd graph, and beside it the memory they are on.
 
 One file that needs only torch. In a notebook::
 
@@ -7,8 +7,13 @@ One file that needs only torch. In a notebook::
     tensor_map(w=w, y=y, z=z)
 
 The picture is made in two steps. :func:`observe` looks at the tensors and returns
-plain data, :func:`draw` and :func:`describe` turn the data into an SVG and into words.
-:func:`changed` compares two observations.
+plain data; :func:`draw`, :func:`draw_svg` and :func:`describe` turn the data into two
+drawings with their captions, into one file and into words. :func:`changed` compares
+two observations.
+
+A memory that is shared has a letter and a colour, the same in both drawings. What is
+usual is not said: a map names an offset, strides, a version, a dtype or a device only
+where they are not those that a reader takes for granted.
 
 A map shows what PyTorch keeps, and that is less than what a program did: a constant
 input is not in the graph, nor is a tensor that nobody named, and a graph says which
@@ -23,11 +28,13 @@ import hashlib
 import itertools
 import json
 import math
+import unicodedata
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from graphlib import TopologicalSorter
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
@@ -41,12 +48,30 @@ MOST_RUNS = 24
 MOST_LISTED_ELEMENTS = 256
 MOST_COMPARED_BYTES = 2**20
 
-# Sizes in units of the viewBox, which are pixels when nothing scales the picture.
-NARROW, MARGIN = 360.0, 12.0
-CHARACTER, LINE, PADDING = 6.8, 15.0, 7.0
-BETWEEN_BOXES, BETWEEN_LAYERS, LANE_OF_EDGE = 14.0, 28.0, 2.0
-ACCENT = "var(--color-brand-primary, #0a4bff)"
+# Sizes in pixels. A drawing is never scaled down, so that its letters stay as high as
+# they are drawn, and this wide it fits a phone of 320 pixels.
+NARROW, EDGE = 280.0, 2.0
+LETTER = 12.0
+# Of each letter in SF Mono, the widest of the common monospaced fonts, by its size.
+ADVANCE = 0.618
+LINE, PADDING = 15.0, 6.0
+BETWEEN_BOXES, BETWEEN_LAYERS, LANE_OF_EDGE, DOUBLE = 10.0, 24.0, 2.0, 8.0
+CELL, TAG, STEM, BADGE = 24.0, 20.0, 10.0, 9.0
+# Of a memory with a letter: where its cells begin, and the most room for them.
+LEFT = EDGE + 2 * BADGE + 6
+ROOM = NARROW - EDGE - LEFT
 FAINT = "var(--color-foreground-muted, #6b6f76)"
+# Ends of the opening of a <text>.
+MIDDLE, BOLD = ' text-anchor="middle"', ' font-weight="bold"'
+QUIET = f' fill="{FAINT}"'
+ON_COLOUR = ' fill="var(--color-background-primary, #fff)"'
+# Of shared memories, in this order.
+COLOURS = [
+    f"var(--line-{number}, {colour})"
+    for number, colour in enumerate(
+        ("#0060b0", "#b84500", "#007a5a", "#a3387a", "#5b4bc4"), start=1
+    )
+]
 
 
 # Looking at tensors -----------------------------------------------------------------
@@ -148,12 +173,29 @@ def _try(read: Callable[[], Any], otherwise: Any = None) -> Any:
         return otherwise
 
 
+# What holds of an array, and of a tensor until more is seen.
+_SEEN = {
+    "requires_grad": False,
+    "is_leaf": False,
+    "retains_grad": False,
+    "inference": False,
+    "gradient": None,
+    "version": None,
+    "node": None,
+    "output": 0,
+    "storage": None,
+    "memory": "",
+}
+
+
 def _see_tensor(tensor: torch.Tensor, names: list[str]) -> dict:
     is_leaf = _try(lambda: tensor.is_leaf, False)
     retains = not is_leaf and bool(_try(lambda: tensor.retains_grad, False))
     inference = _try(tensor.is_inference, False)
+    # `.grad` of any other tensor warns.
+    has_gradient = retains or (is_leaf and tensor.requires_grad)
     data = _readable(tensor)
-    return {
+    return _SEEN | {
         "names": names,
         "kind": "tensor",
         "shape": _shape(tensor),
@@ -165,40 +207,23 @@ def _see_tensor(tensor: torch.Tensor, names: list[str]) -> dict:
         "is_leaf": is_leaf,
         "retains_grad": retains,
         "inference": inference,
-        # `.grad` of any other tensor warns.
-        "gradient": _gradient(tensor)
-        if retains or (is_leaf and tensor.requires_grad)
-        else None,
+        "gradient": _gradient(tensor) if has_gradient else None,
         "version": None if inference else _try(lambda: tensor._version),
-        "node": None,
-        "output": 0,
-        "storage": None,
-        "memory": "",
     }
 
 
 def _see_array(array: Any, names: list[str]) -> dict:
-    size = math.prod(array.__array_interface__["shape"])
-    return {
+    shape, _, item_size = _array_window(array)
+    size = math.prod(shape)
+    few, small = size <= MOST_VALUES, size * item_size <= MOST_COMPARED_BYTES
+    return _SEEN | {
         "names": names,
         "kind": "array",
-        "shape": [int(length) for length in array.__array_interface__["shape"]],
+        "shape": shape,
         "dtype": str(getattr(array, "dtype", array.__array_interface__["typestr"])),
         "device": "cpu",
-        "values": _try(lambda: _text(array.tolist())) if size <= MOST_VALUES else None,
-        "digest": _try(lambda: _hash(array.tobytes()))
-        if size * _item_size(array) <= MOST_COMPARED_BYTES
-        else None,
-        "requires_grad": False,
-        "is_leaf": False,
-        "retains_grad": False,
-        "inference": False,
-        "gradient": None,
-        "version": None,
-        "node": None,
-        "output": 0,
-        "storage": None,
-        "memory": "",
+        "values": _try(lambda: _text(array.tolist())) if few else None,
+        "digest": _try(lambda: _hash(array.tobytes())) if small else None,
     }
 
 
@@ -751,6 +776,11 @@ def describe(observed: dict) -> str:
     str
         Plain text of a few sentences, not escaped.
     """
+    both = f"{_describe_graph(observed)} {_describe_memory(observed)}".strip()
+    return both or "Nothing to draw."
+
+
+def _describe_graph(observed: dict) -> str:
     sentences = [
         _describe_tensor(observed, seen)
         for seen in observed["tensors"]
@@ -758,10 +788,16 @@ def describe(observed: dict) -> str:
     ]
     if observed["hidden_nodes"]:
         sentences.append(f"The graph goes on: {_more(observed)} are not drawn.")
-    for number, storage in enumerate(observed["storages"]):
-        sentences.append(_describe_storage(observed, number, storage))
-    sentences += [f"{line}." for line in _asides(observed)]
-    return " ".join(sentences) or "Nothing to draw."
+    return " ".join(sentences)
+
+
+def _describe_memory(observed: dict) -> str:
+    marks = _marks(observed)
+    sentences = [
+        _describe_storage(observed, storage, marks.get(number))
+        for number, storage in enumerate(observed["storages"])
+    ]
+    return " ".join([*sentences, *(f"{line}." for line in _asides(observed))])
 
 
 def _describe_tensor(observed: dict, seen: dict) -> str:
@@ -779,12 +815,13 @@ def _describe_tensor(observed: dict, seen: dict) -> str:
     return f"{_value(seen)}: {_constant(seen)}{mark}."
 
 
+NO_GRADIENT, NO_FLOW = "constant, no gradient", "No gradient flows"
+
+
 def _constant(seen: dict) -> str:
     if seen["inference"]:
         return "inference tensor, no gradient"
-    if not seen["is_leaf"]:
-        return "grad_fn not readable"
-    return "constant, no gradient"
+    return NO_GRADIENT if seen["is_leaf"] else "grad_fn not readable"
 
 
 def _flow(observed: dict, start: int) -> str:
@@ -813,20 +850,76 @@ def _flow(observed: dict, start: int) -> str:
     return f"gradients flow to {_and(leaves)}" if leaves else "no gradient flows on"
 
 
-def _describe_storage(observed: dict, number: int, storage: dict) -> str:
-    tensors = observed["tensors"]
-    names = [_names(tensors[window["tensor"]]) for window in storage["windows"]]
-    what = "share" if len(names) > 1 else "is alone on"
-    mark = ", changed" if storage.get("changed") else ""
-    return f"{_and(names)} {what} {_heading(number, storage)}{mark}."
-
-
-def _heading(number: int, storage: dict) -> str:
+def _describe_storage(observed: dict, storage: dict, mark: Mark | None) -> str:
+    windows = storage["windows"]
+    names = [_names(observed["tensors"][window["tensor"]]) for window in windows]
+    memory = f"memory {mark.letter}" if mark else "a memory of its own"
+    verb = "share" if len(names) > 1 else "is on" if mark else "has"
     address = "" if storage["addressed"] else ", no memory address"
-    unit = "byte" if storage["bytes"] == 1 else "bytes"
-    size = f"{storage['bytes']} {unit}"
-    where = f"{size} on {storage['device']}, {storage['dtype']}"
-    return f"storage {number + 1}: {where}{address}"
+    changed = ", changed" if storage.get("changed") else ""
+    facts = [
+        f"; {name}: {', '.join(said)}"
+        for name, window in zip(names, windows, strict=True)
+        if (said := _facts(observed, storage, window))
+    ]
+    return (
+        f"{_and(names)} {verb} {memory}: {_size(storage['bytes'])} on "
+        f"{storage['device']}, {storage['dtype']}{address}{changed}{''.join(facts)}."
+    )
+
+
+class Mark(NamedTuple):
+    """What a shared memory is known by."""
+
+    letter: str
+    colour: str
+
+
+def _marks(observed: dict) -> dict[int | None, Mark]:
+    """Mark the memories that are shared, or of which a tensor is only a part."""
+    shared = [
+        number
+        for number, storage in enumerate(observed["storages"])
+        if len(storage["windows"]) > 1 or not storage["windows"][0]["covers_all"]
+    ]
+    return {
+        number: Mark(
+            chr(ord("A") + place) if place < 26 else str(place),
+            COLOURS[place % len(COLOURS)],
+        )
+        for place, number in enumerate(shared)
+    }
+
+
+def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
+    """Say of a window what a reader would not take for granted."""
+    seen, shape = observed["tensors"][window["tensor"]], window["shape"]
+    others = [other["shape"] for other in storage["windows"] if other["covers_all"]]
+    dense = [math.prod(shape[at + 1 :]) for at in range(len(shape))]
+    in_order = window["covers_all"] and all(
+        length == 1 or stride == wanted
+        for length, stride, wanted in zip(shape, window["strides"], dense, strict=True)
+    )
+    # The first of those that are seen most often.
+    ((usual, _),) = Counter(s["dtype"] for s in observed["tensors"]).most_common(1)
+    found = [
+        ("empty", not window["runs"]),
+        (seen["dtype"], seen["dtype"] != usual),
+        (f"offset {window['offset']}", window["offset"] or not window["covers_all"]),
+        (f"shape {_tuple(shape)}", not in_order or any(o != shape for o in others)),
+        (f"stride {_tuple(window['strides'])}", not in_order),
+        ("values changed", "values" in seen.get("changed", ())),
+        (f"version {seen['version']}", seen["version"]),
+    ]
+    return [fact for fact, is_unusual in found if is_unusual]
+
+
+def _size(number: int) -> str:
+    """Return a number of bytes as a person says it."""
+    if number < 1024:
+        return f"{number} byte" + "s" * (number != 1)
+    power = min(4, (number.bit_length() - 1) // 10)
+    return f"{number / 1024**power:.4g} {'KMGT'[power - 1]}iB"
 
 
 def _asides(observed: dict) -> list[str]:
@@ -876,23 +969,27 @@ def _and(words: list[str]) -> str:
 
 @dataclass
 class _Box:
-    """A box or a pill with lines of text; ``x`` is its centre, ``y`` its top."""
+    """A box or a pill with lines of text; ``x`` is its centre, ``y`` its top.
+
+    ``storage`` is the memory of its tensor.
+    """
 
     kind: str
     lines: list[str]
-    most: float = NARROW - 2 * MARGIN
+    storage: int | None = None
     x: float = 0.0
     y: float = 0.0
 
     @property
     def width(self) -> float:
-        longest = max(len(line) for line in self.lines)
-        padding = PADDING + (4 if self.kind in ("operation", "more") else 0)
-        return min(self.most, longest * CHARACTER + 2 * padding)
+        # The first line is in the middle, with room for a letter at the corner.
+        first, *others = map(text_width, self.lines)
+        first += 2 * (0 if self.storage is None else 2 * BADGE - PADDING)
+        return min(NARROW - 2 * EDGE, max(first, *others, 0) + 2 * (PADDING + 1))
 
     @property
     def height(self) -> float:
-        return len(self.lines) * LINE + (6 if self.kind == "operation" else 9)
+        return len(self.lines) * LINE + (4 if self.kind == "operation" else 8)
 
 
 @dataclass
@@ -902,17 +999,16 @@ class _Graph:
     boxes: list[_Box] = field(default_factory=list)
     edges: Counter[tuple[int, int]] = field(default_factory=Counter)
 
-    def add(self, kind: str, lines: list[str]) -> int:
+    def add(self, kind: str, lines: list[str], storage: int | None = None) -> int:
         """Add a box and return its number."""
-        self.boxes.append(_Box(kind, lines))
+        self.boxes.append(_Box(kind, lines, storage))
         return len(self.boxes) - 1
 
 
 def _graph_of(observed: dict) -> tuple[_Graph, list[_Box]]:
     """Return the connected boxes, and apart from them those without an arrow."""
     graph = _Graph()
-    devices = {seen["device"] for seen in observed["tensors"]}
-    place = _add_boxes(observed, graph, len(devices) > 1)
+    place = _add_boxes(observed, graph)
     for edge in observed["edges"]:
         source, _ = place[edge["result"]]
         below, tensors = place[edge["input"]]
@@ -927,29 +1023,28 @@ def _graph_of(observed: dict) -> tuple[_Graph, list[_Box]]:
     return joined, alone
 
 
-def _add_boxes(
-    observed: dict, graph: _Graph, with_device: bool
-) -> list[tuple[int, dict[int, int]]]:
+def _add_boxes(observed: dict, graph: _Graph) -> list[tuple[int, dict[int, int]]]:
     """Add a box per node; on an operation stand the tensors that came from it.
 
     Returns per node its box and, by output, the boxes of its tensors. An edge to
     such an output passes through the tensor.
     """
+    marks = _marks(observed)
+
+    def add(seen: dict, kind: str) -> int:
+        shared = seen["storage"] if seen["storage"] in marks else None
+        return graph.add(kind, _tensor_lines(seen, kind), shared)
+
     place: list[tuple[int, dict[int, int]]] = []
     for node in observed["nodes"]:
         seen = [observed["tensors"][number] for number in node["tensors"]]
         if node["kind"] != "operation":
-            lines = _tensor_lines(seen[0], node["kind"], with_device)
-            place.append((graph.add(node["kind"], lines), {}))
+            place.append((add(seen[0], node["kind"]), {}))
             continue
-        above = [
-            graph.add("result", _tensor_lines(one, "result", with_device))
-            for one in seen
-        ]
+        above = [add(one, "result") for one in seen]
         lines = [node["label"]]
-        if node["inputs_without_gradient"]:
-            number = node["inputs_without_gradient"]
-            lines.append(f"{number} input{'s' * (number > 1)}: no gradient")
+        if number := node["inputs_without_gradient"]:
+            lines.append(f"{number} constant input{'s' * (number > 1)}")
         pill = graph.add("operation", lines)
         tensors: dict[int, int] = {}
         for one, box in zip(seen, above, strict=True):
@@ -959,7 +1054,7 @@ def _add_boxes(
     return place
 
 
-def _tensor_lines(seen: dict, kind: str, with_device: bool) -> list[str]:
+def _tensor_lines(seen: dict, kind: str) -> list[str]:
     names = ", ".join(seen["names"]) or "(no name)"
     value = seen["values"]
     lines = [f"{names} = {value}" if value else f"{names} {_tuple(seen['shape'])}"]
@@ -967,11 +1062,9 @@ def _tensor_lines(seen: dict, kind: str, with_device: bool) -> list[str]:
         gradient = seen["gradient"]
         lines.append(f"leaf, grad {gradient}" if gradient else "leaf, frozen now")
     elif kind == "constant":
-        lines.append(_constant(seen))
+        lines.append(_constant(seen).removeprefix("constant, "))
     elif seen["retains_grad"]:
         lines.append(f"grad kept {seen['gradient']}")
-    if with_device:
-        lines.append(f"on {seen['device']}")
     marks = [w for w in seen.get("changed", ()) if w in ("values", "gradient")]
     if marks:
         lines.append(f"{_and(marks)} changed")
@@ -1003,9 +1096,9 @@ class _Layers:
     paths: dict[tuple[int, int], list[Any]]
 
 
-def _lay_out(graph: _Graph) -> tuple[float, float, dict[tuple[int, int], list]]:
-    """Place the boxes. Return width and height, and the points of each edge."""
-    room = NARROW - 2 * MARGIN
+def _lay_out(graph: _Graph) -> tuple[float, dict[tuple[int, int], list]]:
+    """Place the boxes. Return the height, and the points of each edge."""
+    room = NARROW - 2 * EDGE
     layers = _layers(graph, _rows(graph, room), graph.edges)
     # Boxes fit; with all that passes between them a row may be wider.
     room = max(room, *(_needed(row, graph, LANE_OF_EDGE) for row in layers.rows))
@@ -1027,7 +1120,7 @@ def _lay_out(graph: _Graph) -> tuple[float, float, dict[tuple[int, int], list]]:
         edge: [(across[v], *bands[row_of[v]]) for v in path]
         for edge, path in layers.paths.items()
     }
-    return room, top - BETWEEN_LAYERS, points
+    return top - BETWEEN_LAYERS, points
 
 
 def _rows(graph: _Graph, room: float) -> dict[int, int]:
@@ -1038,19 +1131,19 @@ def _rows(graph: _Graph, room: float) -> dict[int, int]:
 
     def settle(box: int, row: int) -> None:
         width = graph.boxes[box].width + BETWEEN_BOXES
-        while used[row] and used[row] + width > room:
+        while used[row] and used[row] + width > room + BETWEEN_BOXES:
             row += 1
         used[row] += width
         rows[box] = row
 
-    order = _topological(above, below)
+    order = list(TopologicalSorter(above).static_order())
     for box in order:
         settle(box, 1 + max((rows[one] for one in above[box]), default=-1))
     # What leads to a low box only is pulled down to it: the arrow gets short.
     for box in reversed(order):
         lowest = min((rows[one] for one in below[box]), default=0) - 1
         width = graph.boxes[box].width + BETWEEN_BOXES
-        fits = used[lowest] + width <= room or not used[lowest]
+        fits = used[lowest] + width <= room + BETWEEN_BOXES or not used[lowest]
         if lowest > rows[box] and len(above[box]) <= len(below[box]) and fits:
             used[rows[box]] -= width
             settle(box, lowest)
@@ -1068,19 +1161,6 @@ def _neighbours(
         above[target].append(source)
         below[source].append(target)
     return above, below
-
-
-def _topological(above: dict[int, list], below: dict[int, list]) -> list[int]:
-    waiting = {box: len(sources) for box, sources in above.items()}
-    ready = deque(box for box, number in waiting.items() if number == 0)
-    order = []
-    while ready:
-        order.append(ready.popleft())
-        for target in below[order[-1]]:
-            waiting[target] -= 1
-            if waiting[target] == 0:
-                ready.append(target)
-    return order
 
 
 def _layers(
@@ -1151,16 +1231,7 @@ def _across(layers: _Layers, graph: _Graph, room: float) -> dict[Any, float]:
             gap = min(BETWEEN_BOXES, (room - _needed(row, graph, 0)) / len(row))
             widths = [_vertex_width(vertex, graph) for vertex in row]
             centre.update(zip(row, _spread(wanted, widths, gap, room), strict=True))
-    return _centred(centre, graph, room)
-
-
-def _centred(centre: dict[Any, float], graph: _Graph, room: float) -> dict[Any, float]:
-    """Move all by the same distance so that both margins are equal."""
-    half = {vertex: _vertex_width(vertex, graph) / 2 for vertex in centre}
-    left = min(x - half[vertex] for vertex, x in centre.items())
-    right = max(x + half[vertex] for vertex, x in centre.items())
-    shift = (room - right - left) / 2
-    return {vertex: x + shift for vertex, x in centre.items()}
+    return centre
 
 
 def _vertex_width(vertex: Any, graph: _Graph) -> float:
@@ -1195,123 +1266,237 @@ def _spread(
 # Drawing ----------------------------------------------------------------------------
 
 
+class Half(NamedTuple):
+    """The "graph" or the "memory" of a map, with its caption and its words."""
+
+    name: str
+    caption: str
+    words: str
+    pen: Pen
+
+
 def draw(observed: dict, prefix: str = "map") -> str:
-    """Draw what was observed.
+    """Draw what was observed, for a page.
 
     Parameters
     ----------
     observed
         What :func:`observe` or :func:`changed` returned.
     prefix
-        The id of the picture, and the beginning of the ids of its two parts.
+        The beginning of the ids of the two drawings.
 
     Returns
     -------
     str
-        An ``<svg>`` to stand in a page. The same data give the same text.
+        HTML: for each half of the map a caption and an ``<svg>``. The same data give
+        the same text.
     """
-    parts = draw_parts(observed)
-    width = max((part.width for part in parts), default=NARROW)
-    height = sum(part.height for part in parts) or 2 * MARGIN - 6
-    size = f"{_number(width)} {_number(height)}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" id={quoteattr(prefix)} role="img" '
-        f"aria-label={quoteattr(_clean(describe(observed)))} "
-        f'viewBox="0 0 {size}" width="{_number(width)}" '
-        'style="max-width:100%;height:auto" fill="currentColor" font-size="11" '
-        'overflow="visible" text-rendering="geometricPrecision">'
-        + "".join(
-            f"<g id={quoteattr(f'{prefix}-{part.name}')}>{part.marks}</g>"
-            for part in parts
-        )
-        + "</svg>"
+    return "\n".join(
+        f"<div><p>{escape(_clean(half.caption))}</p>{_svg(half, prefix)}</div>"
+        for half in draw_halves(observed)
     )
 
 
-class Part(NamedTuple):
-    """The "graph" or the "memory" of a map: its marks, and the band they stand in."""
+def draw_svg(observed: dict, prefix: str = "map") -> str:
+    """Draw what was observed as one SVG: the graph, and beside it the memory.
 
-    name: str
-    top: float
-    width: float
-    height: float
-    marks: str
+    The parameters are those of :func:`draw`.
+    """
+    whole, left, top = Pen(), 0.0, 2 * LINE
+    for half in draw_halves(observed):
+        whole.text(half.caption, left + EDGE, LETTER, BOLD)
+        whole.marks += [f'<g transform="translate({_number(left)} {top:g})">']
+        whole.marks += [*half.pen.marks, "</g>"]
+        whole.reach(left + half.pen.right, top + half.pen.bottom)
+        left = whole.right + 2 * LINE
+    return _svg(Half("whole", "", describe(observed), whole), prefix)
 
 
-def draw_parts(observed: dict) -> list[Part]:
-    """Draw the graph, if there is one, and below it the memory, without a frame."""
+def _svg(half: Half, prefix: str) -> str:
+    width, height = (_number(n + EDGE) for n in (half.pen.right, half.pen.bottom))
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" '
+        f'id={quoteattr(f"{prefix}-{half.name}")} role="img" '
+        f"aria-label={quoteattr(_clean(half.words))} "
+        f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'fill="currentColor" font-family="monospace" font-size="{LETTER:g}" '
+        'overflow="visible" text-rendering="geometricPrecision">'
+        f"{''.join(half.pen.marks)}</svg>"
+    )
+
+
+def draw_halves(observed: dict) -> list[Half]:
+    """Draw the graph, if it says more than that there is none, and the memory."""
+    halves = []
+    on_graph = [seen for seen in observed["tensors"] if seen["node"] is not None]
+    if any(
+        observed["nodes"][seen["node"]]["kind"] != "constant"
+        or _constant(seen) != NO_GRADIENT
+        for seen in on_graph
+    ):
+        flow = "Gradients flow along the arrows" if observed["edges"] else NO_FLOW
+        words = _describe_graph(observed)
+        halves.append(Half("graph", flow, words, _draw_graph(observed)))
+    devices = {storage["device"] for storage in observed["storages"]}
+    where = devices.pop() if len(devices) == 1 else "cpu"
+    caption = "Memory" if where == "cpu" else f"Memory on {where}"
+    words = _describe_memory(observed) if halves else describe(observed)
+    if on_graph and not halves:
+        caption += f". {NO_FLOW}"
+    if observed["storages"] or _asides(observed) or not halves:
+        halves.append(Half("memory", caption, words, _draw_memory(observed)))
+    return halves
+
+
+class Pen:
+    """What is drawn so far, as marks of SVG, and how far it reaches."""
+
+    def __init__(self) -> None:
+        self.marks: list[str] = []
+        self.right = self.bottom = 0.0
+
+    def reach(self, right: float, bottom: float) -> None:
+        """Make the drawing as large as this."""
+        self.right, self.bottom = max(self.right, right), max(self.bottom, bottom)
+
+    def rect(self, x: float, y: float, width: float, height: float, look: str) -> None:
+        """Draw a rectangle; ``look`` is its other attributes."""
+        size = f'width="{_number(width)}" height="{_number(height)}"'
+        self.marks.append(f'<rect x="{_number(x)}" y="{_number(y)}" {size} {look}/>')
+        self.reach(x + width, y + height)
+
+    def line(self, path: str, look: str) -> None:
+        """Draw a line, which is not filled."""
+        self.marks.append(f'<path d="{path}" fill="none" {look}/>')
+
+    def text(self, text: str, x: float, y: float, look: str = "") -> None:
+        """Write on the line ``y``, in the middle if the look says so."""
+        if not text:
+            return
+        place = f'x="{_number(x)}" y="{_number(y)}"'
+        self.marks.append(f"<text {place}{look}>{escape(_clean(text))}</text>")
+        self.reach(x + text_width(text) / (2 if MIDDLE in look else 1), y + 3)
+
+    def lines(self, text: str, x: float, y: float, joint: str = ", ") -> float:
+        """Write a text on as many lines as it needs; return where they end."""
+        for line in _wrap(text.split(joint), joint, NARROW - EDGE - x):
+            self.text(line, x, y + 11)
+            y += LINE
+        return y
+
+    def badge(self, mark: Mark, x: float, y: float) -> None:
+        """Draw the letter of a memory."""
+        place = f'cx="{_number(x)}" cy="{_number(y)}" r="{BADGE:g}"'
+        self.marks.append(f'<circle {place} fill="{mark.colour}"/>')
+        self.text(mark.letter, x, y + 4.3, MIDDLE + BOLD + ON_COLOUR)
+
+    def tag(self, name: str, x: float, y: float, width: float, colour: str) -> None:
+        """Draw the name of a tensor as a tag of the colour of its memory."""
+        self.rect(x, y, width, TAG, f'rx="{TAG / 2:g}" fill="{colour}"')
+        name = _shorten(name, width - 2 * PADDING)
+        self.text(name, x + width / 2, y + 14, MIDDLE + BOLD + ON_COLOUR)
+
+    def cells(
+        self, storage: dict, x: float, y: float, width: float, colour: str = ""
+    ) -> None:
+        """Draw a memory: a cell for each value if it is small, else its size."""
+        cells = storage["cells"] or [_size(storage["bytes"])]
+        ink, each = colour or "currentColor", width / len(cells)
+        dash = "" if storage["addressed"] else ' stroke-dasharray="4 3"'
+        for at, cell in enumerate(cells):
+            new = at in storage.get("changed_cells", ())
+            tint = _tint(ink) if colour else 'fill="none"'
+            fill = f'fill="{ink}"' if new else tint
+            left = x + at * each
+            self.rect(left, y, each, CELL, f'{fill} stroke="{ink}"{dash}')
+            look = MIDDLE + (BOLD + ON_COLOUR if new else "")
+            self.text(_shorten(cell, each - 3), left + each / 2, y + 16, look)
+
+
+def tag_width(name: str, room: float) -> float:
+    """Return how wide a tag is, at most as wide as the room for it."""
+    return min(room, text_width(name) + 2 * (PADDING + 1))
+
+
+def cells_width(storage: dict, room: float) -> float:
+    """Return how wide a row of cells is, at most as wide as the room for it."""
+    if not storage["cells"]:
+        return min(room, text_width(_size(storage["bytes"])) + 4 * PADDING)
+    longest = max(map(text_width, storage["cells"]))
+    return min(room, len(storage["cells"]) * max(CELL, longest + 2 * PADDING))
+
+
+def _draw_graph(observed: dict) -> Pen:
+    pen, marks, y = Pen(), _marks(observed), EDGE
     graph, alone = _graph_of(observed)
-    drawn, tops, y = [], [0.0], MARGIN
-    if graph.boxes or alone:
-        width, marks, y = _draw_graph(graph, alone, y)
-        drawn.append(("graph", width, marks))
-        tops.append(y + 10 - LINE)  # of the heading that may follow
-    if observed["storages"] or _asides(observed):
-        marks, y = _draw_memory(observed, y)
-        drawn.append(("memory", NARROW, marks))
-    tops = [*tops[: len(drawn)], y + MARGIN - 6]
-    return [
-        Part(name, top, width, end - top, marks)
-        for (name, width, marks), (top, end) in zip(
-            drawn, itertools.pairwise(tops), strict=True
-        )
-    ]
-
-
-def _draw_graph(graph: _Graph, alone: list[_Box], y: float) -> tuple[float, str, float]:
-    """Return the width of the picture, the graph, and where it ends."""
-    flow = "gradients flow along the arrows" if graph.edges else "no gradient flows"
-    parts = [_heading_text(f"Autograd graph: {flow}", y)]
-    y += 28
-    room = NARROW - 2 * MARGIN
+    y += BADGE if marks else 0
     if graph.boxes:
-        room, height, points = _lay_out(graph)
-        for box in graph.boxes:
-            box.x, box.y = box.x + MARGIN, box.y + y
+        height, points = _lay_out(graph)
+        # What is not as wide as it may be begins at the left, as the boxes below.
+        ends = [box.x - box.width / 2 for box in graph.boxes]
         for edge, path in points.items():
-            shifted = [(x + MARGIN, top + y, end + y) for x, top, end in path]
-            parts.append(_draw_edge(graph, edge, shifted))
-        y += height + 16
-    y = _place_alone(alone, y, room)
-    parts += [_draw_box(box) for box in [*graph.boxes, *alone]]
-    return room + 2 * MARGIN, "".join(parts), y + 6
+            aside = DOUBLE if graph.edges[edge] > 1 else 1
+            ends += [x - aside for x, _, _ in path[1:-1]]
+            pen.reach(max(x + aside for x, _, _ in path) - min(ends) + 2 * EDGE, 0)
+        left = min(ends) - EDGE
+        for box in graph.boxes:
+            box.x, box.y = box.x - left, box.y + y
+        for edge, path in points.items():
+            moved = [(x - left, top + y, end + y) for x, top, end in path]
+            _draw_edge(pen, graph, edge, moved)
+        y += height + BETWEEN_LAYERS - 6
+    _place_alone(alone, y)
+    for box in [*graph.boxes, *alone]:
+        _draw_box(pen, box, marks.get(box.storage))
+    return pen
 
 
-def _place_alone(alone: list[_Box], y: float, room: float) -> float:
-    """Set boxes without an arrow side by side in rows, and return where they end."""
-    left, highest = 0.0, 0.0
+def _place_alone(alone: list[_Box], y: float) -> None:
+    """Set boxes without an arrow side by side, each in the first row with room."""
+    rows: list[list[_Box]] = []
     for box in alone:
-        if left and left + box.width > room:
-            left, y, highest = 0.0, y + highest + 10, 0.0
-        box.x, box.y = MARGIN + left + box.width / 2, y
-        left += box.width + BETWEEN_BOXES
-        highest = max(highest, box.height)
-    return y + highest + 10 if alone else y
+        for row in rows:
+            wide = sum(other.width + BETWEEN_BOXES for other in row)
+            if wide + box.width <= NARROW - 2 * EDGE:
+                row.append(box)
+                break
+        else:
+            rows.append([box])
+    for row in rows:
+        left = EDGE
+        for box in row:
+            box.x, box.y = left + box.width / 2, y
+            left += box.width + BETWEEN_BOXES
+        y += max(box.height for box in row) + BADGE + 3
 
 
-def _draw_box(box: _Box) -> str:
-    styles = {
-        "leaf": f'rx="6" stroke="{ACCENT}" stroke-width="2.5"',
-        "constant": 'stroke="currentColor" stroke-dasharray="4 3"',
-        "result": 'rx="2" stroke="currentColor" stroke-width="1.2"',
-        "operation": f'rx="{_number(box.height / 2)}" stroke="{FAINT}"',
-        "more": f'rx="{_number(box.height / 2)}" stroke="{FAINT}" '
-        'stroke-dasharray="2 3"',
-    }
-    corner = f'x="{_number(box.x - box.width / 2)}" y="{_number(box.y)}"'
-    size = f'width="{_number(box.width)}" height="{_number(box.height)}"'
-    parts = [f'<rect {corner} {size} fill="none" {styles[box.kind]}/>']
-    fits = int((box.width - 2 * PADDING) / CHARACTER + 0.01)
-    y = box.y + (box.height - len(box.lines) * LINE) / 2 + 11
+def _draw_box(pen: Pen, box: _Box, mark: Mark | None) -> None:
+    # Colour is for memory: what a box is, its form says.
+    form = {
+        "leaf": 'rx="6" stroke-width="2.5"',
+        "constant": 'stroke-dasharray="4 3"',
+        "result": 'rx="2"',
+        "operation": 'rx="12"',
+        "more": 'rx="12" stroke-dasharray="2 3"',
+    }[box.kind]
+    of_graph = box.kind in ("operation", "more")
+    ink = mark.colour if mark else FAINT if of_graph else "currentColor"
+    fill = _tint(ink) if mark else 'fill="none"'
+    left, room = box.x - box.width / 2, box.width - 2 * PADDING
+    pen.rect(left, box.y, box.width, box.height, f'{fill} stroke="{ink}" {form}')
+    pen.reach(left + box.width + EDGE, box.y + box.height + EDGE)
+    y = box.y + (box.height - len(box.lines) * LINE) / 2 + 11.5
     for number, line in enumerate(box.lines):
-        bold = number == 0 and box.kind in ("leaf", "result", "constant")
-        parts.append(
-            _mono(_shorten(line, fits), box.x, y + number * LINE, "middle", bold)
-        )
-    return "".join(parts)
+        name = number == 0 and not of_graph
+        line = _shorten(line, room - (2 * BADGE if mark and name else 0))
+        pen.text(line, box.x, y + number * LINE, MIDDLE + BOLD * name)
+    if mark:
+        pen.badge(mark, left + box.width - BADGE - 2, box.y)
 
 
-def _draw_edge(graph: _Graph, edge: tuple[int, int], path: list[tuple]) -> str:
+def _draw_edge(
+    pen: Pen, graph: _Graph, edge: tuple[int, int], path: list[tuple]
+) -> None:
     """Draw an arrow; an edge taken more than once is drawn as two or three lines.
 
     ``path`` holds for each vertex its centre and the top and the end of its row.
@@ -1321,9 +1506,8 @@ def _draw_edge(graph: _Graph, edge: tuple[int, int], path: list[tuple]) -> str:
     number = min(3, graph.edges[edge])
     start = graph.boxes[edge[0]]
     pairs, last = list(itertools.pairwise(path)), len(path) - 2
-    drawn = []
     for line in range(number):
-        shift = (line - (number - 1) / 2) * 8
+        shift = (line - (number - 1) / 2) * DOUBLE
         x, y = path[0][0] + shift, start.y + start.height
         command = [f"M{_number(x)} {_number(y)}V{_number(path[0][2])}"]
         for at, ((x0, _, end), (x1, top, bottom)) in enumerate(pairs):
@@ -1334,176 +1518,181 @@ def _draw_edge(graph: _Graph, edge: tuple[int, int], path: list[tuple]) -> str:
                 f"{_number(x1)} {_number(curve_end)}V{_number(line_end)}"
             )
         x, top = path[-1][0] + shift, path[-1][1] - 1
-        points = f"{_number(x)},{_number(top)} " + " ".join(
-            f"{_number(x + side)},{_number(top - 7)}" for side in (-3.5, 3.5)
-        )
-        drawn.append(
-            f'<path d="{"".join(command)}" fill="none" stroke="currentColor" '
-            f'stroke-width="1.2"/><polygon points="{points}"/>'
-        )
-    return "".join(drawn)
+        head = f"M{_number(x)} {_number(top)}l-3.5-7h7z"
+        pen.line("".join(command), 'stroke="currentColor" stroke-width="1.2"')
+        pen.marks.append(f'<path d="{head}"/>')
 
 
-def _draw_memory(observed: dict, y: float) -> tuple[str, float]:
-    """Return the storages, and where they end."""
-    parts = [_heading_text("Memory: who shares which storage", y)]
-    y += 22
+def _draw_memory(observed: dict) -> Pen:
+    pen, marks, y = Pen(), _marks(observed), EDGE
+    devices = {storage["device"] for storage in observed["storages"]}
+    own: dict[str, list[dict]] = {}
     for number, storage in enumerate(observed["storages"]):
-        part, y = _draw_storage(observed, number, storage, y)
-        parts.append(part)
+        where = f"on {storage['device']}" if len(devices) > 1 else ""
+        if number in marks:
+            y = _draw_shared(pen, observed, storage, marks[number], where, y) + LINE
+        else:
+            own.setdefault(where, []).append(storage)
+    for where, storages in own.items():
+        each = len(storages) > 1 and not marks
+        heading = f"{'Each has a' if each else 'A'} memory of its own"
+        heading += f", {where}:" if where else ":"
+        pen.text(heading, EDGE, y + 11, QUIET)
+        y = _draw_own(pen, observed, storages, y + LINE + 3)
     for line in _asides(observed):
-        room = _characters(NARROW - 2 * MARGIN)
-        for piece in _wrap(line.split(), " ", room, room):
-            parts.append(_mono(piece, MARGIN, y + 11))
-            y += LINE
-    return "".join(parts), y
+        y = pen.lines(line, EDGE, y, " ")
+    pen.reach(0, y)
+    return pen
 
 
-def _draw_storage(
-    observed: dict, number: int, storage: dict, y: float
-) -> tuple[str, float]:
-    room = NARROW - 2 * MARGIN
-    mark = ", changed" if storage.get("changed") else ""
-    heading = f"{_heading(number, storage)}{mark}"
-    parts = []
-    for line in _wrap(heading.split(", "), ", ", *[_characters(room)] * 2):
-        parts.append(_text_at(line, MARGIN, y + 11))
-        y += LINE
-    y += 3
-    cells = storage["cells"]
-    width = room
-    if cells:
-        longest = max(len(cell) for cell in cells)
-        width = min(room, len(cells) * max(36.0, longest * CHARACTER + 8))
-    parts.append(_draw_bar(storage, width, y))
-    y += 27
+def _draw_shared(
+    pen: Pen, observed: dict, storage: dict, mark: Mark, where: str, y: float
+) -> float:
+    """Draw a memory with a letter: name tags on it, and under it what is on a part."""
+    whole = [window for window in storage["windows"] if window["covers_all"]]
+    names = [_names(observed["tensors"][window["tensor"]]) for window in whole]
+    wide, top = _draw_tags(pen, names, mark.colour, y)
+    width = max(wide, cells_width(storage, ROOM))
+    pen.badge(mark, EDGE + BADGE, top + CELL / 2)
+    pen.cells(storage, LEFT, top, width, mark.colour)
+    y = top + CELL
     for window in storage["windows"]:
-        seen = observed["tensors"][window["tensor"]]
-        for start, stop in window["runs"]:
-            left = MARGIN + width * start / storage["bytes"]
-            across = max(1.0, width * (stop - start) / storage["bytes"] - 2)
-            parts.append(
-                f'<rect x="{_number(left + 1)}" y="{_number(y)}" '
-                f'width="{_number(across)}" height="4" rx="2" fill="{ACCENT}"/>'
-            )
-        y += 5
-        part, y = _draw_window_text(seen, window, storage["dtype"], y)
-        y += 4
-        parts.append(part)
-    return "".join(parts), y + 6
+        if window not in whole:
+            y = _draw_part(pen, observed, storage, window, mark.colour, width, y)
+    said = ["one memory"] if len(storage["windows"]) > 1 else []
+    said += [where] if where else []
+    said += [] if storage["addressed"] else ["no memory address"]
+    facts = [_facts(observed, storage, window) for window in whole]
+    if all(one == facts[0] for one in facts):
+        said += facts[0] if facts else []
+        below = ""
+    else:
+        each = zip(names, facts, strict=True)
+        below = "; ".join(f"{name}: {', '.join(f)}" for name, f in each if f)
+    beside = ", ".join(said)
+    if width + 8 + text_width(beside) <= ROOM:
+        pen.text(beside, LEFT + width + 8, top + CELL / 2 + 4, QUIET)
+    else:
+        below = f"{beside}; {below}" if below else beside
+    return pen.lines(below, LEFT, y + 2, " ") if below else y
 
 
-def _draw_bar(storage: dict, width: float, y: float) -> str:
-    """Draw a storage: a cell per element if it is small, else one long bar."""
-    cells = storage["cells"] or [""]
-    marked = set(storage.get("changed_cells", ()))
-    each = width / len(cells)
-    parts = []
-    for at, cell in enumerate(cells):
-        corner = f'x="{_number(MARGIN + at * each)}" y="{_number(y)}"'
-        size = f'width="{_number(each)}" height="22"'
-        look = 'fill="none" stroke="currentColor"'
-        if at in marked:
-            look = f'fill="{ACCENT}" fill-opacity=".2" stroke="{ACCENT}"'
-            look += ' stroke-width="2.5"'
-        elif not storage["addressed"]:
-            look += ' stroke-dasharray="4 3"'
-        parts.append(f"<rect {corner} {size} {look}/>")
-        short = _shorten(cell, _characters(each - 3))
-        if short:
-            middle = MARGIN + (at + 0.5) * each
-            parts.append(_mono(short, middle, y + 15, "middle"))
-    return "".join(parts)
+def _draw_tags(
+    pen: Pen, names: list[str], colour: str, y: float
+) -> tuple[float, float]:
+    """Draw name tags on stems; return how wide they are and where the stems end."""
+    widths = [tag_width(name, ROOM - LETTER) for name in names]
+    # Where one row is not enough, all hang on one stem at the left of the rows.
+    gutter = LETTER if sum(widths) + 6 * (len(widths) - 1) > ROOM else 0.0
+    stem, at, top, widest = f'stroke="{colour}" stroke-width="2"', gutter, y, 0.0
+    for name, width in zip(names, widths, strict=True):
+        if at > gutter and at + width > ROOM:
+            at, top = gutter, top + TAG + 4
+        x, middle = LEFT + at, at + width / 2
+        if gutter:
+            start = LEFT + 3 if at == gutter else x - 6
+            pen.line(f"M{_number(start)} {_number(top + TAG / 2)}H{_number(x)}", stem)
+        else:
+            pen.line(f"M{_number(LEFT + middle)} {_number(top + TAG)}v{STEM:g}", stem)
+        pen.tag(name, x, top, width, colour)
+        at += width + 6
+        widest = max(widest, at - 6)
+    end = top + TAG + STEM if names else y
+    if gutter:
+        pen.line(f"M{LEFT + 3:g} {_number(y + TAG / 2)}V{_number(end)}", stem)
+    return widest, end
 
 
-def _draw_window_text(
-    seen: dict, window: dict, dtype: str, y: float
-) -> tuple[str, float]:
-    """Write under its bar what a window is, on as many lines as it needs."""
-    facts = [
-        f"offset {window['offset']}",
-        f"shape {_tuple(window['shape'])}",
-        f"stride {_tuple(window['strides'])}",
-        "no version" if seen["version"] is None else f"version {seen['version']}",
-    ]
-    if seen["dtype"] != dtype:
-        facts.insert(0, seen["dtype"])
-    if not window["runs"]:
-        facts.insert(0, "empty")
-    words = [w for w in seen.get("changed", ()) if w in ("values", "version")]
-    if words:
-        facts.append(f"changed: {_and(words)}")
-    room = _characters(NARROW - 2 * MARGIN)
-    name = _shorten(_names(seen), room - 1)
-    parts = [_mono(name, MARGIN, y + 11, bold=True)]
-    indent = min(len(name) + 1, 8)
-    lines = _wrap(facts, ", ", room - len(name) - 1, room - indent)
-    for number, line in enumerate(lines):
-        left = len(name) + 1 if number == 0 else indent
-        if line:
-            parts.append(_mono(line, MARGIN + left * CHARACTER, y + 11))
-        y += LINE
-    return "".join(parts), y
+def _draw_part(
+    pen: Pen,
+    observed: dict,
+    storage: dict,
+    window: dict,
+    colour: str,
+    width: float,
+    y: float,
+) -> float:
+    """Draw a partial view: a bracket under its cells, its name, and which part."""
+    name = _names(observed["tensors"][window["tensor"]])
+    wide, at, look = tag_width(name, ROOM), LEFT, f'stroke="{colour}" stroke-width="2"'
+    for number, (start, stop) in enumerate(window["runs"]):
+        x = LEFT + width * start / storage["bytes"] + 1
+        across = max(1.0, width * (stop - start) / storage["bytes"] - 2)
+        pen.line(f"M{_number(x)} {_number(y + 3)}v4h{_number(across)}v-4", look)
+        if number == 0:
+            stem = x + across / 2
+            pen.line(f"M{_number(stem)} {_number(y + 7)}v5", look)
+            at = min(max(LEFT, stem - wide / 2), LEFT + ROOM - wide)
+    pen.tag(name, at, y + 12, wide, colour)
+    facts = ", ".join(_facts(observed, storage, window))
+    y += 12 + TAG + 2
+    if at + wide + 6 + text_width(facts) <= NARROW - EDGE:
+        pen.text(facts, at + wide + 6, y - 8)
+        return y
+    return pen.lines(facts, LEFT, y)
 
 
-def _heading_text(text: str, y: float) -> str:
-    return (
-        f'<text x="{_number(MARGIN)}" y="{_number(y + 10)}" font-size="12" '
-        f'font-weight="bold">{escape(text)}</text>'
-    )
+def _draw_own(pen: Pen, observed: dict, storages: list[dict], y: float) -> float:
+    """Draw memories of one tensor each: names and cells, one after the other."""
+    x = EDGE
+    for storage in storages:
+        (window,) = storage["windows"]
+        name = _names(observed["tensors"][window["tensor"]])
+        name = _shorten(name, NARROW / 2)
+        before = text_width(name) + 6
+        width = cells_width(storage, NARROW - 2 * EDGE - before)
+        address = [] if storage["addressed"] else ["no memory address"]
+        facts = ", ".join(_facts(observed, storage, window) + address)
+        after = text_width(facts) + 6 if facts else 0.0
+        fits = before + width + after <= NARROW - 2 * EDGE
+        wanted = before + width + (after if fits else 0)
+        if x > EDGE and (not fits or x + wanted > NARROW - EDGE):
+            x, y = EDGE, y + CELL + 6
+        pen.text(name, x, y + 16, BOLD)
+        pen.cells(storage, x + before, y, width)
+        if fits:
+            pen.text(facts, x + before + width + 6, y + 16)
+            x += wanted + 14
+        else:  # the next one begins a row
+            x, y = NARROW, pen.lines(facts, EDGE, y + CELL + 1) - CELL
+    return y + CELL + 6
 
 
-def _text_at(text: str, x: float, y: float) -> str:
-    return (
-        f'<text x="{_number(x)}" y="{_number(y)}" font-size="12">'
-        f"{escape(_clean(text))}</text>"
-    )
-
-
-def _mono(
-    text: str, x: float, y: float, anchor: str = "start", bold: bool = False
-) -> str:
-    place = f'x="{_number(x)}" y="{_number(y)}"'
-    middle = ' text-anchor="middle"' if anchor == "middle" else ""
-    weight = ' font-weight="bold"' if bold else ""
-    return (
-        f'<text {place} font-family="monospace"{middle}{weight}>'
-        f"{escape(_clean(text))}</text>"
-    )
+def _tint(colour: str) -> str:
+    return f'fill="{colour}" fill-opacity=".14"'
 
 
 def _clean(text: str) -> str:
     """Replace what no XML may hold, not even escaped, and every line end."""
-    return "".join(
-        letter
-        if letter.isprintable() and ord(letter) not in (0xFFFE, 0xFFFF)
-        else "\N{REPLACEMENT CHARACTER}"
-        for letter in text
-    )
+    mark = "\N{REPLACEMENT CHARACTER}"
+    return "".join(letter if letter.isprintable() else mark for letter in text)
 
 
-def _characters(width: float) -> int:
-    return max(0, int(width / CHARACTER + 0.01))
+def text_width(text: str) -> float:
+    """Return how wide a text is in a monospaced font of 12 pixels."""
+    wide = sum(unicodedata.east_asian_width(letter) in "FW" for letter in text)
+    return ADVANCE * LETTER * (len(text) + wide)
 
 
-def _shorten(text: str, most: int) -> str:
-    if len(text) <= most:
+def _shorten(text: str, room: float) -> str:
+    if text_width(text) <= room + 0.01:
         return text
-    return text[: most - 1] + "\N{HORIZONTAL ELLIPSIS}" if most > 1 else ""
+    while text and text_width(text) + ADVANCE * LETTER > room:
+        text = text[:-1]
+    return text and text + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def _wrap(pieces: list[str], joint: str, first: int, later: int) -> list[str]:
-    """Join pieces into lines: one of ``first`` characters, the others of ``later``."""
+def _wrap(pieces: list[str], joint: str, room: float) -> list[str]:
+    """Join pieces into lines that fit; what does not fit a line is shortened."""
     lines = [""]
     for piece in pieces:
         joined = f"{lines[-1]}{joint}{piece}" if lines[-1] else piece
-        # One character stays free for the comma at the end of a line.
-        if len(joined) < (first if len(lines) == 1 else later):
-            lines[-1] = joined
+        if lines[-1] and text_width(joined + joint.rstrip()) > room:
+            lines[-1] += joint.rstrip()
+            lines.append(piece)
         else:
-            lines[-1] += joint.rstrip() if lines[-1] else ""
-            lines.append(_shorten(piece, later))
-    return lines
+            lines[-1] = joined
+    return [_shorten(line, room) for line in lines if line]
 
 
 def _number(value: float) -> str:
@@ -1525,12 +1714,16 @@ class TensorMap:
     def __init__(self, observed: dict) -> None:
         self.observed = observed
 
-    def _repr_svg_(self) -> str:
-        # Several maps stand in one notebook: their ids have to differ.
-        return draw(self.observed, "map-" + _hash(json.dumps(self.observed).encode()))
-
     def _repr_html_(self) -> str:
-        return self._repr_svg_()
+        # Several maps stand in one notebook: their ids have to differ.
+        prefix = "map-" + _hash(json.dumps(self.observed).encode())
+        return (
+            '<figure class="tensor-map" style="display:flex;flex-wrap:wrap;'
+            f'gap:1rem 3rem">\n{draw(self.observed, prefix)}\n</figure>'
+        )
+
+    def _repr_svg_(self) -> str:
+        return draw_svg(self.observed)
 
     def __str__(self) -> str:
         return describe(self.observed)

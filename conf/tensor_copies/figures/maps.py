@@ -22,6 +22,7 @@ from sphinx_gallery.py_source_parser import (
 )
 
 from tensor_copies.figures.pictures import Preview, keep
+from tensor_copies.figures.strips import strip
 
 MAP, CHANGE = "tensor_map", "tensor_map_change"
 # What the next block of a script is to be compared with, by the script's path.
@@ -35,22 +36,20 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
         return ""
     # Imported late, as in requested_map(): with it comes torch, which a build that
     # runs no lesson need not wait for.
-    from standalone.tensor_maps import describe, draw, draw_parts
+    from standalone.tensor_maps import draw
 
     path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
     markup = draw(observed, prefix=path.stem)
     path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
-    parts = [
-        (part.top, part.width, part.height, part.marks) for part in draw_parts(observed)
-    ]
-    # A card is too small for all of a map: it shows the graph, if there is one.
-    shown = 1 if observed["edges"] else len(parts)
-    keep(Preview(describe(observed), parts, shown), path, Path(block_vars["src_file"]))
+    small = strip(observed)
+    part = (0.0, small.width, small.height, small.marks)
+    preview = Preview(small.words, [part], shows=small.shows)
+    keep(preview, path, Path(block_vars["src_file"]))
     return ".. raw:: html\n\n" + indent(framed_map(markup), "    ") + "\n"
 
 
 def framed_map(markup: str) -> str:
-    """Return the drawing of a map as a figure of a page."""
+    """Return the two halves of a map as a figure of a page."""
     return f'<figure class="tensor-map">\n{markup}\n</figure>'
 
 

@@ -2,7 +2,7 @@
 
 A card stands in a page of this site, so its picture is part of that page and follows
 the page's colours. A site that previews a link takes only a bitmap, so it gets a PNG.
-Both are made from the drawing on the lesson's page.
+Both show the strip of a tensor map (strips.py), or the chart of the lesson's page.
 """
 
 from __future__ import annotations
@@ -26,10 +26,13 @@ COLOURS = {
     "--line-3": "#007a5a",
     "--line-4": "#a3387a",
     "--line-5": "#5b4bc4",
+    "--status-wrong": "#9c1f18",
 }
 # The size that Facebook, Slack, Mastodon and others show uncropped, in pixels.
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
 MARGIN, SIZE = 48, 44
+LEAST_WIDTH = 216  # of what a card shows: what is smaller is not enlarged more
+BETWEEN = 24  # in units of the drawings
 WIDTH_OF_LETTER = 0.66  # of DejaVu Sans Bold, on average, in its size
 VARIABLE = re.compile(r"var\((--[\w-]+)(?:,\s*([^()]+))?\)")
 
@@ -38,13 +41,14 @@ VARIABLE = re.compile(r"var\((--[\w-]+)(?:,\s*([^()]+))?\)")
 class Preview:
     """The first picture of a lesson, for others than its page.
 
-    ``parts`` stand one above the other, each with its top, width, height and marks
-    (SVG without a frame); the first ``shown`` are enough for a card.
+    ``parts`` stand side by side, each with its top, width, height and marks (SVG
+    without a frame); a card has the first. ``shows`` is what a strip is a sign of:
+    memory that is "shared" or "copied", or nothing.
     """
 
     words: str
     parts: list[tuple[float, float, float, str]]
-    shown: int
+    shows: str = ""
 
 
 def preview_file(source: Path, page: str) -> Path | None:
@@ -84,11 +88,13 @@ def on_card(preview: Preview) -> str:
 
     What it says in words is on the lesson's page.
     """
-    _, widths, heights, marks = zip(*preview.parts[: preview.shown], strict=True)
+    _, width, height, marks = preview.parts[0]
+    wide = max(width, LEAST_WIDTH)
     return (
-        f'<svg aria-hidden="true" viewBox="0 0 {max(widths):g} {sum(heights):g}" '
+        f'<svg aria-hidden="true" '
+        f'viewBox="{(width - wide) / 2:g} 0 {wide:g} {height:g}" '
         'fill="currentColor" font-size="11" text-rendering="geometricPrecision">'
-        f"{''.join(marks)}</svg>"
+        f"{marks}</svg>"
     )
 
 
@@ -105,25 +111,25 @@ def title_of(script: Path) -> str:
 
 
 def card(preview: Preview, title: str) -> bytes:
-    """Return a PNG with the title above the drawing.
-
-    The graph and the memory of a tensor map, one above the other on a page, stand
-    side by side: a card is wide and low.
-    """
+    """Return a PNG with the title above the drawing, or above several side by side."""
     # Imported late: a build that runs no lesson draws no card.
     import matplotlib
     import resvg_py
 
     room = CARD_WIDTH - 2 * MARGIN
     low = CARD_HEIGHT - MARGIN - SIZE / 2
-    width = room / len(preview.parts)
     top = MARGIN + SIZE + MARGIN / 2
-    drawings = "".join(
-        f'<svg x="{MARGIN + width * place}" y="{top}" width="{width - MARGIN / 2}" '
-        f'height="{low - top}" fill="#000000" font-size="11" overflow="visible" '
-        f'preserveAspectRatio="xMidYMin" viewBox="0 {above:g} {wide:g} {high:g}">'
-        f"{in_light(marks)}</svg>"
-        for place, (above, wide, high, marks) in enumerate(preview.parts)
+    # On one scale, and on one line at the foot.
+    high = max(height for _, _, height, _ in preview.parts)
+    drawings, wide = "", 0.0
+    for above, width, height, marks in preview.parts:
+        place = f"translate({wide:g} {high - height - above:g})"
+        drawings += f'<g transform="{place}">{in_light(marks)}</g>'
+        wide += width + BETWEEN
+    picture = (
+        f'<svg x="{MARGIN}" y="{top}" width="{room}" height="{low - top}" '
+        'fill="#000000" font-size="11" overflow="visible" '
+        f'viewBox="0 0 {wide - BETWEEN:g} {high:g}">{drawings}</svg>'
     )
     size = min(SIZE, room / (WIDTH_OF_LETTER * len(title)))
     whole = (
@@ -132,7 +138,7 @@ def card(preview: Preview, title: str) -> bytes:
         f'<g font-family="DejaVu Sans"><text x="{MARGIN}" y="{MARGIN + 26}" '
         f'font-size="{size:.1f}" font-weight="bold">{escape(title)}</text>'
         f'<text x="{CARD_WIDTH - MARGIN}" y="{CARD_HEIGHT - 22}" font-size="24" '
-        f'text-anchor="end" fill="#0a4bff">Tensor Copies</text></g>{drawings}</svg>'
+        f'text-anchor="end" fill="#0a4bff">Tensor Copies</text></g>{picture}</svg>'
     )
     # The fonts that come with matplotlib, so that every machine draws the same.
     fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")

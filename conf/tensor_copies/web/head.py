@@ -1,7 +1,7 @@
 """What the head of a page says of it: a description, and a card for shared links.
 
 The description is the page's own first paragraph. The picture of a lesson is its
-first one; other pages share the one of the first lesson, under the site's name.
+first one; other pages share one, of a shared memory and a copy, with the site's name.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sphinx.util import logging
 from tensor_copies.figures.pictures import (
     CARD_HEIGHT,
     CARD_WIDTH,
+    Preview,
     card,
     load_preview,
     preview_file,
@@ -29,6 +30,8 @@ from tensor_copies.figures.pictures import (
 from tensor_copies.machine.reading_order import READING_ORDER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
@@ -91,10 +94,25 @@ def copy_cards(app: Sphinx, exception: Exception | None) -> None:
     for preview in pages.values():
         shutil.copy2(preview.with_suffix(".png"), target)
     if pages:
-        place = {f"{Path(script).stem}": n for n, script in enumerate(READING_ORDER)}
-        first = min(pages, key=lambda page: place[Path(page).name])
-        drawn = card(load_preview(pages[first]), app.config.html_title)
+        drawn = card(
+            _sign([load_preview(pages[page]) for page in _in_order(pages)]),
+            app.config.html_title,
+        )
         (target / SITE_CARD).write_bytes(drawn)
+
+
+def _in_order(pages: Iterable[str]) -> list[str]:
+    place = {Path(script).stem: number for number, script in enumerate(READING_ORDER)}
+    return sorted(pages, key=lambda page: place[Path(page).name])
+
+
+def _sign(previews: list[Preview]) -> Preview:
+    """Return the site's picture: a shared memory beside a copy, as lessons saw them."""
+    first = {preview.shows: preview for preview in reversed(previews)}
+    shown = [first[sign] for sign in ("shared", "copied") if sign in first]
+    shown = shown or previews[:1]
+    words = " ".join(preview.words for preview in shown)
+    return Preview(words, [part for preview in shown for part in preview.parts])
 
 
 def keep_description(app: Sphinx, doctree: nodes.document) -> None:

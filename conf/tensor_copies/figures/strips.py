@@ -1,0 +1,291 @@
+"""The strip: the small form of a tensor map, for cards and where a link is shared.
+
+It has the explorer's signs: a row of cells for each memory, a name tag on a stem for
+each tensor on it, an arrow back for the gradient or a bar where it stops, and a dashed
+arrow from what was copied to its copy. All of it is taken from the observation that
+the map is drawn from; "copied" is said where the autograd graph says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from standalone.tensor_maps import Pen
+
+# At most as wide as the narrowest card: there a strip's letters are 12 pixels high.
+WIDTH, EDGE = 216.0, 2.0
+ARC, STEM, LEAST, LEAST_OF_MANY = 40.0, 12.0, 52.0, 32.0
+BETWEEN, BESIDE_COPY, BESIDE_SIGN = 8.0, 60.0, 60.0
+MOST_TAGS = 4  # on one memory
+COPIES = {"CloneBackward0", "ToCopyBackward0", "CopyBackwards"}
+STOP = "var(--status-wrong, #9c1f18)"
+MUTED = "var(--color-foreground-muted, #6b6f76)"
+
+Pairs = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A drawing without a frame, its words, and whether it is of "shared" memory."""
+
+    words: str
+    width: float
+    height: float
+    marks: str
+    shows: str
+
+
+@dataclass
+class _Row:
+    """A memory: the tensors on it, how far their tags are apart, and its place."""
+
+    storage: dict[str, Any]
+    tensors: list[int]
+    tags: list[float]
+    cells: float
+    least: float
+    apart: float = BETWEEN
+    left: float = 0.0
+    colour: str = MUTED
+
+    @property
+    def tagged(self) -> float:
+        return sum(self.tags) + self.apart * (len(self.tags) - 1)
+
+    @property
+    def width(self) -> float:
+        return max(self.least, self.tagged, self.cells)
+
+    def stems(self) -> dict[int, float]:
+        """Return where the stem of each tensor stands."""
+        x, found = self.left + (self.width - self.tagged) / 2, {}
+        for tensor, wide in zip(self.tensors, self.tags, strict=True):
+            found[tensor] = x + wide / 2
+            x += wide + self.apart
+        return found
+
+
+def strip(observed: dict[str, Any]) -> Strip:
+    """Draw the memories of a map that are shared or copied, or all that fit.
+
+    Parameters
+    ----------
+    observed
+        What ``tensor_maps.observe`` or ``tensor_maps.changed`` returned.
+
+    Returns
+    -------
+    Strip
+        Marks of SVG, ``WIDTH`` wide, whose colours are the page's.
+    """
+    # Imported late: with it comes torch, which a build that runs no lesson needs not.
+    from standalone.tensor_maps import CELL, COLOURS, TAG, Pen
+
+    copies = _copies(observed)
+    rows = _rows(observed, copies)
+    shown = {tensor for row in rows for tensor in row.tensors}
+    copies = [pair for pair in copies if shown.issuperset(pair)]
+    flows, stops = _flows(observed, shown), _stops(observed, rows)
+    told = [row for row in rows if len(rows) < 3 or len(row.tensors) > 1]
+    for row, colour in zip(told, COLOURS, strict=False):
+        row.colour = colour
+    _place(rows, copies, flows + stops)
+    at = {tensor: x for row in rows for tensor, x in row.stems().items()}
+    top = ARC if flows or stops else EDGE
+    below = top + TAG + STEM
+    pen = Pen()
+    for row in rows:
+        pen.cells(row.storage, row.left, below, row.width, row.colour)
+        for tensor, wide in zip(row.tensors, row.tags, strict=True):
+            x, stem = at[tensor], f"M{at[tensor]:g} {top + TAG:g}v{STEM:g}"
+            pen.line(stem, f'stroke="{row.colour}" stroke-width="2"')
+            pen.tag(_name(observed, tensor), x - wide / 2, top, wide, row.colour)
+    for source, copy in copies:
+        ends = _row_of(rows, source), _row_of(rows, copy)
+        pen.marks.append(_copied(*ends, below + CELL / 2))
+    pen.marks += [_arrow(at[start], at[end], top - 3) for start, end in flows]
+    pen.marks += [_bar(at[start], at[end], top - 3) for start, end in stops]
+    signs = [("no gradient", STOP, pair) for pair in stops]
+    signs += [("gradient", MUTED, pair) for pair in flows[:1]]
+    _name_signs(pen, [(*sign, (at[a] + at[b]) / 2) for *sign, (a, b) in signs])
+    words = _words(observed, rows, copies, flows, stops)
+    shared = any(len(row.tensors) > 1 for row in rows)
+    shows = "shared" if shared else "copied" if copies else ""
+    marks = f'<g font-family="monospace" font-size="12">{"".join(pen.marks)}</g>'
+    return Strip(words, pen.right + EDGE, below + CELL + EDGE, marks, shows)
+
+
+def _rows(observed: dict[str, Any], copies: Pairs) -> list[_Row]:
+    from standalone.tensor_maps import cells_width, tag_width
+
+    rows = []
+    for storage in observed["storages"]:
+        tensors = [window["tensor"] for window in storage["windows"]][:MOST_TAGS]
+        tags = [tag_width(_name(observed, one), WIDTH / 2 - EDGE) for one in tensors]
+        while sum(tags) + BETWEEN * (len(tags) - 1) > WIDTH - 2 * EDGE:
+            tags.pop()
+        cells = cells_width(storage, WIDTH / 2 - EDGE)
+        rows.append(_Row(storage, tensors[: len(tags)], tags, cells, LEAST_OF_MANY))
+    copied = {tensor for pair in copies for tensor in pair}
+    told = [
+        row
+        for row in rows
+        if len(row.tensors) > 1
+        or copied.intersection(row.tensors)
+        or "," in _name(observed, row.tensors[0])
+    ]
+    if told and len(rows) > 2:
+        rows = sorted(told, key=lambda row: len(row.tensors), reverse=True)[:2]
+        rows.sort(key=lambda row: observed["storages"].index(row.storage))
+    for source, copy in copies:  # a copy stands right of what it was made from
+        if len(rows) == 2 and source in rows[1].tensors and copy in rows[0].tensors:
+            rows.reverse()
+    while len(rows) > 1 and _width(rows, BETWEEN) > WIDTH - 2 * EDGE:
+        rows.pop()
+    for row in rows if len(rows) < 3 else []:
+        row.least = LEAST
+    return rows
+
+
+def _width(rows: list[_Row], between: float) -> float:
+    return sum(row.width for row in rows) + between * (len(rows) - 1)
+
+
+def _place(rows: list[_Row], copies: Pairs, signs: Pairs) -> None:
+    """Set the rows side by side, with room for the signs between."""
+    for row in rows:
+        if any({start, end} <= set(row.tensors) for start, end in signs):
+            row.apart = BESIDE_SIGN
+            if _width(rows, BETWEEN) > WIDTH - 2 * EDGE:
+                row.apart = BETWEEN
+    between = BESIDE_COPY if copies else 2 * BETWEEN
+    spare = WIDTH - 2 * EDGE - _width(rows, 0)
+    between = min(between, spare / max(1, len(rows) - 1))
+    left = EDGE
+    for row in rows:
+        row.left = left
+        left += row.width + between
+
+
+def _copies(observed: dict[str, Any]) -> Pairs:
+    """Return each tensor that the graph says was copied, with its copy."""
+    nodes, found = observed["nodes"], []
+    for edge in observed["edges"]:
+        copies = nodes[edge["result"]]["tensors"]
+        sources = [
+            tensor
+            for tensor in nodes[edge["input"]]["tensors"]
+            if observed["tensors"][tensor]["output"] == edge["output"]
+        ]
+        if nodes[edge["result"]]["label"] in COPIES and copies and sources:
+            found.append((sources[0], copies[0]))
+    return found
+
+
+def _flows(observed: dict[str, Any], shown: set[int]) -> Pairs:
+    """Return from which shown tensor to which next one a gradient flows."""
+    onward: dict[int, list[int]] = {}
+    for edge in observed["edges"]:
+        onward.setdefault(edge["result"], []).append(edge["input"])
+    found = []
+    for start in sorted(shown):
+        seen = {observed["tensors"][start]["node"]}
+        todo = [node for first in seen for node in onward.get(first, ())]
+        while todo:
+            node = todo.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            ends = shown.intersection(observed["nodes"][node]["tensors"])
+            found += [(start, end) for end in sorted(ends)]
+            todo += [] if ends else onward.get(node, ())
+    return list(dict.fromkeys(found))
+
+
+def _stops(observed: dict[str, Any], rows: list[_Row]) -> Pairs:
+    """Return what shares the memory of a tensor with a gradient, and has none."""
+    found = []
+    for row in rows:
+        seen = [(one, observed["tensors"][one]) for one in row.tensors]
+        needs = [one for one, tensor in seen if tensor["requires_grad"]]
+        without = [one for one, tensor in seen if not tensor["requires_grad"]]
+        found += [(without[-1], needs[0])] if needs and without else []
+    return found
+
+
+def _name(observed: dict[str, Any], tensor: int) -> str:
+    return ", ".join(observed["tensors"][tensor]["names"])
+
+
+def _words(
+    observed: dict[str, Any],
+    rows: list[_Row],
+    copies: Pairs,
+    flows: Pairs,
+    stops: Pairs,
+) -> str:
+    told = []
+    for row in rows:
+        names = [_name(observed, one) for one in row.tensors]
+        what = "are on one memory" if len(names) > 1 else "has a memory of its own"
+        told.append(f"{' and '.join(names)} {what}.")
+    name = {one: _name(observed, one) for row in rows for one in row.tensors}
+    told += [f"{name[copy]} was copied from {name[source]}." for source, copy in copies]
+    told += [f"A gradient flows from {name[a]} to {name[b]}." for a, b in flows]
+    told += [f"No gradient flows from {name[a]} to {name[b]}." for a, b in stops]
+    return " ".join(told)
+
+
+# What is drawn ----------------------------------------------------------------------
+
+
+def _copied(source: _Row, copy: _Row, y: float) -> str:
+    left, right = source.left + source.width + 4, copy.left - 4
+    label = ""
+    if right - left >= BESIDE_COPY - 2 * BETWEEN:
+        place = f'x="{(left + right) / 2:g}" y="{y - 8:g}"'
+        label = f'<text {place} text-anchor="middle" fill="{MUTED}">copied</text>'
+    return (
+        f'<path d="M{left:g} {y:g}H{right - 2:g}" {_line(MUTED)} '
+        f'stroke-dasharray="4 4"/><path d="M{right - 7:g} {y - 5:g}l7 5l-7 5" '
+        f"{_line(MUTED)}/>{label}"
+    )
+
+
+def _name_signs(pen: Pen, signs: list[tuple[str, str, float]]) -> None:
+    """Write in one line what the signs above the tags are, where there is room."""
+    from standalone.tensor_maps import text_width
+
+    taken: list[tuple[float, float]] = []
+    for text, colour, middle in signs:
+        half = text_width(text) / 2
+        x = min(max(middle, EDGE + half), WIDTH - EDGE - half)
+        if all(x + half <= left or right <= x - half for left, right in taken):
+            pen.text(text, x, 12, f' text-anchor="middle" fill="{colour}"')
+            taken.append((x - half, x + half))
+
+
+def _arrow(start: float, end: float, y: float) -> str:
+    high = y - 24
+    path = f"M{start:g} {y:g}C{start:g} {high:g} {end:g} {high:g} {end:g} {y - 2:g}"
+    head = f"M{end - 5:g} {y - 8:g}l5 7l5-7"
+    return f'<path d="{path}{head}" {_line("currentColor")}/>'
+
+
+def _bar(start: float, end: float, y: float) -> str:
+    middle, side = (start + end) / 2, 8 if start > end else -8
+    path = f"M{start:g} {y:g}Q{start:g} {y - 14:g} {middle + side:g} {y - 14:g}"
+    return (
+        f'<path d="{path}" {_line(MUTED)} stroke-dasharray="4 4"/>'
+        f'<path d="M{middle:g} {y - 20:g}v14" stroke="{STOP}" stroke-width="3"/>'
+    )
+
+
+def _line(colour: str) -> str:
+    return f'fill="none" stroke="{colour}" stroke-width="2"'
+
+
+def _row_of(rows: list[_Row], tensor: int) -> _Row:
+    return next(row for row in rows if tensor in row.tensors)
