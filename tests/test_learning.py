@@ -250,9 +250,9 @@ def test_the_cheat_sheet_gathers_every_lesson_in_order(site: Path) -> None:
         link.decompose()
     found = [
         (
-            as_shown(section.h2),
+            as_shown(section.h3),
             [as_shown(item) for item in section.select("li")],
-            str((site / section.h2.a["href"]).resolve()),
+            str((site / section.h3.a["href"]).resolve()),
         )
         for section in page.select(".remember > section")
     ]

@@ -183,6 +183,14 @@ def differs(record: Record | None, other: Record, column: str) -> bool:
     )
 
 
+def draw_signs(signs: dict[str, list[str]]) -> str:
+    """Return the drawings of signs by their names, from their parts in ``SIGNS``.
+
+    A page has them once; ``<use href="#sign-NAME"/>`` shows one.
+    """
+    return TEMPLATES.get_template("signs.html").render(signs=signs)
+
+
 class Drawing:
     """The Atlas as one page shows it."""
 
@@ -571,5 +579,6 @@ class AtlasFiles(SphinxDirective):
 def add_script(app: Sphinx, page: str, *_: object) -> None:
     """Load the style and the filters' script on the page that has the table."""
     if app.env.metadata.get(page, {}).get("has_atlas"):
+        app.add_css_file("signs.css")
         app.add_css_file("atlas.css")
         app.add_js_file("atlas.js", loading_method="defer")
