@@ -23,6 +23,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         machines,
         not_found,
         search_entries,
+        styles,
         weight,
     )
 
@@ -49,7 +50,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", head.keep_description)
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
-    app.connect("html-page-context", cheat_sheet.add_styles)
+    app.connect("html-page-context", styles.add_styles)
     # After all that add a style or a script to single pages (500).
     app.connect("html-page-context", weight.trim, priority=900)
     # Between the writing of the pages and that of the search index.

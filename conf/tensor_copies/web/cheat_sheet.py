@@ -76,7 +76,6 @@ class SheetCalls(SphinxDirective):
             x=live_atlas()["states"][PLAIN],
             columns=["Memory", "Gradient", *_other_device(drawing)],
         )
-        self.env.metadata[self.env.docname]["has_sheet"] = True
         return [nodes.raw("", markup, format="html")]
 
 
@@ -242,10 +241,3 @@ def _said(cure: BestCure) -> nodes.paragraph:
     for number, words in enumerate(cure.words.split("`")):
         paragraph += nodes.literal(text=words) if number % 2 else nodes.Text(words)
     return paragraph
-
-
-def add_styles(app: Sphinx, page: str, *_: object) -> None:
-    """Load the styles on the page that has the matrix."""
-    if "has_sheet" in app.env.metadata.get(page, {}):
-        app.add_css_file("signs.css")
-        app.add_css_file("cheat_sheet.css")
