@@ -24,7 +24,8 @@ CUT = """() => {
       range.setEnd(node, word.index + word[0].length);
       const boxes = [...range.getClientRects()].filter(({ width }) => width > 0);
       const tops = boxes.map(({ top }) => top);
-      if (boxes.length && Math.max(...tops) - Math.min(...tops) > 4) cut.push(node.data);
+      if (!boxes.length) continue;
+      if (Math.max(...tops) - Math.min(...tops) > 4) cut.push(node.data);
     }
   }
   return cut;
