@@ -23,6 +23,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         machines,
         not_found,
         search_entries,
+        search_results,
         styles,
         weight,
     )
@@ -51,6 +52,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
     app.connect("html-page-context", styles.add_styles)
+    # When all pages have been read; the script, after that of the error index (500).
+    app.connect("env-updated", search_results.write_list)
+    app.connect("html-page-context", search_results.add_scripts, priority=510)
     # After all that add a style or a script to single pages (500).
     app.connect("html-page-context", weight.trim, priority=900)
     # Between the writing of the pages and that of the search index.
