@@ -407,13 +407,13 @@ class Drawing:
         kind = self.away[0].device
         return " (stand-in)" if kind == "standin" else f" ({kind.upper()})"
 
-    def source(self) -> str:
+    def source(self, *, in_short: bool = False) -> str:
         """Say who saw what happens to an x on another device."""
         if not self.away:
             return "No machine here has a second device: there x is on the CPU alone."
         names = "; ".join(dict.fromkeys(view.label for view in self.away))
         text = f"x on another device: seen by {names}."
-        if all(view.source == STAND_IN for view in self.away):
+        if not in_short and all(view.source == STAND_IN for view in self.away):
             text += (
                 " It is host memory that PyTorch takes for a device: what is copied, "
                 "refused and where results are is PyTorch's own doing. Code that names "
@@ -530,7 +530,8 @@ class AtlasCalls(SphinxDirective):
         note = f'<p class="same-on">Same on {names}</p>' if same else ""
         if drawing.away:
             note += (
-                f'<p class="seen-by">{drawing.legend()} {escape(drawing.source())}</p>'
+                f'<p class="seen-by">{drawing.legend()} '
+                f"{escape(drawing.source(in_short=True))}</p>"
             )
         markup = (
             f'<table class="claims calls"><thead><tr>{head}</tr></thead>'
