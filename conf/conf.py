@@ -118,6 +118,7 @@ html_favicon = "static/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = [("code.js", {"defer": "defer"})]
 html_copy_source = False
+html_show_search_summary = False  # search_results.js says what a page is about
 html_show_sourcelink = False
 html_theme_options = {
     "announcement": address.announcement,

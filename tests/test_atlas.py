@@ -980,3 +980,40 @@ def test_another_machines_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
         "conf/standalone/atlas.py; on that machine, run `nox -s record -- --only atlas`"
     ) in built.output
     assert "Test Card 9" not in (site.html / "atlas.html").read_text()
+
+
+def test_an_open_row_can_be_copied_and_run(
+    browser: object, address: str, published: dict
+) -> None:
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    for row in ("detach", "mask", "no-grad"):
+        page.goto(f"{address}atlas.html#{row}")
+        page.locator(f"#{row}").get_by_role("button", name="Copy").click()
+        page.locator(f"#{row}").get_by_text("Copied the call.").wait_for()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        (wanted,) = [one for one in published["operations"] if one["id"] == row]
+        assert copied == f"{wanted['given']}\n{wanted['code']}\n".lstrip("\n")
+        exec(copied, {"torch": torch, "x": torch.ones(2, 3, requires_grad=True)})
+        page.goto("about:blank")
+    context.close()
+
+
+def test_little_stands_beside_the_rows(browser: object, site: Path) -> None:
+    """Each row has its 24 pixels; groups take no line while all rows are in sight."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto((site / "atlas.html").as_uri())
+    rows = page.locator("table.atlas tr[id]")
+    height = page.evaluate("document.documentElement.scrollHeight")
+    beside = height - 24 * rows.count()
+    assert beside < 540
+    names = page.locator("table.atlas tr.group > th")
+    for name in names.all():
+        box = name.bounding_box()
+        assert box["height"] > box["width"], name.inner_text()
+    fits = "all => all.every(e => e.scrollHeight <= e.clientHeight + 1)"
+    assert names.evaluate_all(fits)
+    page.get_by_role("searchbox", name="Search", exact=True).last.fill("numpy")
+    box = names.filter(visible=True).first.bounding_box()
+    assert box["width"] > box["height"], "beside few rows a name has no room"
+    page.close()

@@ -383,7 +383,7 @@ def test_pages_that_only_list_come_last_in_the_search(
     page = browser.new_page()
     page.goto(f"{address}search.html?q=detach")
     links = "#search-results ul.search li > a"
-    page.wait_for_selector(f"{links}[href^='calls.html']")
+    page.wait_for_selector(f"{links}[href^='calls.html']", state="attached")
     paths = page.eval_on_selector_all(links, "all => all.map(a => a.pathname)")
     page.close()
     listing = re.compile(r"/(calls|machines|auto_examples/(\w+/)?index)\.html$")

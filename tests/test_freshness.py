@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -42,6 +44,15 @@ def setup(app):
 
     if "END_BEFORE_WRITING" in os.environ:
         app.connect("env-check-consistency", lambda *_: os.kill(os.getpid(), 9))
+"""
+SAY_A_DAY = """import locale
+from contextlib import suppress
+from datetime import date
+with suppress(locale.Error):  # this machine may lack the locale
+    locale.setlocale(locale.LC_ALL, "")
+from tensor_copies.machine.freshness import in_words
+print(in_words("2026-03-03"))
+print(f"{date(2026, 3, 3):%B}")
 """
 KEPT = "Lessons: 0 of {0} ran, {0} kept from earlier builds."
 
@@ -498,3 +509,24 @@ def test_what_was_kept_for_old_code_is_removed(kept_folders: Path) -> None:
     assert len(list(pages.iterdir())) == 2 * kept.NEWEST
     kept_of_atlas = {path.stem for path in atlas.iterdir()}
     assert kept_of_atlas == set(map(str, range(kept.NEWEST)))
+
+
+def test_days_are_in_english_under_any_locale(tmp_path: Path) -> None:
+    """As Sphinx does, the process takes its locale from the environment."""
+    german = tmp_path / "de_DE.UTF-8"
+    if (localedef := shutil.which("localedef")) is not None:
+        subprocess.run(
+            [localedef, "-i", "de_DE", "-f", "UTF-8", str(german)], capture_output=True
+        )
+    said = subprocess.run(
+        [sys.executable, "-c", SAY_A_DAY],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"LC_ALL": german.name, "LOCPATH": str(tmp_path)},
+        cwd=ROOT / "conf",
+    )
+    assert said.returncode == 0, said.stderr
+    first, last = said.stdout.splitlines()
+    assert first == "3 March 2026"
+    if german.exists():  # the locale was in force
+        assert last == "März"

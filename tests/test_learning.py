@@ -250,11 +250,11 @@ def test_the_cheat_sheet_gathers_every_lesson_in_order(site: Path) -> None:
         link.decompose()
     found = [
         (
-            as_shown(section.h2),
+            as_shown(section.h3),
             [as_shown(item) for item in section.select("li")],
-            str((site / section.h2.a["href"]).resolve()),
+            str((site / section.h3.a["href"]).resolve()),
         )
-        for section in page.select(".cheat-sheet > section")
+        for section in page.select(".remember > section")
     ]
     assert found == remembered(site)
 
@@ -265,7 +265,7 @@ def test_an_edited_lesson_comes_to_the_cheat_sheet(tiny_site: TinySite) -> None:
         {"a.py": lesson("A", "print(1)\n", ending.format("One thing."))}
     )
     docs = tiny_site.folder / "docs"
-    (docs / "sheet.md").write_text("# Sheet\n\n```{cheat-sheet}\n```\n")
+    (docs / "sheet.md").write_text("# Sheet\n\n```{remember}\n```\n")
     index = (docs / "index.md").read_text().replace("/index\n", "/index\nsheet\n")
     (docs / "index.md").write_text(index)
     assert tiny_site.build().status == 0

@@ -108,5 +108,7 @@ def test_the_printed_cheat_sheet_is_one_page_in_any_font_and_scheme(
         assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
         page.emulate_media(media="print", color_scheme=scheme)
         assert page.locator("h1").is_visible()
-        assert not page.locator(".skip-to-content").is_visible()
+        assert page.locator(".sheet-foot").is_visible()
+        for hidden in (".skip-to-content", ".remember"):
+            assert not page.locator(hidden).is_visible(), hidden
         page.close()

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 from reading import pages_in, soup
@@ -190,3 +191,69 @@ def test_the_list_is_what_the_page_shows(
     assert [entry["anchor"] for entry in listed] == list(messages)
     for entry in listed:
         assert sorted(entry["texts"]) == sorted(messages[entry["anchor"]])
+
+
+@pytest.fixture
+def asked(browser: Browser, address: str) -> Iterator[Callable[[str], Page]]:
+    """Return a function that searches as a reader does, and waits for the end."""
+    page = browser.new_page()
+
+    def ask(query: str) -> Page:
+        page.goto(f"{address}search.html?{urlencode({'q': query})}")
+        page.wait_for_function("document.querySelector('.search-summary')?.innerText")
+        return page
+
+    yield ask
+    page.close()
+
+
+def test_each_result_says_its_kind_and_what_the_page_says_of_itself(
+    asked: Callable[[str], Page], site: Path
+) -> None:
+    kinds = set()
+    for query in ("detach clone", "version counter", "x.detach()"):
+        items = asked(query).locator("#search-results ul.search > li")
+        assert items.count() > 5
+        for item in items.all():
+            kind = item.locator(".result-kind").text_content()
+            about = item.locator(".result-about").text_content()
+            kinds.add(kind)
+            path = str(item.locator("a").get_attribute("href")).partition("#")[0]
+            if kind != "Term":
+                head = soup(site / path).select_one("meta[name=description]")
+                assert about == head["content"], path
+            assert (kind == "Lesson") == bool(re.search(r"les/\d_\w+/(?!index)", path))
+            assert item.locator(".highlighted").count() == 0
+    assert kinds == {"Lesson", "Page", "Call", "Term"}
+
+
+def test_few_results_stand_first_and_a_button_shows_the_others(
+    asked: Callable[[str], Page],
+) -> None:
+    page = asked("detach clone")
+    items = page.locator("#search-results ul.search > li")
+    first = str(items.first.locator("a").get_attribute("href"))
+    assert first.endswith("/detach_clone.html"), "the words as they were asked"
+    count, shown = items.count(), items.locator("visible=true").count()
+    assert shown <= 8 < count
+    assert f"{count} pages" in page.locator(".search-summary").inner_text()
+    page.get_by_role("button", name=f"Show {count - shown} more").click()
+    assert items.locator("a:visible").count() == count
+    assert page.evaluate("document.activeElement.matches('#search-results a')")
+
+
+def test_a_message_stands_before_few_others_in_one_colour(
+    asked: Callable[[str], Page],
+) -> None:
+    page = asked("Can't call numpy() on Tensor that requires grad.")
+    items = page.locator("#search-results ul.search > li:visible")
+    assert items.first.locator(".result-kind").text_content() == "Error"
+    said = str(items.first.locator(".result-message").text_content())
+    assert said.startswith("RuntimeError: Can't call numpy()")
+    assert page.locator("#search-results .highlighted").count() == 0
+    assert items.count() <= 6
+
+
+def test_nothing_found_says_what_to_try(asked: Callable[[str], Page]) -> None:
+    said = asked("zebra zoo").locator(".search-summary").inner_text()
+    assert "fewer words" in said and "categories" not in said

@@ -23,6 +23,7 @@
         !signs.every((sign) => has.includes(sign));
       if (!row.hidden) shown += 1;
     }
+    table.classList.toggle("filtered", shown < rows.length);
     for (const body of table.tBodies)
       body.hidden = !body.querySelector("tr[id]:not([hidden])");
     table.tHead.hidden = !shown;
@@ -57,6 +58,35 @@
     row.querySelector("details").open = true;
     row.scrollIntoView();
   };
+
+  // An open row can be copied: what runs before the call, then the call.
+  const copyOf = (row) => {
+    const whole = [...row.querySelectorAll(".facts > pre.given, .facts > pre.call")]
+      .sort((a, b) => b.matches(".given") - a.matches(".given"));
+    if (!whole.some((pre) => pre.matches(".call"))) whole.push(row.querySelector("summary code"));
+    return whole.map((part) => part.textContent.trim()).join("\n") + "\n";
+  };
+  const addCopy = (row) => {
+    const links = row.querySelector(".links");
+    if (!navigator.clipboard || links.querySelector("button")) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy-call";
+    button.textContent = "Copy";
+    const said = document.createElement("span");
+    said.setAttribute("role", "status");
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(copyOf(row));
+        said.textContent = "Copied the call.";
+      } catch {
+        said.textContent = "Not copied: select the code and copy it yourself.";
+      }
+    });
+    links.prepend(button, " ", said, " ");
+  };
+  for (const row of rows)
+    row.querySelector("details").addEventListener("toggle", () => addCopy(row));
 
   for (const chip of chips)
     chip.addEventListener("click", () => {

@@ -183,6 +183,14 @@ def differs(record: Record | None, other: Record, column: str) -> bool:
     )
 
 
+def draw_signs(signs: dict[str, list[str]]) -> str:
+    """Return the drawings of signs by their names, from their parts in ``SIGNS``.
+
+    A page has them once; ``<use href="#sign-NAME"/>`` shows one.
+    """
+    return TEMPLATES.get_template("signs.html").render(signs=signs)
+
+
 class Drawing:
     """The Atlas as one page shows it."""
 
@@ -399,13 +407,13 @@ class Drawing:
         kind = self.away[0].device
         return " (stand-in)" if kind == "standin" else f" ({kind.upper()})"
 
-    def source(self) -> str:
+    def source(self, *, in_short: bool = False) -> str:
         """Say who saw what happens to an x on another device."""
         if not self.away:
             return "No machine here has a second device: there x is on the CPU alone."
         names = "; ".join(dict.fromkeys(view.label for view in self.away))
         text = f"x on another device: seen by {names}."
-        if all(view.source == STAND_IN for view in self.away):
+        if not in_short and all(view.source == STAND_IN for view in self.away):
             text += (
                 " It is host memory that PyTorch takes for a device: what is copied, "
                 "refused and where results are is PyTorch's own doing. Code that names "
@@ -522,7 +530,8 @@ class AtlasCalls(SphinxDirective):
         note = f'<p class="same-on">Same on {names}</p>' if same else ""
         if drawing.away:
             note += (
-                f'<p class="seen-by">{drawing.legend()} {escape(drawing.source())}</p>'
+                f'<p class="seen-by">{drawing.legend()} '
+                f"{escape(drawing.source(in_short=True))}</p>"
             )
         markup = (
             f'<table class="claims calls"><thead><tr>{head}</tr></thead>'
@@ -571,5 +580,6 @@ class AtlasFiles(SphinxDirective):
 def add_script(app: Sphinx, page: str, *_: object) -> None:
     """Load the style and the filters' script on the page that has the table."""
     if app.env.metadata.get(page, {}).get("has_atlas"):
+        app.add_css_file("signs.css")
         app.add_css_file("atlas.css")
         app.add_js_file("atlas.js", loading_method="defer")

@@ -57,12 +57,22 @@ class ExplorerDirective(SphinxDirective):
         return [explorer(markup=markup(live()))]
 
 
-def still(data: Explorer, chain: Chain) -> tuple[str, str]:
-    """Return the picture of a chain for the first x, and its answer in words."""
+def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
+    """Return the picture of a chain for the first x, and its answer in words.
+
+    Parameters
+    ----------
+    data
+        What was seen.
+    chain
+        One that does not raise.
+    write
+        ``"x"`` or ``"y"`` for the picture after the write through that name.
+    """
     seen = data.seen(DEVICE, STATE, chain)
     places = (DEVICE, DEVICE if not seen["moved"] else "device")
     said = headline(seen, places)
-    drawing = draw(seen, seen["scene"]["cells"][0], places, "")
+    drawing = draw(seen, seen["scene"]["cells"][0], places, write)
     name = escape(f"y = {code_of(chain)}: {said}")
     return drawing.replace('role="img"', f'role="img" aria-label="{name}"'), said
 
@@ -100,7 +110,8 @@ def markup(data: Explorer) -> str:
         for name in "xy"
     )
     below = "".join(
-        f"<figure><figcaption><code>y = {code_of(chain)}</code> {words}</figcaption>"
+        '<figure class="memory-picture">'
+        f"<figcaption><code>y = {code_of(chain)}</code> {words}</figcaption>"
         f"{picture}</figure>"
         for chain in STILLS[1:]
         for picture, words in [still(data, chain)]
@@ -112,7 +123,8 @@ def markup(data: Explorer) -> str:
         f'<p class="explorer-code" tabindex="-1">y = {code_of(first)}</p>'
         '<p class="explorer-headline" role="status" aria-live="polite">'
         f"{said}</p></div>"
-        f'<div class="explorer-see"><div class="explorer-picture">{drawing}</div>'
+        '<div class="explorer-see"><div class="explorer-picture memory-picture">'
+        f"{drawing}</div>"
         f'<div class="explorer-writes explorer-control">{writes}</div></div>'
         '<div class="explorer-do explorer-control">'
         '<div class="explorer-chips" role="group" aria-label="Add a call">'
@@ -244,4 +256,5 @@ def add_files(app: Sphinx, page: str, *_: object) -> None:
     if page in _shown(app):
         app.add_js_file(DATA, loading_method="defer")
         app.add_js_file("explorer.js", loading_method="defer")
+        app.add_css_file("signs.css")
         app.add_css_file("explorer.css")

@@ -12,21 +12,21 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the recordings (``doctree-read`` 450)."""
     from tensor_copies.lessons import (
         calls,
-        cheat_sheet,
         notebooks,
         page,
         places,
         predictions,
+        remember,
     )
     from tensor_copies.machine import outdated
 
     outdated.add_key("calls of lessons", calls.key)
-    outdated.add_key("lessons", cheat_sheet.key)
+    outdated.add_key("lessons", remember.key)
     outdated.add_key("reading order", places.key)
     app.add_directive("calls", calls.Calls)
-    app.add_directive("cheat-sheet", cheat_sheet.CheatSheet)
-    app.add_node(cheat_sheet.cheat_sheet)
-    app.add_post_transform(cheat_sheet.Gather)
+    app.add_directive("remember", remember.Remember)
+    app.add_node(remember.remember)
+    app.add_post_transform(remember.Gather)
     app.add_node(page.picture, html=(page.visit_picture, page.depart_picture))
     app.add_node(
         predictions.reveal,

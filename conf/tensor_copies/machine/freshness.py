@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from babel.dates import format_date
 from sphinx_gallery.gen_gallery import summarize_failing_examples
 
 from tensor_copies.machine import progress
@@ -215,9 +216,12 @@ def stamp(app: Sphinx, docname: str) -> str:
 
 
 def in_words(day: str) -> str:
-    """Return an ISO date as a reader writes it, such as 21 November 2026."""
-    when = date.fromisoformat(day)
-    return f"{when.day} {when:%B %Y}"
+    """Return an ISO date as a reader writes it, such as 21 November 2026.
+
+    In English, whatever the locale of the machine that builds: Sphinx sets it, and
+    ``strftime`` would follow.
+    """
+    return format_date(date.fromisoformat(day), "d MMMM y", locale="en")
 
 
 def report(app: Sphinx, exception: Exception | None) -> None:

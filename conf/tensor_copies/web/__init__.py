@@ -13,6 +13,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     from tensor_copies.machine import outdated
     from tensor_copies.web import (
         chain_links,
+        cheat_sheet,
         files,
         foot,
         formulas,
@@ -22,6 +23,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
         machines,
         not_found,
         search_entries,
+        search_results,
+        styles,
         weight,
     )
 
@@ -29,6 +32,13 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
     outdated.add_key("machines", machines.key)
+    app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
+    app.add_directive("sheet-pictures", cheat_sheet.SheetPictures)
+    app.add_directive("sheet-messages", cheat_sheet.SheetMessages)
+    app.add_directive("sheet-foot", cheat_sheet.SheetFoot)
+    app.add_node(cheat_sheet.sheet_messages)
+    app.add_node(cheat_sheet.sheet_foot)
+    app.add_post_transform(cheat_sheet.Fill)
     app.add_directive("doors", home.Doors)
     app.add_directive("message-box", home.MessageBox)
     app.add_directive("machines", machines.Machines)
@@ -41,6 +51,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", head.keep_description)
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
+    app.connect("html-page-context", styles.add_styles)
+    # When all pages have been read; the script, after that of the error index (500).
+    app.connect("env-updated", search_results.write_list)
+    app.connect("html-page-context", search_results.add_scripts, priority=510)
     # After all that add a style or a script to single pages (500).
     app.connect("html-page-context", weight.trim, priority=900)
     # Between the writing of the pages and that of the search index.

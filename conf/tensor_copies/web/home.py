@@ -106,5 +106,5 @@ def _doors(app: Sphinx) -> Iterator[tuple[str, str, str]]:
     yield (
         "cheat_sheet",
         "Cheat sheet: one page",
-        "What to remember of every lesson, also to print.",
+        "The calls that matter in signs, pictures and messages, on one A4.",
     )

@@ -1,7 +1,7 @@
-"""The cheat sheet: what every lesson asks its reader to remember, on one page.
+"""What every lesson asks its reader to remember, gathered on one page.
 
-``{cheat-sheet}`` gathers the "Remember" sections of the lessons, as Sphinx read them,
-in reading order. The page prints on one sheet of A4.
+``{remember}`` gathers the "Remember" sections of the lessons, as Sphinx read them, in
+reading order.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class Lesson:
     points: tuple[Text, ...]
 
 
-class cheat_sheet(nodes.General, nodes.Element):
+class remember(nodes.General, nodes.Element):
     """Stands where the lessons' points will be, until every lesson is read."""
 
 
-class CheatSheet(SphinxDirective):
-    """Gather what the lessons ask to remember (``{cheat-sheet}``)."""
+class Remember(SphinxDirective):
+    """Gather what the lessons ask to remember (``{remember}``)."""
 
     def run(self) -> list[nodes.Node]:
         """Return the place of the points."""
         depend_on(self.env.app, "lessons")
-        return [cheat_sheet()]
+        return [remember()]
 
 
 class Gather(SphinxPostTransform):
@@ -56,8 +56,8 @@ class Gather(SphinxPostTransform):
 
     def run(self, **kwargs: object) -> None:
         """Fill the page if it has a place for the points."""
-        for place in list(self.document.findall(cheat_sheet)):
-            sheet = nodes.container(classes=["cheat-sheet"])
+        for place in list(self.document.findall(remember)):
+            sheet = nodes.container(classes=["remember"])
             sheet += [self._section(lesson) for lesson in gather(self.app)]
             place.replace_self(sheet)
 

@@ -1,0 +1,243 @@
+"""The cheat sheet: the calls that matter, pictures, messages and rules, on one A4.
+
+Signs come from the Atlas, pictures from the explorer, messages and cures from the
+error index. The page names what it shows; nothing of what a run gives stands in it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils import nodes
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from sphinx.errors import ExtensionError
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+
+from tensor_copies.atlas.data import live as live_atlas
+from tensor_copies.atlas.data import note_use
+from tensor_copies.atlas.page import (
+    CHIPS,
+    DEVICE_NAMES,
+    PLAIN,
+    Drawing,
+    draw_signs,
+    sign_of,
+)
+from tensor_copies.errors.cures import BestCure, best_cures
+from tensor_copies.explorer.chains import chain_of
+from tensor_copies.explorer.data import live as live_explorer
+from tensor_copies.explorer.page import still
+from tensor_copies.machine.fingerprint import fingerprint
+from tensor_copies.machine.freshness import in_words
+from tensor_copies.machine.outdated import depend_on
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sphinx.application import Sphinx
+
+ERRORS = "errors"
+OTHER = "view"  # the kind of x whose memory is laid out in another order
+LONGEST = 125  # characters of a message
+WRITE = re.compile(r"; x\[0\] = 7$")  # what a picture may show after the call
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
+    undefined=StrictUndefined,
+)  # fmt: skip
+Record = dict[str, Any]
+
+
+class SheetCalls(SphinxDirective):
+    """A matrix of calls in signs (``{sheet-calls}``); a line is the id of a row."""
+
+    has_content: ClassVar[bool] = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, with the drawings of its signs."""
+        drawing = Drawing(self.env.app, self.env.docname)
+        if unknown := set(self.content) - set(drawing.rows):
+            raise self.error(f"the Atlas has no operation {', '.join(sorted(unknown))}")
+        rows = [_row(drawing, drawing.rows[name]) for name in self.content]
+        parts = {
+            sign["part"]: [sign["part"]]
+            for row in rows
+            for cell in row["cells"]
+            for sign in cell["signs"]
+        }
+        markup = TEMPLATES.get_template("sheet_calls.html").render(
+            rows=rows,
+            signs=Markup(draw_signs(parts)),
+            x=live_atlas()["states"][PLAIN],
+            columns=["Memory", "Gradient", *_other_device(drawing)],
+        )
+        return [nodes.raw("", markup, format="html")]
+
+
+def _other_device(drawing: Drawing) -> list[str]:
+    return [f"x on another device{drawing.which()}"] if drawing.away else []
+
+
+def _row(drawing: Drawing, row: Record) -> Record:
+    """Return what the template draws of one call."""
+    here = drawing.on_cpu(row, PLAIN) or drawing.record(drawing.here, row, PLAIN)
+    if here is None:
+        raise ExtensionError(f"the Atlas has not seen {row['code']} of a {PLAIN}")
+    memory, *gradient = sign_of(here)
+    note = _if_transposed(drawing, row, memory)
+    cells = [_cell([memory], note), _cell(gradient)]
+    if drawing.away:
+        there = drawing.on_another(row, PLAIN)
+        parts = [] if there is None else sign_of(there)
+        note = ""
+        if there is not None and there["result_device"] not in (None, there["device"]):
+            note = f"to {DEVICE_NAMES[there['result_device']]}"
+        cells.append(_cell(parts, note, in_words=False))
+    uri = f"{drawing.app.builder.get_relative_uri(drawing.page, 'atlas')}#{row['id']}"
+    line = re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; ")
+    return {"code": line, "uri": uri, "cells": cells}
+
+
+def _cell(parts: list[str], note: str = "", *, in_words: bool = True) -> Record:
+    signs = [{"part": part, "words": CHIPS.get(part, part)} for part in parts]
+    return {"signs": signs, "note": note, "in_words": in_words}
+
+
+def _if_transposed(drawing: Drawing, row: Record, memory: str) -> str:
+    """Say what a transposed x gives, if that is another thing; a raise is none.
+
+    Where the plain x raises, a constant may not: only shares and copies are compared.
+    """
+    record = drawing.on_cpu(row, OTHER) if OTHER in row["states"] else None
+    if record is None or memory == "raises":
+        return ""
+    (other, *_) = sign_of(record)
+    return "" if other == memory else f"{CHIPS[other]} if transposed"
+
+
+class SheetPictures(SphinxDirective):
+    """Pictures of calls (``{sheet-pictures}``).
+
+    A line is ``title: code``, with ``; x[0] = 7`` behind it for the picture after that
+    write.
+    """
+
+    has_content: ClassVar[bool] = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return a figure for each line."""
+        depend_on(self.env.app, "explorer")
+        data = live_explorer()
+        figures = []
+        for line in self.content:
+            title, _, code = line.partition(": ")
+            chain = chain_of(WRITE.sub("", code))
+            if chain is None:
+                raise self.error(f"the explorer has no chain {code!r}")
+            picture, said = still(data, chain, "x" if WRITE.search(code) else "")
+            figures.append(
+                {"title": title, "code": code, "said": said, "picture": Markup(picture)}
+            )
+        template = TEMPLATES.get_template("sheet_pictures.html")
+        return [nodes.raw("", template.render(figures=figures), format="html")]
+
+
+class sheet_messages(nodes.General, nodes.Element):
+    """Stands where messages will be, until the error index is read."""
+
+
+class SheetMessages(SphinxDirective):
+    """Messages and their first cures (``{sheet-messages}``); a line is an anchor."""
+
+    has_content: ClassVar[bool] = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the place of the messages."""
+        self.env.note_dependency(self.env.doc2path(ERRORS))
+        return [sheet_messages(anchors=list(self.content))]
+
+
+class sheet_foot(nodes.General, nodes.Element):
+    """Stands where the foot will be: the site's address is known when it is written."""
+
+
+class SheetFoot(SphinxDirective):
+    """Who saw it, when, and where the site is (``{sheet-foot}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the place of the foot."""
+        note_use(self.env.app, self.env.docname)
+        return [sheet_foot()]
+
+
+class Fill(SphinxPostTransform):
+    """Put messages and foot into their places, before links are resolved (10)."""
+
+    default_priority = 5
+
+    def run(self, **kwargs: object) -> None:
+        """Fill the page if it has such places."""
+        for place in list(self.document.findall(sheet_messages)):
+            listing = nodes.definition_list(classes=["sheet-messages", "simple"])
+            listing += list(self._messages(place["anchors"]))
+            place.replace_self(listing)
+        for place in list(self.document.findall(sheet_foot)):
+            place.replace_self(foot_of(self.app, self.env.docname))
+
+    def _messages(self, anchors: list[str]) -> Iterator[nodes.Node]:
+        """Yield each message, a link to its entry, with what to write instead.
+
+        Raises
+        ------
+        ExtensionError
+            If the error index has no such entry, message or cure.
+        """
+        listed = json.loads(self.env.metadata.get(ERRORS, {}).get("messages", "[]"))
+        texts = {entry["anchor"]: entry["texts"][0] for entry in listed}
+        cures = best_cures(Path(self.env.doc2path(ERRORS)))
+        page = self.app.builder.get_relative_uri(self.env.docname, ERRORS)
+        for anchor in anchors:
+            if anchor not in texts or anchor not in cures:
+                raise ExtensionError(
+                    f"the cheat sheet shows {anchor}, of which the error index has no "
+                    "message, or no cure"
+                )
+            message = nodes.literal(text=_short(texts[anchor]))
+            uri = f"{page}#{anchor}"
+            link = nodes.reference("", "", message, refuri=uri, internal=True)
+            yield nodes.definition_list_item(
+                "", nodes.term("", "", link), nodes.definition("", _said(cures[anchor]))
+            )
+
+
+def foot_of(app: Sphinx, page: str) -> nodes.paragraph:
+    """Return who saw what the sheet shows, when, and the sheet's address if known."""
+    day = in_words(live_atlas()["day"])
+    name, torch = app.config.project, fingerprint().torch
+    said = f"{name}, cheat sheet. Seen on {day} with torch {torch}. "
+    foot = nodes.paragraph("", said, classes=["sheet-foot"])
+    if base := app.config.html_baseurl:
+        uri = base + app.builder.get_target_uri(page)
+        foot += nodes.reference("", uri, refuri=uri)
+    return foot
+
+
+def _short(text: str) -> str:
+    """Return a message without its type, and of a long one the beginning."""
+    line = " ".join(text.splitlines()[-1].partition(": ")[2].split())
+    return shorten(line, LONGEST, placeholder=" …")
+
+
+def _said(cure: BestCure) -> nodes.paragraph:
+    """Return a cure as a paragraph: its code, then its words with code in backticks."""
+    lines = [line.strip() for line in cure.code.splitlines()]
+    code = re.sub(r":; ", ": ", "; ".join(lines))
+    paragraph = nodes.paragraph("", "", nodes.literal(text=code), nodes.Text("  "))
+    for number, words in enumerate(cure.words.split("`")):
+        paragraph += nodes.literal(text=words) if number % 2 else nodes.Text(words)
+    return paragraph
