@@ -128,7 +128,7 @@ def markup(data: Explorer) -> str:
     )
 
 
-def explorer_link(code: str, state: str = "") -> str | None:
+def explorer_link(code: str, state: str = "", *, away: bool = False) -> str | None:
     """Return where the home page shows a chain, as the end of its address.
 
     Parameters
@@ -137,21 +137,29 @@ def explorer_link(code: str, state: str = "") -> str | None:
         An expression such as ``x.detach().clone()``.
     state
         What ``x`` is, a key of the Atlas's ``STATES``; empty for the first.
+    away
+        Whether ``x`` is on the device that is not the CPU.
 
     Returns
     -------
     str or None
         Such as ``?y=detach.clone#explorer``; None if the code is no chain of the
-        explorer's calls, or one that is not there since a beginning of it raises.
+        explorer's calls, one that is not there since a beginning of it raises, or if
+        there is no such device.
     """
-    chain = chain_of(code)
-    if chain is None or (DEVICE, state or STATE, chain) not in live():
+    if (chain := chain_of(code)) is None:
+        return None
+    kinds = [kind for kind in live().devices if (kind != DEVICE) == away]
+    if not kinds or (kinds[0], state or STATE, chain) not in live():
         return None
     asked = {"y": ".".join(chain)} | ({"x": state} if state else {})
+    asked |= {"on": kinds[0]} if away else {}
     return f"?{urlencode(asked)}#explorer"
 
 
-def address_of(app: Sphinx, page: str, code: str) -> str | None:
+def address_of(
+    app: Sphinx, page: str, code: str, state: str = "", *, away: bool = False
+) -> str | None:
     """Return where a link on a page shows a chain, if home has the explorer.
 
     The page is read again when the explorer has other chains.
@@ -161,7 +169,7 @@ def address_of(app: Sphinx, page: str, code: str) -> str | None:
     if "```{explorer}" not in source:
         return None
     depend_on(app, "explorer")
-    link = explorer_link(code)
+    link = explorer_link(code, state, away=away)
     return link and app.builder.get_relative_uri(page, home) + link
 
 

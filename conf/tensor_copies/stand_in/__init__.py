@@ -18,6 +18,7 @@ import torch  # noqa: F401
 
 from tensor_copies.stand_in.compiling import NoCompiler, NoStandIn
 from tensor_copies.stand_in.loading import CACHE, is_loaded, load
+from tensor_copies.stand_in.children import new_python
 from tensor_copies.stand_in.scripts import (
     BLOCKS_LEFT_OUT,
     LEFT_OUT,
@@ -47,6 +48,7 @@ __all__ = [
     "load",
     "max_memory_allocated",
     "memory_allocated",
+    "new_python",
     "reset_peak_memory_stats",
     "run",
 ]
