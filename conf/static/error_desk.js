@@ -61,7 +61,10 @@
     const all = entries.length;
     if (!query) count.textContent = `${all} entries`;
     else if (!hits.length) count.textContent = "No entry has this.";
-    else count.textContent = `${hits.length} of ${all} entries`;
+    else {
+      const first = hits[0].section.querySelector("h3").textContent.replace("¶", "");
+      count.textContent = `${hits.length} of ${all} entries. First: ${first}`;
+    }
   };
 
   const keep = () => {

@@ -1,9 +1,9 @@
 """How the error index looks: a box, an index of what readers did, a card an entry.
 
-The page's kernel hands over data (:mod:`tensor_copies.errors.page`); the directives here
-draw it. When the page has been read, the parts of each entry are put in the order in
-which a reader with an error needs them: the message, why, the cures, and folded at the
-end the code that raises it.
+The page's kernel hands over data (:mod:`tensor_copies.errors.page`); the directives
+here draw it. When the page has been read, the parts of each entry are put in the order
+in which a reader with an error needs them: the message, why, the cures, and folded at
+the end the code that raises it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.errors.messages import KINDS, entries
+from tensor_copies.errors.messages import entries
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
@@ -41,7 +39,6 @@ DRAWN = {
         ("shares",),
         ("copies",),
         ("itself",),
-        ("raises",),
         ("flows",),
         ("stops",),
     )
@@ -141,13 +138,9 @@ class Cures(_Drawn):
     def facts(self, data: dict[str, Any]) -> dict[str, Any]:
         """Give each row its sign, its words and the link to its chain."""
         for row in data["rows"]:
-            if row["raises"]:
-                row["signs"] = ["raises"]
             words = [SIGNS[sign] for sign in row["signs"]]
             row["sign"] = "-".join(row["signs"])
             row["said"] = ", ".join(words).replace("is x", f"is `{data['subject']}`")
-            if row["raises"]:
-                row["said"] += f" `{row['raises']}`"
             row["link"], row["chain"] = self.chain(row, data["subject"], data["away"])
         return data
 
@@ -220,7 +213,9 @@ def _link(section: nodes.section) -> nodes.reference:
     words = [node.deepcopy() for node in section.next_node(nodes.title).children]
     if isinstance(words[0], nodes.Text):
         words[0] = nodes.Text(words[0].removeprefix("You "))
-    return nodes.reference("", "", *words, refuri=f"#{section['ids'][0]}", internal=True)
+    return nodes.reference(
+        "", "", *words, refuri=f"#{section['ids'][0]}", internal=True
+    )
 
 
 def add_files(app: Sphinx, page: str, *_: object) -> None:

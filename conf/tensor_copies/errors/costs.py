@@ -26,10 +26,10 @@ from tensor_copies.stand_in import NoStandIn, for_stand_in, new_python
 class Cost:
     """What a cure does to memory and gradients.
 
-    ``signs`` are keys of :data:`tensor_copies.explorer.signs.SIGNS`, memory first; there
-    is none where the subject and the result are not two tensors or arrays. ``raises``
-    is the type of the error, for what is no cure. ``state`` says what kind of ``x`` the
-    subject is, a key of the explorer's states; empty if it is no tensor.
+    ``signs`` are keys of :data:`tensor_copies.explorer.signs.SIGNS`, memory first;
+    there is none where the subject and the result are not two tensors or arrays.
+    ``raises`` is the type of the error, for what is no cure. ``state`` says what kind
+    of ``x`` the subject is, a key of the explorer's states; empty if it is no tensor.
     """
 
     signs: tuple[str, ...] = ()
@@ -157,7 +157,8 @@ def costs_on_stand_in(cures: list[Cure]) -> list[Cost]:
         return [Cost()] * len(cures)
     assert done.returncode == 0, done.stderr.strip().rpartition("\n")[2]
     return [
-        Cost(tuple(signs), raises, state) for signs, raises, state in json.loads(done.stdout)
+        Cost(tuple(signs), raises, state)
+        for signs, raises, state in json.loads(done.stdout)
     ]
 
 

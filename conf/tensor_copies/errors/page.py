@@ -111,7 +111,9 @@ class ErrorIndex:
         costs = [cost_of(cure, {**get_ipython().user_ns}) for _, cure in known]
         on_stand_in = bool(off_cpu) and not torch.cuda.is_available()
         if on_stand_in:
-            costs = costs_on_stand_in([replace(cure, setup=off_cpu) for _, cure in known])
+            costs = costs_on_stand_in(
+                [replace(cure, setup=off_cpu) for _, cure in known]
+            )
         rows = [
             {
                 "code": _shown(cure.code),

@@ -39,23 +39,22 @@ def differing(one: Sequence[str], other: Sequence[str]) -> tuple[list[int], list
 def differing_code(one: str, other: str) -> tuple[list[int], list[int]]:
     """Return the lines in which two codes differ, blank ones left out.
 
-    A line that prints or asserts is one only if there are no others, in either.
+    A line that prints or asserts is one only where there are no others.
     """
     texts = one.splitlines(), other.splitlines()
     alone = [
         [number for number in numbers if text[number - 1].strip()]
         for numbers, text in zip(differing(*texts), texts, strict=True)
     ]
-    acting = [
-        [number for number in numbers if not TELLS.match(text[number - 1])]
+    first, second = (
+        [number for number in numbers if not TELLS.match(text[number - 1])] or numbers
         for numbers, text in zip(alone, texts, strict=True)
-    ]
-    first, second = acting if any(acting) else alone
+    )
     return first, second
 
 
 def in_words(numbers: Sequence[int]) -> str:
-    """Return line numbers as a reader says them: ``lines 2 and 4 to 6``."""
+    """Say which lines differ, as in ``lines 2 and 4 to 6 differ``; or nothing."""
     if not numbers:
         return ""
     runs: list[list[int]] = [[numbers[0]]]
@@ -72,7 +71,7 @@ def in_words(numbers: Sequence[int]) -> str:
         )
     ]
     whole = ", ".join(said[:-1]) + (" and " if said[1:] else "") + said[-1]
-    return f"{'line' if len(numbers) == 1 else 'lines'} {whole}"
+    return f"line {whole} differs" if len(numbers) == 1 else f"lines {whole} differ"
 
 
 def arrange(app: Sphinx, doctree: nodes.document) -> None:

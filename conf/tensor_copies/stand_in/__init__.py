@@ -16,9 +16,9 @@ from __future__ import annotations
 # Before the modules of this room: torch itself imports them in a child process.
 import torch  # noqa: F401
 
+from tensor_copies.stand_in.children import new_python
 from tensor_copies.stand_in.compiling import NoCompiler, NoStandIn
 from tensor_copies.stand_in.loading import CACHE, is_loaded, load
-from tensor_copies.stand_in.children import new_python
 from tensor_copies.stand_in.scripts import (
     BLOCKS_LEFT_OUT,
     LEFT_OUT,
