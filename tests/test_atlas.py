@@ -27,6 +27,7 @@ from conftest import ROOT, TinySite
 from reading import pages_in, soup
 from recording import OTHER, OTHER_NAME
 from standalone import atlas
+from tensor_copies import stand_in
 from tensor_copies.atlas import data
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.recordings import check
@@ -74,12 +75,12 @@ def observed() -> dict[tuple[str, str], Record]:
 @pytest.fixture(scope="module")
 def second() -> dict[tuple[str, str, str], Record]:
     """Return what the probes see now where the stand-in is a second device."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tensor_copies.atlas.on_stand_in"],
-        cwd=ROOT / "conf", capture_output=True, text=True,
-    )  # fmt: skip
-    if done.returncode == data.NO_DEVICE and os.environ.get("CI") != "true":
-        pytest.skip(done.stderr.strip())
+    try:
+        done = stand_in.new_python(*data.PROBES)
+    except stand_in.NoStandIn as missing:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(missing).partition("\n")[0])
     assert done.returncode == 0, done.stderr
     return {
         (record["operation"], record["state"], record["device"]): record
@@ -474,9 +475,11 @@ def test_without_a_compiler_there_is_one_line(
 ) -> None:
     if fingerprint().device_kind != "cpu":
         pytest.skip("a GPU needs no stand-in")
-    said = f"No C++ compiler: {'x' * 20}\n"
-    refused = subprocess.CompletedProcess([], data.NO_DEVICE, "", said)
-    monkeypatch.setattr(data, "_run", lambda *arguments: refused)
+
+    def refuse(*arguments: str, **options: object) -> None:
+        raise stand_in.NoCompiler
+
+    monkeypatch.setattr(stand_in, "new_python", refuse)
     monkeypatch.setattr(data, "KEPT", tmp_path)
     lines: list[str] = []
     monkeypatch.setattr(data.progress, "say", lines.append)
@@ -485,7 +488,7 @@ def test_without_a_compiler_there_is_one_line(
         assert data.on_stand_in() is None
     finally:
         data.on_stand_in.cache_clear()
-    assert lines == [f"Atlas: x on the CPU alone. {said.strip()}"]
+    assert lines == [f"Atlas: x on the CPU alone. {stand_in.NoCompiler()}"]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,11 +12,19 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup, Tag
 from conftest import PATIENCE, ROOT, TinySite, new_tiny_site
+from docutils import nodes
+from docutils.utils import new_document
 from reading import soup
+from sphinx.errors import ExtensionError
+from tensor_copies.errors import pairs
+from tensor_copies.explorer.chains import code_of
+from tensor_copies.explorer.data import Explorer
 from tensor_copies.machine.fingerprint import Fingerprint
 from tensor_copies.recordings import check
 from tensor_copies.recordings import format as recordings
@@ -68,7 +76,7 @@ def shown(page: BeautifulSoup) -> list[Shown]:
             Shown(
                 section["id"],
                 section,
-                cell.select_one(".cell_input pre").get_text(),
+                section.select_one(".foot .cell_input pre").get_text(),
                 output.get_text().strip() if output else "",
             )
         )
@@ -111,17 +119,72 @@ def test_the_messages_are_what_a_fresh_python_raises(shown: list[Shown]) -> None
         assert plain(entry.message) == plain(" ".join(raised)), entry.anchor
 
 
-def test_the_table_leads_to_every_entry(
+def test_the_index_leads_to_every_entry_by_what_was_done(
     page: BeautifulSoup, shown: list[Shown]
 ) -> None:
-    rows = page.select("table.messages tbody tr")
-    by_anchor = {row.a["href"].removeprefix("#"): row for row in rows}
-    assert sorted(by_anchor) == sorted(entry.anchor for entry in shown)
-    for entry in shown:
-        start = by_anchor[entry.anchor].code.get_text().removesuffix(" …")
-        assert " ".join(start.split()) in " ".join(entry.message.split()), entry.anchor
+    links = page.select(".error-index li a")
+    assert [link["href"] for link in links] == [f"#{one.anchor}" for one in shown]
+    for link, entry in zip(links, shown, strict=True):
         title = entry.section.h3.get_text().removesuffix("¶")
-        assert title in by_anchor[entry.anchor].get_text()
+        assert title in (link.get_text(), f"You {link.get_text()}")
+        group = link.find_parent("ul").find_previous_sibling("p")
+        assert group.a["href"] == f"#{entry.section.parent['id']}"
+
+
+def test_an_entry_is_a_card_with_the_message_first(shown: list[Shown]) -> None:
+    for entry in shown:
+        parts = [
+            entry.section.h3,
+            entry.section.select_one(".stream"),
+            entry.section.find("p", recursive=False),
+            entry.section.select_one(".cures"),
+            entry.section.select_one(".foot > details"),
+        ]
+        assert None not in parts, entry.anchor
+        text = str(entry.section)
+        places = [text.index(str(part)) for part in parts]
+        assert places == sorted(places), entry.anchor
+        for other in entry.section.select(".variant"):
+            assert other.find_parent("details", class_="wording"), entry.anchor
+        for row in entry.section.select(".cures li"):
+            assert row.select_one("pre").get_text().strip(), entry.anchor
+            assert bool(row.find_parent("ul")) == bool(row.select(".no[aria-label]"))
+
+
+def test_a_sign_has_its_drawing_and_its_words(page: BeautifulSoup) -> None:
+    drawn = {symbol["id"] for symbol in page.select("symbol")}
+    words = {"shares": "shares memory", "copies": "own memory", "itself": "itself"}
+    words |= {"flows": "gradient flows back", "stops": "gradient stops"}
+    cells = page.select(".cures .cost:has(svg)")
+    assert len(cells) > 50
+    for cell in cells:
+        sign = cell.use["href"].removeprefix("#")
+        assert sign in drawn
+        for part in sign.removeprefix("sign-").split("-"):
+            assert words[part] in cell.span.get_text(), cell
+            assert words[part] in cell["title"]
+
+
+def test_a_cure_leads_to_the_chain_that_does_the_same(
+    page: BeautifulSoup, site: Path
+) -> None:
+    text = (site / "_static" / "explorer_data.js").read_text(encoding="utf-8")
+    packed = text.removeprefix("window.explorerData=").rstrip(";\n")
+    explorer = Explorer(json.loads(packed))
+    links = page.select(".cures .cost a[href*='?y=']")
+    assert len(links) > 20
+    for link in links:
+        assert urlsplit(link["href"]).fragment == "explorer"
+        asked = dict(parse_qsl(urlsplit(link["href"]).query))
+        chain = tuple(asked["y"].split("."))
+        code = link.find_parent("li").pre.get_text()
+        assert code_of(chain).removeprefix("x") in code.replace('.to("cpu")', ".cpu()")
+        seen = explorer.seen(asked.get("on", "cpu"), asked["x"], chain)
+        signs = link.parent.use["href"].removeprefix("#sign-").split("-")
+        assert seen["error"] is None
+        assert ("shares" in signs) == bool(seen["shares_memory"]), link
+        if {"flows", "stops"} & set(signs):
+            assert ("flows" in signs) == bool(seen["gradient_flows"]), link
 
 
 def test_nothing_of_the_machine_is_in_a_message(page: BeautifulSoup) -> None:
@@ -155,6 +218,43 @@ def test_a_silent_mistake_is_proved_and_cured(site: Path) -> None:
         code = "\n".join(pre.get_text() for pre in section.select(".cell_input pre"))
         assert code.count("assert ") >= 1, section.h3.get_text()
         assert section.select('a.internal[href^="auto_examples/"]')
+        for pair in section.select(".pair"):
+            sides = pair.find_all("div", recursive=False)
+            assert [side["class"][0] for side in sides] == ["wrong", "right"]
+            for side, word in zip(sides, ("Wrong", "Right"), strict=True):
+                said = side.select_one("p.side").get_text()
+                marked = [
+                    number
+                    for number, line in enumerate(lines_of(side), 1)
+                    if line in {hll.get_text() for hll in side.select(".hll")}
+                ]
+                assert said.startswith(f"{word}: line"), section.h3.get_text()
+                assert set(map(int, re.findall(r"\d+", said))) <= set(marked)
+        assert section.select(".pair"), section.h3.get_text()
+
+
+def lines_of(side: Tag) -> list[str]:
+    return side.select_one(".cell_input pre").get_text().splitlines(keepends=True)
+
+
+def test_differing_lines_are_found_and_said() -> None:
+    wrong = "a = 1\nb = a\na += 1\n\nprint(b)\nassert b == 2"
+    right = "a = 1\nb = a.clone()\na += 1\n\nprint(b)\nassert b == 1"
+    assert pairs.differing_code(wrong, right) == ([2], [2])
+    assert pairs.differing_code("x\nprint(1)", "x\nprint(2)") == ([2], [2])
+    assert pairs.differing_code("x", "x\ny\n\nz") == ([], [2, 4])
+    assert pairs.in_words([]) == ""
+    assert pairs.in_words([3]) == "line 3 differs"
+    assert pairs.in_words([1, 2]) == "lines 1 and 2 differ"
+    assert pairs.in_words([1, 4, 5, 6, 9]) == "lines 1, 4 to 6 and 9 differ"
+
+
+def test_wrong_without_right_is_refused() -> None:
+    doctree = new_document("page")
+    doctree += nodes.container(classes=["cell", "tag_wrong"])
+    app = SimpleNamespace(env=SimpleNamespace(docname="page", metadata={}))
+    with pytest.raises(ExtensionError, match="page: after each cell tagged `wrong`"):
+        pairs.arrange(app, doctree)
 
 
 OTHER = Fingerprint("cuda", "Other GPU", "9.9.0", "2.2.0", "3.12.1")
@@ -165,7 +265,10 @@ kernelspec: {{name: python3}}
 
 # Errors
 
-```{{glue}} messages
+```{{error-box}}
+```
+
+```{{error-index}}
 ```
 
 ```{{code-cell}} ipython3

@@ -331,7 +331,7 @@ def test_doors_count_what_is_behind_them(site: Path) -> None:
     doors = [
         door.get_text(" ") for door in soup(site / "index.html").select(".doors li")
     ]
-    errors = soup(site / "errors.html").select("table.messages tbody tr")
+    errors = soup(site / "errors.html").select(".error-index li")
     questions = soup(site / "self_check.html").select("article section section")
     counts = [len(SCRIPTS), len(atlas.OPERATIONS), len(errors), len(questions)]
     for count in counts:

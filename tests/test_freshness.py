@@ -349,6 +349,8 @@ PLACES = {
     "tensor_copies/lessons/page.py": (CODE, set()),
     "tensor_copies/lessons/notebooks.py": (CODE, set()),
     "tensor_copies/errors/search.py": (CODE, set()),
+    "tensor_copies/errors/cards.py": (CODE, set()),
+    "tensor_copies/errors/pairs.py": (CODE, set()),
     "tensor_copies/atlas/page.py": (CODE, set()),
     "tensor_copies/recordings/shown.py": (CODE, set()),
     "tensor_copies/machine/reading_order.py": (CODE, set()),

@@ -179,8 +179,11 @@ def test_the_list_of_messages_is_loaded_where_it_is_needed(site: Path) -> None:
         scripts = {Path(s["src"]).name for s in soup(path).select("script[src]")}
         loaded = {name.partition("?")[0] for name in scripts}
         wanted = path.name == "search.html"
-        assert ("find_message.js" in loaded) == wanted, path
         assert ("messages.js" in loaded) == wanted, path
+        assert ("search_messages.js" in loaded) == wanted, path
+        # The error index has the messages themselves.
+        wanted |= path == site / "errors.html"
+        assert ("find_message.js" in loaded) == wanted, path
 
 
 def test_the_list_is_what_the_page_shows(

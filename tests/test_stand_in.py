@@ -311,6 +311,33 @@ def test_without_a_compiler_says_so_in_one_line(tmp_path: Path) -> None:
     )
 
 
+def test_a_new_python_has_the_device_and_no_options_of_ours(
+    monkeypatch: pytest.MonkeyPatch, stand_in_variables: dict[str, str]
+) -> None:
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
+    code = (
+        "import os, sys, torch; print(sys.stdin.read(), "
+        "hasattr(torch, 'standin'), 'PYTHONWARNINGS' in os.environ)"
+    )
+    for with_device in (True, False):
+        done = stand_in.new_python("-c", code, with_device=with_device, text="read")
+        assert done.stdout == f"read {with_device} False\n", done.stderr
+
+
+def test_without_a_compiler_no_new_python_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CXX", raising=False)
+    started = tmp_path / "started"
+    code = f"open({str(started)!r}, 'w')"
+    with pytest.raises(stand_in.NoCompiler):
+        stand_in.new_python("-c", code, cache=tmp_path / "cache")
+    assert not started.exists()
+    done = stand_in.new_python("-c", code, with_device=False)
+    assert started.exists(), done.stderr
+
+
 def test_without_a_script_says_so(
     stand_in_variables: dict[str, str], tmp_path: Path
 ) -> None:

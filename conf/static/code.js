@@ -56,6 +56,7 @@
 (() => {
   "use strict";
   const SHOWN = ["Python", "python", "ipython3"].map((name) => `div.highlight-${name} pre`);
+  SHOWN.push(".cures ol > li > pre");
   const blocks = [...document.querySelectorAll(SHOWN.join())];
   if (!blocks.length) return;
   const lesson = blocks.filter((pre) => pre.closest(".highlight-Python"));

@@ -16,7 +16,6 @@ import csv
 import json
 import os
 import subprocess
-import sys
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import cache
@@ -46,9 +45,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 ATLAS = CONF / "standalone" / "atlas.py"
+PROBES = (str(ATLAS), "--json")
 DEVICE = CONF / "tensor_copies" / "stand_in"
 KEPT = CONF.parent / "build" / "atlas"
-NO_DEVICE = 2  # the exit status of `on_stand_in` where it has no device
 TIME_LIMIT = 300  # seconds
 SCHEMA = 1
 ABOUT_MACHINE = {
@@ -99,23 +98,17 @@ def probe() -> dict[str, Any]:
     AtlasFailed
         If a probe fails or does not end.
     """
-    return _said(_run(str(ATLAS), "--json"))
+    return _probe(with_device=False)
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    # These two would change what a probe sees.
-    changing = ("PYTHONWARNINGS", "CUDA_LAUNCH_BLOCKING")
-    clean = {key: value for key, value in os.environ.items() if key not in changing}
+def _probe(*, with_device: bool) -> dict[str, Any]:
+    # Imported late: it imports torch, which a build that probes nothing does not.
+    from tensor_copies.stand_in import new_python
+
     try:
-        return subprocess.run(
-            [sys.executable, *arguments],
-            capture_output=True, text=True, timeout=TIME_LIMIT, env=clean, cwd=CONF,
-        )  # fmt: skip
+        done = new_python(*PROBES, with_device=with_device, seconds=TIME_LIMIT)
     except subprocess.TimeoutExpired:
         raise AtlasFailed(f"the probes took more than {TIME_LIMIT} s") from None
-
-
-def _said(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     if done.returncode != 0:
         said = done.stderr.strip().rpartition("\n")[2]
         raise AtlasFailed(
@@ -151,11 +144,15 @@ def on_stand_in() -> dict[str, Any] | None:
         return None
     kept = _kept_on_stand_in()
     if (seen := _kept(kept)) is None:
-        done = _run("-m", "tensor_copies.atlas.on_stand_in")
-        if done.returncode == NO_DEVICE:
-            progress.say(f"Atlas: x on the CPU alone. {done.stderr.strip()}")
+        from tensor_copies.stand_in import NoStandIn
+
+        try:
+            said = _probe(with_device=True)
+        except NoStandIn as missing:
+            reason = str(missing).partition("\n")[0]
+            progress.say(f"Atlas: x on the CPU alone. {reason}")
             return None
-        seen = _keep(kept, _said(done))
+        seen = _keep(kept, said)
         progress.say(f"Atlas: probed {len(seen['records'])} records on the stand-in")
     return seen
 

@@ -28,6 +28,7 @@ from tensor_copies.atlas.data import (
     views,
 )
 from tensor_copies.explorer.page import address_of
+from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,15 +46,6 @@ PLAIN = "leaf"  # the state of x that is shown first
 DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
 PLACES = ("x on the CPU", "x on another device")
 COLUMNS = {"nonleaf": "non-leaf"}  # the heading of a state, if not its name
-SIGNS = {
-    "shares": "shares memory",
-    "itself": "is x itself",
-    "copies": "has its own memory",
-    "moves": "is x itself, moved",
-    "raises": "raises",
-    "flows": "gradient flows back",
-    "stops": "gradient stops",
-}
 CHIPS = {
     "shares": "shares", "itself": "itself", "copies": "copies", "raises": "raises",
     "flows": "flows", "stops": "stops",
@@ -181,14 +173,6 @@ def differs(record: Record | None, other: Record, column: str) -> bool:
         one["requires_grad"] is not None and one["result_device"] == one["device"]
         for one in (record, other)
     )
-
-
-def draw_signs(signs: dict[str, list[str]]) -> str:
-    """Return the drawings of signs by their names, from their parts in ``SIGNS``.
-
-    A page has them once; ``<use href="#sign-NAME"/>`` shows one.
-    """
-    return TEMPLATES.get_template("signs.html").render(signs=signs)
 
 
 class Drawing:
@@ -468,7 +452,7 @@ class AtlasTable(SphinxDirective):
         legend = {part: words for part, words in SIGNS.items() if part in has}
         words = drawing.atlas["states"]
         markup = TEMPLATES.get_template("table.html").render(
-            signs=drawn | {part: [part] for part in legend},
+            sheet=sheet(drawn | {part: [part] for part in legend}),
             chips={part: CHIPS[part] for part in legend if part in CHIPS},
             legend=legend,
             places=[PLACES[0], f"{PLACES[1]}{drawing.which()}"],
@@ -580,6 +564,6 @@ class AtlasFiles(SphinxDirective):
 def add_script(app: Sphinx, page: str, *_: object) -> None:
     """Load the style and the filters' script on the page that has the table."""
     if app.env.metadata.get(page, {}).get("has_atlas"):
-        app.add_css_file("signs.css")
+        app.add_css_file(STYLE)
         app.add_css_file("atlas.css")
         app.add_js_file("atlas.js", loading_method="defer")

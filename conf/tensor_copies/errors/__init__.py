@@ -10,10 +10,21 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect; the labels before Sphinx reads the headings of a page (500)."""
-    from tensor_copies.errors import search
+    from tensor_copies.errors import cards, pairs, search
 
+    app.add_directive("error-box", cards.Box)
+    app.add_directive("error-index", cards.ErrorIndex)
+    app.add_directive("sign-legend", cards.Legend)
+    app.add_directive("cures", cards.Cures)
+    app.add_directive("wording", cards.Wording)
+    app.add_node(cards.error_index)
+    app.add_node(cards.fold, html=(cards.visit_fold, cards.depart_fold))
     app.connect("doctree-read", search.keep_labels, priority=400)
     app.connect("doctree-read", search.list_messages, priority=450)
+    # After the messages are listed: this moves what they are looked for in.
+    app.connect("doctree-read", cards.arrange, priority=460)
+    app.connect("doctree-read", pairs.arrange, priority=460)
     app.connect("env-updated", search.write_messages)
     app.connect("html-page-context", search.add_scripts)
+    app.connect("html-page-context", cards.add_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

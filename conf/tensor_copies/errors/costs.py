@@ -9,23 +9,32 @@ from __future__ import annotations
 
 import ast
 import json
-import os
-import subprocess
 import sys
 import textwrap
 import warnings
 from dataclasses import asdict, astuple, dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 import torch
 
 from tensor_copies.errors.messages import said
-from tensor_copies.machine.fingerprint import CONF
-from tensor_copies.stand_in import CACHE, NoStandIn, for_stand_in, load
+from tensor_copies.stand_in import NoStandIn, for_stand_in, new_python
 
-NO_DEVICE = 2  # the exit status where nothing can compile the stand-in
+
+@dataclass(frozen=True)
+class Cost:
+    """What a cure does to memory and gradients.
+
+    ``signs`` are keys of :data:`tensor_copies.explorer.signs.SIGNS`, memory first;
+    there is none where the subject and the result are not two tensors or arrays.
+    ``raises`` is the type of the error, for what is no cure. ``state`` says what kind
+    of ``x`` the subject is, a key of the explorer's states; empty if it is no tensor.
+    """
+
+    signs: tuple[str, ...] = ()
+    raises: str = ""
+    state: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,8 +54,8 @@ class Cure:
     strict: bool
 
 
-def cost_of(cure: Cure, space: dict[str, Any]) -> str:
-    """Run a cure; return in words (HTML) what it does to memory and gradients.
+def cost_of(cure: Cure, space: dict[str, Any]) -> Cost:
+    """Run a cure; return what it does to memory and gradients.
 
     Parameters
     ----------
@@ -69,6 +78,7 @@ def cost_of(cure: Cure, space: dict[str, Any]) -> str:
         warnings.simplefilter("error" if strict else "ignore")
         try:
             exec(compile(cure.setup, cure.anchor, "exec"), space)
+            state = _state_of(space.get(subject))
             exec(compile(ast.Module(body, []), name, "exec"), space)
             last = ast.Expression(value) if value else "None"
             space["result"] = result = eval(compile(last, name, "eval"), space)
@@ -76,20 +86,27 @@ def cost_of(cure: Cure, space: dict[str, Any]) -> str:
         except Exception as error:
             if strict or truth != "True":
                 raise AssertionError(f"{name}: {said(error)}") from error
-            return f"raises <code>{type(error).__name__}</code>"
+            return Cost(raises=type(error).__name__)
     assert true, f"{name}: not true: {truth}"
     before = space.get(subject)
     if before is None or before is result or not _is_data(result):
-        itself = f"returns <code>{escape(subject)}</code> itself"
-        return itself if subject and before is result else ""
-    words = ["shares memory" if _share(before, result) else "new memory"]
+        return Cost(("itself",) if _is_data(before) and before is result else ())
+    signs = ["shares" if _share(before, result) else "copies"]
     if isinstance(before, torch.Tensor) and before.requires_grad:
-        words.append("gradients flow" if _flows(before, result) else "gradient cut")
-    return ", ".join(words)
+        signs.append("flows" if _flows(before, result) else "stops")
+    return Cost(tuple(signs), state=state)
 
 
 def _is_data(value: object) -> bool:
     return isinstance(value, torch.Tensor | np.ndarray)
+
+
+def _state_of(value: object) -> str:
+    if not isinstance(value, torch.Tensor):
+        return ""
+    if value.requires_grad:
+        return "leaf" if value.is_leaf else "nonleaf"
+    return "constant" if value.is_contiguous() else "view"
 
 
 def _share(one: Any, other: Any) -> bool:
@@ -120,47 +137,41 @@ def _flows(before: torch.Tensor, result: Any) -> bool:
     return False
 
 
-def costs_on_stand_in(cures: list[Cure]) -> list[str]:
+def costs_on_stand_in(cures: list[Cure]) -> list[Cost]:
     """Return what cures cost with the stand-in in the place of CUDA.
 
     Returns
     -------
-    list of str
-        A text for each cure; all are empty where there is no compiler.
+    list of Cost
+        One for each cure; all are empty where there is no stand-in.
 
     Raises
     ------
     AssertionError
         As :func:`cost_of`.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", "tensor_copies.errors.costs"],
-        input=json.dumps([asdict(cure) for cure in cures]),
-        capture_output=True,
-        text=True,
-        cwd=CONF,
-        env=os.environ | {"PYTHONWARNINGS": ""},
-    )
-    if done.returncode == NO_DEVICE:
-        return [""] * len(cures)
-    assert done.returncode == 0, done.stderr.strip().rpartition("\n")[2]
-    return json.loads(done.stdout)
-
-
-def main() -> int:
-    """Print the costs of the cures on the standard input."""
+    text = json.dumps([asdict(cure) for cure in cures])
     try:
-        load(CACHE)
+        done = new_python("-m", "tensor_copies.errors.costs", text=text)
     except NoStandIn:
-        return NO_DEVICE
+        return [Cost()] * len(cures)
+    assert done.returncode == 0, done.stderr.strip().rpartition("\n")[2]
+    return [
+        Cost(tuple(signs), raises, state)
+        for signs, raises, state in json.loads(done.stdout)
+    ]
+
+
+def main() -> None:
+    """Print the costs of the cures on the standard input; the device is there."""
     costs = []
     for cure in json.load(sys.stdin):
         anchor, setup, code, *rest = astuple(Cure(**cure))
         there = Cure(anchor, for_stand_in(setup), for_stand_in(code), *rest)
-        costs.append(cost_of(there, {"np": np, "torch": torch, "gpu": True}))
+        cost = cost_of(there, {"np": np, "torch": torch, "gpu": True})
+        costs.append(astuple(cost))
     print(json.dumps(costs))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

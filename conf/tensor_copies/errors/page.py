@@ -3,27 +3,28 @@
 The page's first cell makes an :class:`ErrorIndex`. From then on a cell of an entry
 shows the type and the text of what it raised, without a traceback (whose paths are the
 machine's), and below it what other machines saw where that differs. The cell after
-it calls ``cures``, which runs each cure and says what it costs; the last one calls
-``finish``.
+it calls ``cures``, which runs each cure and looks at what it costs; the last one calls
+``finish``. What was seen leaves the kernel as data, in a directive: how it looks is
+:mod:`tensor_copies.errors.cards`.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import textwrap
 import warnings
 from contextlib import ExitStack
-from dataclasses import replace
-from html import escape
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from IPython import get_ipython
-from IPython.display import HTML, display
+from IPython.display import Markdown, display
 from myst_nb import glue
 
-from tensor_copies.errors.costs import Cure, cost_of, costs_on_stand_in
+from tensor_copies.errors.costs import Cost, Cure, cost_of, costs_on_stand_in
 from tensor_copies.errors.messages import Entry, WrongMessage, entries, said
 from tensor_copies.recordings.format import seen_elsewhere
 
@@ -32,9 +33,7 @@ if TYPE_CHECKING:
 
     from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
 
-LONGEST_IN_TABLE = 110  # characters
 NOTHING = "no message"
-STAND_IN = 'the <a href="machines.html#stand-in-device">stand-in device (no GPU)</a>'
 
 
 class ErrorIndex:
@@ -67,8 +66,8 @@ class ErrorIndex:
         *,
         setup: str | None = None,
         off_cpu: str = "",
-    ) -> HTML:
-        """Run the cures of the entry above; say what each costs.
+    ) -> Markdown:
+        """Run the cures of the entry above; return what each costs.
 
         A cure runs after the entry's code without its last statement. Its last
         expression is compared with the subject: do they share memory, do gradients
@@ -103,34 +102,37 @@ class ErrorIndex:
         entry.check(self._given[entry.anchor])
         if setup is None:
             setup = ast.unparse(ast.parse(entry.code).body[:-1])
-        listings = (("Write", "ol", ranked), ("Not", "ul", wrong or {}))
         known = [
-            (tag, words, Cure(entry.anchor, setup, code, subject, truth, tag == "ol"))
-            for _, tag, listing in listings
+            (words, Cure(entry.anchor, setup, code, subject, truth, strict))
+            for listing, strict in ((ranked, True), (wrong or {}, False))
             for code, about in listing.items()
             for words, truth in [(about, "True") if isinstance(about, str) else about]
         ]
-        costs = [cost_of(cure, {**get_ipython().user_ns}) for *_, cure in known]
-        if off_cpu and not torch.cuda.is_available():
-            there = [replace(cure, setup=off_cpu) for *_, cure in known]
-            costs = costs_on_stand_in(there)
-        items = [
-            (tag, _item(cure.code, words, cost))
-            for (tag, words, cure), cost in zip(known, costs, strict=True)
+        costs = [cost_of(cure, {**get_ipython().user_ns}) for _, cure in known]
+        on_stand_in = bool(off_cpu) and not torch.cuda.is_available()
+        if on_stand_in:
+            costs = costs_on_stand_in(
+                [replace(cure, setup=off_cpu) for _, cure in known]
+            )
+        rows = [
+            {
+                "code": _shown(cure.code),
+                "words": words,
+                "is_cure": cure.strict,
+                **asdict(cost),
+            }
+            for (words, cure), cost in zip(known, costs, strict=True)
         ]
-        parts = [
-            f'<p class="cures-title">{title}</p><{tag}>{"".join(listed)}</{tag}>'
-            for title, tag, _ in listings
-            if (listed := [item for of, item in items if of == tag])
-        ]
-        if off_cpu and any(costs):
-            where = "a GPU" if torch.cuda.is_available() else STAND_IN
-            words = f"What they do to a <code>{escape(subject)}</code> on {where}."
-            parts.append(f'<p class="same-on">{words}</p>')
-        return HTML(f'<div class="cures">{"".join(parts)}</div>')
+        priced = bool(off_cpu) and any(cost != Cost() for cost in costs)
+        return _directive(
+            "cures",
+            subject=subject,
+            rows=rows,
+            away=("stand-in" if on_stand_in else "GPU") if priced else "",
+        )
 
     def finish(self) -> None:
-        """Hand the table of all messages to the top of the page.
+        """Hand what is true of all messages to the top of the page.
 
         Raises
         ------
@@ -139,30 +141,7 @@ class ErrorIndex:
         """
         if missing := [anchor for anchor in self._entries if anchor not in self._given]:
             raise WrongMessage(f"these entries did not run: {', '.join(missing)}")
-        rows = []
-        for anchor, given in self._given.items():
-            line = " ".join((given or [f"({NOTHING})"])[-1].split())
-            if len(line) > LONGEST_IN_TABLE:
-                line = line[:LONGEST_IN_TABLE].rsplit(" ", 1)[0] + " …"
-            kind, _, text = line.partition(": ")
-            title = _prose(self._entries[anchor].title)
-            rows.append(
-                (
-                    text.lower().strip("'\"`"),
-                    f'<tr><td data-label="Message"><a href="#{anchor}">'
-                    f"<code>{escape(text)}</code></a>"
-                    f'<br><span class="elsewhere">{escape(kind)}</span></td>'
-                    f'<td data-label="What you did">{title}</td></tr>',
-                )
-            )
-        head = '<th scope="col">Message</th><th scope="col">What you did</th>'
-        body = "".join(row for _, row in sorted(rows))
-        table = (
-            f'<table class="claims messages"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table>"
-            f'<p class="same-on">{self._same()}</p>'
-        )
-        glue("messages", HTML(table), display=False)
+        glue("same", self._same(), display=False)
         glue("count", len(self._entries), display=False)
         glue("torch", torch.__version__, display=False)
 
@@ -191,19 +170,18 @@ class ErrorIndex:
         live = "\n".join(self._given[anchor])
         if not live:
             print(f"({NOTHING} with torch {torch.__version__})")
-        parts = []
-        for other in self._others:
-            there = other.observed.get(anchor, {}).get("message", "")
-            if there != live:
-                label = escape(other.machine.label)
-                if other.machine.device_kind == "stand-in":
-                    label = f'<a href="machines.html#stand-in-device">{label}</a>'
-                parts.append(
-                    f'<div class="variant"><p class="variant-label">{label}</p>'
-                    f"<pre>{escape(there) or f'({NOTHING})'}</pre></div>"
-                )
-        if parts:
-            display(HTML("".join(parts)))
+        differing = [
+            {
+                "text": there or f"({NOTHING})",
+                "label": other.machine.label,
+                "torch": other.machine.torch,
+                "is_stand_in": other.machine.device_kind == "stand-in",
+            }
+            for other in self._others
+            if (there := other.observed.get(anchor, {}).get("message", "")) != live
+        ]
+        if differing:
+            display(_directive("wording", others=differing))
 
     def _show_error(
         self,
@@ -245,31 +223,18 @@ class ErrorIndex:
                 for anchor, given in self._given.items()
             )
             of = f"{same} of {len(self._entries)} the same."
-            parts.append(f"{escape(other.machine.label)}: {of}")
+            parts.append(f"{other.machine.label}: {of}")
         return " ".join(parts)
 
 
-def _item(code: str, words: str, cost: str) -> str:
-    """Return a cure as an item of a list: its code, what it is for, what it costs."""
-    cost = f'<span class="cost">{cost}</span>' if cost else ""
-    said_of_it = "; ".join(filter(None, [_prose(words), cost]))
-    return f"<li>{_shown(code)} {said_of_it}</li>"
-
-
 def _shown(code: str) -> str:
-    """Return the code of a cure as HTML, without a last line that only names it."""
+    """Return the code of a cure without a last line that only names a result."""
     lines = textwrap.dedent(code).strip().split("\n")
-    if len(lines) == 1:
-        return f'<code class="docutils literal">{escape(lines[0])}</code>:'
-    if lines[-1].isidentifier():
+    if len(lines) > 1 and lines[-1].isidentifier():
         lines.pop()
-    return "<pre>" + escape("\n".join(lines)) + "</pre>"
+    return "\n".join(lines)
 
 
-def _prose(text: str) -> str:
-    """Return prose as HTML, with what stands between backticks as code."""
-    parts = escape(text, quote=False).split("`")
-    return "".join(
-        f"<code>{part}</code>" if number % 2 else part
-        for number, part in enumerate(parts)
-    )
+def _directive(name: str, **data: Any) -> Markdown:
+    """Return a directive with data: one line, so that no text can end it."""
+    return Markdown(f"```{{{name}}}\n{json.dumps(data)}\n```\n")

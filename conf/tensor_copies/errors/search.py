@@ -2,8 +2,9 @@
 
 Sphinx's search ranks whole pages that have all the words: a message from a reader's
 terminal, with another device or shape in it, finds nothing. So the search page gets
-a list of all messages, live and recorded (``_static/messages.js``), and a script that
-compares the reader's words with them (``static/find_message.js``).
+a list of all messages, live and recorded (``_static/messages.js``), and the script that
+compares a reader's words with messages (``static/find_message.js``), which the error
+index itself has too.
 """
 
 from __future__ import annotations
@@ -84,5 +85,5 @@ def write_messages(app: Sphinx, _: BuildEnvironment) -> None:
 def add_scripts(app: Sphinx, page: str, *_: Any) -> None:
     """Load the list and the script on the search page only, after Sphinx's own."""
     if page == "search":
-        for script in (DATA, "find_message.js"):
+        for script in (DATA, "find_message.js", "search_messages.js"):
             app.add_js_file(script, loading_method="defer")

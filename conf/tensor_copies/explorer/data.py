@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -63,8 +62,14 @@ class ExplorerFailed(SphinxError):
     category = "The explorer"
 
 
-def probe(folder: Path = BUILD / "stand_in") -> tuple[dict[str, Any], Seen]:
+def probe(cache: Path = BUILD / "stand_in") -> tuple[dict[str, Any], Seen]:
     """Run all chains in a new Python.
+
+    Parameters
+    ----------
+    cache
+        The folder that keeps the compiled stand-in, the second device where there is
+        no GPU.
 
     Returns
     -------
@@ -77,26 +82,30 @@ def probe(folder: Path = BUILD / "stand_in") -> tuple[dict[str, Any], Seen]:
     ExplorerFailed
         If a probe fails or does not end.
     """
-    command = [sys.executable, "-m", "tensor_copies.explorer.probing", str(folder)]
-    # These two would change what a probe sees.
-    changing = ("PYTHONWARNINGS", "CUDA_LAUNCH_BLOCKING")
-    clean = {key: value for key, value in os.environ.items() if key not in changing}
-    paths = [str(CONF), clean.get("PYTHONPATH", "")]
-    clean["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIME_LIMIT, env=clean
-        )
+        done = _run(cache)
     except subprocess.TimeoutExpired:
         raise ExplorerFailed(f"the probes took more than {TIME_LIMIT} s") from None
     if done.returncode != 0:
         said = done.stderr.strip().rpartition("\n")[2]
         raise ExplorerFailed(f"a probe failed: {said}")
-    for line in done.stderr.splitlines():  # why there is no second device
-        logger.info("Explorer: %s", line)
     head, *rows = map(json.loads, done.stdout.splitlines())
     seen = {(device, state, tuple(keys)): one for device, state, keys, one in rows}
     return head, seen
+
+
+def _run(cache: Path) -> subprocess.CompletedProcess[str]:
+    """Run the probes with the stand-in where this machine has no other device."""
+    command = ("-m", "tensor_copies.explorer.probing")
+    # Imported late: it imports torch, which a build that probes nothing does not.
+    from tensor_copies.stand_in import NoStandIn, new_python
+
+    if fingerprint().device_kind == "cpu":
+        try:
+            return new_python(*command, seconds=TIME_LIMIT, cache=cache)
+        except NoStandIn as missing:
+            logger.info("Explorer: %s", str(missing).partition("\n")[0])
+    return new_python(*command, with_device=False, seconds=TIME_LIMIT)
 
 
 @cache

@@ -20,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from tensor_copies.explorer.chains import chain_of, code_of
 from tensor_copies.explorer.data import Chain, Explorer, live, live_key
 from tensor_copies.explorer.picture import draw, facts, facts_markup, headline
+from tensor_copies.explorer.signs import STYLE
 from tensor_copies.machine.outdated import depend_on
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def markup(data: Explorer) -> str:
     )
 
 
-def explorer_link(code: str, state: str = "") -> str | None:
+def explorer_link(code: str, state: str = "", *, away: bool = False) -> str | None:
     """Return where the home page shows a chain, as the end of its address.
 
     Parameters
@@ -149,21 +150,29 @@ def explorer_link(code: str, state: str = "") -> str | None:
         An expression such as ``x.detach().clone()``.
     state
         What ``x`` is, a key of the Atlas's ``STATES``; empty for the first.
+    away
+        Whether ``x`` is on the device that is not the CPU.
 
     Returns
     -------
     str or None
         Such as ``?y=detach.clone#explorer``; None if the code is no chain of the
-        explorer's calls, or one that is not there since a beginning of it raises.
+        explorer's calls, one that is not there since a beginning of it raises, or if
+        there is no such device.
     """
-    chain = chain_of(code)
-    if chain is None or (DEVICE, state or STATE, chain) not in live():
+    if (chain := chain_of(code)) is None:
+        return None
+    kinds = [kind for kind in live().devices if (kind != DEVICE) == away]
+    if not kinds or (kinds[0], state or STATE, chain) not in live():
         return None
     asked = {"y": ".".join(chain)} | ({"x": state} if state else {})
+    asked |= {"on": kinds[0]} if away else {}
     return f"?{urlencode(asked)}#explorer"
 
 
-def address_of(app: Sphinx, page: str, code: str) -> str | None:
+def address_of(
+    app: Sphinx, page: str, code: str, state: str = "", *, away: bool = False
+) -> str | None:
     """Return where a link on a page shows a chain, if home has the explorer.
 
     The page is read again when the explorer has other chains.
@@ -173,7 +182,7 @@ def address_of(app: Sphinx, page: str, code: str) -> str | None:
     if "```{explorer}" not in source:
         return None
     depend_on(app, "explorer")
-    link = explorer_link(code)
+    link = explorer_link(code, state, away=away)
     return link and app.builder.get_relative_uri(page, home) + link
 
 
@@ -256,5 +265,5 @@ def add_files(app: Sphinx, page: str, *_: object) -> None:
     if page in _shown(app):
         app.add_js_file(DATA, loading_method="defer")
         app.add_js_file("explorer.js", loading_method="defer")
-        app.add_css_file("signs.css")
+        app.add_css_file(STYLE)
         app.add_css_file("explorer.css")

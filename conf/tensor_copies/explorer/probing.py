@@ -1,7 +1,7 @@
 """Run every chain of the explorer's calls on every kind of x; print what was seen.
 
 ``python -m tensor_copies.explorer.probing`` runs in a Python of its own, since it
-loads torch and, where there is no GPU, the stand-in for a second device. The facts of
+has, where there is no GPU, the stand-in for a second device. The facts of
 a chain are those that the Atlas's probe sees. In addition a chain is run again for
 each write: into ``x`` and into ``y``, as a reader would type it, and where autograd
 refuses that, under ``torch.no_grad()``.
@@ -12,12 +12,10 @@ A chain is not made longer once it raises: what follows would never run.
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from collections.abc import Iterator
 from itertools import product
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,34 +23,19 @@ import torch
 from standalone import atlas
 
 from tensor_copies.explorer.chains import CALLS, LONGEST, code_of
+from tensor_copies.stand_in import NAME, is_loaded
 
 WRITES = {"x": "x[0] = 7", "y": "y[0] = 7"}
-STAND_IN = "standin"
 
 
-def devices(cache: Path | None) -> dict[str, str]:
-    """Return the name of each device by its kind; load the stand-in if need be.
-
-    Parameters
-    ----------
-    cache
-        The folder that keeps the compiled stand-in; None does without it.
-    """
+def devices() -> dict[str, str]:
+    """Return the name of each device that this Python has, by its kind."""
     found = {"cpu": "the CPU"}
     if torch.cuda.is_available():
         return {**found, "cuda": f"CUDA ({torch.cuda.get_device_name()})"}
-    if cache is None:
-        return found
-    try:
-        from tensor_copies import stand_in
-    except ImportError:
-        return found
-    try:
-        stand_in.load(cache)
-    except stand_in.NoStandIn as reason:
-        print(reason, file=sys.stderr)
-        return found
-    return {**found, STAND_IN: "a stand-in for a GPU, in host memory"}
+    if is_loaded():
+        return {**found, NAME: "a stand-in for a GPU, in host memory"}
+    return found
 
 
 def look(keys: tuple[str, ...], state: str, device: str, other: str | None) -> dict:
@@ -219,7 +202,7 @@ def main() -> None:
     """Print the devices, then one line for each chain."""
     torch.set_warn_always(True)  # or a warning would show in one chain alone
     warnings.simplefilter("ignore")  # the Atlas's probe looks at them itself
-    found = devices(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    found = devices()
     other = next((kind for kind in found if kind != "cpu"), None)
     print(json.dumps({"devices": found, "states": atlas.STATES}))
     for device, state in product(found, atlas.STATES):

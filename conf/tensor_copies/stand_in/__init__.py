@@ -16,6 +16,7 @@ from __future__ import annotations
 # Before the modules of this room: torch itself imports them in a child process.
 import torch  # noqa: F401
 
+from tensor_copies.stand_in.children import new_python
 from tensor_copies.stand_in.compiling import NoCompiler, NoStandIn
 from tensor_copies.stand_in.loading import CACHE, is_loaded, load
 from tensor_copies.stand_in.scripts import (
@@ -47,6 +48,7 @@ __all__ = [
     "load",
     "max_memory_allocated",
     "memory_allocated",
+    "new_python",
     "reset_peak_memory_stats",
     "run",
 ]

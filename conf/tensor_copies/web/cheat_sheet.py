@@ -26,13 +26,13 @@ from tensor_copies.atlas.page import (
     DEVICE_NAMES,
     PLAIN,
     Drawing,
-    draw_signs,
     sign_of,
 )
 from tensor_copies.errors.cures import BestCure, best_cures
 from tensor_copies.explorer.chains import chain_of
 from tensor_copies.explorer.data import live as live_explorer
 from tensor_copies.explorer.page import still
+from tensor_copies.explorer.signs import sheet
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.outdated import depend_on
@@ -72,7 +72,7 @@ class SheetCalls(SphinxDirective):
         }
         markup = TEMPLATES.get_template("sheet_calls.html").render(
             rows=rows,
-            signs=Markup(draw_signs(parts)),
+            signs=sheet(parts),
             x=live_atlas()["states"][PLAIN],
             columns=["Memory", "Gradient", *_other_device(drawing)],
         )

@@ -1,0 +1,228 @@
+"""How the error index looks: a box, an index of what readers did, a card an entry.
+
+The page's kernel hands over data (:mod:`tensor_copies.errors.page`); the directives
+here draw it. When the page has been read, the parts of each entry are put in the order
+in which a reader with an error needs them: the message, why, the cures, and folded at
+the end the code that raises it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils import nodes
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from sphinx.util.docutils import SphinxDirective
+
+from tensor_copies.errors.messages import entries
+from tensor_copies.explorer.page import address_of
+from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
+
+PAGE = "errors"
+MACHINES = "machines"
+STAND_IN = "stand-in-device"
+FACT = "has_cards"
+# What a cure's sign can be: memory, and what becomes of the gradient if there is one.
+DRAWN = {
+    "-".join(parts): parts
+    for parts in (
+        *product(["shares", "copies"], ["flows", "stops"]),
+        ("shares",),
+        ("copies",),
+        ("itself",),
+        ("flows",),
+        ("stops",),
+    )
+}
+LEGEND = ("shares", "copies", "itself", "flows", "stops")
+
+
+class error_index(nodes.General, nodes.Element):
+    """The place of the index, until the page has been read."""
+
+
+class fold(nodes.General, nodes.Element):
+    """What a reader may open: its words stand in ``summary``."""
+
+
+def visit_fold(self: HTML5Translator, node: fold) -> None:
+    """Open the native element."""
+    self.body.append(f"<details><summary>{escape(node['summary'])}</summary>\n")
+
+
+def depart_fold(self: HTML5Translator, node: fold) -> None:
+    """Close it."""
+    self.body.append("</details>\n")
+
+
+def prose(text: str) -> Markup:
+    """Return prose as HTML, with what stands between backticks as code."""
+    pieces = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if place % 2 else escape(piece)
+        for place, piece in enumerate(pieces)
+    )
+
+
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
+    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+)  # fmt: skip
+TEMPLATES.filters["prose"] = prose
+
+
+class _Drawn(SphinxDirective):
+    """A directive that draws the JSON of its content with a template."""
+
+    has_content: ClassVar[bool] = True
+    template: ClassVar[str]
+
+    def run(self) -> list[nodes.Node]:
+        """Return what the template makes of the data."""
+        app, page = self.env.app, self.env.docname
+        uri = app.builder.get_relative_uri(page, MACHINES)
+        data = json.loads("\n".join(self.content) or "{}")
+        markup = TEMPLATES.get_template(self.template).render(
+            stand_in=f"{uri}#{STAND_IN}", **self.facts(data)
+        )
+        self.env.metadata[page][FACT] = True
+        return [nodes.raw("", markup, format="html")]
+
+    def facts(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return what the template is told."""
+        return data
+
+
+class Box(_Drawn):
+    """The box that filters the entries (``{error-box}``), and the page's signs."""
+
+    template = "box.html"
+
+    def facts(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the signs, and where the whole site is searched."""
+        builder = self.env.app.builder
+        search = builder.get_relative_uri(self.env.docname, "search")
+        return {"sheet": sheet(DRAWN), "search": search}
+
+
+class Legend(_Drawn):
+    """The signs, each once with its words (``{sign-legend}``)."""
+
+    template = "legend.html"
+
+    def facts(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the signs that a cure may have."""
+        return {"legend": {sign: SIGNS[sign] for sign in LEGEND}}
+
+
+class Wording(_Drawn):
+    """What other machines say in the place of a message (``{wording}``)."""
+
+    template = "wording.html"
+
+
+class Cures(_Drawn):
+    """What to write, what not, and what each costs (``{cures}``)."""
+
+    template = "cures.html"
+
+    def facts(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Give each row its sign, its words and the link to its chain."""
+        for row in data["rows"]:
+            words = [SIGNS[sign] for sign in row["signs"]]
+            row["sign"] = "-".join(row["signs"])
+            row["said"] = ", ".join(words).replace("is x", f"is `{data['subject']}`")
+            row["link"], row["chain"] = self.chain(row, data["subject"], data["away"])
+        return data
+
+    def chain(self, row: dict[str, Any], subject: str, away: str) -> tuple[str, str]:
+        """Return the link to a row's chain in the explorer, and its code there."""
+        code, named = row["code"], re.match(rf"{re.escape(subject)}\b", row["code"])
+        if not (row["state"] and subject and named):
+            return "", ""
+        asked = f"x{code[named.end() :]}"
+        found = address_of(
+            self.env.app, self.env.docname, asked, row["state"], away=bool(away)
+        )
+        return found or "", asked
+
+
+class ErrorIndex(SphinxDirective):
+    """All entries by what the reader did (``{error-index}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the place that is filled when the page has been read."""
+        return [error_index()]
+
+
+def arrange(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the parts of each entry in order, and list the entries where they belong."""
+    if app.env.docname != PAGE:
+        return
+    known = entries(Path(app.env.doc2path(PAGE)))
+    groups: dict[nodes.section, list[nodes.section]] = {}
+    for section in doctree.findall(nodes.section):
+        if section["ids"][0] in known:
+            _arrange_entry(section)
+            groups.setdefault(section.parent, []).append(section)
+    for place in list(doctree.findall(error_index)):
+        place.replace_self(_index(groups))
+
+
+def _arrange_entry(section: nodes.section) -> None:
+    """Fold the code away: it goes to what stands below the cures."""
+    section["classes"].append("entry")
+    cells = [
+        one
+        for one in section.children
+        if isinstance(one, nodes.container) and "cell" in one["classes"]
+    ]
+    message, *others = cells
+    code = next(one for one in message.children if "cell_input" in one["classes"])
+    message.remove(code)
+    last = section.index(others[-1] if others else message)
+    rest = section[last + 1 :]
+    for node in rest:
+        section.remove(node)
+    section += nodes.container(
+        "", fold("", code, summary="The code that raises it"), *rest, classes=["foot"]
+    )
+
+
+def _index(groups: dict[nodes.section, list[nodes.section]]) -> nodes.container:
+    """Return a list of links for each group of entries, under the group's own title."""
+    listing = nodes.container(classes=["error-index"])
+    for group, of in groups.items():
+        title = nodes.paragraph("", "", _link(group))
+        links = [nodes.list_item("", nodes.paragraph("", "", _link(one))) for one in of]
+        listing += nodes.container("", title, nodes.bullet_list("", *links))
+    return listing
+
+
+def _link(section: nodes.section) -> nodes.reference:
+    """Return a link to a section in the words of its title, without its "You"."""
+    words = [node.deepcopy() for node in section.next_node(nodes.title).children]
+    if isinstance(words[0], nodes.Text):
+        words[0] = nodes.Text(words[0].removeprefix("You "))
+    return nodes.reference(
+        "", "", *words, refuri=f"#{section['ids'][0]}", internal=True
+    )
+
+
+def add_files(app: Sphinx, page: str, *_: object) -> None:
+    """Load the style, and the scripts of the box, on the page that has them."""
+    if FACT in app.env.metadata.get(page, {}):
+        app.add_css_file(STYLE)
+        app.add_css_file("errors.css")
+    if page == PAGE:
+        for script in ("find_message.js", "error_desk.js"):
+            app.add_js_file(script, loading_method="defer")

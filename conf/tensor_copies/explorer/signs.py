@@ -1,0 +1,36 @@
+"""The signs of the whole site: what a call does to memory and gradient, in a glance.
+
+A sign is drawn once a page, in a sheet, and used wherever it stands. Its words, for who
+cannot see it, stand here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+STYLE = "signs.css"
+SIGNS = {
+    "shares": "shares memory",
+    "itself": "is x itself",
+    "copies": "has its own memory",
+    "moves": "is x itself, moved",
+    "raises": "raises",
+    "flows": "gradient flows back",
+    "stops": "gradient stops",
+}
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
+    undefined=StrictUndefined,
+)  # fmt: skip
+
+
+def sheet(drawn: Mapping[str, Sequence[str]]) -> Markup:
+    """Return the drawings of signs, each of some keys of ``SIGNS``, by its name.
+
+    A page has one sheet; ``<use href="#sign-NAME">`` shows one of its drawings.
+    """
+    return Markup(TEMPLATES.get_template("signs.html").render(signs=drawn))

@@ -1,0 +1,65 @@
+"""Start a Python of its own for what is probed in a build, most often with the device.
+
+A build's own process never has it: a second device changes what torch says in some
+messages. The rooms that look at what happens between two devices start their probes
+here, and learn from one exception that there is no device.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tensor_copies.stand_in.compiling import compiled
+from tensor_copies.stand_in.loading import CACHE
+from tensor_copies.stand_in.scripts import CONF, environment
+
+# These two would change what a probe sees.
+CHANGING = ("PYTHONWARNINGS", "CUDA_LAUNCH_BLOCKING")
+
+
+def new_python(
+    *arguments: str,
+    with_device: bool = True,
+    text: str = "",
+    seconds: float | None = None,
+    cache: Path = CACHE,
+) -> subprocess.CompletedProcess[str]:
+    """Run Python; return how it ended and all that it said.
+
+    Parameters
+    ----------
+    arguments
+        What follows ``python`` on the command line: a script, or ``-m`` and a module
+        of ours.
+    with_device
+        Whether torch has the device there from its import on.
+    text
+        What it reads from its standard input.
+    seconds
+        How long it may take; None for any time.
+    cache
+        The folder that keeps the compiled device, which is made now if need be.
+
+    Raises
+    ------
+    NoStandIn
+        If it should have the device and there is none here: nothing was run.
+    subprocess.TimeoutExpired
+        If it takes longer.
+    """
+    kept = {key: value for key, value in os.environ.items() if key not in CHANGING}
+    if with_device:
+        compiled(cache)
+        kept |= environment(cache)
+    return subprocess.run(
+        [sys.executable, *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        cwd=CONF,
+        env=kept,
+    )

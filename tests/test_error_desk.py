@@ -1,0 +1,162 @@
+"""The error index and the silent mistakes in a real browser: the box, cards, pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from conftest import PATIENCE_OF_BROWSER
+
+BOX, COUNT, NO_HIT = "#desk-message", ".desk .count", ".desk .no-hit"
+PASTED = (
+    'Traceback (most recent call last): File "train.py", line 5, in <module> '
+    "RuntimeError: Can't call numpy() on Tensor that requires grad. "
+    "Use tensor.detach().numpy() instead."
+)
+FOUND = "[...document.querySelectorAll('.found > .entry')].map((entry) => entry.id)"
+ORDER = "[...document.querySelectorAll('.entry')].map((entry) => entry.id)"
+SIZE = "part => parseFloat(getComputedStyle(part).fontSize)"
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Any, address: str) -> Iterator[Any]:
+    """Open the error index once, as a reader at a desk has it."""
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 900}, reduced_motion="reduce"
+    )
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.problems = []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.goto(f"{address}errors.html", wait_until="load")
+    yield page
+    assert page.problems == []
+    context.close()
+
+
+def test_what_is_pasted_brings_its_entry_to_the_box(tab: Any) -> None:
+    before = tab.evaluate(ORDER)
+    tab.locator(BOX).focus()
+    tab.keyboard.insert_text(PASTED)
+    assert tab.evaluate(FOUND) == ["numpy-requires-grad"]
+    said = tab.locator(COUNT)
+    assert said.get_attribute("aria-live") == "polite"
+    assert said.inner_text().startswith(
+        f"1 of {len(before)} entries. First: You called"
+    )
+    assert "message=Traceback" in tab.url
+    below = tab.locator(".found h3").bounding_box()["y"]
+    box = tab.locator(BOX).bounding_box()
+    assert box["y"] < below < box["y"] + 200
+    assert not tab.locator(".error-index").is_visible()
+    assert not tab.locator(NO_HIT).is_visible()
+    tab.keyboard.press("Enter")
+    assert tab.evaluate("document.activeElement.textContent").startswith("You called")
+    tab.locator(".desk").get_by_role("button", name="Clear").click()
+    tab.wait_for_function(f"!document.querySelector('{BOX}').value")
+    assert tab.evaluate(FOUND) == []
+    assert tab.evaluate(ORDER) == before
+    assert tab.locator(".error-index").is_visible()
+    assert "message=" not in tab.url
+    assert tab.evaluate("document.activeElement.id") == BOX.removeprefix("#")
+
+
+def test_a_few_words_are_enough(tab: Any) -> None:
+    for words, anchor in {
+        "DLPACK": "dlpack-requires-grad",
+        "bfloat16 numpy": "numpy-bfloat16",
+        "leaf in-place": "leaf-in-place",
+    }.items():
+        tab.fill(BOX, words)
+        assert anchor in tab.evaluate(FOUND), words
+    tab.fill(BOX, "")
+    assert tab.evaluate(FOUND) == []
+
+
+def test_recorded_words_find_their_entry_and_open(tab: Any) -> None:
+    folds = tab.locator("details.wording")
+    if not folds.count():
+        pytest.skip("no machine says something else")
+    texts = tab.evaluate(
+        "[...document.querySelectorAll('.wording pre')].map(pre => pre.textContent)"
+    )
+    pasted = next(text for text in texts if not text.startswith("(no message"))
+    tab.fill(BOX, pasted)
+    shown = tab.locator(".found .wording[open] pre")
+    assert pasted in shown.all_inner_texts()
+    # What was recorded is never larger than what is live.
+    live = tab.locator(".found .stream pre").first.evaluate(SIZE)
+    assert shown.first.evaluate(SIZE) <= live
+    tab.fill(BOX, "")
+
+
+def test_no_hit_says_what_to_do(tab: Any) -> None:
+    tab.fill(BOX, "segmentation fault & co")
+    assert tab.locator(COUNT).inner_text() == "No entry has this."
+    search = tab.locator(NO_HIT).get_by_role("link", name="search the whole site")
+    assert search.get_attribute("href") == "search.html?q=segmentation+fault+%26+co"
+    other = tab.locator(NO_HIT).get_by_role("link", name="what others did")
+    target = other.get_attribute("href")
+    assert tab.locator(target).is_visible()
+    tab.fill(BOX, "")
+    assert not tab.locator(NO_HIT).is_visible()
+
+
+def test_a_link_to_an_entry_is_answered_whatever_is_asked(
+    tab: Any, address: str
+) -> None:
+    tab.goto(f"{address}errors.html?message=dlpack", wait_until="load")
+    assert tab.locator(BOX).input_value() == "dlpack"
+    assert tab.evaluate(FOUND) == ["dlpack-requires-grad"]
+    tab.evaluate("location.hash = 'optimizer-tensor'")
+    tab.wait_for_function(f"!document.querySelector('{BOX}').value")
+    assert tab.evaluate(FOUND) == []
+    top = tab.locator("#optimizer-tensor h3").bounding_box()["y"]
+    assert 0 <= top < 900
+
+
+def test_a_cure_is_copied_as_it_stands(tab: Any) -> None:
+    row = tab.locator("#numpy-requires-grad .cures ol > li").first
+    row.get_by_role("button", name="Copy").click()
+    copied = "() => navigator.clipboard.readText()"
+    assert tab.evaluate(copied) == row.locator("pre").inner_text() + "\n"
+    assert not tab.locator(".cures ul button").count()
+
+
+def test_without_javascript_there_is_no_box_and_all_can_be_read(
+    browser: Any, address: str
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{address}errors.html")
+    assert not page.locator(".desk").is_visible()
+    entries = page.locator(".entry")
+    for entry in entries.all()[:: entries.count() - 1]:
+        assert entry.locator(".stream pre").is_visible()
+        assert entry.locator(".cures li").first.is_visible()
+        entry.get_by_text("The code that raises it").click()
+        assert entry.locator(".cell_input pre").is_visible()
+    context.close()
+
+
+@pytest.mark.parametrize("width", [320, 390, 899, 900, 1280])
+def test_wrong_and_right_stand_side_by_side_where_there_is_room(
+    width: int, browser: Any, address: str
+) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(f"{address}silent_mistakes.html", timeout=PATIENCE_OF_BROWSER * 1000)
+    for pair in page.locator(".pair").all()[::5]:
+        wrong, right = (pair.locator(f".{side}").bounding_box() for side in SIDES)
+        if width < 900:
+            assert right["y"] >= wrong["y"] + wrong["height"]
+            assert right["x"] == pytest.approx(wrong["x"], abs=1)
+            continue
+        assert right["x"] >= wrong["x"] + wrong["width"]
+        for part in (".cell_input", ".cell_output"):
+            a, b = (pair.locator(f".{side} {part}").bounding_box() for side in SIDES)
+            assert a["y"] == pytest.approx(b["y"], abs=1), part
+    page.close()
+
+
+SIDES = ("wrong", "right")
