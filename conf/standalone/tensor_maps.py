@@ -1377,10 +1377,12 @@ class Pen:
         self.marks.append(f"<text {place}{look}>{escape(_clean(text))}</text>")
         self.reach(x + text_width(text) / (2 if MIDDLE in look else 1), y + 3)
 
-    def lines(self, text: str, x: float, y: float, joint: str = ", ") -> float:
+    def lines(
+        self, text: str, x: float, y: float, joint: str = ", ", look: str = ""
+    ) -> float:
         """Write a text on as many lines as it needs; return where they end."""
         for line in _wrap(text.split(joint), joint, NARROW - EDGE - x):
-            self.text(line, x, y + 11)
+            self.text(line, x, y + 11, look)
             y += LINE
         return y
 
@@ -1437,8 +1439,9 @@ def _draw_graph(observed: dict) -> Pen:
         for edge, path in points.items():
             aside = DOUBLE if graph.edges[edge] > 1 else 1
             ends += [x - aside for x, _, _ in path[1:-1]]
-            pen.reach(max(x + aside for x, _, _ in path) - min(ends) + 2 * EDGE, 0)
+            ends += [x + aside for x, _, _ in path[1:-1]]
         left = min(ends) - EDGE
+        pen.reach(max(ends) - left, 0)
         for box in graph.boxes:
             box.x, box.y = box.x - left, box.y + y
         for edge, path in points.items():
@@ -1484,7 +1487,6 @@ def _draw_box(pen: Pen, box: _Box, mark: Mark | None) -> None:
     fill = _tint(ink) if mark else 'fill="none"'
     left, room = box.x - box.width / 2, box.width - 2 * PADDING
     pen.rect(left, box.y, box.width, box.height, f'{fill} stroke="{ink}" {form}')
-    pen.reach(left + box.width + EDGE, box.y + box.height + EDGE)
     y = box.y + (box.height - len(box.lines) * LINE) / 2 + 11.5
     for number, line in enumerate(box.lines):
         name = number == 0 and not of_graph
@@ -1537,8 +1539,8 @@ def _draw_memory(observed: dict) -> Pen:
         each = len(storages) > 1 and not marks
         heading = f"{'Each has a' if each else 'A'} memory of its own"
         heading += f", {where}:" if where else ":"
-        pen.text(heading, EDGE, y + 11, QUIET)
-        y = _draw_own(pen, observed, storages, y + LINE + 3)
+        y = pen.lines(heading, EDGE, y, " ", QUIET) + 3
+        y = _draw_own(pen, observed, storages, y)
     for line in _asides(observed):
         y = pen.lines(line, EDGE, y, " ")
     pen.reach(0, y)
