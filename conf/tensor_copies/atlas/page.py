@@ -191,6 +191,11 @@ def draw_signs(signs: dict[str, list[str]]) -> str:
     return TEMPLATES.get_template("signs.html").render(signs=signs)
 
 
+def breakable(code: str) -> str:
+    """Return code as HTML whose lines may end before a call, not within a name."""
+    return "<wbr>.".join(escape(code).split("."))
+
+
 class Drawing:
     """The Atlas as one page shows it."""
 
@@ -517,7 +522,7 @@ class AtlasCalls(SphinxDirective):
             row = drawing.rows[name]
             cells = "".join(drawing.cell(row, column, [PLAIN]) for column in columns)
             differing |= drawing.differing(row, PLAIN, columns)
-            code = f"<code>{escape(row['code'])}</code>"
+            code = f"<code>{breakable(row['code'])}</code>"
             body += (
                 f'<tr><td data-label="You want">{escape(want)}</td>'
                 f'<td data-label="Write">{drawing.lesson(row, code)} '
