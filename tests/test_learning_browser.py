@@ -107,6 +107,13 @@ def test_the_printed_cheat_sheet_is_one_page_in_any_font_and_scheme(
         page.goto((site / "cheat_sheet.html").as_uri())
         assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
         page.emulate_media(media="print", color_scheme=scheme)
+        # A4 within its margins, in the pixels of paper: a row of the matrix is a line.
+        page.set_viewport_size({"width": 710, "height": 1047})
+        cells = page.locator(".sheet-calls tbody tr").first.locator("th, td").all()
+        boxes = [cell.bounding_box() for cell in cells]
+        assert len({box["y"] for box in boxes}) == 1
+        bottom = page.locator(".sheet-foot").bounding_box()
+        assert bottom["y"] + bottom["height"] <= 1047
         assert page.locator("h1").is_visible()
         assert page.locator(".sheet-foot").is_visible()
         for hidden in (".skip-to-content", ".remember"):

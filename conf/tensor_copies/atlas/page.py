@@ -175,6 +175,11 @@ def differs(record: Record | None, other: Record, column: str) -> bool:
     )
 
 
+def breakable(code: str) -> str:
+    """Return code as HTML whose lines may end before a call, not within a name."""
+    return "<wbr>.".join(escape(code).split("."))
+
+
 class Drawing:
     """The Atlas as one page shows it."""
 
@@ -501,7 +506,7 @@ class AtlasCalls(SphinxDirective):
             row = drawing.rows[name]
             cells = "".join(drawing.cell(row, column, [PLAIN]) for column in columns)
             differing |= drawing.differing(row, PLAIN, columns)
-            code = f"<code>{escape(row['code'])}</code>"
+            code = f"<code>{breakable(row['code'])}</code>"
             body += (
                 f'<tr><td data-label="You want">{escape(want)}</td>'
                 f'<td data-label="Write">{drawing.lesson(row, code)} '

@@ -26,6 +26,7 @@ from tensor_copies.atlas.page import (
     DEVICE_NAMES,
     PLAIN,
     Drawing,
+    breakable,
     sign_of,
 )
 from tensor_copies.errors.cures import BestCure, best_cures
@@ -100,7 +101,7 @@ def _row(drawing: Drawing, row: Record) -> Record:
         cells.append(_cell(parts, note, in_words=False))
     uri = f"{drawing.app.builder.get_relative_uri(drawing.page, 'atlas')}#{row['id']}"
     line = re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; ")
-    return {"code": line, "uri": uri, "cells": cells}
+    return {"code": Markup(breakable(line)), "uri": uri, "cells": cells}
 
 
 def _cell(parts: list[str], note: str = "", *, in_words: bool = True) -> Record:

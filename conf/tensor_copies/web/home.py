@@ -106,5 +106,5 @@ def _doors(app: Sphinx) -> Iterator[tuple[str, str, str]]:
     yield (
         "cheat_sheet",
         "Cheat sheet: one page",
-        "The calls that matter in signs, pictures and messages, on one A4.",
+        "Calls in signs, pictures, messages and rules, on one A4.",
     )
