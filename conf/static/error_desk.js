@@ -29,6 +29,10 @@
 
   const found = document.createElement("div");
   found.className = "found";
+  const title = document.createElement("h2"); // between the page's and the entries'
+  title.className = "visually-hidden";
+  title.textContent = "Found";
+  found.append(title);
   form.after(found);
   let gaps = []; // where the entries were that stand in `found`
   const putBack = () => {
