@@ -12,7 +12,6 @@ the stand-in device saw is shown where CUDA has not seen the same code.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -25,16 +24,18 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util import logging
 
-from tensor_copies.figures import charts
-from tensor_copies.figures.maps import framed_map
-from tensor_copies.figures.plots import framed_figure
-from tensor_copies.figures.samples import as_csv, link_text
 from tensor_copies.machine import progress
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
+from tensor_copies.recordings.beside import (
+    drawn_or_picture,
+    offer_samples,
+    put_beside,
+    slug,
+)
 from tensor_copies.recordings.check import load, load_figure, load_page
 from tensor_copies.recordings.format import (
     BadRecording,
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 # What tells one drawing of a page from the others: ids, and what refers to them.
 IDS = re.compile(r'"#[^"]*"|url\(#[^)]*\)|id="[^"]*"')
-CHART = re.compile(r'<figure class="lesson-figure">\s*<svg [^>]*?\bid="([\w-]+)"')
 TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
 # Above this share, nearly all differs (measured times, say) and marks only disturb.
 MOST_MARKED = 0.5
@@ -179,7 +179,7 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
             ]
         )
         for links in live.samples:
-            _offer_samples(app, links, seen)
+            offer_samples(app, links, seen)
         for other in _show(app, live, seen):
             machines[other.name] = other
     if machines:
@@ -205,7 +205,7 @@ def _show(app: Sphinx, live: LiveBlock, seen: list[Seen]) -> list[Fingerprint]:
     """Show a block's recorded outputs; return the machines that saw another thing."""
     parent = live.code.parent
     # Charts stand beside each other, whatever the switch says.
-    shown = [node for node in live.outputs if not _put_beside(app, node, seen)]
+    shown = [node for node in live.outputs if not put_beside(app, node, seen)]
     texts = [node for node in shown if isinstance(node, nodes.literal_block)]
     drawn = [node for node in shown if isinstance(node, nodes.raw)]
     text = "\n".join(_normal(node.astext()) for node in texts)
@@ -245,7 +245,7 @@ def _side_by_side(
         label = f"Recorded {in_words(s.day)}: {s.machine.label}"
         there = _variant(s.machine, label, "recorded")
         for file in s.alternatives:
-            there += _drawn_or_picture(s, file)
+            there += drawn_or_picture(s, file)
         if s.left_out:
             there += nodes.paragraph(text=f"Left out. {s.left_out}")
         elif s.output:
@@ -255,13 +255,9 @@ def _side_by_side(
 
 
 def _variant(machine: Fingerprint, label: str, kind: str) -> nodes.container:
-    variant = nodes.container(classes=["variant", kind, f"machine-{_slug(machine)}"])
+    variant = nodes.container(classes=["variant", kind, f"machine-{slug(machine)}"])
     variant += nodes.paragraph(text=label, classes=["variant-label"])
     return variant
-
-
-def _slug(machine: Fingerprint) -> str:
-    return machine.name.replace(".", "-")
 
 
 def _with_marks(text: str, others: list[str]) -> nodes.literal_block:
@@ -296,73 +292,12 @@ def _with_marks(text: str, others: list[str]) -> nodes.literal_block:
     return block
 
 
-def _drawn_or_picture(seen: Seen, file: str) -> nodes.Node:
-    """Draw a recorded map from its data, or show a picture as it is."""
-    data = seen.figures[file]
-    if data is None:
-        uri = f"/recordings/{seen.machine.name}/{file}"
-        alt = f"Picture that the lesson drew on {seen.machine}"
-        return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
-    if not data:
-        return nodes.paragraph(text="This machine's figure cannot be shown.")
-    from standalone.tensor_maps import draw
-
-    prefix = f"{_slug(seen.machine)}-{Path(file).stem.replace('.', '-')}"
-    return nodes.raw("", framed_map(draw(data["map"], prefix)), format="html")
-
-
-def _put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
-    """Draw other machines' charts beside a live one, if it is one, on one scale."""
-    found = CHART.search(node.astext()) if isinstance(node, nodes.raw) else None
-    if found is None:
-        return False
-    path = _images(app) / f"{found[1]}.json"
-    if not path.exists():
-        return False
-    live = json.loads(path.read_text(encoding="utf-8"))
-    panels = [("this build, " + fingerprint().label, found[1], live)]
-    for seen in others:
-        for data in seen.figures.values():
-            if data and data.get("title") == live["title"]:
-                prefix = f"{_slug(seen.machine)}-{found[1]}"
-                panels.append((seen.machine.label, prefix, data))
-    scale = charts.limits(data for _, _, data in panels)
-    drawn = [
-        charts.draw_chart(data, prefix, name, scale) for name, prefix, data in panels
-    ]
-    node.children = [nodes.Text(framed_figure("\n".join(drawn)))]
-    node.rawsource = ""
-    return True
-
-
-def _offer_samples(app: Sphinx, links: nodes.container, seen: list[Seen]) -> None:
-    """Add a link to the samples of each other machine, written as CSV."""
-    lesson = app.env.docname.rpartition("/")[2]
-    for s in seen:
-        for data in s.figures.values():
-            table = (data or {}).get("samples")
-            if table is not None:
-                name = f"sphx_glr_{lesson}_{_slug(s.machine)}.csv"
-                text = as_csv(table, s.machine, s.day)
-                (_images(app) / name).write_text(text, encoding="utf-8")
-                target = f"{_images(app).name}/{name}"
-                link = addnodes.download_reference("", "", reftarget=target)
-                link["refdoc"] = app.env.docname
-                link += nodes.inline(text=link_text(table, s.machine))
-                links += nodes.paragraph("", "", link)
-
-
-def _images(app: Sphinx) -> Path:
-    """Return where the gallery keeps the pictures of the page that is read."""
-    return Path(app.srcdir, app.env.docname).parent / "images"
-
-
 def _same_figures(seen: Seen, drawn: list[nodes.raw]) -> bool:
     """Whether a machine's figures are the live ones, but for their ids."""
     if len(drawn) != len(seen.alternatives):
         return False
     for node, file in zip(drawn, seen.alternatives, strict=True):
-        other = _drawn_or_picture(seen, file)
+        other = drawn_or_picture(seen, file)
         if not isinstance(other, nodes.raw):
             return False
         if IDS.sub("", node.astext()).split() != IDS.sub("", other.astext()).split():
@@ -379,7 +314,7 @@ def _add_switch(doctree: nodes.document, machines: Collection[Fingerprint]) -> N
     listing = nodes.bullet_list()
     for machine, kind in choices:
         words = nodes.paragraph(text=f"{machine.label} ({kind})")
-        listing += nodes.list_item("", words, classes=[f"machine-{_slug(machine)}"])
+        listing += nodes.list_item("", words, classes=[f"machine-{slug(machine)}"])
     switch += nodes.paragraph(text="Where outputs differ, this page shows those of:")
     switch += listing
     place = section.index(title) + 1
