@@ -110,20 +110,23 @@ def page_line(
     same
         For each other machine, on how many of them it saw the same.
     """
-    line = nodes.paragraph(classes=["provenance"])
-    said = nodes.Text(short(fingerprint()))
-    line += nodes.Text("Ran on ")
-    line += said
+    said = f"Ran on {short(fingerprint())}"
     for place, (machine, count) in enumerate(same.items()):
-        opening = ". The same on" if place == 0 else "; on"
         many = f"{count} of {outputs}" + (" outputs" if place == 0 else "")
-        line += nodes.Text(f"{opening} {short(machine)}, in {many}")
-    line += nodes.Text(".")
+        where = "the same on" if place == 0 else "on"
+        said += f" \N{MIDDLE DOT} {where} {_in_a_line(machine)}: {many}"
+    line = nodes.paragraph(text=said, classes=["provenance"])
     if MACHINES in app.env.found_docs:
         link = addnodes.pending_xref(
             "", refdomain="std", reftype="doc", reftarget=f"/{MACHINES}",
             refexplicit=True, refwarn=True,
         )  # fmt: skip
         link += nodes.inline(text="About the machines")
-        line += [nodes.Text(" "), link]
+        line += [nodes.Text(" \N{MIDDLE DOT} "), link]
     return line
+
+
+def _in_a_line(machine: Fingerprint) -> str:
+    if machine.device_kind == "stand-in":
+        return "the stand-in device (no GPU)"
+    return short(machine)

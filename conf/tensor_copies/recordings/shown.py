@@ -26,7 +26,7 @@ from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.markers import LEAD, lead_line
+from tensor_copies.machine.markers import LEAD, lead_line, setup_line
 from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.beside import (
     drawn_or_picture,
@@ -181,7 +181,7 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
         if not all(block.left_out for block in recording.blocks)
     ]
     wanted = keys(script)
-    lead = lead_line(script)
+    lead, setup = lead_line(script), setup_line(script)
     first, outputs = None, 0
     same: dict[Fingerprint, int] = {}
     for live in live_blocks(doctree, set(wanted)):
@@ -199,7 +199,9 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
         compared = _show_block(app, live, seen, live.line == lead)
         for s in seen:
             same.setdefault(s.machine, 0)
-        if compared and not any(part.measured for part in compared):
+        # The setup says the name of the device, as this line does.
+        counts = live.line != setup and not any(part.measured for part in compared)
+        if compared and counts:
             outputs += 1
             for machine in set.intersection(*(part.same for part in compared)):
                 same[machine] += 1
