@@ -40,8 +40,7 @@ print(f"{w.grad = }")
 print(f"{t.grad = }")
 assert w.item() == z.item() == 4 and z.grad is None
 assert w.grad.item() == 2 and t.grad.item() == 4
-# sphinx_gallery_tensor_map = "w, b, t, c, z, y, u"
-# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map_lead = "w, b, t, c, z, y, u"
 
 # %%
 # The graph of B ends at ``z``, as the picture at the top shows. Now A takes a
