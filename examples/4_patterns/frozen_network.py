@@ -111,8 +111,8 @@ assert gradient(torch.detach, True) == 3
 #
 # New memory for A
 # ----------------
-# A move to another device or a cast, even there and back, gives A new memory.
-# Then the alias that you hold is stale. (On a CPU, ``cpu`` moves nothing.)
+# A cast of a module, even there and back, gives A new memory. Then the alias that
+# you hold is stale.
 
 held = net_a.weight.detach()
 net_a.double().float()
