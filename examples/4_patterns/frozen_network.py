@@ -80,9 +80,9 @@ for expected in 16, 4, 1:
 # %%
 # A step between B's forward and its backward pass
 # ------------------------------------------------
-# B's forward pass saves ``z``, so the gradient of ``t`` is to be 4. Then A's
-# step writes 3. With a clone B does not see it. And with an alias? (A step with
-# ``fused=True`` raises no version counter.)
+# Here ``a`` is A's weight, 4. B's forward pass saves it, so the gradient of ``t``
+# is to be 4. Then A's step writes 3. With a clone B does not see it. And with an
+# alias? (A step with ``fused=True`` raises no version counter.)
 
 
 def gradient(take, fused):
