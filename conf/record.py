@@ -283,7 +283,7 @@ def _run(
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
     from sphinx_gallery.py_source_parser import split_code_and_text_blocks
-    from tensor_copies.figures.maps import requested_map
+    from tensor_copies.figures.maps import requested_maps
     from tensor_copies.figures.samples import requested_samples
     from tensor_copies.machine import isolation
 
@@ -291,9 +291,8 @@ def _run(
     figures: list[list[Any]] = []
 
     def scrape(block: Any, block_vars: Any, gallery_conf: Any) -> str:
-        seen = requested_map(block, block_vars)
+        maps = [{"map": seen} for seen in requested_maps(block, block_vars)]
         table = requested_samples(block, block_vars)
-        maps = [] if seen is None else [{"map": seen}]
         tables = [] if table is None else [{"samples": table}]
         figures.append(maps + _figures() + tables)
         return ""

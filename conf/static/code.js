@@ -1,54 +1,44 @@
-// The switch between machines: all blocks of the page at once, remembered across
-// pages. Without this script every machine's output is readable, one under the other.
+// Tabs on the outputs that differ between machines: all blocks of the page at once,
+// remembered across pages. Without this script every machine's output is readable, one
+// under the other, each with its label.
 (() => {
   "use strict";
   const KEY = "tensor-copies-machine";
-  const panel = document.querySelector(".machine-switch");
-  if (!panel) return;
-  const nameOf = (element) =>
-    [...element.classList].find((name) => name.startsWith("machine-"));
+  const groups = [...document.querySelectorAll(".machines-outputs")].map((group) => ({
+    group,
+    choices: [...group.querySelectorAll(":scope > .machine-tabs input")].map((radio) => ({
+      radio,
+      output: group.querySelector(`:scope > .variant.${radio.value}`),
+    })),
+  }));
   const remembered = () => {
     try { return localStorage.getItem(KEY); } catch { return null; }
   };
   const remember = (name) => {
     try { localStorage.setItem(KEY, name); } catch { /* private window: this page only */ }
   };
-
-  const items = [...panel.querySelectorAll("li")];
-  const live = nameOf(items[0]);
+  // Where a machine's output is the same as that of this build, it has no tab: that of
+  // this build, the first one, holds for it.
   const show = (name) => {
-    for (const group of document.querySelectorAll(".machines-outputs")) {
-      const variants = [...group.querySelectorAll(":scope > .variant")];
-      const chosen =
-        variants.find((variant) => nameOf(variant) === name) ||
-        variants.find((variant) => nameOf(variant) === live);
-      for (const variant of variants) variant.hidden = variant !== chosen;
+    for (const { group, choices } of groups) {
+      const chosen = choices.find(({ radio }) => radio.value === name) || choices[0];
+      for (const choice of choices) choice.output.hidden = choice !== chosen;
+      chosen.radio.checked = true;
       group.classList.add("ready");
     }
   };
-
-  const fieldset = document.createElement("fieldset");
-  const legend = document.createElement("legend");
-  legend.textContent = panel.querySelector("p").textContent;
-  fieldset.append(legend);
-  const wanted = remembered();
-  const start = items.some((item) => nameOf(item) === wanted) ? wanted : live;
-  for (const item of items) {
-    const label = document.createElement("label");
-    const radio = document.createElement("input");
-    radio.type = "radio";
-    radio.name = "machine";
-    radio.value = nameOf(item);
-    radio.checked = radio.value === start;
-    radio.addEventListener("change", () => {
-      show(radio.value);
-      remember(radio.value);
-    });
-    label.append(radio, " ", item.textContent.trim());
-    fieldset.append(label);
+  for (const { group, choices } of groups) {
+    for (const { radio } of choices) {
+      radio.addEventListener("change", () => {
+        const before = group.getBoundingClientRect().top;
+        show(radio.value);
+        remember(radio.value);
+        // Blocks above may have changed their height: what was pressed stays in place.
+        scrollBy({ top: group.getBoundingClientRect().top - before, behavior: "instant" });
+      });
+    }
   }
-  panel.replaceChildren(fieldset);
-  show(start);
+  show(remembered());
 })();
 
 // Copy buttons: one for each block of code. In a lesson the later blocks have a second
@@ -116,7 +106,7 @@
 // where a browser lets it.
 (() => {
   "use strict";
-  const closed = () => document.querySelectorAll("details.predict:not([open])");
+  const closed = () => document.querySelectorAll(":is(.predict, .setup):not([open])");
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = [...closed()];

@@ -6,11 +6,15 @@
 Copy the values and stay in the graph: ``clone``
 ================================================
 
-You will see that :meth:`torch.Tensor.clone` allocates new memory, and that the
-copy still sends its gradient to the original. It does so only when autograd
-records it: grad mode is on and the original requires grad.
+:meth:`torch.Tensor.clone` allocates new memory, and the copy still sends its
+gradient to the original.
+
+You will see both, and when the second does not hold: a clone sends a gradient
+only if autograd records it, with grad mode on and an original that requires
+grad.
 """
 
+# sphinx_gallery_setup = True
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -30,16 +34,18 @@ def shares_memory(a, b):
 # not a leaf.
 
 x = torch.tensor([2.0], device=device)
-w = torch.tensor([1.0], device=device, requires_grad=True)
-b = torch.tensor([3.0], device=device, requires_grad=True)
+w = torch.tensor([1.0], device=device)
+b = torch.tensor([3.0], device=device)
+w.requires_grad_()
+b.requires_grad_()
 
 v = w.clone()
-print("v              ", v)
-print("v.grad_fn      ", type(v.grad_fn).__name__)
-print("v.requires_grad", v.requires_grad)
-print("v.is_leaf      ", v.is_leaf)
-assert type(v.grad_fn).__name__ == "CloneBackward0"
+print(f"{v = }")
+print(f"{v.requires_grad = }")
+print(f"{v.is_leaf = }")
+assert v.grad_fn.name() == "CloneBackward0"
 assert v.requires_grad and not v.is_leaf
+# sphinx_gallery_tensor_map_lead = "w, v"
 
 # %%
 # The gradient goes back to the original
@@ -49,27 +55,27 @@ assert v.requires_grad and not v.is_leaf
 
 y = x * v + b
 y.backward()
-print("y     ", y)
-print("w.grad", w.grad)
-print("b.grad", b.grad)
+print(f"{y = }")
+print(f"{w.grad = }")
+print(f"{b.grad = }")
 assert y.item() == 5
 assert w.grad.item() == 2 and b.grad.item() == 1
 
 source, _ = v.grad_fn.next_functions[0]
-print("CloneBackward0 leads to w:", source.variable is w)
+print(f"{source.variable is w = }")
 assert source.variable is w
 # sphinx_gallery_tensor_map = "x, w, b, v, y"
 
 # %%
 # New memory: a write to the clone stays in the clone
 # ---------------------------------------------------
-# The storages differ, and each tensor has its own version counter.
+# The storages differ, and each tensor counts its own writes.
 
-print("same storage", shares_memory(v, w))
+print(f"{shares_memory(v, w) = }")
 v[0] = 7.0
-print("v", v)
-print("w", w)
-print("versions", v._version, w._version)
+print(f"{v = }")
+print(f"{w = }")
+print(f"{v._version = }, {w._version = }")
 assert not shares_memory(v, w)
 assert v.tolist() == [7.0] and w.tolist() == [1.0]
 assert v._version == 1 and w._version == 0
@@ -85,8 +91,8 @@ p = torch.ones(3, device=device, requires_grad=True)
 q = p.clone()
 q[0] = 7.0
 (q * 10).sum().backward()
-print("q.grad_fn", type(q.grad_fn).__name__)
-print("p.grad   ", p.grad)
+print(f"{type(q.grad_fn).__name__ = }")
+print(f"{p.grad = }")
 assert type(q.grad_fn).__name__ == "CopySlices"
 assert p.grad.tolist() == [0.0, 10.0, 10.0]
 # sphinx_gallery_predict = "What is ``p.grad``?"
@@ -102,14 +108,15 @@ assert p.grad.tolist() == [0.0, 10.0, 10.0]
 of_constant = x.clone()
 with torch.no_grad():
     unrecorded = w.clone()
-for source, copy in (x, of_constant), (w, unrecorded):
-    print("requires_grad", copy.requires_grad)
-    print("  grad_fn    ", copy.grad_fn)
-    print("  is_leaf    ", copy.is_leaf)
-    print("  same memory", shares_memory(copy, source))
+print(f"{of_constant.requires_grad = }")
+print(f"{unrecorded.requires_grad = }")
+print(f"{shares_memory(of_constant, x) = }")
+print(f"{shares_memory(unrecorded, w) = }")
+for copy in of_constant, unrecorded:
     assert not copy.requires_grad and copy.is_leaf
     assert copy.grad_fn is None
-    assert not shares_memory(copy, source)
+assert not shares_memory(of_constant, x)
+assert not shares_memory(unrecorded, w)
 
 # %%
 # Remember
@@ -117,5 +124,3 @@ for source, copy in (x, of_constant), (w, unrecorded):
 # - ``clone`` allocates memory: no write goes from the copy to the original.
 # - Gradients flow back through it if autograd records it.
 # - An element that you overwrite in the clone sends no gradient back.
-#
-# Next: :doc:`retain_grad`

@@ -6,11 +6,14 @@
 ``clone().detach()`` or ``detach().clone()``?
 =============================================
 
-You will see that both orders give the same independent copy, and that
-``clone().detach()`` records a node of the autograd graph for nothing. Since
-version 2.7 PyTorch's own documentation names ``detach().clone()``.
+Both orders give the same independent copy; ``detach().clone()`` does it
+without recording a node of the autograd graph for nothing.
+
+You will see the node that the other order records, and which of the two
+PyTorch's own documentation names.
 """
 
+# sphinx_gallery_setup = True
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -23,11 +26,6 @@ def shares_memory(a, b):
     return a.data_ptr() == b.data_ptr()
 
 
-def leaf(value):
-    t = torch.tensor([value], device=device)
-    return t.requires_grad_()
-
-
 # %%
 # One graph with the clone, one with the detached clone
 # -----------------------------------------------------
@@ -35,16 +33,21 @@ def leaf(value):
 # which is ``v`` after :meth:`torch.Tensor.detach`.
 
 x = torch.tensor([2.0], device=device)
-w, b, t, c = leaf(4.0), leaf(3.0), leaf(7.0), leaf(9.0)
+w = torch.tensor([4.0], device=device)
+b = torch.tensor([3.0], device=device)
+t = torch.tensor([7.0], device=device)
+c = torch.tensor([9.0], device=device)
+for parameter in w, b, t, c:
+    parameter.requires_grad_()
 
 v = w.clone()
 z = v.detach()
 y = x * v + b
 u = z * t + c
-print("v", v)
-print("z", z)
-print("y", y)
-print("u", u)
+print(f"{v = }")
+print(f"{z = }")
+print(f"{y = }")
+print(f"{u = }")
 assert y.item() == 2 * 4 + 3 == 11
 assert u.item() == 4 * 7 + 9 == 37
 # sphinx_gallery_tensor_map = "w, b, t, c, v, z, y, u"
@@ -57,9 +60,8 @@ assert u.item() == 4 * 7 + 9 == 37
 
 y.backward()
 u.backward()
-print("w.grad", w.grad, " b.grad", b.grad)
-print("t.grad", t.grad, " c.grad", c.grad)
-print("x.grad", x.grad, " z.grad", z.grad)
+print(f"{w.grad = }")
+print(f"{t.grad = }")
 assert w.grad.item() == 2 and b.grad.item() == 1
 assert t.grad.item() == 4 and c.grad.item() == 1
 assert x.grad is None and z.grad is None
@@ -73,9 +75,10 @@ assert x.grad is None and z.grad is None
 # Nothing is shared with ``w`` either.
 
 z[0] = 0.0
-print("same storage", shares_memory(z, w))
-print("w", w)
-assert not shares_memory(z, w) and w.tolist() == [4.0]
+print(f"{shares_memory(z, w) = }")
+print(f"{w = }")
+assert not shares_memory(z, w)
+assert w.tolist() == [4.0]
 
 # %%
 # The extra node
@@ -88,18 +91,18 @@ step_1 = w.clone()
 copy_1 = step_1.detach()
 step_2 = w.detach()
 copy_2 = step_2.clone()
-print("clone, then detach")
-print("  between:", type(step_1.grad_fn).__name__)
-print("  result: ", copy_1)
-print("detach, then clone")
-print("  between:", step_2.grad_fn)
-print("  result: ", copy_2)
-assert type(step_1.grad_fn).__name__ == "CloneBackward0"
+print(f"{step_1.grad_fn.name() = }")
+print(f"{step_2.grad_fn = }")
+print(f"{copy_1 = }")
+print(f"{copy_2 = }")
+assert step_1.grad_fn.name() == "CloneBackward0"
 assert step_2.grad_fn is None
 for copy in copy_1, copy_2:
     assert torch.equal(copy, w) and copy.is_leaf
-    assert copy.grad_fn is None and not copy.requires_grad
+    assert copy.grad_fn is None
+    assert not copy.requires_grad
     assert not shares_memory(copy, w)
+# sphinx_gallery_tensor_map_lead = "w, step_1, copy_1, step_2, copy_2"
 
 # %%
 # What the documentation names
@@ -107,12 +110,14 @@ for copy in copy_1, copy_2:
 # The text of :meth:`torch.Tensor.new_tensor` recommends an equivalent. Since
 # PyTorch 2.7 that is ``detach().clone()``. Before, it was the other order.
 
-doc = torch.Tensor.new_tensor.__doc__
-for order in "x.detach().clone()", "x.clone().detach()":
-    print(order, "in the text:", f"``{order}``" in doc)
+text = torch.Tensor.new_tensor.__doc__
+new = "``x.detach().clone()``" in text
+old = "``x.clone().detach()``" in text
+print("detach().clone() in the text:", new)
+print("clone().detach() in the text:", old)
 since_2_7 = torch.__version__ >= "2.7"
-assert ("``x.detach().clone()``" in doc) == since_2_7
-assert ("``x.clone().detach()``" in doc) == (not since_2_7)
+assert new == since_2_7
+assert old == (not since_2_7)
 
 # %%
 # Remember
@@ -120,5 +125,3 @@ assert ("``x.clone().detach()``" in doc) == (not since_2_7)
 # - Both orders give the same values, new memory and no graph.
 # - ``clone().detach()`` records a node first, if ``w`` requires grad.
 # - Write ``detach().clone()``.
-#
-# Next: :doc:`../2_numpy_and_devices/cpu_and_to`

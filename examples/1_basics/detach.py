@@ -6,11 +6,14 @@
 Take a tensor out of the graph: ``detach``
 ==========================================
 
-You will see that :meth:`torch.Tensor.detach` copies nothing. It returns a
-second tensor object on the same memory, and autograd does not follow it. A
-write through one of the two is a write to both.
+:meth:`torch.Tensor.detach` copies nothing: it returns a second tensor on the
+same memory, and autograd does not follow it.
+
+You will see the graph end there, a write through one of the two tensors arrive
+in the other, and which writes autograd notices.
 """
 
+# sphinx_gallery_setup = True
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -30,13 +33,15 @@ def shares_memory(a, b):
 # the backward pass the gradient of ``w`` is 2, the value of ``x``.
 
 x = torch.tensor([2.0], device=device)
-w = torch.tensor([1.0], device=device, requires_grad=True)
-b = torch.tensor([3.0], device=device, requires_grad=True)
+w = torch.tensor([1.0], device=device)
+b = torch.tensor([3.0], device=device)
+w.requires_grad_()
+b.requires_grad_()
 
 y = x * w + b
 y.backward()
-print("y     ", y)
-print("w.grad", w.grad)
+print(f"{y = }")
+print(f"{w.grad = }")
 assert y.item() == 5 and w.grad.item() == 2
 
 # %%
@@ -46,14 +51,16 @@ assert y.item() == 5 and w.grad.item() == 2
 # ``requires_grad=False``. That makes it a *leaf*, a constant for autograd.
 
 z = w.detach()
-print("z              ", z)
-print("z.requires_grad", z.requires_grad)
-print("z.grad_fn      ", z.grad_fn)
-print("z.is_leaf      ", z.is_leaf)
-print("z.grad         ", z.grad)
-assert z.tolist() == [1.0] and z.device == w.device
+print(f"{z = }")
+print(f"{z.requires_grad = }")
+print(f"{z.grad_fn = }")
+print(f"{z.is_leaf = }")
+print(f"{z.grad = }")
+assert z.tolist() == [1.0]
+assert z.device == w.device
 assert not z.requires_grad and z.grad_fn is None
 assert z.is_leaf and z.grad is None
+# sphinx_gallery_tensor_map_lead = "w, z"
 # sphinx_gallery_tensor_map = "x, w, b, y, z"
 
 # %%
@@ -62,8 +69,8 @@ assert z.is_leaf and z.grad is None
 # ``z is w`` is False, because ``detach`` makes a new Python object. It says
 # nothing about memory. To ask about memory, compare the storages.
 
-print("z is w            ", z is w)
-print("same storage      ", shares_memory(z, w))
+print(f"{z is w = }")
+print(f"{shares_memory(z, w) = }")
 assert z is not w
 assert shares_memory(z, w)
 
@@ -73,8 +80,8 @@ assert shares_memory(z, w)
 # ``z`` is a constant, ``w`` a parameter. The write goes to ``z`` alone.
 
 z[0] = 2.0
-print("z", z)
-print("w", w)
+print(f"{z = }")
+print(f"{w = }")
 assert w.tolist() == [2.0]
 # sphinx_gallery_predict = "What does ``w`` hold now?"
 # sphinx_gallery_tensor_map_change = "w, z"
@@ -82,36 +89,40 @@ assert w.tolist() == [2.0]
 # %%
 # Autograd notices the write
 # --------------------------
-# Both tensors share one *version counter*. A write such as ``z[0] = 2.0`` adds
-# one to it. When a later backward pass needs a value that was saved before the
-# write, the counters differ and PyTorch stops instead of computing a wrong
-# gradient.
+# Both tensors share one *version counter*, which you can read as ``_version``
+# (it is PyTorch's own: look at it, build nothing on it). A write such as
+# ``z[0] = 2.0`` adds one. When a later backward pass needs a value that was
+# saved before the write, the counters differ, and PyTorch stops instead of
+# computing a wrong gradient.
 
-print("versions", z._version, w._version)
+print(f"{z._version = }, {w._version = }")
 assert z._version == w._version == 1
 
-loss = (w * w).sum()  # saves w for its backward pass
+loss = (w * w).sum()  # saves w for backward
 z[0] = 7.0
 try:
     loss.backward()
 except RuntimeError as error:
     message = str(error).split(":")[0]
     print("RuntimeError:", message)
-assert "modified by an inplace operation" in message
+assert "modified by an inplace" in message
 
 # %%
 # A write that autograd does not notice
 # -------------------------------------
-# The counter misses some writes: through NumPy (:doc:`numpy_bridge
-# <../2_numpy_and_devices/numpy_bridge>`), through ``.data``, and the step of an
-# optimizer with ``fused=True``. Here ``w`` changes, and both counters stay.
+# The counter misses some writes: through
+# :doc:`NumPy <../2_numpy_and_devices/numpy_bridge>`, through ``.data``, and the
+# step of an optimizer with ``fused=True``. Here ``w`` changes twice, and the
+# counter stays.
 
 before = w._version
 w.data[0] = 8.0
-torch.optim.SGD([w], lr=0.5, fused=True).step()  # -0.5 * 2
-print("w", w, "z", z)
-print("versions", before, "before,", w._version, "after")
-assert w.item() == z.item() == 7 and w._version == before
+torch.optim.SGD([w], lr=0.5, fused=True).step()
+print(f"{w = }")  # 8 - 0.5 * 2
+print(f"{z = }")
+print(f"{before = }, {w._version = }")
+assert w.item() == z.item() == 7
+assert w._version == before
 
 # %%
 # Remember
@@ -119,5 +130,3 @@ assert w.item() == z.item() == 7 and w._version == before
 # - ``detach`` allocates nothing: a new object on the same storage.
 # - The result is a constant for autograd, but its value follows the original.
 # - If you are going to write to it, add ``.clone()``.
-#
-# Next: :doc:`clone`

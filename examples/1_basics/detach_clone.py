@@ -6,19 +6,24 @@
 Make an independent copy: ``detach().clone()``
 ==============================================
 
-You will see that ``w.detach().clone()`` shares nothing with ``w``: no memory,
-no version counter, no graph. It makes exactly one copy. One more call turns
-it into a copy that you can train.
+``w.detach().clone()`` shares nothing with ``w``: no memory, no version
+counter, no graph.
+
+You will see that it makes exactly one copy, what stays when ``w`` changes, and
+the one more call that turns the copy into one that you can train.
 """
 
+# sphinx_gallery_setup = True
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 
-def storage(t):
-    return t.untyped_storage().data_ptr()
+def shares_memory(a, b):
+    """Compare the storages of two live tensors."""
+    a, b = a.untyped_storage(), b.untyped_storage()
+    return a.data_ptr() == b.data_ptr()
 
 
 # %%
@@ -29,39 +34,37 @@ def storage(t):
 # autograd, so the copy is one too.
 
 x = torch.tensor([2.0], device=device)
-w = torch.tensor([1.0], device=device, requires_grad=True)
+w = torch.tensor([1.0], device=device)
+w.requires_grad_()
 
 z = w.detach()
 s = z.clone()
-for name, t in ("z", z), ("s", s):
-    print(name, t)
-    print("  grad         ", t.grad)
-    print("  requires_grad", t.requires_grad)
-    print("  is_leaf      ", t.is_leaf)
-    assert t.tolist() == [1.0] and t.grad is None
-    assert not t.requires_grad and t.is_leaf
-    assert t.grad_fn is None
+print(f"{z = }")
+print(f"{s = }")
+assert z.tolist() == s.tolist() == [1.0]
+assert z.is_leaf and s.is_leaf
+assert not z.requires_grad and not s.requires_grad
+# sphinx_gallery_tensor_map = "w, z, s"
+# sphinx_gallery_lead = True
 
 # %%
-# Count the storages
-# ------------------
-# Three tensors, all alive: ``w``, the step in between and the result. They
-# stand on two storages, so one was allocated. It is as large as the tensor. (On
-# CUDA the allocator takes more from its memory: it rounds up to 512 bytes.)
+# One copy, not two
+# -----------------
+# Three tensors are alive: ``w``, the step in between and the result. Only the
+# result has new memory, as many bytes as the tensor has. (CUDA's allocator takes
+# more from the GPU: it rounds up to 512 bytes.)
 
-storages = {storage(t) for t in (w, z, s)}
-print("storages:  ", len(storages))
-print("bytes of w:", w.nbytes)
-print("bytes of s:", s.untyped_storage().nbytes())
-assert storage(z) == storage(w) and len(storages) == 2
-assert s.untyped_storage().nbytes() == w.nbytes == 4
+print(f"{shares_memory(z, w) = }")
+print(f"{shares_memory(s, w) = }")
+print(f"{s.untyped_storage().nbytes() = }")
+assert shares_memory(z, w)
+assert not shares_memory(s, w)
+assert s.untyped_storage().nbytes() == 4
 if device == "cuda":
     start = torch.cuda.memory_allocated()
     one_more = z.clone()
     taken = torch.cuda.memory_allocated() - start
-    print(f"{device} takes:", taken)
     assert taken == 512
-# sphinx_gallery_tensor_map = "w, z, s"
 
 # %%
 # When ``w`` changes
@@ -70,10 +73,9 @@ if device == "cuda":
 
 with torch.no_grad():
     w.fill_(7.0)
-print("w", w)
-print("z", z)
-print("s", s)
-print("versions", w._version, z._version, s._version)
+print(f"{w = }")
+print(f"{z = }")
+print(f"{s = }")
 assert z.tolist() == [7.0] and s.tolist() == [1.0]
 assert w._version == z._version == 1
 assert s._version == 0
@@ -85,11 +87,10 @@ assert s._version == 0
 # value and has a version counter of its own.
 
 # %%
-# It works in the other direction as well: a write to ``s`` is not seen in
-# ``w``.
+# A write to ``s`` is not seen in ``w`` either.
 
 s[0] = 5.0
-print("w", w, "| s", s)
+print(f"{w = }")
 assert w.tolist() == [7.0] and w._version == 1
 
 # %%
@@ -100,7 +101,8 @@ assert w.tolist() == [7.0] and w._version == 1
 
 y = x * w + s
 y.backward()
-print("w.grad", w.grad, "| s.grad", s.grad)
+print(f"{w.grad = }")
+print(f"{s.grad = }")
 assert w.grad.item() == 2 and s.grad is None
 
 # %%
@@ -112,23 +114,23 @@ assert w.grad.item() == 2 and s.grad is None
 
 c = w.detach().clone().requires_grad_()
 (x * c).backward()
-print("c.is_leaf", c.is_leaf, "| clone:", w.clone().is_leaf)
-print("c.grad   ", c.grad)
-print("w.grad   ", w.grad, "as before")
+print(f"{c.is_leaf = }, {w.clone().is_leaf = }")
+print(f"{c.grad = }")
+print(f"{w.grad = }")  # as before
 assert c.is_leaf and not w.clone().is_leaf
 assert c.grad.item() == 2 and w.grad.item() == 2
 
 # %%
 # A module counts it among its parameters only as a
-# :class:`~torch.nn.parameter.Parameter`: ``c`` is none, and no optimizer made
-# from ``parameters()`` would train it.
+# :class:`~torch.nn.parameter.Parameter`. ``c`` is none: no optimizer made from
+# ``parameters()`` would train it.
 
 module = torch.nn.Module()
 module.c = c
 module.p = torch.nn.Parameter(w.detach().clone())
-names = [name for name, _ in module.named_parameters()]
-print("parameters:", names)
-assert names == ["p"] and storage(module.p) != storage(w)
+print(list(module.state_dict()))
+assert list(module.state_dict()) == ["p"]
+assert not shares_memory(module.p, w)
 
 # %%
 # Remember
@@ -136,5 +138,3 @@ assert names == ["p"] and storage(module.p) != storage(w)
 # - ``w.detach().clone()`` is independent: own memory, own version counter.
 # - ``w.detach()`` alone follows ``w``, as long as ``w`` is written in place.
 # - To train it: ``.requires_grad_()``, or ``nn.Parameter(...)`` in a module.
-#
-# Next: :doc:`clone_detach`

@@ -6,11 +6,15 @@
 See which tensors get a gradient: leaf tensors
 ==============================================
 
-You will see which tensors of a small graph end up with a gradient and which
-with None. The graph itself tells: you will walk it node by node, from the
-result back to the *leaf tensors*.
+A backward pass leaves gradients in *leaf tensors* that require grad: those
+that you made, not those that were computed from them.
+
+You will see which tensors of a small graph are leaves, and which get a
+gradient. The graph itself tells: you will walk it node by node, from the
+result back to the leaves.
 """
 
+# sphinx_gallery_setup = True
 import warnings
 
 import torch
@@ -20,48 +24,52 @@ print("This lesson runs on:", device)
 
 
 def kind(node):
-    return "None" if node is None else type(node).__name__
+    return type(node).__name__.removesuffix("Type")
 
 
 # %%
 # One constant, two parameters, one result
 # ----------------------------------------
-# ``x`` is data. ``w`` and ``b`` are to be trained, so they are made with
-# ``requires_grad=True``. Because of them, autograd records how ``y`` is made.
+# ``x`` is data. ``w`` and ``b`` are to be trained, so they are told to require
+# grad. Because of them, autograd records how ``y`` is made: the picture at the
+# top shows what it keeps.
 
 x = torch.tensor([2.0], device=device)
-w = torch.tensor([1.0], device=device, requires_grad=True)
-b = torch.tensor([3.0], device=device, requires_grad=True)
+w = torch.tensor([1.0], device=device)
+b = torch.tensor([3.0], device=device)
+w.requires_grad_()
+b.requires_grad_()
 
 y = x * w + b
-print("y", y)
+print(f"{y = }")
 assert y.item() == 5
 # sphinx_gallery_tensor_map = "x, w, b, y"
+# sphinx_gallery_lead = True
 
 # %%
 # Which of them are leaf tensors?
 # -------------------------------
-# Before you read the output: is the constant ``x`` a leaf?
+# ``w`` and ``b`` are made by you and require grad, ``y`` is computed. ``x`` is
+# a constant: it requires no grad.
 
-named = {"x": x, "w": w, "b": b, "y": y}
-for name, t in named.items():
-    print(name, "requires_grad", t.requires_grad)
-    print("  is_leaf", t.is_leaf)
-    print("  grad_fn", kind(t.grad_fn))
-    assert t.requires_grad == (name != "x")
-    assert t.is_leaf == (name != "y")
-    assert t.is_leaf == (t.grad_fn is None)
+print(f"{w.is_leaf = }, {w.grad_fn = }")
+print(f"{b.is_leaf = }, {b.grad_fn = }")
+print(f"{y.is_leaf = }, {kind(y.grad_fn) = }")
+print(f"{x.is_leaf = }, {x.grad_fn = }")
+assert w.is_leaf and b.is_leaf and not y.is_leaf
+assert x.is_leaf and not x.requires_grad
+# sphinx_gallery_predict = "Is the constant ``x`` a leaf?"
 
 # %%
-# Why ``x`` is a leaf
-# -------------------
+# What makes a leaf
+# -----------------
 # :attr:`torch.Tensor.is_leaf` is True when there is no ``grad_fn``, that is,
 # no recorded operation behind the tensor. ``w`` and ``b`` have none because
-# you made them. ``x`` has none because it does not require grad: even
-# what is computed from constants alone is a leaf.
+# you made them. A constant has none because it does not require grad: even what
+# is computed from constants alone is a leaf.
 
 q = x * x + 1
-print("q.is_leaf", q.is_leaf)
+print(f"{q.is_leaf = }")
 assert q.is_leaf and not q.requires_grad
 
 # %%
@@ -86,9 +94,9 @@ while todo:
 
 mul, to_b = (to for to, _ in y.grad_fn.next_functions)
 to_x, to_w = (to for to, _ in mul.next_functions)
-print("towards x:", to_x)
-print("towards w:", kind(to_w), to_w.variable)
-print("towards b:", kind(to_b), to_b.variable)
+print(f"{to_x = }")
+print(f"{kind(to_w)}: {to_w.variable is w = }")
+print(f"{kind(to_b)}: {to_b.variable is b = }")
 assert to_x is None
 assert to_w.variable is w and to_b.variable is b
 
@@ -99,29 +107,31 @@ assert to_w.variable is w and to_b.variable is b
 # :attr:`torch.Tensor.grad` of all four tensors, and catch what warns.
 
 y.backward()
+named = {"x": x, "w": w, "b": b, "y": y}
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    grads = {name: t.grad for name, t in named.items()}
-for name, grad in grads.items():
-    print(name + ".grad", grad)
-print(caught[0].category.__name__ + ":")
+    for name, t in named.items():
+        print(f"{name}.grad =", t.grad)
+print(caught[0].category.__name__)
 print(str(caught[0].message).split(". ")[0])
-assert grads == {"x": None, "w": 2, "b": 1, "y": None}
+assert w.grad.item() == 2 and b.grad.item() == 1
+assert x.grad is None
 assert len(caught) == 1  # for y; x is a leaf
 # sphinx_gallery_predict = "What are the four gradients?"
 
 # %%
 # ``y`` is on the way, but it is not a leaf: its gradient is passed on and not
-# kept. Reading it gives None and a warning. To keep it, call
-# ``y.retain_grad()`` before the backward pass: see :doc:`retain_grad`.
+# kept. Reading it gives None and a warning. To keep it: :doc:`retain_grad`.
 
 # %%
 # The next backward pass adds to what is there, in the leaves that it reaches.
 # This one has no way to ``b``.
 
 (x * w).backward()
-print("w.grad", w.grad, "| b.grad", b.grad)
-assert w.grad.item() == 2 + 2 and b.grad.item() == 1
+print(f"{w.grad = }")
+print(f"{b.grad = }")
+assert w.grad.item() == 2 + 2
+assert b.grad.item() == 1
 
 # %%
 # Remember
@@ -129,5 +139,3 @@ assert w.grad.item() == 2 + 2 and b.grad.item() == 1
 # - A leaf has no ``grad_fn``: you made it, or it does not require grad.
 # - ``backward`` adds to ``grad`` of the leaves it reaches that require grad.
 # - Data is a leaf as well, and its ``grad`` stays None.
-#
-# Next: :doc:`detach`

@@ -6,11 +6,14 @@
 Keep the gradient of a clone: ``retain_grad``
 =============================================
 
-You will see how a gradient that arrives by two paths is added up in the leaf,
-and how :meth:`torch.Tensor.retain_grad` lets you read the share that came
-through a tensor on the way. It must be called before the backward pass.
+Call :meth:`torch.Tensor.retain_grad` before the backward pass, and a tensor
+that is not a leaf keeps its gradient as well.
+
+You will see a gradient arrive in a leaf by two paths, read the share that came
+through a tensor on the way, and see what happens when you ask too late.
 """
 
+# sphinx_gallery_setup = True
 import warnings
 
 import torch
@@ -32,15 +35,15 @@ def read_grad(t):
 # ``y`` uses ``w`` directly and, through the clone ``v``, once more.
 
 x = torch.tensor([2.0], device=device)
-w = torch.tensor([1.0], device=device, requires_grad=True)
+w = torch.tensor([1.0], device=device)
+w.requires_grad_()
 
 v = w.clone()
 y = x * w + v
 y.backward()
-print("y     ", y)
-print("w.grad", w.grad)
+print(f"{y = }")
+print(f"{w.grad = }")
 assert y.item() == 3 and w.grad.item() == 3
-# sphinx_gallery_predict = "What is ``w.grad``?"
 
 # %%
 # The direct path brings 2, the value of ``x``, and the path through ``v``
@@ -54,8 +57,8 @@ assert y.item() == 3 and w.grad.item() == 3
 # read None, with a warning.
 
 grad, caught = read_grad(v)
-print("v.grad", grad)
-print(caught[0].category.__name__ + ":")
+print("v.grad =", grad)
+print(caught[0].category.__name__)
 print(str(caught[0].message).split(". ")[0])
 assert grad is None and len(caught) == 1
 
@@ -63,7 +66,8 @@ assert grad is None and len(caught) == 1
 # Ask for it before the backward pass
 # -----------------------------------
 # ``retain_grad`` marks the tensor. The next backward pass that reaches it
-# leaves the gradient there as well, and reading it no longer warns.
+# leaves the gradient there as well, and reading it no longer warns. The picture
+# at the top shows this state.
 
 w.grad = None
 v = w.clone()
@@ -71,30 +75,37 @@ v.retain_grad()
 y = x * w + v
 y.backward()
 grad, caught = read_grad(v)
-print("v.retains_grad", v.retains_grad)
-print("v.grad        ", grad)
-print("w.grad        ", w.grad)
+print(f"{v.retains_grad = }")
+print("v.grad =", grad)
+print("w.grad =", w.grad)
 assert v.retains_grad and not caught
 assert grad.item() == 1
 assert w.grad.item() == x.item() + grad.item() == 3
-# sphinx_gallery_tensor_map = "x, w, v, y"
+# sphinx_gallery_tensor_map_lead = "w, v, y"
 
 # %%
 # Too late is not an error
 # ------------------------
-# Called after the backward pass, ``retain_grad`` brings nothing back: the
-# gradient is gone, and now not even a warning tells you. The next backward
-# pass brings one. (Clone saves no values, so ``v`` can be used once more.)
+# Now the call comes after the backward pass. PyTorch says nothing.
 
 v = w.clone()
 (x * w + v).backward()
 v.retain_grad()
 grad, caught = read_grad(v)
-print("called after backward:", grad)
+print("v.grad =", grad)
+print("warnings:", len(caught))
 assert grad is None and not caught
+# sphinx_gallery_predict = "What is ``v.grad``?"
+
+# %%
+# The gradient is gone, and now not even a warning tells you.
+
+# %%
+# The next backward pass brings one. (Clone saves no values, so ``v`` can be used
+# once more.)
 
 (x * w + v).backward()
-print("next backward:        ", v.grad)
+print("v.grad =", v.grad)
 assert v.grad.item() == 1
 
 # %%
@@ -104,7 +115,7 @@ assert v.grad.item() == 1
 # requires none has nothing to keep, and PyTorch says so.
 
 w.retain_grad()
-print("w.retains_grad", w.retains_grad)
+print(f"{w.retains_grad = }")
 assert not w.retains_grad
 try:
     x.retain_grad()
@@ -119,5 +130,3 @@ assert "requires_grad=False" in message
 # - Gradients that reach a tensor by several paths are added.
 # - ``retain_grad`` before ``backward`` keeps the gradient of a non-leaf.
 # - None without a warning can mean that you called it too late.
-#
-# Next: :doc:`detach_clone`

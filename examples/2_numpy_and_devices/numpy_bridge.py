@@ -6,11 +6,14 @@
 Share memory with NumPy: ``numpy`` and ``from_numpy``
 =====================================================
 
-You will see that :meth:`torch.Tensor.numpy` copies nothing: the array is an alias
-of the tensor, and autograd does not see what NumPy writes into it. You will
-also see two of the kinds of tensor that it refuses.
+:meth:`torch.Tensor.numpy` copies nothing: the array and the tensor are one
+memory, and autograd does not see what NumPy writes there.
+
+You will see a gradient go wrong that way, the kinds of tensor that ``numpy``
+refuses, and the way back from an array to a tensor.
 """
 
+# sphinx_gallery_setup = True
 import numpy as np
 import torch
 
@@ -26,9 +29,10 @@ print("This lesson runs on:", device)
 x = torch.tensor([2.0])
 z = x.numpy()
 z[0] = 7.0
-print("x", x, "| z", z)
+print(f"{z = }")
+print(f"{x = }")
 assert x.item() == z.item() == 7
-# sphinx_gallery_predict = "What does ``x`` hold now?"
+# sphinx_gallery_tensor_map_lead = "x, z"
 
 # %%
 # A write before the backward pass
@@ -38,11 +42,13 @@ assert x.item() == z.item() == 7
 # version counter and stop it (:doc:`../1_basics/detach`).
 
 w = torch.ones(3, requires_grad=True)
-loss = (w * w).sum()  # saves w for its backward pass
+loss = (w * w).sum()  # saves w for backward
 w.detach().numpy()[:] = 3.0
 loss.backward()
-print("version", w._version, "| w.grad", w.grad)
-assert w._version == 0 and w.grad.tolist() == [6, 6, 6]
+print(f"{w._version = }")
+print(f"{w.grad = }")
+assert w._version == 0
+assert w.grad.tolist() == [6, 6, 6]
 # sphinx_gallery_predict = "What is ``w.grad``?"
 
 # %%
@@ -60,12 +66,12 @@ except RuntimeError as error:
     message = str(error)
 print("RuntimeError:", message)
 assert message == (
-    "Can't call numpy() on Tensor that requires grad. "
-    "Use tensor.detach().numpy() instead."
+    "Can't call numpy() on Tensor that requires grad."
+    " Use tensor.detach().numpy() instead."
 )
 with torch.no_grad():
     w.numpy()[0] = 99.0
-print("w", w)
+print(f"{w = }")
 assert w.tolist() == [99, 3, 3]
 
 # %%
@@ -76,16 +82,16 @@ assert w.tolist() == [99, 3, 3]
 # apply, and the one about the device comes first.
 
 elsewhere = "cuda" if device == "cuda" else "meta"
-g = torch.ones(3, device=elsewhere, requires_grad=True)
+g = torch.ones(3, device=elsewhere).requires_grad_()
 try:
     g.numpy()
 except TypeError as error:
     message = str(error)
 print("TypeError:", message)
 assert message == (
-    f"can't convert {g.device} device type tensor to numpy."
-    " Use Tensor.cpu() to copy the tensor to host memory"
-    " first."
+    f"can't convert {g.device} device type tensor to"
+    " numpy. Use Tensor.cpu() to copy the tensor to"
+    " host memory first."
 )
 
 # %%
@@ -94,9 +100,10 @@ assert message == (
 # ``numpy(force=True)`` detaches and moves the tensor as needed. On CUDA the
 # array is a copy. On a CPU nothing has to move: it is an alias of ``p``.
 
-p = torch.tensor([2.0], device=device, requires_grad=True)
+p = torch.tensor([2.0], device=device)
+p.requires_grad_()
 p.numpy(force=True)[0] = 7.0
-print("p", p)
+print(f"{p = }")
 assert p.item() == (7 if device == "cpu" else 2)
 
 # %%
@@ -109,8 +116,9 @@ array = np.zeros(2)
 shared = torch.from_numpy(array)
 copied = torch.tensor(array)
 shared[0] = 5.0
-print("array", array, "| shared", shared)
-print("copied", copied)
+print(f"{array = }")
+print(f"{shared = }")
+print(f"{copied = }")
 assert array.tolist() == shared.tolist() == [5, 0]
 assert copied.tolist() == [0, 0]
 assert shared.dtype == torch.float64
@@ -122,5 +130,3 @@ assert shared.dtype == torch.float64
 # - ``numpy`` and ``from_numpy`` share memory. To write, copy first.
 # - A write through NumPy can make a gradient wrong without an error.
 # - ``force=True`` copies from CUDA, and gives you an alias on a CPU.
-#
-# Next: :doc:`../3_tips/tensor_to_ndarray`

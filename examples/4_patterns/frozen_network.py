@@ -6,10 +6,14 @@
 Train A, let B use its weights: the frozen network
 ==================================================
 
-You will see network B use a weight of network A through ``detach``: A is
-trained, B follows, and B's loss never changes A. Then you will see it break.
+Network B takes a weight of network A through ``detach``: A is trained, B
+follows, and B's loss never changes A.
+
+You will see it in four numbers and in two modules, and how it breaks when A
+takes a step at the wrong moment.
 """
 
+# sphinx_gallery_setup = True
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -18,29 +22,31 @@ print("This lesson runs on:", device)
 # %%
 # The idea in four numbers
 # ------------------------
-# A is ``x * w + b``, B is ``z * t + c``, and ``z`` is ``w`` without its graph.
-# Backward passes change no weight: they fill ``grad``.
+# A is ``y = x * w + b``, B is ``u = z * t + c``, and ``z`` is ``w`` without its
+# graph. Backward passes change no weight: they fill ``grad``.
 
 x = torch.tensor([[2.0]], device=device)
-w = torch.tensor([4.0], device=device, requires_grad=True)
-b = torch.tensor([3.0], device=device, requires_grad=True)
-t = torch.tensor([7.0], device=device, requires_grad=True)
-c = torch.tensor([9.0], device=device, requires_grad=True)
+w = torch.tensor([4.0], device=device)
+b = torch.tensor([3.0], device=device)
+t = torch.tensor([7.0], device=device)
+c = torch.tensor([9.0], device=device)
+for parameter in w, b, t, c:
+    parameter.requires_grad_()
 z = w.detach()
 y, u = x * w + b, z * t + c
 y.backward()
 u.backward()
-print("w.grad", w.grad.item(), "t.grad", t.grad.item())
-assert w.item() == z.item() == 4 and z.grad is None
-assert w.grad.item() == 2 and t.grad.item() == 4
-# sphinx_gallery_tensor_map = "w, b, t, c, z, y, u"
+print(f"{w.grad = }, {t.grad = }")
+assert w.item() == 4 and w.grad.item() == 2
+assert t.item() == 7 and t.grad.item() == 4
+# sphinx_gallery_tensor_map_lead = "w, b, t, c, z, y, u"
 
 # %%
-# The graph of B ends at ``z``. Now A takes a step: :class:`torch.optim.SGD`
-# changes ``w`` *in place*, by 0.5 * 2.
+# The graph of B ends at ``z``, as the picture at the top shows. Now A takes a
+# step: :class:`torch.optim.SGD` changes ``w`` *in place*, by 0.5 * 2.
 
 torch.optim.SGD([w, b], lr=0.5).step()
-print("after A's step:  w", w.item(), "z", z.item())
+print(f"{w.item() = }, {z.item() = }")
 assert w.item() == z.item() == 3
 # sphinx_gallery_predict = "What does ``z`` hold now?"
 
@@ -56,63 +62,62 @@ net_a = torch.nn.Linear(1, 1, bias=False, device=device)
 net_b = torch.nn.Linear(1, 1, bias=False, device=device)
 torch.nn.init.constant_(net_a.weight, 4.0)
 torch.nn.init.constant_(net_b.weight, 7.0)
-opt_a = torch.optim.SGD(net_a.parameters(), lr=1 / 16)
-opt_b = torch.optim.SGD(net_b.parameters(), lr=1 / 16)
+opt_a = torch.optim.SGD([net_a.weight], lr=1 / 16)
+opt_b = torch.optim.SGD([net_b.weight], lr=1 / 16)
 for expected in 16, 4, 1:
     loss_a = (net_a(x) - 4).square()
     loss_a.backward()
     opt_a.step()
     opt_a.zero_grad()
-    z = net_a.weight.detach()  # anew, after A's step
+    z = net_a.weight.detach()  # anew
     (net_b(z) - 5).square().backward()
     opt_b.step()
     opt_b.zero_grad()
-    print("loss of A", loss_a.item(), "B sees", z.item())
+    print(f"{loss_a.item() = }, {z.item() = }")
     assert loss_a.item() == expected
     assert net_a.weight.grad is None
 
 # %%
 # A step between B's forward and its backward pass
 # ------------------------------------------------
-# B's forward pass saves ``z``, so the gradient of ``t`` is to be 4. Then A's step
-# writes 3 to that memory, and B's backward pass fails. A clone is safe. And the
-# alias after a step with ``fused=True``, which raises no version counter?
+# Here ``a`` is A's weight, 4. B's forward pass saves it, so the gradient of ``t``
+# is to be 4. Then A's step writes 3. With a clone B does not see it. And with an
+# alias? (A step with ``fused=True`` raises no version counter.)
 
 
-def gradient(fused, snapshot):
+def gradient(take, fused):
     a = torch.tensor([4.0], device=device)
     a.grad = torch.full_like(a, 2.0)
-    z = a.clone() if snapshot else a.detach()
-    t.grad, u = None, z * t  # B's forward pass
+    u = take(a) * t  # B's forward pass
     torch.optim.SGD([a], lr=0.5, fused=fused).step()
     try:
-        u.backward()
-        return t.grad.item()
+        return torch.autograd.grad(u, t)[0].item()
     except RuntimeError as error:
         return str(error).split(":")[0]
 
 
-print("clone:", gradient(False, True), gradient(True, True))
-print("alias:", gradient(False, False))
-print("alias, fused step:", gradient(True, False))
-assert gradient(False, True) == gradient(True, True) == 4
-assert "inplace operation" in gradient(False, False)
-assert gradient(True, False) == 3
-# sphinx_gallery_predict = "What is the gradient of ``t``?"
+for fused in False, True:
+    print(f"{fused = }")
+    print("  clone:", gradient(torch.clone, fused))
+    print("  alias:", gradient(torch.detach, fused))
+assert gradient(torch.clone, False) == 4
+assert gradient(torch.clone, True) == 4
+assert "inplace" in gradient(torch.detach, False)
+assert gradient(torch.detach, True) == 3
+# sphinx_gallery_predict = "What is the gradient of ``t`` through an alias?"
 
 # %%
-# No error, and a wrong gradient. The clone is right after either step.
+# After the plain step autograd refuses, after the fused one the gradient is wrong.
 #
 # New memory for A
 # ----------------
-# A move to another device or a cast, even there and back, gives A new memory.
-# Then the alias that you hold is stale. (On a CPU, ``cpu`` moves nothing.)
+# A cast of a module, even there and back, gives A new memory. Then the alias that
+# you hold is stale.
 
 held = net_a.weight.detach()
-torch.nn.init.ones_(net_a.cpu().to(device).weight)
-assert (held.item() == 1) == (device == "cpu")
-torch.nn.init.constant_(net_a.double().float().weight, 5.0)
-print("held", held.item(), "A", net_a.weight.item())
+net_a.double().float()
+torch.nn.init.constant_(net_a.weight, 5.0)
+print(f"{held.item() = }, {net_a.weight.item() = }")
 assert held.item() != net_a.weight.item() == 5
 
 # %%
@@ -123,7 +128,7 @@ assert held.item() != net_a.weight.item() == 5
 
 p = x.clone().requires_grad_()
 net_b(net_a(p).detach()).backward()
-print("cut:   ", p.grad, net_a.weight.grad)
+print("cut:", p.grad, net_a.weight.grad)
 assert p.grad is None and net_a.weight.grad is None
 net_a.requires_grad_(False)
 net_b(net_a(p)).backward()
@@ -136,5 +141,3 @@ assert p.grad is not None and net_a.weight.grad is None
 # - Take ``w.detach()`` anew in each iteration, after A's step.
 # - If A steps between B's forward and its backward pass, add ``.clone()``.
 # - ``detach`` cuts a path; ``requires_grad_(False)`` freezes weights.
-#
-# Next: :doc:`/self_check`

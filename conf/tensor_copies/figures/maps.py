@@ -5,7 +5,8 @@ A code block asks for a map with a comment that neither page nor notebook shows:
     # sphinx_gallery_tensor_map = "x, w, b, y"
 
 and for one that says what the block changed, against the state before it, with
-``sphinx_gallery_tensor_map_change``. The script itself holds none of our code.
+``sphinx_gallery_tensor_map_change``. What ``sphinx_gallery_tensor_map_lead`` names is
+drawn first, for the top of the page. The script itself holds none of our code.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from sphinx_gallery.py_source_parser import (
 
 from tensor_copies.figures.pictures import Preview, keep
 from tensor_copies.figures.strips import strip
+from tensor_copies.machine.markers import MAP_LEAD
 
 MAP, CHANGE = "tensor_map", "tensor_map_change"
 # What the next block of a script is to be compared with, by the script's path.
@@ -31,9 +33,11 @@ _before: dict[str, dict[str, Any]] = {}
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Return the reST of the map that a block asks for (an image scraper)."""
-    observed = requested_map(block, block_vars)
-    if observed is None:
-        return ""
+    found = requested_maps(block, block_vars)
+    return "\n".join(_drawn(observed, block, block_vars) for observed in found)
+
+
+def _drawn(observed: dict[str, Any], block: Any, block_vars: dict[str, Any]) -> str:
     # Imported late, as in requested_map(): with it comes torch, which a build that
     # runs no lesson need not wait for.
     from standalone.tensor_maps import draw
@@ -44,13 +48,30 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     small = strip(observed)
     part = (0.0, small.width, small.height, small.marks)
     preview = Preview(small.words, [part], shows=small.shows)
-    keep(preview, path, Path(block_vars["src_file"]))
+    keep(preview, path, Path(block_vars["src_file"]), block.lineno)
     return ".. raw:: html\n\n" + indent(framed_map(markup), "    ") + "\n"
 
 
 def framed_map(markup: str) -> str:
     """Return the two halves of a map as a figure of a page."""
     return f'<figure class="tensor-map">\n{markup}\n</figure>'
+
+
+def requested_maps(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what the maps of a block show: the one that opens the page comes first.
+
+    Raises
+    ------
+    ExtensionError
+        As :func:`requested_map`.
+    """
+    found = [requested_map(block, block_vars)]
+    asked = extract_file_config(block.content)
+    if MAP_LEAD in asked:
+        from standalone.tensor_maps import observe
+
+        found.insert(0, observe(_named(asked[MAP_LEAD], block, block_vars)))
+    return [observed for observed in found if observed is not None]
 
 
 def requested_map(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:

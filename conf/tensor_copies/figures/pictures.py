@@ -1,4 +1,4 @@
-"""A lesson's first picture outside its page: on cards, and where a link is shared.
+"""The picture that opens a lesson, outside its page: on cards, and on shared links.
 
 A card stands in a page of this site, so its picture is part of that page and follows
 the page's colours. A site that previews a link takes only a bitmap, so it gets a PNG.
@@ -14,7 +14,12 @@ from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 
+from tensor_copies.machine.markers import lead_line
+
 FIRST = "_001.svg"  # how the gallery numbers the first picture of a lesson
+NUMBER = re.compile(r"_\d+\.svg$")
+# The block whose first picture this build has kept, by the preview's file.
+_kept: dict[Path, int] = {}
 # What stands for the page's colours where there is no page: Furo's, and conf.py's.
 COLOURS = {
     "currentColor": "#000000",
@@ -63,8 +68,10 @@ def load_preview(path: Path) -> Preview:
     return Preview(**json.loads(path.read_text(encoding="utf-8")))
 
 
-def keep(preview: Preview, picture: Path, script: Path) -> None:
-    """Keep the preview of a lesson's picture, if it is the first, and its PNG.
+def keep(preview: Preview, picture: Path, script: Path, line: int) -> None:
+    """Keep the preview of a lesson's picture, if it opens the page, and its PNG.
+
+    Where no block is marked to open the page, the first picture is kept.
 
     Parameters
     ----------
@@ -74,10 +81,16 @@ def keep(preview: Preview, picture: Path, script: Path) -> None:
         Where the gallery keeps it, ``<folder>/sphx_glr_<lesson>_<number>.svg``.
     script
         The lesson, which begins with its title.
+    line
+        Where the block begins that drew the picture.
     """
-    if picture.name.endswith(FIRST):
-        name = f"{picture.name.removesuffix(FIRST)}_card.json"
+    lead = lead_line(script)
+    if picture.name.endswith(FIRST) if lead is None else line == lead:
+        name = NUMBER.sub("_card.json", picture.name)
         path = picture.parent / "thumb" / name
+        if path.exists() and lead is not None and _kept.get(path) == line:
+            return  # another picture of the same block
+        _kept[path] = line
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(asdict(preview)), encoding="utf-8")
         path.with_suffix(".png").write_bytes(card(preview, title_of(script)))

@@ -54,7 +54,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
             words = charts.describe_chart(data)
         path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
         preview = Preview(words, [(0.0, width, height, marks)])
-        keep(preview, path, Path(block_vars["src_file"]))
+        keep(preview, path, Path(block_vars["src_file"]), block.lineno)
         parts.append(".. raw:: html\n\n" + indent(framed_figure(markup), "    ") + "\n")
     plt.close("all")
     return "\n".join(parts)

@@ -13,6 +13,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     from tensor_copies.lessons import (
         calls,
         notebooks,
+        opening,
         page,
         places,
         predictions,
@@ -36,6 +37,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
         predictions.question,
         html=(predictions.visit_question, predictions.depart_question),
     )
+    app.add_node(
+        opening.setup_fold,
+        html=(opening.visit_setup_fold, opening.depart_setup_fold),
+    )
+    app.add_node(
+        opening.setup_words,
+        html=(opening.visit_setup_words, opening.depart_setup_words),
+    )
     # After the gallery (500) and after a failed lesson has stopped the build (600).
     app.connect("builder-inited", notebooks.finish_all, priority=700)
     # Before Sphinx collects the tables of contents (500).
@@ -43,7 +52,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before Sphinx collects the files and pictures of a page (500).
     app.connect("doctree-read", page.change_page, priority=400)
     app.connect("doctree-read", places.say_place, priority=410)
-    # After the recordings: this moves the outputs that they look for.
+    # After the recordings: these move the outputs that they look for.
+    app.connect("doctree-read", opening.open_page, priority=455)
     app.connect("doctree-read", predictions.add_predictions, priority=460)
     app.connect("html-page-context", page.lead_on)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

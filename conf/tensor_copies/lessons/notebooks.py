@@ -1,15 +1,19 @@
-"""The notebooks of the lessons, and one archive of all scripts and notebooks.
+"""What readers download: the lessons' scripts and notebooks, and one archive of all.
 
 The gallery turns a script into a notebook, but leaves out the script's header, which
 says what to install, and writes links as the script has them. So each notebook gets a
 first cell that installs what the header names, and plain names for links. On Colab it
 asks for a machine with a GPU.
+
+A script is offered without its marker comments, which say where on a page something
+stands. The gallery's own copy, which it compares with the original, stays as it is.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import tomllib
 import zipfile
 from io import BytesIO
@@ -18,10 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 from tensor_copies.machine.freshness import NOTEBOOK, NOTEBOOK_AS_MADE
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.markers import without_markers
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
+OFFERED = ".offered"  # the ending of the folder beside a page that has its script
 ARCHIVE = "tensor_copies_lessons.zip"
 BRANCH = "notebooks"  # where the workflow puts what Colab opens
 GPU = "T4"
@@ -68,9 +74,17 @@ def _code_cell(code: str) -> dict[str, Any]:
     }
 
 
+def offered_script(page: str) -> str:
+    """Return where the script that a page offers lies, from the sources."""
+    return f"{page}{OFFERED}/{page.rpartition('/')[2]}.py"
+
+
 def finish_all(app: Sphinx) -> None:
-    """Finish the notebooks that the gallery has made, and pack them all."""
+    """Finish the scripts and notebooks that pages offer, and pack them all."""
     gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
+    wanted = {Path(app.srcdir, page + OFFERED) for page in lesson_scripts(app)}
+    for folder in set(Path(app.srcdir, gallery).rglob(f"*{OFFERED}")) - wanted:
+        shutil.rmtree(folder)
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for page, script in lesson_scripts(app).items():
@@ -78,13 +92,23 @@ def finish_all(app: Sphinx) -> None:
             made = Path(app.srcdir, f"{page}{NOTEBOOK_AS_MADE}")
             notebook = json.loads(made.read_text(encoding="utf-8"))
             whole = json.dumps(finished(notebook, packages(script)), indent=2) + "\n"
-            if not path.exists() or path.read_bytes() != whole.encode():
-                path.write_text(whole, encoding="utf-8", newline="\n")
+            _write(path, whole.encode())
+            offered = Path(app.srcdir, offered_script(page))
+            _write(offered, without_markers(_text(script)).encode())
             name = f"tensor_copies/{page.removeprefix(f'{gallery}/')}"
             # An entry without a date: the same files are the same archive.
-            archive.writestr(zipfile.ZipInfo(f"{name}.py"), script.read_bytes())
+            archive.writestr(zipfile.ZipInfo(f"{name}.py"), offered.read_bytes())
             archive.writestr(zipfile.ZipInfo(f"{name}.ipynb"), path.read_bytes())
-    # Sphinx reads a page again when a file that it offers is newer.
-    path = Path(app.srcdir, gallery, ARCHIVE)
-    if not path.exists() or path.read_bytes() != packed.getvalue():
-        path.write_bytes(packed.getvalue())
+    _write(Path(app.srcdir, gallery, ARCHIVE), packed.getvalue())
+
+
+def _text(script: Path) -> str:
+    # The ends of its lines stay what they are.
+    return script.read_bytes().decode("utf-8")
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file unless it is so: Sphinx reads again what offers a newer one."""
+    if not path.exists() or path.read_bytes() != content:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)

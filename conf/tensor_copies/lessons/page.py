@@ -2,6 +2,7 @@
 
 On a lesson the gallery puts a note before the title ("Go to the end to download
 ...") and three boxes at the end; one row of links under the title takes their place.
+The script that it offers has no marker comments (see notebooks.py).
 "Next" and "Previous" lead from lesson to lesson in reading order, past the overviews.
 
 On an overview the gallery puts cards that show a title and nothing else; a list takes
@@ -20,7 +21,7 @@ from docutils import nodes
 from sphinx import addnodes
 
 from tensor_copies.figures.pictures import load_preview, on_card, preview_file
-from tensor_copies.lessons.notebooks import BRANCH, GPU
+from tensor_copies.lessons.notebooks import BRANCH, GPU, offered_script
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.live import UnknownPage
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
-LABELS = {".py": "Download the script", ".ipynb": "Download the notebook"}
+LABELS = {".py": "Script (.py)", ".ipynb": "Notebook (.ipynb)"}
 COLAB = "https://colab.research.google.com/github"
 INTRODUCTION = re.compile(r'tooltip="([^"]*)"')
 
@@ -50,7 +51,7 @@ def change_page(app: Sphinx, doctree: nodes.document) -> None:
     """Rewrite a page of the gallery; leave every other page as it is."""
     lessons = lesson_scripts(app)
     if app.env.docname in lessons:
-        _move_downloads(doctree, _colab(app))
+        _move_downloads(doctree, app.env.docname, _colab(app))
     listed: list[str] = []
     for section in list(doctree.findall(nodes.section)):
         listed += _list_lessons(app, section)
@@ -68,11 +69,13 @@ def _colab(app: Sphinx) -> nodes.paragraph | None:
         return None
     name = app.env.docname.partition("/")[2]
     address = f"{COLAB}/{repository}/blob/{BRANCH}/{name}.ipynb"
-    words = f"Open in Colab ({GPU} GPU)"
+    words = f"Colab ({GPU} GPU)"
     return nodes.paragraph("", "", nodes.reference("", words, refuri=address))
 
 
-def _move_downloads(doctree: nodes.document, colab: nodes.paragraph | None) -> None:
+def _move_downloads(
+    doctree: nodes.document, page: str, colab: nodes.paragraph | None
+) -> None:
     found: dict[str, addnodes.download_reference] = {}
     for only in list(doctree.findall(addnodes.only)):
         for link in only.findall(addnodes.download_reference):
@@ -90,6 +93,7 @@ def _move_downloads(doctree: nodes.document, colab: nodes.paragraph | None) -> N
     if title is None or set(found) != set(LABELS):
         name = Path(doctree.get("source", "")).stem
         raise UnknownPage(name, "it has not a title and two files to download")
+    found[".py"]["reftarget"] = f"/{offered_script(page)}"
     row = nodes.container(classes=["lesson-actions"])
     for ending in LABELS:
         row += nodes.paragraph("", "", found[ending])

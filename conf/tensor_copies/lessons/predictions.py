@@ -29,12 +29,13 @@ from sphinx_gallery.py_source_parser import (
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.format import PREDICT
 from tensor_copies.recordings.live import code_blocks, set_text
+from tensor_copies.recordings.provenance import output_head
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
-ASK = "Show the answer"
+ASK = "What does it print?"  # on a page that computes
 CODE = re.compile(r"``(.+?)``")
 
 
@@ -97,8 +98,8 @@ def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> None:
 
 
 def _is_output(node: nodes.Node) -> bool:
-    kinds = nodes.literal_block | nodes.raw | nodes.container
-    return isinstance(node, kinds) or "same-on" in node.get("classes", [])
+    kinds = nodes.literal_block | nodes.raw | nodes.container | output_head
+    return isinstance(node, kinds)
 
 
 def _take_proof(code: nodes.literal_block) -> nodes.literal_block | None:
@@ -142,10 +143,14 @@ def _hide_cell(page: str, cell: nodes.container) -> None:
 
 def _reveal(words: str) -> reveal:
     asked = question()
-    pieces = CODE.split(words)
-    for place, piece in enumerate(pieces):
-        asked += nodes.literal(text=piece) if place % 2 else nodes.Text(piece)
+    say(asked, words)
     return reveal("", asked)
+
+
+def say(node: nodes.TextElement, words: str) -> None:
+    """Add words to a line; what stands between double backticks is code."""
+    for place, piece in enumerate(CODE.split(words)):
+        node += nodes.literal(text=piece) if place % 2 else nodes.Text(piece)
 
 
 def visit_reveal(self: HTML5Translator, node: reveal) -> None:
@@ -160,9 +165,8 @@ def depart_reveal(self: HTML5Translator, node: reveal) -> None:
 
 def visit_question(self: HTML5Translator, node: question) -> None:
     """Begin the line that stays in sight."""
-    # The style sheet adds to a lesson's question what to do.
-    kind = "" if node.astext() == ASK else ' class="lesson-question"'
-    self.body.append(f"<summary{kind}>")
+    # The style sheet adds what to do.
+    self.body.append("<summary>")
 
 
 def depart_question(self: HTML5Translator, node: question) -> None:

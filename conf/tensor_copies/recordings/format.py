@@ -71,6 +71,8 @@ ATLAS_COLUMNS: dict[str, type] = {
 ATLAS_KEYS = ("operation", "state", "device")
 # A marker that changes neither what runs nor what is seen (predictions.py).
 PREDICT = r"^[ \t]*#[ \t]*sphinx_gallery_predict\b"
+# All that change neither: they say where on the page something stands.
+FOR_THE_PAGE = r"^[ \t]*#[ \t]*sphinx_gallery_(predict|setup|lead)\b"
 # Cells that are recorded: by their own code, or by what they raise (see messages).
 RECORDED = {"recorded", "raises-exception", "warning"}
 
@@ -238,7 +240,7 @@ def keys(script: Path) -> dict[int, str]:
 
     A key is a running hash of the code up to and including the block. So an edit of
     the prose changes none, and an edit of code changes that block's and all later.
-    A question (see predictions.py) is prose.
+    A question (see predictions.py) is prose, and so is what the page shows first.
     """
     running = hashlib.sha256()
     found = {}
@@ -247,7 +249,7 @@ def keys(script: Path) -> dict[int, str]:
             lines = [
                 line.rstrip()
                 for line in content.splitlines()
-                if not re.match(PREDICT, line)
+                if not re.match(FOR_THE_PAGE, line)
             ]
             running.update("\n".join(lines).strip().encode() + b"\0")
             found[line] = running.hexdigest()[:16]

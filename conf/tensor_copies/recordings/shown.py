@@ -2,9 +2,9 @@
 
 When Sphinx reads a lesson's page, each code block's output is compared with what the
 recordings of other machines hold for the same code. Where all are the same, the
-output stays as it is, with a line that says for whom else it holds. Where they
-differ, each machine's output follows, labelled, with the parts that differ marked; a
-switch (static/code.js) shows one machine at a time.
+output stays as it is, with a mark that says for whom else it holds. Where they
+differ, tabs on the block show one machine at a time, with the parts that differ
+marked. One line of the page says how much of it is the same elsewhere.
 
 A recording of other code is not shown: the build names it, and what renews it. What
 the stand-in device saw is shown where CUDA has not seen the same code.
@@ -12,30 +12,35 @@ the stand-in device saw is shown where CUDA has not seen the same code.
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import groupby
-from operator import itemgetter
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
-from sphinx import addnodes
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-from tensor_copies.figures import charts
-from tensor_copies.figures.maps import framed_map
-from tensor_copies.figures.plots import framed_figure
-from tensor_copies.figures.samples import as_csv, link_text
 from tensor_copies.machine import progress
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.markers import LEAD, lead_line, setup_line
 from tensor_copies.machine.outdated import depend_on
+from tensor_copies.recordings.beside import (
+    drawn_or_picture,
+    offer_samples,
+    put_beside,
+    slug,
+)
 from tensor_copies.recordings.check import load, load_figure, load_page
+from tensor_copies.recordings.comparing import (
+    is_measured,
+    map_on,
+    on_one_device,
+    with_marks,
+)
 from tensor_copies.recordings.format import (
     BadRecording,
     Block,
@@ -46,27 +51,25 @@ from tensor_copies.recordings.format import (
     page_key,
 )
 from tensor_copies.recordings.live import LiveBlock, live_blocks
+from tensor_copies.recordings.provenance import (
+    BUT_FOR_DEVICE,
+    machine_tabs,
+    output_head,
+    page_line,
+    short,
+    stand_in_note,
+    the_same_on,
+    variant,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
 # What tells one drawing of a page from the others: ids, and what refers to them.
 IDS = re.compile(r'"#[^"]*"|url\(#[^)]*\)|id="[^"]*"')
-CHART = re.compile(r'<figure class="lesson-figure">\s*<svg [^>]*?\bid="([\w-]+)"')
-TOKENS = re.compile(r"\s+|\w+|[^\w\s]")
-# Above this share, nearly all differs (measured times, say) and marks only disturb.
-MOST_MARKED = 0.5
-# What a reader is told of the stand-in device where its output is shown.
-STAND_IN = (
-    "The stand-in device (no GPU) is host memory that PyTorch takes for a second "
-    "device: what is copied, shared and refused there follows PyTorch's own rules; "
-    "times and streams would say nothing, and are left out. "
-)
-# Comparing texts takes the square of their length.
-LONGEST_MARKED = 10_000  # characters
+# What opens the page, until lessons/opening.py takes it to the top.
+LEAD_CLASS = "lesson-lead"
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Seen:
 
     ``figures`` has the data of each figure by the name of its file: None for a
     picture, {} for a file that was refused. ``left_out`` says why there is no output,
-    if there is none.
+    if there is none. ``files`` names the figures that are compared, if not all are.
     """
 
     machine: Fingerprint
@@ -83,6 +86,7 @@ class Seen:
     output: str
     figures: dict[str, dict[str, Any] | None]
     left_out: str = ""
+    files: list[str] | None = None
 
     @property
     def alternatives(self) -> list[str]:
@@ -91,7 +95,17 @@ class Seen:
             file
             for file, data in self.figures.items()
             if not {"lines", "samples"} & set(data or {})
+            and (self.files is None or file in self.files)
         ]
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A part of a block's outputs: what is shown of it, and who saw the same."""
+
+    made: list[nodes.Element]
+    same: set[Fingerprint]
+    measured: bool
 
 
 def recording_files(app: Sphinx, lesson: str) -> list[Path]:
@@ -168,8 +182,11 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
         if not all(block.left_out for block in recording.blocks)
     ]
     wanted = keys(script)
-    machines: dict[str, Fingerprint] = {}
+    lead, setup = lead_line(script), setup_line(script)
+    first, outputs = None, 0
+    same: dict[Fingerprint, int] = {}
     for live in live_blocks(doctree, set(wanted)):
+        first = first or live.code
         seen = cuda_first(
             [
                 _seen(app, recording, block)
@@ -179,11 +196,64 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
             ]
         )
         for links in live.samples:
-            _offer_samples(app, links, seen)
-        for other in _show(app, live, seen):
-            machines[other.name] = other
-    if machines:
-        _add_switch(doctree, machines.values())
+            offer_samples(app, links, seen)
+        compared = _show_block(app, live, seen, live.line == lead)
+        # The setup says the name of the device, as this line does.
+        counts = live.line != setup and not any(part.measured for part in compared)
+        if compared and counts:
+            outputs += 1
+            for s in seen:
+                same.setdefault(s.machine, 0)
+            for machine in set.intersection(*(part.same for part in compared)):
+                same[machine] += 1
+    if first is not None:
+        for place, tabs in enumerate(doctree.findall(machine_tabs), 1):
+            tabs["name"] = f"machine-{place}"
+        comment = first.parent.index(first) - 1
+        first.parent.insert(comment, page_line(app, outputs, same))
+
+
+def _show_block(
+    app: Sphinx, live: LiveBlock, seen: list[Seen], leads: bool
+) -> list[_Compared]:
+    """Put what others saw beside the outputs of a block; return what was compared."""
+    parent, compared = live.code.parent, []
+    for outputs, theirs, opens_page in _parts(live, seen, leads):
+        # Charts stand beside each other, whatever the reader has chosen.
+        made = [node for node in outputs if put_beside(app, node, seen)]
+        rest = [node for node in outputs if node not in made]
+        place = parent.index(outputs[0])
+        for node in outputs:
+            parent.remove(node)
+        if rest:
+            compared.append(_compare(live, rest, theirs))
+            made += compared[-1].made
+        if opens_page:
+            made = [nodes.container("", *made, classes=[LEAD_CLASS])]
+        parent.children[place:place] = made
+        for node in made:
+            parent.setup_child(node)
+    return compared
+
+
+def _parts(
+    live: LiveBlock, seen: list[Seen], leads: bool
+) -> list[tuple[list[nodes.Element], list[Seen], bool]]:
+    """Return a block's outputs with what others saw; what opens the page is apart."""
+    if not leads:
+        return [(live.outputs, seen, False)] if live.outputs else []
+    drawn = [node for node in live.outputs if isinstance(node, nodes.raw)]
+    if not drawn:
+        raise ExtensionError(
+            f"{Path(live.code.source or '').stem}: the block on line {live.line} is "
+            f"to open the page and draws nothing: put sphinx_gallery_{LEAD} into a "
+            "block with a map or a chart"
+        )
+    first = [replace(s, output="", files=s.alternatives[:1]) for s in seen]
+    others = [replace(s, files=s.alternatives[1:]) for s in seen]
+    rest = [node for node in live.outputs if node is not drawn[0]]
+    found = [([drawn[0]], first, True)]
+    return [*found, (rest, others, False)] if rest else found
 
 
 def _seen(app: Sphinx, recording: Recording, block: Block) -> Seen:
@@ -201,160 +271,82 @@ def _seen(app: Sphinx, recording: Recording, block: Block) -> Seen:
     return Seen(machine, day, block.output, figures, block.left_out)
 
 
-def _show(app: Sphinx, live: LiveBlock, seen: list[Seen]) -> list[Fingerprint]:
-    """Show a block's recorded outputs; return the machines that saw another thing."""
-    parent = live.code.parent
-    # Charts stand beside each other, whatever the switch says.
-    shown = [node for node in live.outputs if not _put_beside(app, node, seen)]
-    texts = [node for node in shown if isinstance(node, nodes.literal_block)]
-    drawn = [node for node in shown if isinstance(node, nodes.raw)]
+def _compare(
+    live: LiveBlock, outputs: list[nodes.Element], seen: list[Seen]
+) -> _Compared:
+    """Compare a part of a block's outputs with those of others; make what is shown."""
+    texts = [node for node in outputs if isinstance(node, nodes.literal_block)]
+    drawn = [node for node in outputs if isinstance(node, nodes.raw)]
     text = "\n".join(_normal(node.astext()) for node in texts)
-    same = [
-        s
-        for s in seen
-        if not s.left_out and s.output == text and _same_figures(s, drawn)
-    ]
-    others = [s for s in seen if s not in same]
-    if same and shown:
-        names = "; ".join(s.machine.label for s in same)
-        note = nodes.paragraph(text=f"Same on {names}", classes=["same-on"])
-        parent.insert(parent.index(shown[-1]) + 1, note)
-        shown.append(note)  # it goes where the live output goes
-    if not others or not shown:
-        return []
-    place = parent.index(shown[0])
-    for node in shown:
-        parent.remove(node)
-    note = shown[len(drawn) + len(texts) :]
-    parent.insert(place, _side_by_side(drawn, text, note, others))
-    return [s.machine for s in others]
+    measured = is_measured(live.code.astext(), text)
+    seen = [s for s in seen if not s.left_out]
+    same = [(s, words) for s in seen if (words := _same(s, text, drawn))]
+    others = [s for s in seen if s not in [one for one, _ in same]]
+    names, machines = [words for _, words in same], {s.machine for s, _ in same}
+    if others:
+        group = _side_by_side(drawn, text, names, others, measured)
+        return _Compared([group], machines, measured)
+    # The line stands above what was printed, and below a figure alone.
+    head = output_head(label="Output" if texts else "", same=names)
+    heads = [head] if texts or names else []
+    return _Compared([*drawn, *heads, *texts], machines, measured)
+
+
+def _same(seen: Seen, text: str, drawn: list[nodes.raw]) -> str:
+    """Return the machine in words if it saw the same, or else nothing."""
+    label = seen.machine.label
+    if seen.output == text and _same_figures(seen, drawn):
+        return label
+    here = "cuda:0" if fingerprint().device_kind == "cuda" else "cpu"
+    figures = {
+        file: data | {"map": map_on(here, data["map"])}
+        if "map" in (data or {})
+        else data
+        for file, data in seen.figures.items()
+    }
+    if on_one_device(seen.output) == on_one_device(text) and _same_figures(
+        replace(seen, figures=figures), drawn
+    ):
+        return f"{label}, {BUT_FOR_DEVICE}"
+    return ""
 
 
 def _side_by_side(
-    drawn: list[nodes.raw], text: str, note: list[nodes.Element], others: list[Seen]
+    drawn: list[nodes.raw],
+    text: str,
+    same: list[str],
+    others: list[Seen],
+    measured: bool,
 ) -> nodes.container:
     """Return the live output of a block and those of others, each with its machine."""
     group = nodes.container(classes=["machines-outputs"])
-    here = _variant(fingerprint(), f"This build: {fingerprint().label}", "live")
+    machines = [fingerprint(), *(s.machine for s in others)]
+    names = [short(machine) for machine in machines]
+    if len(set(names)) < len(names):
+        names = [machine.label for machine in machines]
+    choices = [
+        (slug(machine), name) for machine, name in zip(machines, names, strict=True)
+    ]
+    group += machine_tabs(choices=choices, same=same)
+    label = f"This build: {fingerprint().label}"
+    label += f"; {the_same_on(same)}" if same else ""
+    here = variant(fingerprint(), label, "live")
     here += drawn
     if text:
-        here += _with_marks(text, [s.output for s in others if not s.left_out])
-    here += note
+        compared = [] if measured else [s.output for s in others]
+        here += with_marks(text, compared)
     group += here
     for s in others:
         label = f"Recorded {in_words(s.day)}: {s.machine.label}"
-        there = _variant(s.machine, label, "recorded")
+        there = variant(s.machine, label, "recorded")
+        if s.machine.device_kind == "stand-in":
+            there += stand_in_note()
         for file in s.alternatives:
-            there += _drawn_or_picture(s, file)
-        if s.left_out:
-            there += nodes.paragraph(text=f"Left out. {s.left_out}")
-        elif s.output:
-            there += _with_marks(s.output, [text])
+            there += drawn_or_picture(s, file)
+        if s.output:
+            there += with_marks(s.output, [] if measured else [text])
         group += there
     return group
-
-
-def _variant(machine: Fingerprint, label: str, kind: str) -> nodes.container:
-    variant = nodes.container(classes=["variant", kind, f"machine-{_slug(machine)}"])
-    variant += nodes.paragraph(text=label, classes=["variant-label"])
-    return variant
-
-
-def _slug(machine: Fingerprint) -> str:
-    return machine.name.replace(".", "-")
-
-
-def _with_marks(text: str, others: list[str]) -> nodes.literal_block:
-    """Return a text as a literal block with the parts marked that others lack."""
-    tokens = TOKENS.findall(text)
-    differs = [False] * len(tokens)
-    for other in others:
-        if len(text) + len(other) > LONGEST_MARKED:
-            continue
-        matcher = SequenceMatcher(a=tokens, b=TOKENS.findall(other), autojunk=False)
-        for tag, start, stop, _, _ in matcher.get_opcodes():
-            if tag in ("replace", "delete"):
-                differs[start:stop] = [True] * (stop - start)
-    for place in range(1, len(tokens) - 1):  # one mark for words side by side
-        if tokens[place] == " " and differs[place - 1] and differs[place + 1]:
-            differs[place] = True
-    words = [d for token, d in zip(tokens, differs, strict=True) if not token.isspace()]
-    if words and sum(words) / len(words) > MOST_MARKED:
-        differs = [False] * len(tokens)
-    # The raw source is left empty, so that Sphinx does not highlight the text as
-    # code, and the language keeps the gallery from looking for names in it.
-    block = nodes.literal_block(
-        "", "", classes=["sphx-glr-script-out"], language="none"
-    )
-    runs = groupby(zip(tokens, differs, strict=True), key=itemgetter(1))
-    for different, run in runs:
-        piece = "".join(token for token, _ in run)
-        if different and not piece.isspace():
-            block += nodes.inline(text=piece, classes=["differs"])
-        else:
-            block += nodes.Text(piece)
-    return block
-
-
-def _drawn_or_picture(seen: Seen, file: str) -> nodes.Node:
-    """Draw a recorded map from its data, or show a picture as it is."""
-    data = seen.figures[file]
-    if data is None:
-        uri = f"/recordings/{seen.machine.name}/{file}"
-        alt = f"Picture that the lesson drew on {seen.machine}"
-        return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
-    if not data:
-        return nodes.paragraph(text="This machine's figure cannot be shown.")
-    from standalone.tensor_maps import draw
-
-    prefix = f"{_slug(seen.machine)}-{Path(file).stem.replace('.', '-')}"
-    return nodes.raw("", framed_map(draw(data["map"], prefix)), format="html")
-
-
-def _put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
-    """Draw other machines' charts beside a live one, if it is one, on one scale."""
-    found = CHART.search(node.astext()) if isinstance(node, nodes.raw) else None
-    if found is None:
-        return False
-    path = _images(app) / f"{found[1]}.json"
-    if not path.exists():
-        return False
-    live = json.loads(path.read_text(encoding="utf-8"))
-    panels = [("this build, " + fingerprint().label, found[1], live)]
-    for seen in others:
-        for data in seen.figures.values():
-            if data and data.get("title") == live["title"]:
-                prefix = f"{_slug(seen.machine)}-{found[1]}"
-                panels.append((seen.machine.label, prefix, data))
-    scale = charts.limits(data for _, _, data in panels)
-    drawn = [
-        charts.draw_chart(data, prefix, name, scale) for name, prefix, data in panels
-    ]
-    node.children = [nodes.Text(framed_figure("\n".join(drawn)))]
-    node.rawsource = ""
-    return True
-
-
-def _offer_samples(app: Sphinx, links: nodes.container, seen: list[Seen]) -> None:
-    """Add a link to the samples of each other machine, written as CSV."""
-    lesson = app.env.docname.rpartition("/")[2]
-    for s in seen:
-        for data in s.figures.values():
-            table = (data or {}).get("samples")
-            if table is not None:
-                name = f"sphx_glr_{lesson}_{_slug(s.machine)}.csv"
-                text = as_csv(table, s.machine, s.day)
-                (_images(app) / name).write_text(text, encoding="utf-8")
-                target = f"{_images(app).name}/{name}"
-                link = addnodes.download_reference("", "", reftarget=target)
-                link["refdoc"] = app.env.docname
-                link += nodes.inline(text=link_text(table, s.machine))
-                links += nodes.paragraph("", "", link)
-
-
-def _images(app: Sphinx) -> Path:
-    """Return where the gallery keeps the pictures of the page that is read."""
-    return Path(app.srcdir, app.env.docname).parent / "images"
 
 
 def _same_figures(seen: Seen, drawn: list[nodes.raw]) -> bool:
@@ -362,44 +354,12 @@ def _same_figures(seen: Seen, drawn: list[nodes.raw]) -> bool:
     if len(drawn) != len(seen.alternatives):
         return False
     for node, file in zip(drawn, seen.alternatives, strict=True):
-        other = _drawn_or_picture(seen, file)
+        other = drawn_or_picture(seen, file)
         if not isinstance(other, nodes.raw):
             return False
         if IDS.sub("", node.astext()).split() != IDS.sub("", other.astext()).split():
             return False
     return True
-
-
-def _add_switch(doctree: nodes.document, machines: Collection[Fingerprint]) -> None:
-    """Add the choice of a machine under the lesson's actions; a script fills it."""
-    title = next(doctree.findall(nodes.title))
-    section = title.parent
-    switch = nodes.container(classes=["machine-switch"])
-    choices = [(fingerprint(), "this build"), *((b, "recorded") for b in machines)]
-    listing = nodes.bullet_list()
-    for machine, kind in choices:
-        words = nodes.paragraph(text=f"{machine.label} ({kind})")
-        listing += nodes.list_item("", words, classes=[f"machine-{_slug(machine)}"])
-    switch += nodes.paragraph(text="Where outputs differ, this page shows those of:")
-    switch += listing
-    place = section.index(title) + 1
-    if "lesson-actions" in section[place].get("classes", []):
-        place += 1
-    section.insert(place, switch)
-    if any(machine.device_kind == "stand-in" for machine in machines):
-        note = nodes.paragraph(text=STAND_IN, classes=["stand-in-note"])
-        note += more_on_stand_in()
-        section.insert(place + 1, note)
-
-
-def more_on_stand_in() -> addnodes.pending_xref:
-    """Return a link to what the page of machines says of the stand-in device."""
-    link = addnodes.pending_xref(
-        "", refdomain="std", reftype="ref", reftarget="stand-in-device",
-        refexplicit=True, refwarn=True,
-    )  # fmt: skip
-    link += nodes.inline(text="More of it")
-    return link
 
 
 def _normal(text: str) -> str:
