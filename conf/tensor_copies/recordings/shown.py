@@ -31,6 +31,7 @@ from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.beside import (
+    BESIDE,
     drawn_or_picture,
     offer_samples,
     put_beside,
@@ -88,9 +89,7 @@ class Seen:
     def alternatives(self) -> list[str]:
         """The figures that are shown in the place of the live ones, not beside them."""
         return [
-            file
-            for file, data in self.figures.items()
-            if not {"lines", "samples"} & set(data or {})
+            file for file, data in self.figures.items() if not BESIDE & set(data or {})
         ]
 
 
