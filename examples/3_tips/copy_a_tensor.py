@@ -106,6 +106,7 @@ samples = [
     dict(method=calls[c], elements=SIZES[s], seconds=t)
     for (r, s, c), t in np.ndenumerate(times)
 ]
+print(rounds, "rounds of", len(calls), "calls")
 # sphinx_gallery_folded = "The code that timed it"
 # sphinx_gallery_benchmark_data = "samples"
 

@@ -45,6 +45,7 @@ calls = [
 ]
 SIZES = [1, 2**10, 2**20, 2**24]  # elements
 LABELS = ["4 B", "4 KiB", "4 MiB", "64 MiB"]
+print(len(calls), "calls,", len(SIZES), "sizes")
 
 # %%
 # How it was timed
@@ -61,6 +62,7 @@ for s, n in enumerate(SIZES):
     new = partial(
         Timer,
         globals={"x": x, "warm": x.clone()},
+        label="a copy",
         description=LABELS[s],
     )
     timers = [new(c, sub_label=c) for c in calls]

@@ -27,7 +27,7 @@ print("This lesson runs on:", device)
 # results and the new MiB: on the CPU, on CUDA, and CUDA's peak.
 
 MIB = 2**20
-ON_CPU = [ProfilerActivity.CPU]
+CPU = [ProfilerActivity.CPU]
 
 
 def measure(step, *inputs):
@@ -35,7 +35,7 @@ def measure(step, *inputs):
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
         start = torch.cuda.memory_allocated()
-    meter = profile(activities=ON_CPU, profile_memory=True)
+    meter = profile(activities=CPU, profile_memory=True)
     with meter:
         results = [step(x) for x in inputs]
     if device == "cuda":
@@ -46,6 +46,11 @@ def measure(step, *inputs):
     new = host / MIB, kept / MIB, peak / MIB
     return results, [round(size) for size in new]
 
+
+_, new = measure(torch.clone, torch.ones(MIB))
+print(f"a clone of 4 MiB on the CPU: {new[0]} MiB")
+assert new == [4, 0, 0]
+# sphinx_gallery_folded = "The meter"
 
 # %%
 # Step by step

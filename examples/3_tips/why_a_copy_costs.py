@@ -88,6 +88,7 @@ else:
 # sphinx_gallery_tensor_map = "x, y, z"
 x = torch.ones(2, device=device, requires_grad=True)
 y, z = x.clone(), x.detach().clone()
+print(f"{y.requires_grad = }, {z.requires_grad = }")
 assert y.grad_fn and not z.grad_fn
 
 # %%
@@ -100,6 +101,7 @@ assert y.grad_fn and not z.grad_fn
 side = 1024 if device == "cpu" else 4096
 wide = torch.randn(side, side, device=device)
 half = wide.bfloat16()
+print(f"{wide.nbytes = }, {half.nbytes = }")
 assert half.nbytes * 2 == wide.nbytes
 assert wide.t().clone().stride() == wide.t().stride()
 
@@ -159,8 +161,8 @@ labels = [
 ]
 rows = []
 ratios = np.hstack([nodes, order]).T
-for (call, kind), half in zip(labels, ratios):
-    low, mid, high = half
+for (call, kind), quarters in zip(labels, ratios):
+    low, mid, high = quarters
     differs = low > 6 / 5 or high < 5 / 6
     time = f"{mid:.1f}×" if differs else "the same"
     rows.append(dict(call=call, tensor=kind, time=time))

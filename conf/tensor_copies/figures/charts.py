@@ -116,15 +116,17 @@ def draw_on_card(data: dict[str, Any]) -> tuple[str, int]:
 
 
 class _Axis:
-    """The axis of all ratios of some charts: powers of two, 1 in sight."""
+    """The axis of all ratios of some charts: powers of two, 1 in sight.
+
+    All medians stand on it; a bar that goes on for long is cut at its end.
+    """
 
     def __init__(self, charts: Iterable[dict[str, Any]]) -> None:
         values = [
-            math.log2(row[name])
+            math.log2(row["middle"])
             for data in charts
             for panel in data["panels"]
             for row in panel["rows"]
-            for name in ("low", "middle", "high")
         ]
         self.least = min(-1.0, *values) - MARGIN
         self.most = max(1.0, *values) + MARGIN
@@ -139,7 +141,7 @@ class _Axis:
     def share(self, ratio: float) -> float:
         """Return where a ratio stands, in hundredths of the width."""
         place = (math.log2(ratio) - self.least) / (self.most - self.least)
-        return round(100 * place, 1)
+        return round(100 * min(max(place, 0.0), 1.0), 1)
 
 
 def kind_of(row: dict[str, Any]) -> str:

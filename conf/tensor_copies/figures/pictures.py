@@ -24,8 +24,6 @@ COLOURS = {
     "--line-1": "#0060b0",
     "--line-2": "#b84500",
     "--line-3": "#007a5a",
-    "--line-4": "#a3387a",
-    "--line-5": "#5b4bc4",
 }
 # The size that Facebook, Slack, Mastodon and others show uncropped, in pixels.
 CARD_WIDTH, CARD_HEIGHT = 1200, 630

@@ -144,7 +144,7 @@ def _add_tables(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
     for seen in others:
         for data in seen.figures.values():
             table = (data or {}).get("table")
-            if table is None or table["columns"] != live["columns"]:
+            if table is None:
                 continue
             if table == live:
                 same.append(seen.machine.label)
