@@ -119,7 +119,8 @@ for row in rows:
 # On CUDA the clone costs 4 MiB at the peak: each is freed before the next is made.
 # The allocator keeps its memory: ``nvidia-smi`` still counts it. On a CPU, ``cpu``
 # is an alias, and nothing is wasted: the clone is the one copy.
-#
+
+# %%
 # Only a GPU can show this: a CUDA slice with gaps has a peak, for it is
 # `first packed
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/Copy.cu>`_.

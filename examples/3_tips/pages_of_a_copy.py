@@ -126,7 +126,8 @@ bars = axes.barh(list(steps), times)
 axes.bar_label(bars, labels)
 axes.invert_yaxis()
 fig.set_size_inches(10, 2)
-axes.set_title(f"New memory: {fresh:.0%} of x.clone()")
+verdict = f"{fresh:.0%} of x.clone(): its new pages."
+axes.set_title(verdict)
 axes.set_xlabel("A copy of 64 MiB: time, and new pages")
 plt.show()
 

@@ -143,7 +143,7 @@ order = compare(
     ("x.clone()", half),
 )
 assert order[1, 3] < 1 < order[1, 2]
-print("times compared")
+print(len(nodes.T) + len(order.T), "cases timed")
 # sphinx_gallery_folded = "The code that timed them"
 
 # %%
