@@ -84,7 +84,8 @@ assert there.device.type in message
 # %%
 # The waste is one tensor, not ten
 # --------------------------------
-# Ten tensors of 4 MiB go to the CPU, one after the other. The columns are MiB.
+# Ten tensors of 4 MiB go to the CPU, one after the other. New MiB: kept on the CPU,
+# and where ``x`` is on another device, kept there and at the peak.
 
 routes = {
     "x.detach().cpu()": lambda x: x.detach().cpu(),
@@ -97,7 +98,7 @@ routes = {
 }
 # sphinx_gallery_predict = "What does the clone waste?"
 # sphinx_gallery_table = "rows"
-names = ["route", "on the CPU", "on CUDA", "CUDA peak"]
+names = ["route", "CPU", "other device", "peak there"]
 rows = []
 for route, step in routes.items():
     xs = torch.ones(10, MIB, device=device)

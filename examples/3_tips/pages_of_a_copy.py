@@ -27,8 +27,8 @@ except ImportError:
 
 device = "cpu"
 print("This lesson runs on:", device)
-# Some systems hand out larger pages to all who ask for
-# much, or have another allocator: nothing is asserted there.
+# Some systems hand out larger pages to all, or have
+# another allocator: there is nothing to assert there.
 system = Path("/sys/kernel/mm/transparent_hugepage")
 files = system.glob("**/enabled")
 found = [path.read_text() for path in files]
