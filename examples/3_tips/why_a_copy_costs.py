@@ -161,14 +161,13 @@ labels = [
 ]
 rows = []
 ratios = np.hstack([nodes, order]).T
+print("call | tensor | time")
 for (call, kind), quarters in zip(labels, ratios):
     low, mid, high = quarters
     differs = low > 6 / 5 or high < 5 / 6
     time = f"{mid:.1f}×" if differs else "the same"
     rows.append(dict(call=call, tensor=kind, time=time))
-print("call | tensor | time")
-for row in rows:
-    print(*row.values(), sep=" | ")
+    print(call, kind, time, sep=" | ")
 # sphinx_gallery_table = "rows"
 
 # %%
