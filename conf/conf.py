@@ -62,6 +62,7 @@ sphinx_gallery_conf = {
     "image_scrapers": (
         "tensor_copies.figures.maps.scrape",
         "tensor_copies.figures.plots.scrape",
+        "tensor_copies.figures.tables.scrape",
         "tensor_copies.figures.samples.scrape",
     ),
     # Only what a script prints is shown: a reader's own run prints the same.

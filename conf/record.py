@@ -285,16 +285,19 @@ def _run(
     from sphinx_gallery.py_source_parser import split_code_and_text_blocks
     from tensor_copies.figures.maps import requested_maps
     from tensor_copies.figures.samples import requested_samples
+    from tensor_copies.figures.tables import requested_table, without_table
     from tensor_copies.machine import isolation
 
     options = runpy.run_path(str(CONF / "conf.py"))
     figures: list[list[Any]] = []
 
     def scrape(block: Any, block_vars: Any, gallery_conf: Any) -> str:
-        maps = [{"map": seen} for seen in requested_maps(block, block_vars)]
-        table = requested_samples(block, block_vars)
-        tables = [] if table is None else [{"samples": table}]
-        figures.append(maps + _figures() + tables)
+        table = requested_table(block, block_vars)
+        samples = requested_samples(block, block_vars)
+        seen = [{"map": one} for one in requested_maps(block, block_vars)]
+        data = [] if table is None else [{"table": table}]
+        data += [] if samples is None else [{"samples": samples}]
+        figures.append(seen + _figures() + data)
         return ""
 
     gallery = {
@@ -332,7 +335,12 @@ def _run(
     code = [
         rst for block, rst in zip(blocks, shown, strict=True) if block.type == "code"
     ]
-    return [_printed(rst) for rst in code], figures, seconds
+    outputs = [_printed(rst) for rst in code]
+    for place, data in enumerate(figures):
+        for figure in data:
+            if isinstance(figure, dict) and "table" in figure:
+                outputs[place] = without_table(outputs[place], figure["table"])
+    return outputs, figures, seconds
 
 
 def _printed(rst: str) -> str:

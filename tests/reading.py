@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies.machine.reading_order import READING_ORDER
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What a block uses that measures, or says what was measured.
 TIMED = (
     r"microseconds|BENCHMARK_QUALITY|compare\(|times\[|median_of_ten"
-    "|page_faults|timeit|repeat="
+    "|page_faults|timeit|repeat=|ratios"
 )
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(
@@ -58,7 +58,12 @@ def parts_of(page: Path) -> list[Part]:
     """Return the code blocks of a lesson's page, each with the output below it."""
     parts: list[Part] = []
     live = ".variant.live > pre.literal-block"
-    for block in soup(page).select(f"article .highlight > pre, article {live}"):
+    wanted = f"article .highlight > pre, article {live}, div.lesson-table table"
+    for block in soup(page).select(wanted):
+        if block.name == "table":  # what the script prints as its rows
+            if block.find_parent("details", class_="folded") is None:
+                parts[-1] = Part(parts[-1].code, parts[-1].output + rows_of(block))
+            continue
         text = block.get_text()
         above = block.parent.parent
         if "highlight-Python" in above["class"]:
@@ -70,6 +75,17 @@ def parts_of(page: Path) -> list[Part]:
             output = text.strip("\n") + "\n"
             parts[-1] = Part(parts[-1].code, parts[-1].output + output)
     return parts
+
+
+def rows_of(table: Tag) -> str:
+    """Return a table of a lesson as the lesson prints it."""
+    rows = []
+    for row in table.select("tr"):
+        for label in row.select(".column-name"):
+            label.extract()
+        cells = [cell.get_text().strip() for cell in row.select("th, td")]
+        rows.append(" | ".join(cells))
+    return "\n".join(rows) + "\n"
 
 
 def downloads_of(page: Path) -> dict[str, Path]:
@@ -95,5 +111,6 @@ def without_numbers(text: str) -> str:
 
 def subjects(text: str) -> list[str]:
     """Return what each line of measured output is about: its first word."""
+    text = re.sub("-{3,}", "---", text)  # a rule is as long as the longest number
     lines = [line for line in text.splitlines() if line.strip()]
     return [without_numbers(line.split()[0]) for line in lines]

@@ -365,7 +365,8 @@ def test_without_javascript_everything_is_there(
             fold.click()
         shown = tab.locator("article").inner_text()
         for part in parts_of(page):
-            for line in (part.code + part.output).splitlines():
+            cells = part.output.replace(" | ", "\n")  # a table has no bars
+            for line in (part.code + cells).splitlines():
                 assert " ".join(line.split()) in " ".join(shown.split()), line
     context.close()
 

@@ -25,10 +25,10 @@ from tensor_copies.recordings.cells import cells
 FIRST = "x = 2\nprint('device cpu')\nprint('x is', x)"
 SECOND = "print('y is', x + 1)"
 DRAW = """import matplotlib.pyplot as plt
-plt.plot([1, 2], [3, 5], label="the line")
-plt.title("A line")
-plt.xlabel("across")
-plt.ylabel("up")
+bars = plt.barh(["x.clone()", "copy_(x)"], [3, 5])
+plt.bar_label(bars, ["3 ms", "5 ms"])
+plt.title("copy_ takes more")
+plt.xlabel("time")
 print("drawn")"""
 DRAW_BARS = "import matplotlib.pyplot as plt\nplt.bar([1, 2], [3, 4])\nprint('bars')"
 
@@ -59,7 +59,7 @@ def test_the_format(recorded_site: TinySite) -> None:
     assert names == [["draw.1.json"], ["draw.2.png"]]
     (folder,) = (recorded_site.folder / "docs" / "recordings").iterdir()
     figure = json.loads((folder / "draw.1.json").read_text())
-    assert figure["lines"] == [{"label": "the line", "x": [1.0, 2.0], "y": [3.0, 5.0]}]
+    assert figure["bars"][1] == {"name": "copy_(x)", "value": 5.0, "text": "5 ms"}
     assert (folder / "draw.2.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -188,10 +188,11 @@ def test_one_output_where_they_agree(shown: TinySite) -> None:
 def test_a_recorded_plot_is_drawn_in_the_sites_style(shown: TinySite) -> None:
     page = soup(shown.page("draw"))
     # Beside each other on one scale, whatever the switch says, each with its machine.
-    live, other = page.select("figure.lesson-figure")[0].select("svg")
-    assert "the line: 3 at 1, 5 at 2" in other["aria-label"]
-    assert "this build" in live["aria-label"] and "Test Card 9" in other["aria-label"]
-    assert live.select("path")[0]["d"] == other.select("path")[0]["d"]
+    live, other = page.select("figure.chart")[0].select(".machine")
+    assert "this build" in live.p.get_text()
+    assert "Test Card 9" in other.p.get_text() and "recorded" in other.p.get_text()
+    assert "5 ms" in other.get_text()
+    assert live.select("rect")[0]["width"] == other.select("rect")[0]["width"]
     ids = [tag["id"] for tag in page.select("[id]")]
     assert len(ids) == len(set(ids))
 
@@ -457,7 +458,7 @@ def test_hostile_text_is_shown_inert(recorded_site: TinySite, tmp_path: Path) ->
             data["blocks"][0]["output"] = HOSTILE
         else:
             data["title"] = "<script>alert('title')</script> $\\frac{$"
-            data["lines"][0]["label"] = "</text><script>alert(2)</script>"
+            data["bars"][0]["name"] = "</text><script>alert(2)</script>"
         path.write_text(json.dumps(data))
     built = site.build()
     assert built.status == 0, built.output
@@ -533,20 +534,21 @@ def test_truncated_linked_and_missing_files_are_refused(other_recording: Path) -
         check.load(other_recording)
 
 
-LINE = {"label": "l", "x": [1, 2], "y": [0, 1]}
-FIGURE = {
-    "title": "t", "xlabel": "x", "ylabel": "y", "xscale": "log", "yscale": "linear",
-    "lines": [LINE],
-}  # fmt: skip
+ROW = {"name": "x.clone()", "low": 0.9, "middle": 1.0, "high": 1.2, "text": ""}
+PANEL = {"title": "4 B", "note": "2 µs", "rows": [ROW]}
+FIGURE = {"title": "t", "xlabel": "x", "panels": [PANEL, PANEL]}
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (edit(xscale="symlog"), "xscale: 'symlog' is not one of"),
-        (edit(lines=[{"label": "l", "x": [1], "y": [1, 2]}]), "differ in length"),
-        (edit(lines=[{"label": "l", "x": [0, 1], "y": [1, 2]}]), "not positive"),
-        (edit(lines=[{**LINE, "low": [1, 1]}]), "'high' is a dependency of 'low'"),
+        (edit(scale="log"), "'scale' was unexpected"),
+        (edit(panels=[]), "panels: .* should be non-empty"),
+        (edit(panels=[{**PANEL, "rows": [{**ROW, "low": 0}]}]), "less than the min"),
+        (edit(panels=[{**PANEL, "rows": [{**ROW, "low": 1.1}]}]), "not between"),
+        (edit(panels=[PANEL, {**PANEL, "rows": [ROW, ROW]}]), "not the same rows"),
+        (edit(bars=[]), "'panels' was unexpected|bars"),
+        (edit(table={"columns": ["a"], "rows": [["1"]]}), "unexpected"),
     ],
 )
 def test_refused_figures(
@@ -554,8 +556,8 @@ def test_refused_figures(
 ) -> None:
     path = tmp_path / "a.1.json"
     path.write_text(json.dumps(FIGURE))
-    drawn = charts.draw_chart(check.load_figure(path), "p")
-    assert drawn.startswith("<svg") and "<script" not in drawn
+    drawn = charts.draw([charts.Panel("", "p", check.load_figure(path))])
+    assert drawn.startswith("<figure") and "<script" not in drawn
     path.write_text(json.dumps(change(FIGURE)))
     with pytest.raises(recordings.BadRecording, match=reason):
         check.load_figure(path)

@@ -124,14 +124,16 @@ def test_figures_follow_the_theme_and_say_what_they_show(site: Path) -> None:
     figures = [
         figure
         for script in SCRIPTS
-        for figure in soup(page_of(site, script)).select("figure.lesson-figure svg")
+        for figure in soup(page_of(site, script)).select("figure.chart")
     ]
     assert figures
     for figure in figures:
         markup = str(figure)
-        assert figure["role"] == "img"
-        # A title, both axes and, for each line, its first and last value.
-        assert re.search(r"against .+\. .+: [\d.e+-]+ at ", figure["aria-label"])
+        assert figure.select_one("figcaption .verdict").get_text()
+        for drawing in figure.select("tbody svg"):  # a ratio, or a bar with its text
+            words = drawing.get("aria-label", "")
+            beside = drawing.find_parent("tr").get_text()
+            assert re.match(r"[\d.e+-]+", words) or re.search(r"\d", beside)
         assert "currentcolor" in markup.lower()
         assert "#010203" not in markup
         assert not figure.select("style, image")

@@ -6,139 +6,153 @@
 The best way to copy a tensor
 =============================
 
-You will see that five common copies are not the same: one stays in the autograd
-graph, and two warn. Then you will see what they cost. The one to use is
-``x.detach().clone()``.
+Copy with ``x.detach().clone()``: new memory, outside of the graph, no warning.
+
+You will see that one of five common copies stays in the autograd graph, that two
+warn, and what all five cost.
 """
 
 import os
 import warnings
 
 import matplotlib.pyplot as plt
+import numpy as np
 import perfplot
 import torch
+from matplotlib.ticker import EngFormatter
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
+quality = os.environ.get("BENCHMARK_QUALITY", "normal")
 print("This lesson runs on:", device)
+
+
+def shares_memory(a, b):
+    """Compare the storages of two live tensors."""
+    a, b = a.untyped_storage(), b.untyped_storage()
+    return a.data_ptr() == b.data_ptr()
+
+
+# sphinx_gallery_setup = True
 
 # %%
 # What each of them returns
 # -------------------------
 # All five return the values of ``x`` in new memory. ``x`` requires grad, and
-# autograd records ``copy_``, so the third result requires grad as well.
+# autograd records ``copy_``: that result requires grad as well.
 
-methods = [
-    "x.new_tensor(x)",
-    "x.clone().detach()",
-    "torch.empty_like(x).copy_(x)",
-    "torch.tensor(x)",
-    "x.detach().clone()",
-]
+copies = {
+    "x.detach().clone()": lambda x: x.detach().clone(),
+    "x.clone().detach()": lambda x: x.clone().detach(),
+    "torch.empty_like(x).copy_(x)": (  # two steps
+        lambda x: torch.empty_like(x).copy_(x)
+    ),
+    "x.new_tensor(x)": lambda x: x.new_tensor(x),
+    "torch.tensor(x)": lambda x: torch.tensor(x),
+}
 x = torch.ones(2, device=device, requires_grad=True)
-memory = x.untyped_storage().data_ptr()
-for number, method in enumerate(methods, 1):
+rows = []
+for call, copy in copies.items():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        y = eval(method)
-    print(number, method, "warns" if caught else "silent")
-    print("   ", y.requires_grad, type(y.grad_fn).__name__)
-    assert y.untyped_storage().data_ptr() != memory
-    assert torch.equal(y, x)
-    assert y.requires_grad == ("copy_" in method)
-    assert bool(caught) == ("tensor(" in method)
+        y = copy(x)
+    warns, grad = bool(caught), y.requires_grad
+    rows.append(dict(call=call, warns=warns, grad=grad))
+    assert not shares_memory(y, x) and torch.equal(y, x)
+    assert grad == ("copy_" in call)
+    assert warns == ("tensor(" in call)
+print("call | warns | grad")
+for row in rows:
+    print(*row.values(), sep=" | ")
+# sphinx_gallery_table = "rows"
 
 # %%
-# A copy into a new tensor
-# ------------------------
-# ``x`` requires grad, the tensors from ``empty_like`` do not.
+# The two that warn are made for numbers, lists and arrays. With ``copy_`` detach
+# first, or the graph goes on:
 
+# sphinx_gallery_predict = "What is ``x.grad``?"
 y = torch.empty_like(x).copy_(x)
 out = torch.empty_like(x).copy_(x.detach())
 (3 * y).sum().backward()
-print("x.grad", x.grad)
-assert x.grad.tolist() == [3, 3] and not out.requires_grad
-# sphinx_gallery_predict = "What is ``x.grad``?"
+print(f"{x.grad = }")
+assert x.grad.tolist() == [3, 3] and out.grad_fn is None
 
 # %%
-# ``copy_`` stays in the graph. For the values alone detach first, as for ``out``.
-#
-# The two that warn
-# -----------------
-# :func:`torch.tensor` and :meth:`torch.Tensor.new_tensor`. The second takes the
-# dtype, and since PyTorch 2.7 the device, of the tensor it is called on. Here
-# that is ``meta``, the device without data that every machine has.
+# How it was timed
+# ----------------
+# This is the article's benchmark: CPU tensors without a graph, one thread.
+# perfplot reports the fastest call and no spread, so it runs in rounds, each
+# starting with another call. Silenced warnings still take time.
 
-t = torch.zeros(1, dtype=torch.float64, device="meta")
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    y = t.new_tensor(x)
-print(str(caught[0].message).split(",")[0])
-print(x.dtype, x.device, "became", y.dtype, y.device)
-source = t if torch.__version__ >= "2.7" else x
-assert y.dtype == t.dtype and y.device == source.device
-
-# %%
-# Measure
-# -------
-# This is the article's benchmark on one thread, with CPU tensors on every
-# machine, and again with tensors that require grad. What perfplot leaves out: it
-# reports the fastest call and no spread, does not wait for CUDA, and its equality
-# check fails on tensors that require grad. Silenced warnings still take time. The
-# setup writes more than it returns: a host can be slow to hand out free memory.
-
-SIZES = [2**k for k in range(0, 25, 3)]
-quality = os.environ.get("BENCHMARK_QUALITY", "normal")
-WAIT = {"quick": 0.01, "normal": 0.25, "long": 2.0}
+SIZES = [1, 2**10, 2**20, 2**24]  # elements
+LABELS = ["4 B", "4 KiB", "4 MiB", "64 MiB"]
+rounds = 30 if quality == "long" else 11
+target = {"quick": 0.02, "long": 1.0}.get(quality, 0.1)
+warnings.simplefilter("ignore")
 torch.set_num_threads(1)
-kernels = [eval("lambda x: " + m) for m in methods]
-times = {}
-for grad in (False, True):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        b = perfplot.bench(
-            setup=lambda n, g=grad: (  # a leaf, if g
-                torch.randn(4, n).sum(0).requires_grad_(g)
-            ),
-            kernels=kernels,
-            labels=methods,
-            n_range=SIZES,
-            target_time_per_measurement=WAIT[quality],
-            equality_check=torch.equal,
-            show_progress=False,
-        )
-    times[grad] = b.timings_s * 1e6
-print(len(methods), "kernels,", len(SIZES), "sizes")
+calls, kernels = list(copies), list(copies.values())
+times = np.empty((rounds, len(SIZES), len(calls)))
+for r in range(rounds):
+    order = np.roll(range(len(calls)), r)
+    bench = perfplot.bench(
+        setup=lambda n: torch.ones(n),
+        kernels=[kernels[c] for c in order],
+        n_range=[1, *SIZES],  # the first warms up
+        target_time_per_measurement=target,  # seconds
+        equality_check=torch.equal,
+        show_progress=False,
+    )
+    times[r][:, order] = bench.timings_s.T[1:]
+samples = [
+    dict(method=calls[c], elements=SIZES[s], seconds=t)
+    for (r, s, c), t in np.ndenumerate(times)
+]
+print(rounds, "rounds of", len(calls), "calls")
+# sphinx_gallery_folded = "The code that timed it"
+# sphinx_gallery_benchmark_data = "samples"
 
 # %%
 # Read the result
 # ---------------
-# The columns are the methods. The article lets you use any of 2, 3 and 5. It
-# measured a constant. If ``x`` requires grad, 2 and 3 make a node of the graph.
+# A call differs if the middle half of its ratios, taken within a round, is more
+# than a third away from 1: :doc:`measure_a_copy`. Here are the medians.
 
-unit = "microseconds per call"
-assert x.clone().grad_fn and not x.detach().clone().grad_fn
-for grad, table in times.items():
-    print(f"CPU tensors, requires_grad={grad}, {unit}")
-    print(f"{'n':>8}", *(f"{k:8}" for k in range(1, 6)))
-    for n, row in zip(SIZES, table.T, strict=True):
-        print(f"{n:8}", *(f"{time:8.1f}" for time in row))
-    least = table[:, :3].min(axis=1)
-    late = 1.25 * least[4]
-    slow = [k + 1 for k in range(5) if least[k] > late]
-    print(f"over a quarter slower than 5, up to 64: {slow}")
-    figure, axes = plt.subplots(layout="constrained")
-    axes.loglog(SIZES, table.T, label=methods)
-    axes.set_title(f"CPU tensors, requires_grad={grad}")
-    axes.set(xlabel="number of elements", ylabel=unit)
-    axes.legend()
+ratios = times / times[:, :, :1]
+parts = [0.25, 0.5, 0.75]
+low, mid, high = np.quantile(ratios, parts, axis=0)
+differs = (low > 4 / 3) | (high < 3 / 4)
+assert not differs[:, 0].any()  # divided by itself
+
+unit = EngFormatter("s")
+fig, axs = plt.subplots(1, 4, sharex=True, sharey=True)
+table, said = [], []
+for s, axes in enumerate(axs):
+    bars = mid[s] - low[s], high[s] - mid[s]
+    axes.errorbar(mid[s], calls, xerr=bars, fmt="o")
+    found = []
+    for c in np.flatnonzero(differs[s]):
+        factor = f"{mid[s, c]:.1f}×"
+        axes.text(high[s, c], c, f" {factor}")
+        found.append(f"{factor} with {calls[c]}")
+    found = found or ["no difference beyond the spread"]
+    said.append(f"{LABELS[s]}: {', '.join(found)}.")
+    medians = np.median(times[:, s], axis=0)
+    digits = [float(f"{time:.3g}") for time in medians]
+    table.append([unit(time) for time in digits])
+    axes.set_title(f"{LABELS[s]}\n{table[s][0]}")
+axs[0].set_xscale("log", base=2)
+axs[0].invert_yaxis()
+fig.set_size_inches(12, 3)
+fig.suptitle(f"{said[0]}\n{said[-1]}")
+fig.supxlabel(f"Time / time of {calls[0]}")
 plt.show()
-samples = [
-    {"method": m, "grad": g, "elements": n, "seconds": t}
-    for g, table in times.items()
-    for m, row in zip(methods, table / 1e6, strict=True)
-    for n, t in zip(SIZES, row, strict=True)
-]
-# sphinx_gallery_benchmark_data = "samples"
+names = ["call", *LABELS]
+rows = [dict(zip(names, r)) for r in zip(calls, *table)]
+print(*names, sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+# sphinx_gallery_folded = "The code that reads it"
+# sphinx_gallery_lead = True
+# sphinx_gallery_table = "rows"
 
 # %%
 # Remember

@@ -6,9 +6,11 @@
 What does ``non_blocking=True`` promise?
 ========================================
 
+From pinned memory the call returns before the copy is done: you have to wait.
+
 You will see what a copy between the CPU and a CUDA device waits for, with
-pageable and with pinned host memory, and what goes wrong if you do not wait.
-Without CUDA you will see that the flag changes nothing.
+pageable and with pinned memory, and what goes wrong if you do not wait. Without
+CUDA you will see that the flag changes nothing.
 """
 
 import time
@@ -18,6 +20,7 @@ import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
+# sphinx_gallery_setup = True
 
 # %%
 # On one device the flag does nothing
@@ -25,13 +28,14 @@ print("This lesson runs on:", device)
 # There is nothing to move: :meth:`torch.Tensor.to` returns the same object. With
 # ``copy=True`` the copy is made before the call returns, if both are on a CPU.
 
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "x, same, copied"
 x = torch.ones(2**22)  # 16 MiB
 same = x.to("cpu", non_blocking=True)
 copied = x.to("cpu", non_blocking=True, copy=True)
 x[0] = 2.0
-print("same", same[0].item(), "| copied", copied[0].item())
+print(f"{same[0].item() = }, {copied[0].item() = }")
 assert same is x and copied is not x and copied[0] == 1
-# sphinx_gallery_tensor_map = "x, same, copied"
 
 # %%
 # Pinned memory
@@ -41,7 +45,7 @@ assert same is x and copied is not x and copied[0] == 1
 
 try:
     pinned = x.pin_memory()
-    print("pinned:", pinned.is_pinned())
+    print(f"{pinned.is_pinned() = }")
     assert pinned.is_pinned() and not x.is_pinned()
 except RuntimeError as error:
     pinned = x
@@ -52,9 +56,10 @@ except RuntimeError as error:
 # Two clocks
 # ----------
 # The host's clock says when the call returned, CUDA's events when the copy was
-# done, with the host's staging if memory is pageable: milliseconds, the median
-# of ten. Pinning is a copy too: see the first row. Many small pageable copies
-# gain from the flag, for you wait once and not for each (`PyTorch's guide
+# done, with the host's staging if memory is pageable: the median of ten, for
+# ``non_blocking`` False and True. Pinning is a copy too: see the first row. Many
+# small pageable copies gain from the flag, for you wait once and not for each
+# (`PyTorch's guide
 # <https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html>`_).
 
 
@@ -78,17 +83,23 @@ def pin_on_the_way():
     return x.pin_memory().to(device, non_blocking=True)
 
 
-if device == "cuda":
-    rows = {"x.pin_memory().to(...), True": pin_on_the_way}
-    for name, host in {"x": x, "pinned": pinned}.items():
-        for flag in False, True:
-            go = partial(host.to, device, non_blocking=flag)
-            rows[f"{name}.to(...), {flag}"] = go
-    for name, copy in rows.items():
+copies = {"x.pin_memory(), True": pin_on_the_way}
+for name, host in {"x": x, "pinned": pinned}.items():
+    for flag in False, True:
+        go = partial(host.to, device, non_blocking=flag)
+        copies[f"{name}.to(), {flag}"] = go
+rows = []
+for name, copy in copies.items():
+    call = done = "needs CUDA"
+    if device == "cuda":
         call, done = median_of_ten(copy)
-        print(f"{name}: call {call:.3f}, done {done:.3f}")
-else:
-    print("no milliseconds: this needs CUDA")
+        call, done = f"{call:.3f} ms", f"{done:.3f} ms"
+    rows.append(dict(copy=name, call=call, done=done))
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+# sphinx_gallery_folded = "The code that timed it"
+# sphinx_gallery_table = "rows"
 
 # %%
 # To the device: do not refill a pinned source
@@ -107,7 +118,7 @@ def busy():
 busy()
 there = pinned.to(device, non_blocking=True, copy=True)
 pinned.fill_(5.0)  # too early, if it is pinned
-print("sent 1.0, arrived", there[-1].item())
+print(f"sent 1.0, {there[-1].item() = }")
 assert there[-1] == 1 or device == "cuda"
 
 # %%
@@ -122,10 +133,10 @@ for value in 1.0, 2.0:
     source = torch.full_like(there, value)
     busy()
     result = source.to("cpu", non_blocking=True)
-    print(value, "read at once:", result[0].item())
+    print(f"{value} at once: {result[0].item() = }")
     if device == "cuda":
         torch.cuda.current_stream().synchronize()
-    print("    after waiting:", result[0].item())
+    print(f"{value} later: {result[0].item() = }")
     assert result[0] == value
     assert result.is_pinned() == (device == "cuda")
     del result  # the next one may get its memory

@@ -6,145 +6,142 @@
 Is one copy faster than another? Measure the spread
 ===================================================
 
-You will see five copies timed in turns, with medians and quartiles, beside the
-limit that memory sets, and sentences made from the data of this very run.
+Two methods differ if their times differ by more than the spread of these times.
+
+You will see five copies and a limit timed in turns, divided by the time of
+``x.detach().clone()`` in the same round, and a verdict made from the numbers.
 """
 
-import json
 import os
-import subprocess
-import sys
+import warnings
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from matplotlib.ticker import EngFormatter
+from torch.utils.benchmark import Compare, Timer
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
+quality = os.environ.get("BENCHMARK_QUALITY", "normal")
+warnings.simplefilter("ignore")  # two methods warn
 print("This lesson runs on:", device)
+# sphinx_gallery_setup = True
 
 # %%
-# What perfplot leaves out
-# ------------------------
-# It reports the fastest call and no spread, and it does not wait for CUDA.
-# :class:`torch.utils.benchmark.Timer` waits, warms up, and fixes the number of
-# threads. Each round times every method once, in turns: when the machine slows
-# down, it slows down for all. Each new process differs from the last (the last
-# line of output says by how much): ask several. Each runs the program below.
+# What is compared
+# ----------------
+# The first five return the values of ``x`` in new memory. The last one is the
+# limit: it writes to memory that is there already. What a copy takes beyond the
+# limit goes into the calls, and on a CPU into new memory.
 
-PROGRAM = """
-import json, sys, torch, warnings
-from torch.utils.benchmark import Timer
-
-warnings.simplefilter("ignore")  # two methods warn
-device, ns, methods, rounds, least = json.loads(sys.argv[1])
-timers = []
-for n in ns:
-    x = torch.ones(n, device=device)
-    known = {"x": x, "warm": x.clone()}
-    calls = max(least, 2**25 // (n + 2**14))
-    for m in methods:
-        timer = Timer(m, globals=known, num_threads=1)
-        timers.append((timer, calls))
-for _ in range(rounds):
-    print(json.dumps([t.timeit(k).mean for t, k in timers]))
-"""
-METHODS = [
-    "x.new_tensor(x)",
+calls = [
+    "x.detach().clone()",
     "x.clone().detach()",
     "torch.empty_like(x).copy_(x)",
+    "x.new_tensor(x)",
     "torch.tensor(x)",
-    "x.detach().clone()",
     "warm.copy_(x)",
 ]
-*OTHERS, BASE, LIMIT = METHODS
-SIZES = [2**k for k in (0, 5, 10, 16, 20, 24)]
-EACH = 2  # rounds in each process
-quality = os.environ.get("BENCHMARK_QUALITY", "normal")
-few, least = (6, 20) if device == "cuda" else (12, 1)
-processes = {"quick": 2, "normal": few, "long": 60}[quality]
-order = json.dumps([device, SIZES, METHODS, EACH, least])
-python = [sys.executable, "-c", PROGRAM, order]
-rows = []
-for _ in range(processes):
-    out = subprocess.check_output(python)
-    rows += [json.loads(line) for line in out.splitlines()]
-cases = [(m, n) for n in SIZES for m in METHODS]
-times = dict(zip(cases, np.array(rows).T, strict=True))
-print(processes, "processes,", EACH, "rounds, 1 thread")
+SIZES = [1, 2**10, 2**20, 2**24]  # elements
+LABELS = ["4 B", "4 KiB", "4 MiB", "64 MiB"]
+print(len(calls), "calls,", len(SIZES), "sizes")
 
 # %%
-# Constants, up to 16 million elements
-# ------------------------------------
-# The line called limit copies into memory that is there already. What a copy takes
-# beyond it goes into the calls, and on a CPU into fresh memory (CUDA reuses it).
+# How it was timed
+# ----------------
+# perfplot reports the fastest call and no spread, and does not wait for CUDA.
+# :class:`torch.utils.benchmark.Timer` waits, warms up, and takes one thread. Each
+# round times every call, and starts with another one: when the machine slows down,
+# it slows down for all. ``Compare`` prints the medians of one size.
 
-QUARTILES = [0.25, 0.5, 0.75]
-figure, axes = plt.subplots(layout="constrained")
-for m in METHODS:
-    series = np.array([times[m, n] for n in SIZES]) * 1e6
-    low, mid, high = np.quantile(series, QUARTILES, axis=1)
-    label = f"limit: {m}" if m == LIMIT else m
-    dash = "--" if m == LIMIT else "-"
-    axes.loglog(SIZES, mid, dash, label=label)
-    axes.fill_between(SIZES, low, high, label="_" + label)
-axes.set(xlabel="number of elements", ylabel="microseconds")
-axes.set_title("Five copies and the limit: medians")
-axes.legend()
-plt.show()
+rounds = {"quick": 33, "long": 300}.get(quality, 63)
+least = 20 if device == "cuda" else 1
+timers = []
+for n, label in zip(SIZES, LABELS):
+    x = torch.ones(n, device=device)
+    new = partial(
+        Timer,
+        globals={"x": x, "warm": x.clone()},
+        label="a copy",
+        description=label,
+    )
+    timers.append([new(c, sub_label=c) for c in calls])
+shape = rounds, len(SIZES), len(calls)
+times = np.full(shape, np.nan)
+small = []
+for r in range(rounds):
+    for s, n in enumerate(SIZES):
+        if n == 2**24 and r % 3:
+            continue  # it takes long: every third round
+        number = least + 2**16 // (n + 2**10)
+        for c in np.roll(range(len(calls)), r):
+            run = timers[s][c].timeit(number)
+            times[r, s, c] = run.mean
+            small += [run] if n == 1 else []
+Compare(small).print()
 samples = [
-    dict(process=p // EACH, method=m, elements=n, seconds=t)
-    for (m, n), series in times.items()
-    for p, t in enumerate(series)
+    dict(method=calls[c], elements=SIZES[s], seconds=t)
+    for (r, s, c), t in np.ndenumerate(times)
+    if np.isfinite(t)
 ]
-print(len(samples), "samples")
+# sphinx_gallery_folded = "The code that timed it"
 # sphinx_gallery_benchmark_data = "samples"
 
 # %%
-# Read the result
-# ---------------
-# Two methods of one round met the same process and the same state of the
-# machine, so compare them round by round. They differ if in three rounds of four
-# one took over a third more time. Else: no difference beyond the spread.
+# A process is a sample too: the next one gets other memory and other neighbours.
+# Run the script a few times, and believe what all of them say.
+#
+# Divide within a round
+# ---------------------
+# Two times of one round met the same state of the machine: divide them, round by
+# round, and look at the middle half of these ratios, the bar. A call differs if
+# all of that half is more than a third away from 1; it gets its median as a number.
+# The table has the medians of the times.
 
+ratios = times / times[:, :, :1]
+parts = [0.25, 0.5, 0.75]
+low, mid, high = np.nanquantile(ratios, parts, 0)
+differs = (low > 4 / 3) | (high < 3 / 4)
+assert not differs[:, 0].any()  # divided by itself
 
-def factor(times, other):
-    low, mid, high = np.quantile(times / other, QUARTILES)
-    return mid if low > 4 / 3 or high < 3 / 4 else None
+unit = EngFormatter("s")
+fig, axs = plt.subplots(1, 4, sharex=True, sharey=True)
+table, said = [], []
+for s, axes in enumerate(axs):
+    bars = mid[s] - low[s], high[s] - mid[s]
+    axes.errorbar(mid[s], calls, xerr=bars, fmt="o")
+    found = []
+    for c in np.flatnonzero(differs[s]):
+        factor = f"{mid[s, c]:.1f}×"
+        axes.text(high[s, c], c, f" {factor}")
+        found.append(f"{factor} with {calls[c]}")
+    found = found or ["no difference beyond the spread"]
+    said.append(f"{LABELS[s]}: {', '.join(found)}.")
+    medians = np.nanmedian(times[:, s], axis=0)
+    digits = [float(f"{time:.3g}") for time in medians]
+    table.append([unit(time) for time in digits])
+    axes.set_title(f"{LABELS[s]}\n{table[s][0]}")
+axs[0].set_xscale("log", base=2)
+axs[0].invert_yaxis()
+fig.set_size_inches(12, 3)
+fig.suptitle(f"{said[0]}\n{said[-1]}")
+fig.supxlabel(f"Time / time of {calls[0]}")
+plt.show()
 
-
-a = np.array([1.0, 1.4, 0.8, 1.0])
-found = factor(2 * a, a), factor(a, a[::-1])
-print("twice as long, and noise:", *found)
-assert found == (2, None)
-
-# %%
-# Each method against ``x.detach().clone()``, then as a share of the limit, at
-# the two largest sizes. The last line: how far apart processes are at ``n = 1``.
-
-for m in OTHERS:
-    last, found, said = 0, [], ""
-    for n in SIZES:
-        if f := factor(times[m, n], times[BASE, n]):
-            last, found = n, [*found, f]
-    if found:
-        f = np.median(found)
-        said = f" {f:.1f} times as long, until n = {last}"
-    print(f"{m}:{said}")
-    same = [n for n in SIZES if n > last]
-    since = f"from n = {same[0]} on" if same else "nowhere"
-    print(f"   no difference beyond the spread {since}")
-for m in [*OTHERS, BASE]:
-    for n in SIZES[-2:]:
-        share = np.median(times[LIMIT, n] / times[m, n])
-        print(f"{m}: {share:.0%} of the limit at n = {n}")
-each = np.median(times[BASE, 1].reshape(-1, EACH), axis=1)
-low, _, high = np.quantile(each, QUARTILES)
-print(f"half of the processes within {high / low - 1:.0%}")
+names = ["call", *LABELS]
+rows = [dict(zip(names, r)) for r in zip(calls, *table)]
+print(*names, sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+# sphinx_gallery_folded = "The code that reads it"
+# sphinx_gallery_lead = True
+# sphinx_gallery_table = "rows"
 
 # %%
 # Remember
 # --------
-# - Time in turns, in several processes, and say the spread.
+# - Time in turns, divide within a round, and say the spread.
 # - Small tensors: you time the calls. Large ones: you time the memory.
 #
 # Next: :doc:`why_a_copy_costs`

@@ -1,9 +1,10 @@
 """Figures as part of the page: inline SVG in the reader's colours, with words.
 
 The gallery's own scraper makes PNG files: a white slab on a dark page, and a file
-name as alternative text. This one takes the data out of a figure of lines and draws
-them as a chart of the site (charts.py). Any other figure is drawn by matplotlib as
-SVG whose ink is the colour of the page's text. Each is described from its own data.
+name as alternative text. This one takes the data out of a figure of ratios or of bars,
+and the page draws them as a chart of the site (charts.py). Any other figure is drawn
+by matplotlib as SVG whose ink is the colour of the page's text. Each is described from
+its own data.
 """
 
 from __future__ import annotations
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from matplotlib.axes import Axes
-    from matplotlib.collections import Collection
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 INK = "#010203"  # the colour that figure.mplstyle gives to text and axes
 
@@ -38,6 +37,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     import matplotlib.pyplot as plt
 
     parts = []
+    place = 0  # among the charts of this block
     for number in plt.get_fignums():
         figure = plt.figure(number)
         path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
@@ -46,16 +46,20 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
             markup = marks = draw_figure(figure, prefix=path.stem)
             width, height = (72.0 * inches for inches in figure.get_size_inches())
             words = describe_figure(figure)
+            shown = ".. raw:: html\n\n" + indent(framed_figure(markup), "    ")
         else:
-            # Kept for a page that shows other machines' data beside it.
+            # The page draws it, beside those of other machines.
             path.with_suffix(".json").write_text(json.dumps(data), encoding="utf-8")
-            markup, marks = charts.draw_chart(data, path.stem), charts.draw_marks(data)
-            width, height = charts.WIDTH, charts.HEIGHT
-            words = charts.describe_chart(data)
+            marks, height = charts.draw_on_card(data)
+            width = charts.CARD_WIDTH
+            words = charts.describe(data)
+            markup = f'<svg xmlns="http://www.w3.org/2000/svg">{marks}</svg>'
+            shown = f".. lesson-chart:: {path.stem}\n    :place: {place}"
+            place += 1
         path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
         preview = Preview(words, [(0.0, width, height, marks)])
         keep(preview, path, Path(block_vars["src_file"]), block.lineno)
-        parts.append(".. raw:: html\n\n" + indent(framed_figure(markup), "    ") + "\n")
+        parts.append(f"{shown}\n")
     plt.close("all")
     return "\n".join(parts)
 
@@ -92,57 +96,79 @@ def draw_figure(figure: Figure, prefix: str) -> str:
 
 
 def data_of(figure: Figure) -> dict[str, Any] | None:
-    """Return what ``figure`` plots, or None if it is more than lines on axes.
+    """Return what ``figure`` shows as a chart of the site, or None if it is none.
 
-    The keys are ``title``, ``xlabel``, ``ylabel``, ``xscale``, ``yscale``, and
-    ``lines``: a list of ``label``, ``x`` and ``y``, rounded to four digits, with
-    ``dash`` if it is not solid, and ``low`` and ``high`` if there is a band around it:
-    a ``fill_between`` over the same x whose label is the line's after an underscore.
+    One is a row of axes, each with one horizontal ``errorbar`` over names: the ratios
+    of one size. Its title is the size, and on a second line a time; a text at a row
+    is the ratio in words; the title above all is the conclusion. The other is axes
+    with one ``barh`` over names and a ``bar_label``. charts.py has the keys.
     """
-    if len(figure.axes) != 1:
+    charts = [_ratios_of(axes) for axes in figure.axes]
+    if charts and None not in charts:
+        kind: dict[str, Any] = {"panels": charts}
+        title, xlabel = figure.get_suptitle(), figure.get_supxlabel()
+    elif len(figure.axes) == 1 and (bars := _bars_of(figure.axes[0])) is not None:
+        (axes,) = figure.axes
+        kind = {"bars": bars}
+        title, xlabel = axes.get_title(), axes.get_xlabel()
+    else:
         return None
-    (axes,) = figure.axes
-    if axes.images or axes.patches or axes.texts or axes.tables or not axes.lines:
+    return {"title": title, "xlabel": xlabel, **kind}
+
+
+def _ratios_of(axes: Axes) -> dict[str, Any] | None:
+    """Return the ratios that axes show, or None if they show something else."""
+    from matplotlib.container import ErrorbarContainer
+
+    if axes.images or axes.patches or len(axes.containers) != 1:
         return None
-    lines = {str(line.get_label()): _line(line) for line in axes.get_lines()}
-    for band in axes.collections:
-        line = lines.get(str(band.get_label()).removeprefix("_"))
-        if line is None or not _add_band(line, band):
-            return None
-    return {
-        "title": axes.get_title(),
-        "xlabel": axes.get_xlabel(),
-        "ylabel": axes.get_ylabel(),
-        "xscale": axes.get_xscale(),
-        "yscale": axes.get_yscale(),
-        "lines": list(lines.values()),
-    }
+    (drawn,) = axes.containers
+    if not isinstance(drawn, ErrorbarContainer) or not drawn.has_xerr:
+        return None
+    line, _, bars = drawn.lines
+    names = list(line.get_ydata(orig=True))
+    ends = bars[0].get_segments()
+    if len(ends) != len(names) or not all(isinstance(name, str) for name in names):
+        return None
+    said = {round(text.get_position()[1]): text.get_text() for text in axes.texts}
+    rows = []
+    for number, (name, middle, between) in enumerate(
+        zip(names, line.get_xdata(), ends, strict=True)
+    ):
+        (low, _), (high, _) = between
+        low, middle, high = _rounded([low, middle, high])
+        row = {"name": name, "low": low, "middle": middle, "high": high}
+        rows.append(row | {"text": said.get(number, "").strip()})
+    title, _, note = axes.get_title().partition("\n")
+    return {"title": title, "note": note, "rows": rows}
 
 
-def _line(line: Line2D) -> dict[str, Any]:
-    data = {
-        "label": str(line.get_label()),
-        "x": _rounded(line.get_xdata()),
-        "y": _rounded(line.get_ydata()),
-    }
-    return data if line.get_linestyle() == "-" else {**data, "dash": True}
+def _bars_of(axes: Axes) -> list[dict[str, Any]] | None:
+    """Return the horizontal bars that axes show, or None if they show something else.
 
+    A bar's name is where it stands; its text is its label.
+    """
+    from matplotlib.container import BarContainer
 
-def _add_band(line: dict[str, Any], band: Collection) -> bool:
-    """Add the least and the greatest y of a filled outline at each x of a line."""
-    (path,) = band.get_paths()
-    at: dict[float, list[float]] = {}
-    for x, y in path.vertices:
-        at.setdefault(_rounded([x])[0], []).append(y)
-    if sorted(at) != sorted(line["x"]):
-        return False
-    line["low"] = _rounded(min(at[x]) for x in line["x"])
-    line["high"] = _rounded(max(at[x]) for x in line["x"])
-    return True
+    if axes.images or axes.lines or len(axes.containers) != 1:
+        return None
+    (drawn,) = axes.containers
+    if not isinstance(drawn, BarContainer) or drawn.orientation != "horizontal":
+        return None
+    if len(axes.texts) != len(drawn):
+        return None
+    places = [bar.get_y() + bar.get_height() / 2 for bar in drawn]
+    names = axes.yaxis.get_major_formatter().format_ticks(places)
+    values = _rounded(bar.get_width() for bar in drawn)
+    texts = [text.get_text().strip() for text in axes.texts]
+    return [
+        {"name": name, "value": value, "text": text}
+        for name, value, text in zip(names, values, texts, strict=True)
+    ]
 
 
 def _rounded(values: Iterable[float]) -> list[float]:
-    return [float(f"{value:.4g}") if value < 1e4 else float(value) for value in values]
+    return [float(f"{value:.4g}") for value in values]
 
 
 def describe_figure(figure: Figure) -> str:

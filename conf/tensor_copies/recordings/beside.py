@@ -1,31 +1,92 @@
-"""Charts, figures and samples of other machines beside those of this build.
+"""Charts, tables, figures and samples of other machines beside those of this build.
 
-A chart is drawn once for each machine, all on one scale, and the samples of each are
-offered as CSV. A map or a picture is shown in the place of the live one (shown.py).
+A chart is drawn once for each machine, all on one scale. A table is shown once where
+all machines have the same, and else once for each, those of others folded. The samples
+of each are offered as CSV. A map or a picture is shown in the place of the live one
+(shown.py).
+
+The gallery's scrapers leave the data of charts and tables as files, and on the page a
+directive that names the file.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.figures import charts
 from tensor_copies.figures.maps import framed_map
-from tensor_copies.figures.plots import framed_figure
 from tensor_copies.figures.samples import as_csv, link_text
+from tensor_copies.figures.tables import CLASS, table_node, without_table
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+from tensor_copies.machine.freshness import in_words
+from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.recordings.folded import folded
+from tensor_copies.recordings.format import keys
+from tensor_copies.recordings.live import live_blocks, set_text
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
     from tensor_copies.recordings.shown import Seen
 
-CHART = re.compile(r'<figure class="lesson-figure">\s*<svg [^>]*?\bid="([\w-]+)"')
+# What the data of a chart have one of.
+CHARTS = {"panels", "bars"}
+# Whose data are shown beside the live ones, whatever a reader chooses.
+BESIDE = CHARTS | {"table", "samples"}
+
+
+class LessonChart(SphinxDirective):
+    """The chart that a block drew: the name of its file, and its place in the block."""
+
+    required_arguments = 1
+    option_spec: ClassVar = {"place": directives.nonnegative_int}
+
+    def run(self) -> list[nodes.Node]:
+        """Draw the chart of this build; those of others come later."""
+        name = self.arguments[0]
+        data = _kept(self.env.app, name)
+        markup = charts.draw([charts.Panel("", name, data)])
+        chart = nodes.raw("", markup, format="html")
+        chart["chart"], chart["place"] = name, self.options.get("place", 0)
+        return [chart]
+
+
+class LessonTable(SphinxDirective):
+    """The table that a block handed out: the name of its file."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Show the table of this build."""
+        name = self.arguments[0]
+        table = table_node(_kept(self.env.app, name)["table"])
+        return [nodes.container("", table, classes=[CLASS], table=name)]
+
+
+def say_tables_once(app: Sphinx, doctree: nodes.document) -> None:
+    """Take a table out of the text that its block printed."""
+    script = lesson_scripts(app).get(app.env.docname)
+    if script is None:
+        return
+    for block in live_blocks(doctree, set(keys(script))):
+        handed_out = filter(_is_table, block.outputs)
+        tables = [_kept(app, node["table"]) for node in handed_out]
+        for node in block.outputs:
+            if isinstance(node, nodes.literal_block) and tables:
+                text = node.astext().strip("\n")
+                for kept in tables:
+                    text = without_table(text, kept["table"])
+                if text:
+                    set_text(node, text)
+                else:
+                    node.parent.remove(node)
 
 
 def slug(machine: Fingerprint) -> str:
@@ -49,27 +110,54 @@ def drawn_or_picture(seen: Seen, file: str) -> nodes.Node:
 
 
 def put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
-    """Draw other machines' charts beside a live one, if it is one, on one scale."""
-    found = CHART.search(node.astext()) if isinstance(node, nodes.raw) else None
-    if found is None:
-        return False
-    path = _images(app) / f"{found[1]}.json"
-    if not path.exists():
-        return False
-    live = json.loads(path.read_text(encoding="utf-8"))
-    panels = [("this build, " + fingerprint().label, found[1], live)]
+    """Put other machines' charts or tables beside a live one, if it is one."""
+    if "chart" in node:
+        _add_charts(app, node, others)
+        return True
+    if _is_table(node):
+        _add_tables(app, node, others)
+        return True
+    return False
+
+
+def _add_charts(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
+    """Draw the charts of all machines in the place of the live one, on one scale."""
+    name = node["chart"]
+    live = _kept(app, name)
+    (kind,) = CHARTS & set(live)
+    panels = [charts.Panel(f"{fingerprint().label} (this build)", name, live)]
+    for seen in others:
+        figures = seen.figures.values()
+        found = [data for data in figures if CHARTS & set(data or {})]
+        if len(found) > node["place"] and kind in (data := found[node["place"]]):
+            label = f"{seen.machine.label} (recorded {in_words(seen.day)})"
+            panels.append(charts.Panel(label, f"{slug(seen.machine)}-{name}", data))
+    if len(panels) > 1:
+        node.children = [nodes.Text(charts.draw(panels))]
+        node.rawsource = ""
+
+
+def _add_tables(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
+    """Put the tables of other machines after the live one: folded, if they differ."""
+    live = _kept(app, node["table"])["table"]
+    same = []
     for seen in others:
         for data in seen.figures.values():
-            if data and data.get("title") == live["title"]:
-                prefix = f"{slug(seen.machine)}-{found[1]}"
-                panels.append((seen.machine.label, prefix, data))
-    scale = charts.limits(data for _, _, data in panels)
-    drawn = [
-        charts.draw_chart(data, prefix, name, scale) for name, prefix, data in panels
-    ]
-    node.children = [nodes.Text(framed_figure("\n".join(drawn)))]
-    node.rawsource = ""
-    return True
+            table = (data or {}).get("table")
+            if table is None:
+                continue
+            if table == live:
+                same.append(seen.machine.label)
+                continue
+            words = f"{seen.machine.label} (recorded {in_words(seen.day)})"
+            node += folded("", table_node(table), words=words)
+    if same:
+        note = nodes.paragraph(text=f"Same on {'; '.join(same)}", classes=["same-on"])
+        node.insert(1, note)
+
+
+def _is_table(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and "table" in node
 
 
 def offer_samples(app: Sphinx, links: nodes.container, seen: list[Seen]) -> None:
@@ -87,6 +175,11 @@ def offer_samples(app: Sphinx, links: nodes.container, seen: list[Seen]) -> None
                 link["refdoc"] = app.env.docname
                 link += nodes.inline(text=link_text(table, s.machine))
                 links += nodes.paragraph("", "", link)
+
+
+def _kept(app: Sphinx, name: str) -> dict[str, Any]:
+    """Return the data that a scraper kept."""
+    return json.loads((_images(app) / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def _images(app: Sphinx) -> Path:

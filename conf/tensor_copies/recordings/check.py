@@ -119,19 +119,40 @@ ATLAS = STALE_ATLAS | {
         },
     },
 }
-SCALE = {"enum": ["linear", "log"]}
-FIGURE = {
-    **dict.fromkeys(("title", "xlabel", "ylabel"), _text(200)),
-    **dict.fromkeys(("xscale", "yscale"), SCALE),
-    "lines": _list(
+RATIO = {"type": "number", "minimum": 1e-9, "maximum": 1e9}
+FIGURE = {"title": _text(500), "xlabel": _text(200)}
+PANELS = FIGURE | {
+    "panels": _list(
         _object(
-            {"label": _text(200), "x": NUMBERS, "y": NUMBERS},
-            low=NUMBERS, high=NUMBERS, dash={"const": True},
-        )
-        | {"dependentRequired": {"low": ["high"], "high": ["low"]}},
-        minItems=1, maxItems=20,
+            {
+                "title": _text(40),
+                "note": _text(40),
+                "rows": _list(
+                    _object(
+                        dict.fromkeys(("low", "middle", "high"), RATIO)
+                        | {"name": _text(80), "text": _text(20)}
+                    ),
+                    minItems=1, maxItems=30,
+                ),
+            }
+        ),
+        minItems=1, maxItems=8,
     ),
 }  # fmt: skip
+BARS = FIGURE | {
+    "bars": _list(
+        _object({"name": _text(80), "value": RATIO, "text": _text(80)}),
+        minItems=1, maxItems=30,
+    ),
+}  # fmt: skip
+TABLE = {
+    "table": _object(
+        {
+            "columns": _list(_text(80), minItems=1, maxItems=10),
+            "rows": _list(_list(_text(1000)), minItems=1, maxItems=100),
+        }
+    )
+}
 # Laying out a graph takes more than linear time: a lesson's has some ten nodes.
 MAP = {"map": _dictionary({"maxItems": 200})}
 SAMPLES = {
@@ -213,16 +234,18 @@ def load_figure(path: Path) -> dict[str, Any] | None:
         data = _parse(raw)
         if "samples" in data:
             _require(data, SAMPLES)
-            columns, rows = data["samples"]["columns"], data["samples"]["rows"]
-            if {len(row) for row in rows} != {len(columns)}:
-                raise _Wrong("a sample has not a value for each column")
+            _require_rows(data["samples"], "a sample")
         elif "map" in data:
             _require(data, MAP)
             _require_drawable(data["map"])
+        elif "table" in data:
+            _require(data, TABLE)
+            _require_rows(data["table"], "a row")
+        elif "bars" in data:
+            _require(data, BARS)
         else:
-            _require(data, FIGURE)
-            for line in data["lines"]:
-                _require_line(line, data)
+            _require(data, PANELS)
+            _require_same_rows(data["panels"])
         return data
 
 
@@ -292,14 +315,18 @@ def _require(data: dict[str, Any], properties: dict[str, Any]) -> None:
         raise _Wrong(f"{error.json_path}: {said}")
 
 
-def _require_line(line: dict[str, Any], figure: dict[str, Any]) -> None:
-    scales = dict(zip("xy", (figure["xscale"], figure["yscale"]), strict=True))
-    scales |= dict.fromkeys({"low", "high"} & set(line), figure["yscale"])
-    if len({len(line[name]) for name in scales}) > 1:
-        raise _Wrong("the numbers of a line differ in length")
-    for name, scale in scales.items():
-        if scale == "log" and min(line[name]) <= 0:
-            raise _Wrong("a logarithmic axis has a number that is not positive")
+def _require_rows(table: dict[str, Any], what: str) -> None:
+    if {len(row) for row in table["rows"]} != {len(table["columns"])}:
+        raise _Wrong(f"{what} has not a value for each column")
+
+
+def _require_same_rows(panels: list[dict[str, Any]]) -> None:
+    rows = [[row["name"] for row in panel["rows"]] for panel in panels]
+    if any(names != rows[0] for names in rows):
+        raise _Wrong("the panels of a chart have not the same rows")
+    for panel in panels:
+        if any(not row["low"] <= row["middle"] <= row["high"] for row in panel["rows"]):
+            raise _Wrong("the middle of a ratio is not between its ends")
 
 
 def _require_drawable(observed: dict[str, Any]) -> None:

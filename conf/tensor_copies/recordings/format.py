@@ -26,10 +26,11 @@ On the error index it is made from what the cells of its entries raise (see mess
 Beside the lessons stands ``<page>.page.json``, with ``page``, one ``key`` for all
 these cells, and ``observed`` in the place of ``lesson``, ``seconds`` and ``blocks``.
 
-A figure is a file beside it: ``.json`` with the plotted data (figures.data_of), which
+A figure is a file beside it: ``.json`` with the plotted data (plots.data_of), which
 the site draws in its own style, or with a tensor map (``{"map": ...}``, see
-tensor_maps.observe), or the samples of a benchmark (``{"samples": ...}``), or
-``.png`` where a figure is more than lines.
+tensor_maps.observe), a table (``{"table": ...}``, see tables.requested_table) or the
+samples of a benchmark (``{"samples": ...}``); or ``.png`` where a figure is no chart.
+The text of a table is no part of a block's ``output``.
 
 The Atlas as another machine probed it is ``atlas.json``: ``key``, the hash of the
 probes (atlas.py), ``columns`` with their names, and ``records``, a list of values each.

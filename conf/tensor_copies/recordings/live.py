@@ -19,7 +19,8 @@ from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-from tensor_copies.figures.samples import CLASS
+from tensor_copies.figures import samples as csv_links
+from tensor_copies.figures import tables
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.format import TooLong, inert, keys, require_fitting
 
@@ -57,7 +58,7 @@ class CodeBlock:
 
 @dataclass(frozen=True)
 class LiveBlock(CodeBlock):
-    """A code block with the texts and drawings that it gave, and links to samples."""
+    """A code block with what it gave: texts, drawings, tables and links to samples."""
 
     outputs: list[nodes.Element]
     samples: list[nodes.container]
@@ -100,15 +101,21 @@ def live_blocks(doctree: nodes.document, lines: set[int]) -> list[LiveBlock]:
         for node in block.following():
             if isinstance(node, NO_OUTPUT):
                 break
-            if isinstance(node, nodes.container) and CLASS in node["classes"]:
+            if _is_box(node, csv_links.CLASS):
                 samples.append(node)
-            elif isinstance(node, nodes.literal_block | nodes.raw):
+            elif isinstance(node, nodes.literal_block | nodes.raw) or _is_box(
+                node, tables.CLASS
+            ):
                 outputs.append(node)
             else:
                 lacks = f"a {type(node).__name__} follows the block on line"
                 raise UnknownPage(_name(doctree), f"{lacks} {block.line}")
         found.append(LiveBlock(block.line, block.code, outputs, samples))
     return found
+
+
+def _is_box(node: nodes.Node, name: str) -> bool:
+    return isinstance(node, nodes.container) and name in node["classes"]
 
 
 def _name(doctree: nodes.document) -> str:

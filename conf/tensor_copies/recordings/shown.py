@@ -29,6 +29,7 @@ from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.markers import LEAD, lead_line, setup_line
 from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.beside import (
+    BESIDE,
     drawn_or_picture,
     offer_samples,
     put_beside,
@@ -94,7 +95,7 @@ class Seen:
         return [
             file
             for file, data in self.figures.items()
-            if not {"lines", "samples"} & set(data or {})
+            if not BESIDE & set(data or {})
             and (self.files is None or file in self.files)
         ]
 

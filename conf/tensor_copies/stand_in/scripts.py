@@ -32,19 +32,19 @@ STREAMS = (
 # Blocks that run, and show what cannot be true of the stand-in, with the reason. A
 # block is told by a piece of its code; it stands in one block of its lesson.
 BLOCKS_LEFT_OUT = {
-    "copy_a_tensor": {"axes.loglog(": TIMES},
+    "copy_a_tensor": {"axes.errorbar(": TIMES},
     "copy_between_devices": {
         "median_of_ten(": TIMES,
         "pinned.fill_(": STREAMS,
         "result.is_pinned()": STREAMS,
     },
-    "measure_a_copy": {"axes.loglog(": TIMES, "of the limit": TIMES},
+    "measure_a_copy": {"Compare(": TIMES, "axes.errorbar(": TIMES},
     "memory_of_a_copy": {
         "gaps = ": "CUDA packs a slice with gaps on the device before it copies. The "
         "stand-in device does not.",
     },
-    "tensor_to_ndarray": {"axes.loglog(": TIMES},
-    "why_a_copy_costs": {"detach_first=": TIMES, "transposed=": TIMES},
+    "tensor_to_ndarray": {"axes.errorbar(": TIMES},
+    "why_a_copy_costs": {"nodes = compare(": TIMES, "differs = low": TIMES},
 }
 
 

@@ -1,0 +1,127 @@
+"""Tables that a lesson makes: columns on the page, and printed text for who runs it.
+
+A code block hands out a list of dictionaries, one for each row, all with the same
+keys, the names of the columns, with a comment that neither page nor notebook shows::
+
+    print(*rows[0], sep=" | ")
+    for row in rows:
+        print(*row.values(), sep=" | ")
+    # sphinx_gallery_table = "rows"
+
+What is printed in just this form stands on the page as the table, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx_gallery.py_source_parser import extract_file_config
+
+MARKER = "table"
+CLASS = "lesson-table"
+BETWEEN = " | "
+NUMBER = re.compile(r"-?\d[\d.,]*( ?[%×]| [A-Za-zµ]{1,3})?$|–$")
+
+
+def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """Keep the table that a block hands out; return the reST of its place."""
+    table = requested_table(block, block_vars)
+    if table is None:
+        return ""
+    name = Path(block_vars["src_file"]).stem
+    images = Path(block_vars["image_path_iterator"].image_path.format(0)).parent
+    path = images / f"sphx_glr_{name}_table_{block.lineno}.json"
+    path.write_text(json.dumps({"table": table}), encoding="utf-8")
+    return f".. lesson-table:: {path.stem}\n"
+
+
+def requested_table(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the table that a block hands out as columns and rows, or None.
+
+    Each cell is the text that ``print`` writes for it.
+
+    Raises
+    ------
+    ExtensionError
+        If the marker names something else than rows.
+    """
+    name = extract_file_config(block.content).get(MARKER)
+    if name is None:
+        return None
+    rows = block_vars["example_globals"].get(name)
+    try:
+        columns = list(rows[0])
+        assert all(list(row) == columns for row in rows)
+    except (AssertionError, IndexError, KeyError, TypeError):
+        raise ExtensionError(
+            f"{Path(block_vars['src_file']).name}: the block on line {block.lineno} "
+            f"hands out {name!r} as a table, which is not a list of dictionaries with "
+            "the same keys"
+        ) from None
+    cells = [[str(value) for value in row.values()] for row in rows]
+    return {"columns": [str(column) for column in columns], "rows": cells}
+
+
+def as_text(table: dict[str, Any]) -> str:
+    """Return what a script prints that prints a table."""
+    lines = [table["columns"], *table["rows"]]
+    return "\n".join(BETWEEN.join(cells) for cells in lines)
+
+
+def without_table(text: str, table: dict[str, Any]) -> str:
+    """Return a printed text without a table, if it is printed as a whole there."""
+    before, found, after = f"\n{text}\n".partition(f"\n{as_text(table)}\n")
+    return "\n".join((before, after)).strip("\n") if found else text
+
+
+def table_node(table: dict[str, Any]) -> nodes.table:
+    """Return a table as a part of a page.
+
+    A call is set as code. Where a phone shows a row as a card, each cell is led by the
+    name of its column.
+    """
+    columns, rows = table["columns"], table["rows"]
+    numbers = [
+        all(NUMBER.match(row[place]) for row in rows) for place in range(len(columns))
+    ]
+    group = nodes.tgroup(cols=len(columns))
+    # The first cell of a row is its head.
+    group += [nodes.colspec(colwidth=1, stub=int(not k)) for k in range(len(columns))]
+    head = nodes.row()
+    for name, number in zip(columns, numbers, strict=True):
+        head += _entry(_words(name), number)
+    group += nodes.thead("", head)
+    body = nodes.tbody()
+    for cells in rows:
+        line = nodes.row()
+        for place, (name, text) in enumerate(zip(columns, cells, strict=True)):
+            entry = _entry(_words(text), numbers[place])
+            if place:
+                label = nodes.inline(text=f"{name} ", classes=["column-name"])
+                entry[0].insert(0, label)
+            line += entry
+        body += line
+    group += body
+    return nodes.table("", group, classes=[CLASS])
+
+
+def _entry(words: nodes.Node, number: bool) -> nodes.entry:
+    classes = ["number"] if number else []
+    return nodes.entry("", nodes.paragraph("", "", words), classes=classes)
+
+
+def _words(text: str) -> nodes.Node:
+    """Return a text, as code if it is a call."""
+    try:
+        parsed = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return nodes.Text(text)
+    return (
+        nodes.literal(text=text) if isinstance(parsed, ast.Call) else nodes.Text(text)
+    )

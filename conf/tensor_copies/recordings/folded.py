@@ -1,0 +1,58 @@
+"""Code that a page folds: how something was timed, drawn or counted.
+
+A code block of a lesson asks with a comment that neither page nor notebook shows::
+
+    # sphinx_gallery_folded = "The code that timed it"
+
+Its code then stands in a native ``<details>`` under these words. What it printed or
+drew stays in sight below.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx_gallery.py_source_parser import (
+    extract_file_config,
+    split_code_and_text_blocks,
+)
+
+from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.recordings.live import code_blocks
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
+
+MARKER = "folded"
+
+
+class folded(nodes.General, nodes.Element):
+    """What a reader can unfold; its attribute ``words`` is always in sight."""
+
+
+def fold_code(app: Sphinx, doctree: nodes.document) -> None:
+    """Fold the code of the blocks of a lesson that ask for it."""
+    script = lesson_scripts(app).get(app.env.docname)
+    if script is None:
+        return
+    asked = {}
+    for kind, content, line in split_code_and_text_blocks(str(script))[1]:
+        if kind == "code" and MARKER in (wanted := extract_file_config(content)):
+            asked[line] = str(wanted[MARKER])
+    for block in code_blocks(doctree, set(asked)):
+        fold = folded(words=asked[block.line])
+        block.code.replace_self(fold)
+        fold += block.code
+
+
+def visit_folded(self: HTML5Translator, node: folded) -> None:
+    """Open the native element."""
+    words = self.encode(node["words"])
+    self.body.append(f'<details class="folded"><summary>{words}</summary>\n')
+
+
+def depart_folded(self: HTML5Translator, node: folded) -> None:
+    """Close it."""
+    self.body.append("</details>\n")
