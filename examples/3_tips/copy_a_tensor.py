@@ -6,12 +6,14 @@
 The best way to copy a tensor
 =============================
 
-Copy with ``x.detach().clone()``: new memory, outside of the graph, no warning.
+Copy with ``x.detach().clone()``: you get new memory, no gradient flows back to
+``x``, and nothing warns.
 
 You will see that one of five common copies stays in the autograd graph, that two
-warn, and what all five cost.
+of them warn, and what each of the five costs.
 """
 
+# sphinx_gallery_setup = True
 import os
 import warnings
 
@@ -22,23 +24,13 @@ import torch
 from matplotlib.ticker import EngFormatter
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
-quality = os.environ.get("BENCHMARK_QUALITY", "normal")
 print("This lesson runs on:", device)
-
-
-def shares_memory(a, b):
-    """Compare the storages of two live tensors."""
-    a, b = a.untyped_storage(), b.untyped_storage()
-    return a.data_ptr() == b.data_ptr()
-
-
-# sphinx_gallery_setup = True
 
 # %%
 # What each of them returns
 # -------------------------
-# All five return the values of ``x`` in new memory. ``x`` requires grad, and
-# autograd records ``copy_``: that result requires grad as well.
+# All five return the values of ``x`` in new memory. But ``x`` requires grad here,
+# and autograd records ``copy_``: that result requires grad too.
 
 copies = {
     "x.detach().clone()": lambda x: x.detach().clone(),
@@ -50,54 +42,68 @@ copies = {
     "torch.tensor(x)": lambda x: torch.tensor(x),
 }
 x = torch.ones(2, device=device, requires_grad=True)
-rows = []
+words, rows = ["no", "yes"], []
 for call, copy in copies.items():
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         y = copy(x)
-    warns, grad = bool(caught), y.requires_grad
-    rows.append(dict(call=call, warns=warns, grad=grad))
-    assert not shares_memory(y, x) and torch.equal(y, x)
-    assert grad == ("copy_" in call)
-    assert warns == ("tensor(" in call)
-print("call | warns | grad")
+    row = {"call": call}
+    row["requires grad"] = words[y.requires_grad]
+    row["warns"] = words[bool(seen)]
+    rows.append(row)
+    assert torch.equal(y, x)
+    y.detach()[0] = 7.0
+    assert x[0] == 1  # y has its own memory
+    assert y.requires_grad == ("copy_" in call)
+    assert bool(seen) == ("tensor(" in call)
+print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 # sphinx_gallery_table = "rows"
 
 # %%
-# The two that warn are made for numbers, lists and arrays. With ``copy_`` detach
-# first, or the graph goes on:
+# The two that warn are made for numbers, lists and arrays. ``t.new_tensor(x)``
+# takes its dtype from ``t``, not from ``x``, and since torch 2.7 its device too
+# (:doc:`../../changes`). Before ``copy_``, detach, or the gradient flows on:
 
 # sphinx_gallery_predict = "What is ``x.grad``?"
 y = torch.empty_like(x).copy_(x)
-out = torch.empty_like(x).copy_(x.detach())
+z = torch.empty_like(x).copy_(x.detach())
 (3 * y).sum().backward()
-print(f"{x.grad = }")
-assert x.grad.tolist() == [3, 3] and out.grad_fn is None
+print(f"{x.grad = }, {z.requires_grad = }")
+assert x.grad.tolist() == [3, 3]
+assert not z.requires_grad
+t = x.double()
+assert t.new_tensor(1.0).dtype == t.dtype
 
 # %%
-# How it was timed
-# ----------------
-# This is the article's benchmark: CPU tensors without a graph, one thread.
-# perfplot reports the fastest call and no spread, so it runs in rounds, each
-# starting with another call. Silenced warnings still take time.
+# What each of them costs
+# -----------------------
+# This is the article's benchmark: tensors on the CPU, without a graph, in one
+# thread. The warnings are not shown, but making them takes time. perfplot reports
+# the fastest of many calls and no spread, so you run it in rounds, each of which
+# starts with another call.
+#
+# Then divide each time by that of ``x.detach().clone()`` in the same round. A
+# call differs if the middle half of its ratios is more than a third away from 1
+# (:doc:`measure_a_copy` says why). The table has the medians of the times.
 
 SIZES = [1, 2**10, 2**20, 2**24]  # elements
 LABELS = ["4 B", "4 KiB", "4 MiB", "64 MiB"]
+quality = os.environ.get("BENCHMARK_QUALITY")
 rounds = 30 if quality == "long" else 11
 target = {"quick": 0.02, "long": 1.0}.get(quality, 0.1)
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
-calls, kernels = list(copies), list(copies.values())
+calls = list(copies)
 times = np.empty((rounds, len(SIZES), len(calls)))
 for r in range(rounds):
     order = np.roll(range(len(calls)), r)
     bench = perfplot.bench(
-        setup=lambda n: torch.ones(n),
-        kernels=[kernels[c] for c in order],
+        setup=torch.ones,
+        kernels=[copies[calls[c]] for c in order],
         n_range=[1, *SIZES],  # the first warms up
-        target_time_per_measurement=target,  # seconds
+        target_time_per_measurement=target,
         equality_check=torch.equal,
         show_progress=False,
     )
@@ -106,25 +112,15 @@ samples = [
     dict(method=calls[c], elements=SIZES[s], seconds=t)
     for (r, s, c), t in np.ndenumerate(times)
 ]
-print(rounds, "rounds of", len(calls), "calls")
-# sphinx_gallery_folded = "The code that timed it"
-# sphinx_gallery_benchmark_data = "samples"
-
-# %%
-# Read the result
-# ---------------
-# A call differs if the middle half of its ratios, taken within a round, is more
-# than a third away from 1: :doc:`measure_a_copy`. Here are the medians.
 
 ratios = times / times[:, :, :1]
 parts = [0.25, 0.5, 0.75]
-low, mid, high = np.quantile(ratios, parts, axis=0)
+low, mid, high = np.quantile(ratios, parts, 0)
 differs = (low > 4 / 3) | (high < 3 / 4)
-assert not differs[:, 0].any()  # divided by itself
-
-unit = EngFormatter("s")
+medians = np.median(times, axis=0)
+rows = [{"call": call} for call in calls]
+verdict, same = [], "no call differs beyond the spread"
 fig, axs = plt.subplots(1, 4, sharex=True, sharey=True)
-table, said = [], []
 for s, axes in enumerate(axs):
     bars = mid[s] - low[s], high[s] - mid[s]
     axes.errorbar(mid[s], calls, xerr=bars, fmt="o")
@@ -132,33 +128,32 @@ for s, axes in enumerate(axs):
     for c in np.flatnonzero(differs[s]):
         factor = f"{mid[s, c]:.1f}×"
         axes.text(high[s, c], c, f" {factor}")
-        found.append(f"{factor} with {calls[c]}")
-    found = found or ["no difference beyond the spread"]
-    said.append(f"{LABELS[s]}: {', '.join(found)}.")
-    medians = np.median(times[:, s], axis=0)
-    digits = [float(f"{time:.3g}") for time in medians]
-    table.append([unit(time) for time in digits])
-    axes.set_title(f"{LABELS[s]}\n{table[s][0]}")
+        found += [f"{calls[c]} takes {factor} as long"]
+    said = ", ".join(found) or same
+    verdict.append(f"A tensor of {LABELS[s]}: {said}.")
+    for row, t in zip(rows, medians[s]):
+        digits = f"{t:.2e}"  # three, as in 2.90e-06
+        places = 2 - int(digits[-3:]) % 3
+        unit = EngFormatter("s", places)
+        row[LABELS[s]] = unit(float(digits))
+    axes.set_title(f"{LABELS[s]}\n{rows[0][LABELS[s]]}")
 axs[0].set_xscale("log", base=2)
 axs[0].invert_yaxis()
 fig.set_size_inches(12, 3)
-fig.suptitle(f"{said[0]}\n{said[-1]}")
+fig.suptitle(f"{verdict[0]}\n{verdict[-1]}")
 fig.supxlabel(f"Time / time of {calls[0]}")
 plt.show()
-names = ["call", *LABELS]
-rows = [dict(zip(names, r)) for r in zip(calls, *table)]
-print(*names, sep=" | ")
+print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-# sphinx_gallery_folded = "The code that reads it"
+# sphinx_gallery_folded = "The code that times and draws"
+# sphinx_gallery_benchmark_data = "samples"
 # sphinx_gallery_lead = True
 # sphinx_gallery_table = "rows"
 
 # %%
 # Remember
 # --------
-# - Copy with ``x.detach().clone()``.
-# - ``torch.empty_like(x).copy_(x)`` stays in the graph.
+# - Copy a tensor with ``x.detach().clone()``.
+# - ``torch.empty_like(x).copy_(x)`` stays in the graph, unless you detach ``x``.
 # - Keep ``torch.tensor`` and ``new_tensor`` for numbers, lists and arrays.
-#
-# Next: :doc:`measure_a_copy`

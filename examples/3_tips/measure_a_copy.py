@@ -6,15 +6,15 @@
 Is one copy faster than another? Measure the spread
 ===================================================
 
-Two methods differ if their times differ by more than the spread of these times.
+Two calls differ if their times differ by more than the spread of these times.
 
-You will see five copies and a limit timed in turns, divided by the time of
-``x.detach().clone()`` in the same round, and a verdict made from the numbers.
+You will see five copies and one limit timed in turns, each time divided by that
+of ``x.detach().clone()`` in the same round, and a verdict made from the numbers.
 """
 
+# sphinx_gallery_setup = True
 import os
 import warnings
-from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,17 +23,14 @@ from matplotlib.ticker import EngFormatter
 from torch.utils.benchmark import Compare, Timer
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
-quality = os.environ.get("BENCHMARK_QUALITY", "normal")
-warnings.simplefilter("ignore")  # two methods warn
 print("This lesson runs on:", device)
-# sphinx_gallery_setup = True
 
 # %%
 # What is compared
 # ----------------
 # The first five return the values of ``x`` in new memory. The last one is the
-# limit: it writes to memory that is there already. What a copy takes beyond the
-# limit goes into the calls, and on a CPU into new memory.
+# limit: it writes the same bytes to memory that is there already. What a copy
+# takes beyond that, it spends on more calls and, on a CPU, on new memory.
 
 calls = [
     "x.detach().clone()",
@@ -45,28 +42,31 @@ calls = [
 ]
 SIZES = [1, 2**10, 2**20, 2**24]  # elements
 LABELS = ["4 B", "4 KiB", "4 MiB", "64 MiB"]
-print(len(calls), "calls,", len(SIZES), "sizes")
 
 # %%
-# How it was timed
-# ----------------
-# perfplot reports the fastest call and no spread, and does not wait for CUDA.
-# :class:`torch.utils.benchmark.Timer` waits, warms up, and takes one thread. Each
-# round times every call, and starts with another one: when the machine slows down,
-# it slows down for all. ``Compare`` prints the medians of one size.
+# Take turns
+# ----------
+# :class:`torch.utils.benchmark.Timer` runs a call many times in one thread and
+# waits for CUDA to finish. Give each call one turn in a round, and start the next
+# round with another call: when the machine slows down, it slows down for all.
+# ``Compare`` prints what was timed for the smallest tensor.
 
+quality = os.environ.get("BENCHMARK_QUALITY")
 rounds = {"quick": 33, "long": 300}.get(quality, 63)
 least = 20 if device == "cuda" else 1
-timers = []
-for n, label in zip(SIZES, LABELS):
+warnings.simplefilter("ignore")  # two calls warn
+timers = {}
+for n, size in zip(SIZES, LABELS):
     x = torch.ones(n, device=device)
-    new = partial(
-        Timer,
-        globals={"x": x, "warm": x.clone()},
-        label="a copy",
-        description=label,
-    )
-    timers.append([new(c, sub_label=c) for c in calls])
+    known = {"x": x, "warm": x.clone()}
+    for call in calls:
+        timers[n, call] = Timer(
+            call,
+            globals=known,
+            label="a copy",
+            sub_label=call,
+            description=size,
+        )
 shape = rounds, len(SIZES), len(calls)
 times = np.full(shape, np.nan)
 small = []
@@ -76,38 +76,35 @@ for r in range(rounds):
             continue  # it takes long: every third round
         number = least + 2**16 // (n + 2**10)
         for c in np.roll(range(len(calls)), r):
-            run = timers[s][c].timeit(number)
+            run = timers[n, calls[c]].timeit(number)
             times[r, s, c] = run.mean
-            small += [run] if n == 1 else []
+            if n == 1:
+                small.append(run)
 Compare(small).print()
 samples = [
     dict(method=calls[c], elements=SIZES[s], seconds=t)
     for (r, s, c), t in np.ndenumerate(times)
     if np.isfinite(t)
 ]
-# sphinx_gallery_folded = "The code that timed it"
+# sphinx_gallery_folded = "The code that times"
 # sphinx_gallery_benchmark_data = "samples"
 
 # %%
-# A process is a sample too: the next one gets other memory and other neighbours.
-# Run the script a few times, and believe what all of them say.
-#
 # Divide within a round
 # ---------------------
-# Two times of one round met the same state of the machine: divide them, round by
-# round, and look at the middle half of these ratios, the bar. A call differs if
-# all of that half is more than a third away from 1; it gets its median as a number.
-# The table has the medians of the times.
+# Two times of one round met the machine in the same state. So divide them, round
+# by round, and look at the middle half of these ratios: it is the bar in the
+# chart. A call differs if all of that half is more than a third away from 1; then
+# the chart and the verdict name the median. The table has the median times.
 
 ratios = times / times[:, :, :1]
 parts = [0.25, 0.5, 0.75]
 low, mid, high = np.nanquantile(ratios, parts, 0)
 differs = (low > 4 / 3) | (high < 3 / 4)
-assert not differs[:, 0].any()  # divided by itself
-
-unit = EngFormatter("s")
+medians = np.nanmedian(times, axis=0)
+rows = [{"call": call} for call in calls]
+verdict, same = [], "no call differs beyond the spread"
 fig, axs = plt.subplots(1, 4, sharex=True, sharey=True)
-table, said = [], []
 for s, axes in enumerate(axs):
     bars = mid[s] - low[s], high[s] - mid[s]
     axes.errorbar(mid[s], calls, xerr=bars, fmt="o")
@@ -115,33 +112,33 @@ for s, axes in enumerate(axs):
     for c in np.flatnonzero(differs[s]):
         factor = f"{mid[s, c]:.1f}×"
         axes.text(high[s, c], c, f" {factor}")
-        found.append(f"{factor} with {calls[c]}")
-    found = found or ["no difference beyond the spread"]
-    said.append(f"{LABELS[s]}: {', '.join(found)}.")
-    medians = np.nanmedian(times[:, s], axis=0)
-    digits = [float(f"{time:.3g}") for time in medians]
-    table.append([unit(time) for time in digits])
-    axes.set_title(f"{LABELS[s]}\n{table[s][0]}")
+        found += [f"{calls[c]} takes {factor} as long"]
+    said = ", ".join(found) or same
+    verdict.append(f"A tensor of {LABELS[s]}: {said}.")
+    for row, t in zip(rows, medians[s]):
+        digits = f"{t:.2e}"  # three, as in 2.90e-06
+        places = 2 - int(digits[-3:]) % 3
+        unit = EngFormatter("s", places)
+        row[LABELS[s]] = unit(float(digits))
+    axes.set_title(f"{LABELS[s]}\n{rows[0][LABELS[s]]}")
 axs[0].set_xscale("log", base=2)
 axs[0].invert_yaxis()
 fig.set_size_inches(12, 3)
-fig.suptitle(f"{said[0]}\n{said[-1]}")
+fig.suptitle(f"{verdict[0]}\n{verdict[-1]}")
 fig.supxlabel(f"Time / time of {calls[0]}")
 plt.show()
-
-names = ["call", *LABELS]
-rows = [dict(zip(names, r)) for r in zip(calls, *table)]
-print(*names, sep=" | ")
+print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-# sphinx_gallery_folded = "The code that reads it"
+# sphinx_gallery_folded = "The code that reads and draws"
 # sphinx_gallery_lead = True
 # sphinx_gallery_table = "rows"
 
 # %%
+# A process is a sample too: the next one gets other memory and other neighbours.
+# Run the script a few times, and believe what all of the runs say.
+#
 # Remember
 # --------
-# - Time in turns, divide within a round, and say the spread.
-# - Small tensors: you time the calls. Large ones: you time the memory.
-#
-# Next: :doc:`why_a_copy_costs`
+# - Time the calls in turns, divide within a round, and look at the spread.
+# - With a small tensor you time the calls, with a large one the memory.
