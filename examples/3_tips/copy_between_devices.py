@@ -6,42 +6,46 @@
 What does ``non_blocking=True`` promise?
 ========================================
 
-From pinned memory the call returns before the copy is done: you have to wait.
+From pinned memory the call returns before the copy is done, and to wait for it is
+up to you.
 
-You will see what a copy between the CPU and a CUDA device waits for, with
-pageable and with pinned memory, and what goes wrong if you do not wait. Without
-CUDA you will see that the flag changes nothing.
+You will see when a copy from the CPU to a CUDA device returns, when it is done,
+and what goes wrong if you do not wait. Without CUDA you will see that the flag
+changes nothing.
 """
 
+# sphinx_gallery_setup = True
 import time
 from functools import partial
 
+import numpy as np
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
-# sphinx_gallery_setup = True
 
 # %%
 # On one device the flag does nothing
 # -----------------------------------
-# There is nothing to move: :meth:`torch.Tensor.to` returns the same object. With
-# ``copy=True`` the copy is made before the call returns, if both are on a CPU.
+# If nothing has to move, :meth:`torch.Tensor.to` returns the same object. With
+# ``copy=True`` it copies, and on a CPU the copy is done when the call returns.
 
-# sphinx_gallery_lead = True
-# sphinx_gallery_tensor_map = "x, same, copied"
 x = torch.ones(2**22)  # 16 MiB
-same = x.to("cpu", non_blocking=True)
-copied = x.to("cpu", non_blocking=True, copy=True)
+soon = {"non_blocking": True}
+same = x.to("cpu", **soon)
+copied = x.to("cpu", copy=True, **soon)
 x[0] = 2.0
 print(f"{same[0].item() = }, {copied[0].item() = }")
-assert same is x and copied is not x and copied[0] == 1
+assert same is x and copied[0] == 1
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "x, same, copied"
 
 # %%
 # Pinned memory
 # -------------
-# The system may move pageable memory. :meth:`torch.Tensor.pin_memory` copies to
-# memory that stays, so that the device can read it. It needs an accelerator.
+# The system may move ordinary, *pageable* memory while a device reads it. So a
+# device reads from *pinned* memory, which stays where it is.
+# :meth:`torch.Tensor.pin_memory` copies a tensor there. It needs an accelerator.
 
 try:
     pinned = x.pin_memory()
@@ -49,23 +53,25 @@ try:
     assert pinned.is_pinned() and not x.is_pinned()
 except RuntimeError as error:
     pinned = x
-    print("RuntimeError:", str(error).splitlines()[0])
+    message = str(error).splitlines()[0]
+    print("RuntimeError:", message)
     assert device == "cpu"
 
 # %%
 # Two clocks
 # ----------
-# The host's clock says when the call returned, CUDA's events when the copy was
-# done, with the host's staging if memory is pageable: the median of ten, for
-# ``non_blocking`` False and True. Pinning is a copy too: see the first row. Many
-# small pageable copies gain from the flag, for you wait once and not for each
+# The host's clock says when the call returned, and CUDA's events say when the copy
+# was done. The table has the medians of ten copies; without CUDA it stays empty.
+# From pageable memory the call returns once the source is *staged*: copied to
+# pinned memory of the driver. To pin ``x`` is a copy too, as the last row shows.
+# With many small pageable copies the flag helps, for you wait once for all of them
 # (`PyTorch's guide
 # <https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html>`_).
 
 
 def median_of_ten(copy):
     runs = []
-    for _ in range(11):  # the first one is the warm-up
+    for _ in range(11):  # the first one warms up
         start = torch.cuda.Event(enable_timing=True)
         end = torch.cuda.Event(enable_timing=True)
         torch.cuda.synchronize()
@@ -76,47 +82,51 @@ def median_of_ten(copy):
         end.record()
         torch.cuda.synchronize()
         runs.append((call, start.elapsed_time(end)))
-    return torch.tensor(runs[1:]).median(dim=0).values
+    return np.median(runs[1:], axis=0)
 
 
-def pin_on_the_way():
-    return x.pin_memory().to(device, non_blocking=True)
-
-
-copies = {"x.pin_memory(), True": pin_on_the_way}
-for name, host in {"x": x, "pinned": pinned}.items():
+copies = {}
+for name, source in {"x": x, "pinned": pinned}.items():
+    move = partial(source.to, device)
     for flag in False, True:
-        go = partial(host.to, device, non_blocking=flag)
-        copies[f"{name}.to(), {flag}"] = go
+        call = f"{name}.to(device, non_blocking={flag})"
+        copies[call] = partial(move, non_blocking=flag)
+last = "x.pin_memory().to(device, non_blocking=True)"
+copies[last] = lambda: (  # pins each time
+    x.pin_memory().to(device, **soon)
+)
 rows = []
-for name, copy in copies.items():
-    call = done = "needs CUDA"
+for call, copy in copies.items():
+    returned = done = "–"
     if device == "cuda":
-        call, done = median_of_ten(copy)
-        call, done = f"{call:.3f} ms", f"{done:.3f} ms"
-    rows.append(dict(copy=name, call=call, done=done))
+        times = median_of_ten(copy)
+        returned, done = (f"{t:.3f} ms" for t in times)
+    row = {"copy": call, "returned after": returned}
+    rows.append(row | {"done after": done})
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-# sphinx_gallery_folded = "The code that timed it"
+# sphinx_gallery_folded = "The code that times"
 # sphinx_gallery_table = "rows"
 
 # %%
 # To the device: do not refill a pinned source
 # --------------------------------------------
-# Work on the same stream waits for the copy by itself. The host does not: with a
-# busy stream (``_sleep`` is private) it writes first, then the copy reads. A
-# pageable source is staged before the call returns (`NVIDIA's account
+# What you queue on the same stream waits for the copy. The host does not wait.
+# Here ``torch.cuda._sleep`` keeps the stream busy (it is private: use it to try
+# things out, no more). So the host writes 5.0 first, then the copy reads, and the
+# 5.0 arrives. A pageable source is safe, for it is staged before the call returns
+# (`NVIDIA's account
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`_).
 
 
 def busy():
     if device == "cuda":
-        torch.cuda._sleep(2 * 10**8)  # ticks: 0.1 s
+        torch.cuda._sleep(2 * 10**8)  # about 0.1 s
 
 
 busy()
-there = pinned.to(device, non_blocking=True, copy=True)
+there = pinned.to(device, copy=True, **soon)
 pinned.fill_(5.0)  # too early, if it is pinned
 print(f"sent 1.0, {there[-1].item() = }")
 assert there[-1] == 1 or device == "cuda"
@@ -124,19 +134,20 @@ assert there[-1] == 1 or device == "cuda"
 # %%
 # To the host: do not read too early
 # ----------------------------------
-# From CUDA the result is a new pinned tensor; its content is arbitrary until the
-# copy is done. Wait for an event, for the stream, or for everything
-# (:func:`torch.cuda.synchronize`). ``item``, ``tolist``, ``print``, ``if`` and
-# ``cpu`` without the flag wait by themselves: in a loop that costs time.
+# From CUDA the result is a new pinned tensor, and until the copy is done you read
+# what happens to be there. So wait: for an event, for the stream as below, or for
+# all that is queued, with :func:`torch.cuda.synchronize`. ``item``, ``tolist``,
+# ``print`` and ``if`` on a CUDA tensor, and ``cpu`` without the flag, wait by
+# themselves. In a loop each of these waits costs time.
 
 for value in 1.0, 2.0:
     source = torch.full_like(there, value)
     busy()
-    result = source.to("cpu", non_blocking=True)
-    print(f"{value} at once: {result[0].item() = }")
+    result = source.to("cpu", **soon)
+    print(f"at once: {result[0].item() = }")
     if device == "cuda":
         torch.cuda.current_stream().synchronize()
-    print(f"{value} later: {result[0].item() = }")
+    print(f"later: {result[0].item() = }")
     assert result[0] == value
     assert result.is_pinned() == (device == "cuda")
     del result  # the next one may get its memory
@@ -144,8 +155,6 @@ for value in 1.0, 2.0:
 # %%
 # Remember
 # --------
-# - Pinned: the call returns at once. Pageable: once the source has been staged.
+# - From pinned memory the call returns at once, from pageable once it is staged.
 # - Wait before you refill a pinned source or read on the host: nothing raises.
 # - Pinning copies too: keep the buffer, or use ``DataLoader(pin_memory=True)``.
-#
-# Next: :doc:`memory_of_a_copy`

@@ -102,9 +102,9 @@ for row in rows:
 # sphinx_gallery_table = "rows"
 
 # %%
-# On CUDA the first six raise ``TypeError``, and the last three copy. Without a
-# GPU you see the errors on the ``meta`` device, which has no data to copy. Only the
-# last route copies on both. Where an alias will do, ``t.numpy(force=True)`` is short.
+# On CUDA the first six raise ``TypeError``, and the last three copy. Without a GPU
+# you see the errors on the ``meta`` device, which has no data to copy. Only the last
+# route copies on both. Where an alias will do, write ``t.numpy(force=True)``.
 
 # %%
 # The order of the elements can differ

@@ -6,15 +6,13 @@
 Why does a copy cost what it costs?
 ===================================
 
-A small copy costs its calls, a large one its bytes.
+A small copy costs the operators that it runs, a large one the bytes that it moves.
 
-You will see what each copy asks PyTorch to do: how many operators it calls, how
-many bytes it moves, and in which order.
+You will see how many operators five copies run, what autograd adds, and how the
+size and the order of the elements change the time of a large copy.
 """
 
-import os
-import shutil
-import sysconfig
+# sphinx_gallery_setup = True
 import warnings
 
 import numpy as np
@@ -23,17 +21,14 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.benchmark import Timer
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
-quality = os.environ.get("BENCHMARK_QUALITY", "normal")
-warnings.simplefilter("ignore")  # two methods warn
 print("This lesson runs on:", device)
-# sphinx_gallery_setup = True
 
 # %%
 # Small tensors: count the operators
 # ----------------------------------
-# :class:`torch.profiler.profile` lists what a call dispatches. Noise cannot
-# touch these numbers. A device may add some operators to all of them, but two
-# methods call more than the other three: those that warn.
+# :class:`torch.profiler.profile` lists the operators that a call runs. They are the
+# same in every run. Another device may add some, but on every device two calls run
+# more operators than the other three: those that warn.
 
 copies = {
     "x.detach().clone()": lambda x: x.detach().clone(),
@@ -44,6 +39,7 @@ copies = {
     "x.new_tensor(x)": lambda x: x.new_tensor(x),
     "torch.tensor(x)": lambda x: torch.tensor(x),
 }
+warnings.simplefilter("ignore")  # two calls warn
 x = torch.ones(2, device=device)
 ON_CPU = [ProfilerActivity.CPU]
 rows = []
@@ -51,10 +47,11 @@ for call, copy in copies.items():
     with profile(activities=ON_CPU) as seen:
         copy(x)
     names = [event.name for event in seen.events()]
-    found = [n[6:] for n in names if n[:6] == "aten::"]
+    found = [n[6:] for n in names if "aten" in n]
     row = {"call": call, "number": len(found)}
-    rows.append(row | {"operators": ", ".join(found)})
-print("call | number | operators")
+    row["operators"] = ", ".join(found)
+    rows.append(row)
+print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 numbers = [row["number"] for row in rows]
@@ -62,118 +59,98 @@ assert max(numbers[:3]) < min(numbers[3:])
 # sphinx_gallery_table = "rows"
 
 # %%
-# Instructions, where valgrind is
-# -------------------------------
-# By callgrind, a minute or more for each call: ``BENCHMARK_QUALITY=long``.
-
-if quality == "long" and shutil.which("valgrind"):
-    here = sysconfig.get_path("scripts")  # of `python`
-    os.environ["PATH"] = f"{here}:{os.environ['PATH']}"
-    os.environ["PYTHONWARNINGS"] = "ignore"
-    for call in copies:
-        timer = Timer(call, setup="x = torch.ones(2)")
-        seen = timer.collect_callgrind(number=100)
-        print(call, seen.counts() // 100, "on a CPU")
-else:
-    print("not counted in this run")
-# sphinx_gallery_folded = "The code that counts them"
-
-# %%
+# With valgrind you can count instructions as exactly, on a CPU:
+# :meth:`torch.utils.benchmark.Timer.collect_callgrind`.
+#
 # If ``x`` requires grad
 # ----------------------
-# ``detach`` first records no clone. The other order makes a node for the clone,
-# and one for the leaf ``x`` if no other graph has one, and drops them at once.
+# ``x.clone()`` adds a node to the graph, as the picture at the top shows. If you
+# detach the result, the node was made for nothing. If you detach ``x`` first, none
+# is made.
 
+x.requires_grad_()
+y, z = x.clone(), x.detach().clone()
+print(f"{y.requires_grad = }")
+print(f"{z.requires_grad = }")
+assert y.grad_fn and not z.grad_fn
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "x, y, z"
-x = torch.ones(2, device=device, requires_grad=True)
-y, z = x.clone(), x.detach().clone()
-print(f"{y.requires_grad = }, {z.requires_grad = }")
-assert y.grad_fn and not z.grad_fn
 
 # %%
-# Large tensors: half of the bytes, or another order
-# --------------------------------------------------
-# With ``bfloat16`` half of the bytes. ``clone`` keeps the layout of a transposed
-# tensor and copies in one go, ``contiguous`` does not. A million elements; on CUDA
-# 16 million, or you would time the launch.
+# Large tensors: fewer bytes, or another order
+# --------------------------------------------
+# A number takes four bytes in ``float32``, and two in ``bfloat16``. ``clone`` keeps
+# the layout of a transposed tensor, so it copies the memory from end to end.
+# ``contiguous`` puts the numbers in order row by row: it has to jump between them.
 
 side = 1024 if device == "cpu" else 4096
 wide = torch.randn(side, side, device=device)
-half = wide.bfloat16()
+half, turned = wide.bfloat16(), wide.t()
 print(f"{wide.nbytes = }, {half.nbytes = }")
 assert half.nbytes * 2 == wide.nbytes
-assert wide.t().clone().stride() == wide.t().stride()
+assert turned.clone().stride() == turned.stride()
+assert turned.contiguous().stride() == (side, 1)
 
 # %%
-# How they were timed
-# -------------------
-# In turns, each divided by the first of its round: :doc:`measure_a_copy`. A row
-# says "the same" if not all of the middle half of its ratios is more than a fifth
-# away from 1. On a CPU a block of 16 MiB is freed first: from then on the C library
-# of Linux keeps smaller ones, and all copies here get theirs the same way.
+# What they cost
+# --------------
+# The calls of a group take turns, and each time is divided by that of the group's
+# first call in the same round (:doc:`measure_a_copy`). "The same" means that the
+# middle half of these ratios is not more than a fifth away from 1. On CUDA a large
+# tensor has 16 million numbers: with fewer you would time the start of the copy.
+
+cases = [
+    ("x.detach().clone()", "requires grad", x),
+    ("x.clone().detach()", "requires grad", x),
+    ("x.clone()", "large", wide),
+    ("x.clone()", "large, transposed", turned),
+    ("x.contiguous()", "large, transposed", turned),
+    ("x.clone()", "large, bfloat16", half),
+]
+parts = [0.25, 0.5, 0.75]
 
 
-def compare(*cases):
+def compare(group):
     timers = []
-    for call, x in cases:
-        timers.append(Timer(call, globals={"x": x}))
-    once = max(timer.timeit(2).mean for timer in timers)
-    calls = 1 + int(0.002 / once)
+    for call, _, x in group:
+        known = {"x": x}
+        timers.append(Timer(call, globals=known))
+    once = max(t.timeit(2).mean for t in timers)
+    n = 1 + int(0.002 / once)
     rounds = int(np.clip(2 / once, 9, 99))
     times = np.empty((rounds, len(timers)))
     for row in times:
-        row[:] = [t.timeit(calls).mean for t in timers]
+        row[:] = [t.timeit(n).mean for t in timers]
     ratios = times / times[:, :1]
-    return np.quantile(ratios, parts, axis=0)
+    return np.quantile(ratios, parts, axis=0).T
 
 
-parts = [0.25, 0.5, 0.75]
-if device == "cpu":
-    freed = torch.ones(2**22)
-    del freed
-nodes = compare(
-    ("x.detach().clone()", x),
-    ("x.clone().detach()", x),
-)
-order = compare(
-    ("x.clone()", wide),
-    ("x.clone()", wide.t()),
-    ("x.contiguous()", wide.t()),
-    ("x.clone()", half),
-)
-assert order[1, 3] < 1 < order[1, 2]
-print(len(nodes.T) + len(order.T), "cases timed")
-# sphinx_gallery_folded = "The code that timed them"
-
-# %%
-# Read the result
-# ---------------
-# The first row of each group is what the others are divided by.
-
-labels = [
-    ("x.detach().clone()", "small, requires grad"),
-    ("x.clone().detach()", "small, requires grad"),
-    ("x.clone()", "large"),
-    ("x.clone()", "large, transposed"),
-    ("x.contiguous()", "large, transposed"),
-    ("x.clone()", "large, bfloat16"),
-]
+# Once 16 MiB have been freed, Linux's C library keeps
+# smaller blocks: all copies get memory the same way.
+freed = torch.ones(2**22)
+del freed
+small = compare(cases[:2])
+large = compare(cases[2:])
+medians = large[:, 1]
+assert medians[3] < 1 < medians[2]
 rows = []
-ratios = np.hstack([nodes, order]).T
-print("call | tensor | time")
-for (call, kind), quarters in zip(labels, ratios):
+for case, quarters in zip(cases, [*small, *large]):
     low, mid, high = quarters
-    differs = low > 6 / 5 or high < 5 / 6
-    time = f"{mid:.1f}×" if differs else "the same"
-    rows.append(dict(call=call, tensor=kind, time=time))
-    print(call, kind, time, sep=" | ")
+    row = {"call": case[0], "tensor": case[1]}
+    row["time"] = f"{mid:.1f}×"
+    if low <= 6 / 5 and high >= 5 / 6:
+        row["time"] = "the same"
+    rows.append(row)
+for first in rows[0], rows[2]:
+    first["time"] = "1×"
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+# sphinx_gallery_folded = "The code that times"
 # sphinx_gallery_table = "rows"
 
 # %%
 # Remember
 # --------
-# - A small copy costs its calls, roughly: choose by the result, not by them.
-# - A copy that outlasts its call costs its bytes, more if their order changes.
-#
-# Next: :doc:`pages_of_a_copy`
+# - A small copy costs roughly its operators: choose it by what it returns.
+# - A large copy costs its bytes, and more if their order changes.
