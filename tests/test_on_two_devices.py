@@ -134,7 +134,7 @@ def test_what_else_is_left_out_is_untrue(wrong: dict[str, str], folder: Path) ->
     }
     assert others == {("memory_of_a_copy", "gaps = ")}
     assert not wrong["lesson memory_of_a_copy"]
-    said = "peak for a slice with gaps: 0 MiB"
+    said = "Peak for a slice with gaps: 0 MiB"
     assert said in outputs(folder, "memory_of_a_copy")
 
 
