@@ -59,8 +59,8 @@ assert max(numbers[:3]) < min(numbers[3:])
 # sphinx_gallery_table = "rows"
 
 # %%
-# With valgrind you can count instructions as exactly, on a CPU:
-# :meth:`torch.utils.benchmark.Timer.collect_callgrind`.
+# On a CPU with valgrind, the method ``collect_callgrind`` of
+# :class:`torch.utils.benchmark.Timer` counts instructions as exactly.
 #
 # If ``x`` requires grad
 # ----------------------
