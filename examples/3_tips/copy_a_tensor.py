@@ -42,7 +42,8 @@ copies = {
     "torch.tensor(x)": lambda x: torch.tensor(x),
 }
 x = torch.ones(2, device=device, requires_grad=True)
-words, rows = ["no", "yes"], []
+words = ["no", "yes"]
+rows = []
 for call, copy in copies.items():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
@@ -67,14 +68,14 @@ for row in rows:
 # (:doc:`../../changes`). Before ``copy_``, detach, or the gradient flows on:
 
 # sphinx_gallery_predict = "What is ``x.grad``?"
+t = x.double()
+assert t.new_tensor(1.0).dtype == t.dtype
 y = torch.empty_like(x).copy_(x)
 z = torch.empty_like(x).copy_(x.detach())
 (3 * y).sum().backward()
 print(f"{x.grad = }, {z.requires_grad = }")
 assert x.grad.tolist() == [3, 3]
 assert not z.requires_grad
-t = x.double()
-assert t.new_tensor(1.0).dtype == t.dtype
 
 # %%
 # What each of them costs
@@ -85,8 +86,8 @@ assert t.new_tensor(1.0).dtype == t.dtype
 # starts with another call.
 #
 # Then divide each time by that of ``x.detach().clone()`` in the same round. A
-# call differs if the middle half of its ratios is more than a third away from 1
-# (:doc:`measure_a_copy` says why). The table has the medians of the times.
+# call differs if the middle half of its ratios is more than a third away from 1,
+# as in :doc:`the next lesson <measure_a_copy>`. The table has the median times.
 
 SIZES = [1, 2**10, 2**20, 2**24]  # elements
 LABELS = ["4 B", "4 KiB", "4 MiB", "64 MiB"]

@@ -6,8 +6,8 @@
 What does ``non_blocking=True`` promise?
 ========================================
 
-From pinned memory the call returns before the copy is done, and to wait for it is
-up to you.
+From pinned memory the call returns before the copy is done, and you have to wait
+for it yourself.
 
 You will see when a copy from the CPU to a CUDA device returns, when it is done,
 and what goes wrong if you do not wait. Without CUDA you will see that the flag
@@ -31,9 +31,8 @@ print("This lesson runs on:", device)
 # ``copy=True`` it copies, and on a CPU the copy is done when the call returns.
 
 x = torch.ones(2**22)  # 16 MiB
-soon = {"non_blocking": True}
-same = x.to("cpu", **soon)
-copied = x.to("cpu", copy=True, **soon)
+same = x.to("cpu", non_blocking=True)
+copied = x.to("cpu", non_blocking=True, copy=True)
 x[0] = 2.0
 print(f"{same[0].item() = }")
 print(f"{copied[0].item() = }")
@@ -65,7 +64,7 @@ except RuntimeError as error:
 # was done. The table has the medians of ten copies; without CUDA it stays empty.
 # From pageable memory the call returns once the source is *staged*: copied to
 # pinned memory of the driver. To pin ``x`` is a copy too, as the last row shows.
-# With many small pageable copies the flag helps, for you wait once for all of them
+# With many small pageable copies the flag helps: you wait once for all of them
 # (`PyTorch's guide
 # <https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html>`_).
 
@@ -94,14 +93,14 @@ for name, source in {"x": x, "pinned": pinned}.items():
         copies[call] = partial(move, non_blocking=flag)
 last = "x.pin_memory().to(device, non_blocking=True)"
 copies[last] = lambda: (  # pins each time
-    x.pin_memory().to(device, **soon)
+    x.pin_memory().to(device, non_blocking=True)
 )
 rows = []
 for call, copy in copies.items():
     returned = done = "–"
     if device == "cuda":
         times = median_of_ten(copy)
-        returned, done = (f"{t:.3f} ms" for t in times)
+        returned, done = (f"{t:#.3g} ms" for t in times)
     row = {"copy": call, "returned after": returned}
     rows.append(row | {"done after": done})
 print(*rows[0], sep=" | ")
@@ -115,7 +114,7 @@ for row in rows:
 # --------------------------------------------
 # What you queue on the same stream waits for the copy. The host does not wait.
 # Here ``torch.cuda._sleep`` keeps the stream busy (it is private: use it to try
-# things out, no more). So the host writes 5.0 first, then the copy reads, and the
+# things out, no more). So the host writes 5.0 first, then the copy reads it, and
 # 5.0 arrives. A pageable source is safe, for it is staged before the call returns
 # (`NVIDIA's account
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`_).
@@ -127,7 +126,7 @@ def busy():
 
 
 busy()
-there = pinned.to(device, copy=True, **soon)
+there = pinned.to(device, non_blocking=True, copy=True)
 pinned.fill_(5.0)  # too early, if it is pinned
 print(f"sent 1.0, {there[-1].item() = }")
 assert there[-1] == 1 or device == "cuda"
@@ -144,12 +143,13 @@ assert there[-1] == 1 or device == "cuda"
 for value in 1.0, 2.0:
     source = torch.full_like(there, value)
     busy()
-    result = source.to("cpu", **soon)
-    print(f"at once: {result[0].item() = }")
+    result = source.to("cpu", non_blocking=True)
+    early = result[0].item()
     if device == "cuda":
         torch.cuda.current_stream().synchronize()
-    print(f"later: {result[0].item() = }")
-    assert result[0] == value
+    late = result[0].item()
+    print(f"sent {value}: {early = }, {late = }")
+    assert late == value
     assert result.is_pinned() == (device == "cuda")
     del result  # the next one may get its memory
 

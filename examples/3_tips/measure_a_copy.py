@@ -79,7 +79,7 @@ for r in range(rounds):
             run = timers[n, calls[c]].timeit(number)
             times[r, s, c] = run.mean
             if n == 1:
-                small.append(run)
+                small += [run]
 Compare(small).print()
 samples = [
     dict(method=calls[c], elements=SIZES[s], seconds=t)

@@ -28,8 +28,8 @@ print("This lesson runs on:", device)
 # A page is handed out when it is first written
 # ---------------------------------------------
 # When you allocate 64 MiB, the system only reserves addresses. At the first write
-# to a page it has to find memory for it. That is a *page fault*, and it counts them.
-# ``warm`` has its pages already, so writing to it causes hardly any.
+# to a page it has to find memory for it. That is a *page fault*, which it counts.
+# ``warm`` has its pages already, so a write to it causes hardly any.
 
 try:
     import resource
@@ -84,8 +84,8 @@ array = page_faults(x.numpy().copy)
 print(f"{array = }")
 
 # %%
-# If your system hands larger pages to all, or uses another allocator, you see other
-# numbers. The folded code asks for that before it asserts.
+# You see other numbers if your system hands larger pages to all, or if you use
+# another allocator. The folded code asserts these where neither is so.
 
 system = Path("/sys/kernel/mm/transparent_hugepage")
 files = sorted(system.rglob("enabled"))

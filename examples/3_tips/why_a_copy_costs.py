@@ -48,19 +48,19 @@ for call, copy in copies.items():
         copy(x)
     names = [event.name for event in seen.events()]
     found = [n[6:] for n in names if "aten" in n]
-    row = {"call": call, "number": len(found)}
-    row["operators"] = ", ".join(found)
+    row = {"call": call, "operators": len(found)}
+    row["which they are"] = ", ".join(found)
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-numbers = [row["number"] for row in rows]
+numbers = [row["operators"] for row in rows]
 assert max(numbers[:3]) < min(numbers[3:])
 # sphinx_gallery_table = "rows"
 
 # %%
-# On a CPU with valgrind, the method ``collect_callgrind`` of
-# :class:`torch.utils.benchmark.Timer` counts instructions as exactly.
+# On a CPU, if you have valgrind, the method ``collect_callgrind`` of
+# :class:`torch.utils.benchmark.Timer` counts the instructions too.
 #
 # If ``x`` requires grad
 # ----------------------
@@ -94,10 +94,11 @@ assert turned.contiguous().stride() == (side, 1)
 # %%
 # What they cost
 # --------------
-# The calls of a group take turns, and each time is divided by that of the group's
-# first call in the same round (:doc:`measure_a_copy`). "The same" means that the
-# middle half of these ratios is not more than a fifth away from 1. On CUDA a large
-# tensor has 16 million numbers: with fewer you would time the start of the copy.
+# The calls of a group take turns, as in :doc:`the lesson before <measure_a_copy>`.
+# Each time is divided by that of the group's first call in the same round, which is
+# 1×. "The same" means that the middle half of these ratios is not more than a fifth
+# away from 1. On CUDA a large tensor has 16 million numbers: with fewer you would
+# time the start of the copy.
 
 cases = [
     ("x.detach().clone()", "requires grad", x),
