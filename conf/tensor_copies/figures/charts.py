@@ -31,7 +31,7 @@ MOST_TICKS = 5
 MARGIN = 0.3
 READING = "Dot: the median. Bar: the middle half. A number: beyond the spread."
 # A card's drawing, in pixels: two sizes side by side, each row under its name.
-CARD_WIDTH, ROW, HEAD, LETTER, GAP = 260, 34, 20, 12, 16
+CARD_WIDTH, ROW, HEAD, LETTER, GAP = 260, 34, 21, 13, 16
 COLOURS = {
     "slower": "var(--line-2, #b84500)",
     "faster": "var(--line-3, #007a5a)",

@@ -56,4 +56,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", opening.open_page, priority=455)
     app.connect("doctree-read", predictions.add_predictions, priority=460)
     app.connect("html-page-context", page.lead_on)
+    app.connect("html-page-context", page.add_style)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
