@@ -41,6 +41,7 @@ KEPT = (
     BUILD / "jupyter_execute",
     BUILD / "pages",
     BUILD / "atlas",
+    BUILD / "predictions",
     ROOT / "docs" / "auto_examples",
 )
 # What hosts say of the site's address (web/address.py), and the day of a build.
