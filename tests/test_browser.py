@@ -20,6 +20,8 @@ WIDTHS_OF_LAYOUT = (1280, 768, 390, 320)
 # First visit, compressed, scrolled to the end. A benchmark brings plots and data.
 MOST_KB, MOST_KB_WITH_PLOTS, MOST_REQUESTS, MOST_ELEMENTS = 50, 80, 16, 1500
 AAA = 7.0
+# The answer and the picture of a lesson begin above this, at 1280 x 900.
+FIRST_SCREEN = 700
 AXE = AXE_FILE_PATH.read_text(encoding="utf-8")
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 # One page of each kind.
@@ -255,25 +257,53 @@ def test_all_by_keyboard(site: Path, address: str, tab: Any) -> None:
     assert sum(one.startswith(("<a", "<summary")) for one in reached) >= controls
 
 
-def test_the_switch_shows_one_machine_and_is_remembered(
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_lesson_begins_with_its_answer_and_picture(
+    script: Path, site: Path, address: str, tab: Any
+) -> None:
+    tab.goto(address + str(page_of(site, script).relative_to(site)), wait_until="load")
+    figure = tab.locator("article figure:visible").first
+    assert figure.bounding_box()["y"] < FIRST_SCREEN
+    order = tab.evaluate(
+        """() => [...document.querySelector("article h1").parentElement.children]
+          .map((part) => part.matches("p:not([class])") ? "words" : part.className)"""
+    )
+    # The class of a part, in the order in which a reader meets them.
+    wanted = ["lesson-actions", "words", "lesson-lead", "words", "provenance", "setup"]
+    met = [name for part in order for name in set(wanted) if name in part.split()]
+    assert met[: len(wanted)] == wanted
+    setup = tab.locator("details.setup")
+    assert not setup.locator("pre").first.is_visible()
+    setup.locator("summary").click()
+    setup.locator("pre").first.wait_for(state="visible")
+
+
+def test_the_tabs_of_all_blocks_show_one_machine_and_are_remembered(
     site: Path, address: str, tab: Any
 ) -> None:
-    switched = [
-        str(page_of(site, script).relative_to(site))
-        for script in SCRIPTS
-        if "machine-switch" in page_of(site, script).read_text()
-    ]
-    if not switched:
+    pages = [page_of(site, script) for script in SCRIPTS]
+    tabbed = [page for page in pages if page.read_text().count("<fieldset") > 1]
+    if not tabbed:
         pytest.skip("no lesson differs between machines")
-    tab.goto(address + switched[0], wait_until="load")
-    variants = tab.locator(".machines-outputs").first.locator(".variant")
-    assert [one.is_visible() for one in variants.all()].count(True) == 1
-    first = variants.first.is_visible()
-    tab.locator(".machine-switch input:not(:checked)").first.focus()
-    tab.keyboard.press("Space")
-    variants.first.wait_for(state="hidden" if first else "visible")
-    tab.goto(address + switched[-1], wait_until="load")
-    assert tab.locator(".machine-switch input").nth(1).is_checked()
+    tab.goto(address + str(tabbed[0].relative_to(site)), wait_until="load")
+    tab.evaluate(UNFOLD)
+    groups = tab.locator(".machines-outputs").all()
+    shown = [group.locator(".variant:visible") for group in groups]
+    assert [variants.count() for variants in shown] == [1] * len(groups)
+    radios = [group.locator(".machine-tabs input") for group in groups]
+    other = radios[0].last.get_attribute("value")
+    radios[0].first.focus()
+    for _ in range(radios[0].count() - 1):
+        tab.keyboard.press("ArrowRight")
+    for group, inputs, variants in zip(groups, radios, shown, strict=True):
+        values = [one.get_attribute("value") for one in inputs.all()]
+        wanted = other if other in values else values[0]
+        assert variants.count() == 1
+        assert wanted in variants.first.get_attribute("class").split()
+        assert group.locator("input:checked").get_attribute("value") == wanted
+    tab.reload(wait_until="load")
+    first = tab.locator(".machine-tabs").first
+    assert first.locator("input:checked").get_attribute("value") == other
 
 
 def test_without_javascript_everything_is_there(

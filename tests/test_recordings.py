@@ -157,16 +157,27 @@ def test_both_outputs_where_they_differ(shown: TinySite) -> None:
     assert [mark.get_text() for mark in group.select(".differs")] == ["cpu", "cuda"]
     # Without the script, nothing is hidden.
     assert not group.select("[hidden]")
-    choices = [item.get_text(strip=True) for item in page.select(".machine-switch li")]
-    assert choices[0].startswith("CPU") and choices[0].endswith("(this build)")
-    assert choices[1] == "CUDA (Test Card 9), torch 2.11.0, Python 3.12 (recorded)"
+    tabs = group.select(".machine-tabs label")
+    names = [" ".join(tab.get_text().split()) for tab in tabs]
+    here = machine.fingerprint().torch.partition("+")[0]
+    assert names == [f"CPU, torch {here}", "CUDA (Test Card 9), torch 2.11.0"]
+    assert tabs[0].input["value"] in live["class"]
+    assert tabs[1].input["value"] in other["class"]
+    assert [tab.input.has_attr("checked") for tab in tabs] == [True, False]
     assert page.select_one('script[src*="code.js"]')
 
 
 def test_one_output_where_they_agree(shown: TinySite) -> None:
     page = soup(shown.page("a"))
-    (note,) = page.select(".same-on")
-    assert note.get_text() == "Same on CUDA (Test Card 9), torch 2.11.0, Python 3.12"
+    (mark,) = page.select(".same-mark")
+    words = "the same on 1 other machine: CUDA (Test Card 9), torch 2.11.0, Python 3.12"
+    assert mark["title"] == mark.select_one(".visually-hidden").get_text(strip=True)
+    assert mark["title"] == words
+    assert mark.span.get_text().split() == ["\N{CHECK MARK}", "1"]
+    line = page.select_one("p.provenance").get_text()
+    assert line.startswith("Ran on CPU, torch ")
+    assert "the same on CUDA (Test Card 9), torch 2.11.0: 1 of 2 outputs" in line
+    assert page.select_one("p.provenance a")["href"].endswith("machines.html")
     assert page.get_text().count("y is 3") == 1
     assert [part.output.strip() for part in parts_of(shown.page("a"))] == [
         "device cpu\nx is 2",
@@ -209,7 +220,7 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     script.write_text(original.replace("A lesson of a tiny site.", "Other words."))
     prose = site.build()
     assert "Stale" not in prose.output
-    assert len(soup(site.page("a")).select(".machines-outputs, .same-on")) == 2
+    assert len(soup(site.page("a")).select(".machines-outputs, .same-mark")) == 2
 
     script.write_text(original.replace("x + 1)", "x + 1 )"))
     second = site.build()
@@ -217,7 +228,7 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     assert f"recordings/{OTHER_NAME}, a matches 1 of 2 blocks" in second.output
     assert command in second.output
     assert soup(site.page("a")).select(".machines-outputs")
-    assert not soup(site.page("a")).select(".same-on")
+    assert not soup(site.page("a")).select(".same-mark")
     machines = soup(site.html / "machines.html").get_text()
     assert "1 of 2 blocks are shown" in machines
     assert "nox -s record -- --only a" in machines
@@ -225,9 +236,7 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     script.write_text(original.replace("x = 2", "x = 2 "[:-1] + "  # two"))
     first = site.build()
     assert "matches 0 of 2 blocks" in first.output
-    assert not soup(site.page("a")).select(
-        ".machines-outputs, .same-on, .machine-switch"
-    )
+    assert not soup(site.page("a")).select(".machines-outputs, .same-mark")
     # A new or a vanished recording is seen without running a lesson again.
     script.write_text(original)
     for kept in site.folder.glob("docs/recordings/*/draw.*"):
@@ -239,9 +248,7 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     shutil.rmtree(site.folder / "docs" / "recordings")
     without = site.build()
     assert without.lessons.startswith("Lessons: 0 of 2 ran")
-    assert not soup(site.page("a")).select(
-        ".machines-outputs, .same-on, .machine-switch"
-    )
+    assert not soup(site.page("a")).select(".machines-outputs, .same-mark")
 
 
 def test_two_processes_build_the_same_site(shown: TinySite, tmp_path: Path) -> None:

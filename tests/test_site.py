@@ -29,8 +29,8 @@ def test_lesson_page_shows_code_and_output(script: Path, site: Path) -> None:
     assert STAMP.search(page.select_one("p.stamp").get_text())
     links = page.select("article > section > h1 + .lesson-actions a[download]")
     assert [link.get_text() for link in links] == [
-        "Download the script",
-        "Download the notebook",
+        "Script (.py)",
+        "Notebook (.ipynb)",
     ]
     assert "Go to the end" not in page.get_text()
     assert not page.select(".sphx-glr-footer, .sphx-glr-download, .admonition")

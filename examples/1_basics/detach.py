@@ -110,9 +110,10 @@ assert "modified by an inplace" in message
 # %%
 # A write that autograd does not notice
 # -------------------------------------
-# The counter misses some writes: through NumPy (:doc:`numpy_bridge
-# <../2_numpy_and_devices/numpy_bridge>`), through ``.data``, and the step of an
-# optimizer with ``fused=True``. Here ``w`` changes twice, and the counter stays.
+# The counter misses some writes: through
+# :doc:`NumPy <../2_numpy_and_devices/numpy_bridge>`, through ``.data``, and the
+# step of an optimizer with ``fused=True``. Here ``w`` changes twice, and the
+# counter stays.
 
 before = w._version
 w.data[0] = 8.0

@@ -86,8 +86,8 @@ while todo:
     node, indent = todo.pop()
     print(indent + kind(node))
     if node is not None:
-        edges = reversed(node.next_functions)
-        todo += [(to, indent + "    ") for to, _ in edges]
+        for to, _ in reversed(node.next_functions):
+            todo.append((to, indent + "    "))
 
 # %%
 # From the top: a sum of a product and ``b``. The product's inputs are ``x``,

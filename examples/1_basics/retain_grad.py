@@ -81,8 +81,7 @@ print("w.grad =", w.grad)
 assert v.retains_grad and not caught
 assert grad.item() == 1
 assert w.grad.item() == x.item() + grad.item() == 3
-# sphinx_gallery_tensor_map = "x, w, v, y"
-# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map_lead = "w, v, y"
 
 # %%
 # Too late is not an error

@@ -6,8 +6,8 @@
 Move a tensor to the CPU: ``cpu`` and ``to``
 ============================================
 
-:meth:`torch.Tensor.cpu` copies a CUDA tensor and keeps its gradient; of a
-tensor that is on the CPU already, it returns the tensor itself.
+:meth:`torch.Tensor.cpu` copies a CUDA tensor, and gradients flow back through
+the copy; of a tensor on the CPU it returns the tensor itself.
 
 You will see both, the same rule in :meth:`torch.Tensor.to`, and the argument
 that makes a copy on every device.
@@ -47,12 +47,12 @@ assert f.item() == 39 and f.device.type == "cpu"
 # The gradient crosses back
 # -------------------------
 # On CUDA the copy is a node in the autograd graph. The backward pass copies the
-# gradient to where ``y`` lives. Each gradient is on its tensor's device.
+# gradient to where ``y`` lives. Each gradient is on its tensor's device. (``y``
+# and ``z`` keep theirs: :doc:`../1_basics/retain_grad`.)
 
 f.backward()
 print(f"{z.grad = }")
 print(f"{y.grad = }")
-print(f"{w.grad = }")
 for t in w, b, y, z, v, c:
     assert t.grad.device == t.device
 assert z.grad.item() == y.grad.item() == 7
@@ -61,9 +61,8 @@ assert w.grad.item() == 14 and b.grad.item() == 7
 # %%
 # A copy, or the tensor itself
 # ----------------------------
-# On CUDA, ``w.to("cpu")`` is a new tensor. On a CPU nothing has to move: it *is*
-# ``w``. ``to`` copies if the device, the dtype or the layout has to change, or
-# with ``copy=True``.
+# On CUDA, ``w.to("cpu")`` is a new tensor. On a CPU it *is* ``w``: ``to`` copies if
+# the device, the dtype or the layout has to change, or with ``copy=True``.
 
 same = w.to("cpu")
 copied = w.to("cpu", copy=True)
@@ -71,7 +70,6 @@ image = torch.ones(1, 2, 2, 2)
 turned = image.to(memory_format=torch.channels_last)
 print(f"{same is w = }")
 print(f"{w.to(torch.float64) is w = }")
-print(f"{turned is image = }")
 print(f"{copied = }")
 assert (same is w) == (device == "cpu")
 assert w.to(w.device) is w.to(torch.float32) is w
@@ -88,11 +86,11 @@ assert copied.grad_fn.name() == "ToCopyBackward0"
 # memory. The gradient goes back through a copy, but not from integers.
 
 layer = torch.nn.Linear(1, 1, device=device)
+alias = layer.weight.detach()
 w.to(torch.float64)
 layer.to(torch.float64)
-print(f"{w.dtype = }")
-print(f"{layer.weight.dtype = }")
-assert w.dtype == torch.float32
+print(f"{layer.weight.dtype = }, {alias.dtype = }")
+assert w.dtype == alias.dtype == torch.float32
 assert layer.weight.dtype == torch.float64
 assert w.to(torch.float64).requires_grad
 assert not w.to(torch.int64).requires_grad
@@ -108,11 +106,13 @@ try:
 except RuntimeError as error:
     print("RuntimeError:", error)
 copied[0] = 7.0
-print(f"{w.item() = }, {same.item() = }")
-print(f"{copied.item() = }")
+print(w.item(), same.item(), copied.item())
 assert w.item() == 1 and copied.item() == 7
 assert same.item() == (1 if same is w else 7)
 # sphinx_gallery_predict = "What do ``w`` and ``same`` hold now?"
+
+# %%
+# On a CPU autograd refuses the write into a leaf. On CUDA it lands in the copy.
 
 # %%
 # What a CUDA tensor does, seen without a GPU

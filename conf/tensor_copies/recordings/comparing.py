@@ -29,7 +29,7 @@ DEVICE = re.compile(r",\s+device='[\w:]+'")
 TENSOR = re.compile(r"\btensor\(")
 # What a clock is called where code measures, and what a printed time looks like.
 CLOCK = re.compile(
-    r"\b(perf_counter(_ns)?|process_time(_ns)?|monotonic|timeit|repeat|Timer|perfplot|"
+    r"\b(perf_counter(_ns)?|process_time(_ns)?|monotonic|timeit|Timer|perfplot|"
     r"blocked_autorange|adaptive_autorange|elapsed_time|timings_s)\b"
 )
 TIME = re.compile(

@@ -37,32 +37,25 @@ class output_head(nodes.General, nodes.Element):
 
 
 class machine_tabs(nodes.General, nodes.Element):
-    """The choice of a machine on a block; ``choices`` are pairs of slug and name."""
+    """The choice of a machine on a block: ``choices`` are pairs of slug and name.
+
+    ``same`` are the machines that saw the same as this build, in words.
+    """
 
 
 def visit_output_head(self: HTML5Translator, node: output_head) -> None:
     """Write the line; the mark has its words for those who cannot see it."""
-    text = escape(node["label"])
-    if node["same"]:
-        count = len(node["same"])
-        machines = "other machine" if count == 1 else "other machines"
-        words = escape(
-            f"the same on {count} {machines}: {'; '.join(node['same'])}", quote=True
-        )
-        text += (
-            f' <span class="same-mark" title="{words}">'
-            f'<span aria-hidden="true">\N{CHECK MARK}\N{NO-BREAK SPACE}{count}</span>'
-            f'<span class="visually-hidden">{words}</span></span>'
-        )
-    self.body.append(f'<p class="output-head">{text.strip()}</p>\n')
+    text = f"{escape(node['label'])} {_mark(node['same'])}".strip()
+    self.body.append(f'<p class="output-head">{text}</p>\n')
     raise nodes.SkipNode
 
 
 def visit_machine_tabs(self: HTML5Translator, node: machine_tabs) -> None:
-    """Write the radio buttons; those of one page have names of their own."""
+    """Write the radio buttons; the first, of this build, has the mark."""
     labels = "".join(
         f'<label><input type="radio" name="{node["name"]}" value="machine-{value}"'
-        f"{' checked' if place == 0 else ''}> {escape(words)}</label>"
+        f"{'' if place else ' checked'}> {escape(words)}"
+        f"{'' if place else _mark(node['same'])}</label>"
         for place, (value, words) in enumerate(node["choices"])
     )
     self.body.append(
@@ -72,8 +65,28 @@ def visit_machine_tabs(self: HTML5Translator, node: machine_tabs) -> None:
     raise nodes.SkipNode
 
 
+def _mark(same: list[str]) -> str:
+    """Return the mark of an output that is the same on these machines."""
+    if not same:
+        return ""
+    words = escape(the_same_on(same), quote=True)
+    return (
+        f'<span class="same-mark" title="{words}"><span aria-hidden="true">'
+        f"\N{CHECK MARK}\N{NO-BREAK SPACE}{len(same)}</span>"
+        f'<span class="visually-hidden"> {words}</span></span>'
+    )
+
+
+def the_same_on(same: list[str]) -> str:
+    """Say on how many machines an output is the same, and on which."""
+    machines = "1 other machine" if len(same) == 1 else f"{len(same)} other machines"
+    return f"the same on {machines}: {'; '.join(same)}"
+
+
 def short(machine: Fingerprint) -> str:
     """Return the device and the torch of a machine: what a reader tells it by."""
+    if machine.device_kind == "stand-in":
+        return "stand-in device (no GPU)"
     return machine.label.rpartition(", Python")[0]
 
 
@@ -114,19 +127,14 @@ def page_line(
     for place, (machine, count) in enumerate(same.items()):
         many = f"{count} of {outputs}" + (" outputs" if place == 0 else "")
         where = "the same on" if place == 0 else "on"
-        said += f" \N{MIDDLE DOT} {where} {_in_a_line(machine)}: {many}"
+        the = "the " if machine.device_kind == "stand-in" else ""
+        said += f" \N{MIDDLE DOT} {where} {the}{short(machine)}: {many}"
     line = nodes.paragraph(text=said, classes=["provenance"])
     if MACHINES in app.env.found_docs:
         link = addnodes.pending_xref(
             "", refdomain="std", reftype="doc", reftarget=f"/{MACHINES}",
             refexplicit=True, refwarn=True,
         )  # fmt: skip
-        link += nodes.inline(text="About the machines")
+        link += nodes.inline(text="Machines")
         line += [nodes.Text(" \N{MIDDLE DOT} "), link]
     return line
-
-
-def _in_a_line(machine: Fingerprint) -> str:
-    if machine.device_kind == "stand-in":
-        return "the stand-in device (no GPU)"
-    return short(machine)

@@ -58,6 +58,7 @@ from tensor_copies.recordings.provenance import (
     page_line,
     short,
     stand_in_note,
+    the_same_on,
     variant,
 )
 
@@ -197,12 +198,12 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
         for links in live.samples:
             offer_samples(app, links, seen)
         compared = _show_block(app, live, seen, live.line == lead)
-        for s in seen:
-            same.setdefault(s.machine, 0)
         # The setup says the name of the device, as this line does.
         counts = live.line != setup and not any(part.measured for part in compared)
         if compared and counts:
             outputs += 1
+            for s in seen:
+                same.setdefault(s.machine, 0)
             for machine in set.intersection(*(part.same for part in compared)):
                 same[machine] += 1
     if first is not None:
@@ -281,13 +282,13 @@ def _compare(
     seen = [s for s in seen if not s.left_out]
     same = [(s, words) for s in seen if (words := _same(s, text, drawn))]
     others = [s for s in seen if s not in [one for one, _ in same]]
-    head = output_head(label="Output" if texts else "", same=[w for _, w in same])
-    machines = {s.machine for s, _ in same}
+    names, machines = [words for _, words in same], {s.machine for s, _ in same}
     if others:
-        group = _side_by_side(drawn, text, head, others, measured)
+        group = _side_by_side(drawn, text, names, others, measured)
         return _Compared([group], machines, measured)
     # The line stands above what was printed, and below a figure alone.
-    heads = [head] if texts or same else []
+    head = output_head(label="Output" if texts else "", same=names)
+    heads = [head] if texts or names else []
     return _Compared([*drawn, *heads, *texts], machines, measured)
 
 
@@ -313,7 +314,7 @@ def _same(seen: Seen, text: str, drawn: list[nodes.raw]) -> str:
 def _side_by_side(
     drawn: list[nodes.raw],
     text: str,
-    head: output_head,
+    same: list[str],
     others: list[Seen],
     measured: bool,
 ) -> nodes.container:
@@ -326,11 +327,11 @@ def _side_by_side(
     choices = [
         (slug(machine), name) for machine, name in zip(machines, names, strict=True)
     ]
-    group += machine_tabs(choices=choices)
-    here = variant(fingerprint(), f"This build: {fingerprint().label}", "live")
+    group += machine_tabs(choices=choices, same=same)
+    label = f"This build: {fingerprint().label}"
+    label += f"; {the_same_on(same)}" if same else ""
+    here = variant(fingerprint(), label, "live")
     here += drawn
-    if head["same"]:
-        here += output_head(label="", same=head["same"])
     if text:
         compared = [] if measured else [s.output for s in others]
         here += with_marks(text, compared)
