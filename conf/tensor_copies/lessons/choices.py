@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 FOLDER = CONF.parent / "build" / "predictions"
 MODULES = ("tensor_copies.lessons.exchanges", "tensor_copies.lessons.variants")
-SECONDS_A_QUESTION = 600  # for all its programs; most take a second
+SECONDS = 30  # for one program; most take a tenth of one
+SECONDS_A_QUESTION = 900
 ASK = "What does it print?"  # on a page that computes
 INSTEAD = "predict_instead"
 CODE = re.compile(r"``(.+?)``")
@@ -188,7 +189,7 @@ def prepare(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     missing = [one for one in wanted if one.key not in app.answers]
     if missing and hasattr(os, "fork"):  # not on Windows
         progress.say(f"Running the wrong answers to {len(missing)} questions")
-        found = _run([one.job() for one in missing])
+        found = run([one.job() for one in missing])
         app.answers |= {
             one.key: answer for one, answer in zip(missing, found, strict=True)
         }
@@ -196,8 +197,22 @@ def prepare(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
         _save(page, {q.key: app.answers[q.key] for q in asked if q.key in app.answers})
 
 
-def _run(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "tensor_copies.lessons.variants"]
+def run(jobs: list[dict[str, Any]], seconds: int = SECONDS) -> list[dict[str, Any]]:
+    """Run programs and their exchanges in a new Python (see variants.examine).
+
+    Parameters
+    ----------
+    jobs
+        The questions, see :meth:`Question.job`.
+    seconds
+        The time limit of each program.
+
+    Raises
+    ------
+    ExtensionError
+        If that Python ends early or takes far too long.
+    """
+    command = [sys.executable, "-m", "tensor_copies.lessons.variants", str(seconds)]
     changing = ("PYTHONWARNINGS", "PYTHONOPTIMIZE")
     clean = {key: value for key, value in os.environ.items() if key not in changing}
     paths = [str(CONF), clean.get("PYTHONPATH", "")]

@@ -304,7 +304,8 @@ class _Block:
         if simple and not _is_print(statement):
             old, new = self._exchanged(statement, edit)
             if "\n" not in new and len(new) <= LONGEST_SAID:
-                told = f" in the place of ``{old}``" if new in self.source else ""
+                twice = new in map(str.strip, self.lines)
+                told = f" in the place of ``{old}``" if twice else ""
                 return f"With ``{new}``{told}"
         # The smallest piece that stands here alone; a flag alone says nothing.
         around = [

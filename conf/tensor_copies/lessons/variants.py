@@ -1,10 +1,10 @@
 """Run programs with one call exchanged; a Python of its own, forked for each of them.
 
-``python -m tensor_copies.lessons.variants`` reads jobs as JSON and writes a line for
-each: what the program prints, and what it prints with an exchange, as long as that
-differs. torch is imported once. Each program runs in a fork with the settings of a new
-Python (machine/isolation.py), a time limit and a folder of its own. Assertions are left
-out: a wrong answer is to be printed, not caught.
+``python -m tensor_copies.lessons.variants SECONDS`` reads jobs as JSON and writes a
+line for each: what the program prints, and what it prints with an exchange, as long as
+that differs. torch is imported once. Each program runs in a fork with the settings of
+a new Python (machine/isolation.py), a time limit and a folder of its own. Assertions
+are left out: a wrong answer is to be printed, not caught.
 
 A program that measures or draws at random prints something else each time: what two
 runs do not agree on is no answer.
@@ -25,7 +25,6 @@ from typing import Any
 
 from tensor_copies.machine import isolation
 
-SECONDS = 30  # for one program
 SECONDS_OF_GRACE = 20
 # One that says what is not allowed teaches; one that says that a name or a method is
 # not there only says that the exchange makes no sense.
@@ -125,7 +124,7 @@ def _run(name: str, blocks: list[str]) -> Answer | None:
             os._exit(0)
     os.close(writing)
     signal.signal(signal.SIGALRM, lambda *_: _end(child))
-    signal.alarm(SECONDS + SECONDS_OF_GRACE)
+    signal.alarm(int(sys.argv[1]) + SECONDS_OF_GRACE)
     with os.fdopen(reading) as pipe:
         said = pipe.read()
     os.waitpid(child, 0)
@@ -143,7 +142,7 @@ def _answer(name: str, blocks: list[str]) -> Answer | None:
     quiet = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(quiet, stream)
-    isolation.set_time_limit(SECONDS)
+    isolation.set_time_limit(int(sys.argv[1]))
     isolation.reset({}, name, "before")
     namespace = {"__name__": "__main__", "__file__": name}
     with tempfile.TemporaryDirectory() as folder:
