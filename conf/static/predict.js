@@ -1,6 +1,5 @@
-// Answers to choose from: says what a wrong one would take, opens the proof, and keeps
-// the score of a page that has a place for it. Without this script the answers are not
-// shown, and the proof is opened by hand.
+// Says what a wrong answer would take, opens the proof, keeps a page's score. Without
+// this script there are no answers to choose from: the proof is opened by hand.
 (() => {
   "use strict";
   const STORE = "tensor-copies-check";
@@ -12,31 +11,29 @@
   }));
   const scores = [...document.querySelectorAll(".predict-score")];
   let first = {}; // the number of the first answer to each question, by its key
-  try {
-    first = JSON.parse(localStorage.getItem(STORE)) || {};
-  } catch { /* a private window: the score is of this visit */ }
-  const keep = () => {
-    try { localStorage.setItem(STORE, JSON.stringify(first)); } catch { /* as above */ }
-  };
+  // In a private window nothing is kept: the score is of this visit.
+  try { first = JSON.parse(localStorage.getItem(STORE)) || {}; } catch { }
   const element = (name, text, more = {}) =>
     Object.assign(document.createElement(name), { textContent: text }, more);
 
+  const isRight = (radio) => "right" in radio.dataset;
+
   const show = ({ box, radios }, chosen) => {
-    const said = box.querySelector(".predict-said");
-    radios.forEach((radio) => {
-      const isRight = "right" in radio.dataset;
+    for (const radio of radios) {
       radio.checked = radio === chosen;
       radio.parentNode.className =
-        !chosen ? "" : isRight ? "right" : radio === chosen ? "wrong" : "";
-    });
+        chosen && isRight(radio) ? "right" : radio.checked ? "wrong" : "";
+    }
     // What stands between backticks is code.
-    said.replaceChildren(...(chosen ? chosen.dataset.said.split("`") : []).map(
+    const pieces = chosen ? chosen.dataset.said.split("`") : [];
+    box.querySelector(".predict-said").replaceChildren(...pieces.map(
       (piece, place) => place % 2 ? element("code", piece) : piece));
   };
 
   const tell = () => {
+    try { localStorage.setItem(STORE, JSON.stringify(first)); } catch { }
     const done = boxes.filter(({ key, radios }) => radios[first[key]]);
-    const wrong = done.filter(({ key, radios }) => !("right" in radios[first[key]].dataset));
+    const wrong = done.filter(({ key, radios }) => !isRight(radios[first[key]]));
     const links = {};
     for (const { proof } of wrong) {
       for (const { href } of proof.querySelectorAll("a[href*=auto_examples]")) {
@@ -48,7 +45,7 @@
       score.hidden = false;
       if (!done.length) {
         score.replaceChildren(element("p",
-          `${boxes.length} questions. Your first answer to each counts, and stays in this browser.`));
+          `${boxes.length} questions. First answers count, and stay in this browser.`));
         continue;
       }
       const line = element("p", "");
@@ -64,7 +61,6 @@
   };
   const again = () => {
     first = {};
-    keep();
     for (const one of boxes) {
       show(one, null);
       one.proof.open = false;
@@ -81,8 +77,7 @@
         proof.open = true;
         if (!scores.length) return;
         first[key] ??= place;
-        keep();
-        tell();
+            tell();
       });
       // Arrows go from answer to answer and choose none: the space bar does.
       radio.addEventListener("keydown", (event) => {
