@@ -13,6 +13,7 @@ runs do not agree on is no answer.
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -191,6 +192,7 @@ def main() -> None:
     import perfplot  # noqa: F401
     import torch  # noqa: F401
 
+    gc.freeze()  # what is never collected is never copied into a fork
     # Libraries have threads of their own by now; none of them is forked in its work.
     warnings.filterwarnings("ignore", r".*fork\(\) may lead to deadlocks")
     for job in jobs:
