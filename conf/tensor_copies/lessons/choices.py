@@ -136,7 +136,7 @@ def questions_of(app: Sphinx, page: str) -> list[Question]:
     if script is not None:
         return _of_lesson(script)
     source = Path(app.env.doc2path(page))
-    if source.suffix != ".md":
+    if source.suffix != ".md" or "predict" not in source.read_text(encoding="utf-8"):
         return []
     found, program = [], []
     for cell in cells(source):
