@@ -203,7 +203,8 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
         if compared and counts:
             outputs += 1
             for s in seen:
-                same.setdefault(s.machine, 0)
+                if not s.left_out:
+                    same.setdefault(s.machine, 0)
             for machine in set.intersection(*(part.same for part in compared)):
                 same[machine] += 1
     if first is not None:
