@@ -294,3 +294,10 @@ def test_the_code_up_to_any_block_runs_alone(site: Path) -> None:
             programs += ["\n".join(blocks[: n + 1]) for n in range(len(blocks))]
     assert len(programs) > 30
     run(programs)
+
+
+def test_what_asks_or_folds_has_its_style(pages: dict) -> None:
+    asking = [page for page in pages.values() if page.select("details.predict")]
+    assert len(asking) > 1
+    for page in asking + [one for one in pages.values() if one.select("details.setup")]:
+        assert page.select("link[href*='lessons.css']")
