@@ -190,8 +190,11 @@ def main() -> None:
     import matplotlib.pyplot  # noqa: F401
     import numpy.random  # noqa: F401
     import perfplot  # noqa: F401
-    import torch  # noqa: F401
+    import torch
 
+    # Half of torch is imported when these are first used, which takes seconds.
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    torch.zeros(1).to("meta").clone()
     gc.freeze()  # what is never collected is never copied into a fork
     # Libraries have threads of their own by now; none of them is forked in its work.
     warnings.filterwarnings("ignore", r".*fork\(\) may lead to deadlocks")
