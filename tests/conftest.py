@@ -167,6 +167,12 @@ def new_tiny_site(folder: Path) -> TinySite:
     return tiny
 
 
+def keep_answers(site: TinySite) -> None:
+    """Give a site what the built one has run to ask its questions: it takes minutes."""
+    kept = Path("build", "predictions")
+    shutil.copytree(ROOT / kept, site.folder / kept)
+
+
 @pytest.fixture(scope="session")
 def stand_in_variables() -> dict[str, str]:
     """Compile the stand-in device once; return what a Python needs to have it."""

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, TinySite
+from conftest import ROOT, TinySite, keep_answers
 from reading import pages_in, soup
 from recording import OTHER, OTHER_NAME
 from standalone import atlas
@@ -919,6 +919,7 @@ def test_another_machines_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
     site = TinySite(tmp_path / "copy")
     for room in ("conf", "docs", "examples", "build/atlas", "build/doctrees"):
         shutil.copytree(ROOT / room, site.folder / room)
+    keep_answers(site)
     shutil.rmtree(site.folder / "docs" / "recordings")
     site.forward({})
     for page in (site.folder / "docs").glob("*.md"):

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TinySite, lesson
+from conftest import ROOT, TinySite, keep_answers, lesson
 from reading import (
     EXAMPLES,
     SCRIPTS,
@@ -252,6 +252,7 @@ def test_the_order_of_the_lessons_changes_nothing(
     site: Path, tiny_site: TinySite
 ) -> None:
     shutil.copytree(EXAMPLES, tiny_site.folder / "examples")
+    keep_answers(tiny_site)
     for page in ("self_check.md", "glossary.md"):  # the lessons link to them
         title = f"# {page}\n"
         (tiny_site.folder / "docs" / page).write_text(title)

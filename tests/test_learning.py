@@ -25,7 +25,7 @@ ASKING = [
 ]
 MARKER = re.compile(r'^# sphinx_gallery_predict = "(.+)"$', re.MULTILINE)
 CODE = "div.highlight-Python pre"
-QUESTIONS = 12
+FEWEST_QUESTIONS = 15
 # Runs programs given as JSON, each in a namespace of its own; returns what they print.
 RUNNER = """
 import contextlib, io, json, sys
@@ -74,6 +74,8 @@ def test_each_lesson_asks_before_a_surprise(script: Path, site: Path) -> None:
 def test_nothing_in_sight_gives_the_answer_away(script: Path, site: Path) -> None:
     for box in soup(page_of(site, script)).select("article details.predict"):
         block = box.find_previous_sibling()
+        if block.name == "fieldset":  # test_predictions.py looks at the choices
+            block = block.find_previous_sibling()
         assert "highlight-Python" in block["class"], "something stands in between"
         assert not isinstance(ast.parse(block.get_text()).body[-1], ast.Assert)
         proof = box.select_one(f".predict-answer > {CODE.partition(' ')[0]}")
@@ -96,7 +98,8 @@ def test_a_question_stales_no_recording(tmp_path: Path) -> None:
     for script in ASKING:
         without = tmp_path / script.name
         lines = script.read_text().splitlines(keepends=True)
-        without.write_text("".join(line for line in lines if not MARKER.match(line)))
+        kept = (line for line in lines if "# sphinx_gallery_predict" not in line)
+        without.write_text("".join(kept))
         assert MARKER.search(without.read_text()) is None
         assert list(keys(script).values()) == list(keys(without).values())
 
@@ -173,7 +176,7 @@ def test_self_check_answers_are_what_the_programs_print(site: Path) -> None:
     page = soup(site / "self_check.html")
     imports = page.select_one(".cell_input pre").get_text()
     found = questions(site)
-    assert len(found) == QUESTIONS
+    assert len(found) >= FEWEST_QUESTIONS
     printed = run([f"{imports}\n{program}\n{proof}" for program, _, proof, _ in found])
     assert printed == [answer for _, answer, _, _ in found]
 
@@ -291,3 +294,10 @@ def test_the_code_up_to_any_block_runs_alone(site: Path) -> None:
             programs += ["\n".join(blocks[: n + 1]) for n in range(len(blocks))]
     assert len(programs) > 30
     run(programs)
+
+
+def test_what_asks_or_folds_has_its_style(pages: dict) -> None:
+    asking = [page for page in pages.values() if page.select("details.predict")]
+    assert len(asking) > 1
+    for page in asking + [one for one in pages.values() if one.select("details.setup")]:
+        assert page.select("link[href*='lessons.css']")

@@ -69,6 +69,7 @@ def test_copies_where_the_clipboard_is_closed(page: Any, site: Path) -> None:
         " window.copied = document.activeElement.value; });"
     )
     page.goto(page_of(site, DETACH).as_uri())
+    page.locator("details.setup summary").press("Enter")  # it is folded
     page.locator("div.highlight-Python button").first.focus()
     page.keyboard.press("Enter")
     page.get_by_role("status").get_by_text("Copied this block.").wait_for()

@@ -59,6 +59,8 @@ print(f"{x.is_leaf = }, {x.grad_fn = }")
 assert w.is_leaf and b.is_leaf and not y.is_leaf
 assert x.is_leaf and not x.requires_grad
 # sphinx_gallery_predict = "Is the constant ``x`` a leaf?"
+# sphinx_gallery_predict_instead = "y = x * w + b -> x = w + w; y = x * w + b"
+# sphinx_gallery_predict_instead_2 = "x * w + b -> (x * w + b).detach()"
 
 # %%
 # What makes a leaf
@@ -118,6 +120,7 @@ assert w.grad.item() == 2 and b.grad.item() == 1
 assert x.grad is None
 assert len(caught) == 1  # for y; x is a leaf
 # sphinx_gallery_predict = "What are the four gradients?"
+# sphinx_gallery_predict_instead = "y.backward() -> (y + y).backward()"
 
 # %%
 # ``y`` is on the way, but it is not a leaf: its gradient is passed on and not

@@ -105,6 +105,7 @@ assert gradient(torch.clone, True) == 4
 assert "inplace" in gradient(torch.detach, False)
 assert gradient(torch.detach, True) == 3
 # sphinx_gallery_predict = "What is the gradient of ``t`` through an alias?"
+# sphinx_gallery_predict_instead = "fused=fused -> fused=False"
 
 # %%
 # After the plain step autograd refuses, after the fused one the gradient is wrong.

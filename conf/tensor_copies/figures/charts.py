@@ -31,7 +31,7 @@ MOST_TICKS = 5
 MARGIN = 0.3
 READING = "Dot: the median. Bar: the middle half. A number: beyond the spread."
 # A card's drawing, in pixels: two sizes side by side, each row under its name.
-CARD_WIDTH, ROW, HEAD, LETTER, GAP = 260, 34, 20, 12, 16
+CARD_WIDTH, ROW, HEAD, LETTER, GAP = 260, 34, 21, 13, 16
 COLOURS = {
     "slower": "var(--line-2, #b84500)",
     "faster": "var(--line-3, #007a5a)",
@@ -181,7 +181,7 @@ def _cell(row: dict[str, Any], axis: _Axis) -> dict[str, Any]:
     low, middle, high = row["low"], row["middle"], row["high"]
     cell = {"middle": axis.share(middle), "text": row.get("text", "")}
     if low == high:  # it is what the others are divided by
-        return {**cell, "kind": "base", "words": f"{middle:.3g}"}
+        return {**cell, "kind": "base", "words": "1, what the others are divided by"}
     words = f"{middle:.3g}, middle half {low:.3g} to {high:.3g}"
     ends = {"left": axis.share(low), "right": axis.share(high)}
     return {**cell, **ends, "kind": kind_of(row), "words": words}

@@ -12,6 +12,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the recordings (``doctree-read`` 450)."""
     from tensor_copies.lessons import (
         calls,
+        choices,
         notebooks,
         opening,
         page,
@@ -37,6 +38,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
         predictions.question,
         html=(predictions.visit_question, predictions.depart_question),
     )
+    app.add_node(predictions.choices, html=(predictions.visit_choices, None))
+    app.add_node(predictions.score, html=(predictions.visit_score, None))
+    app.add_directive("score", predictions.Score)
     app.add_node(
         opening.setup_fold,
         html=(opening.visit_setup_fold, opening.depart_setup_fold),
@@ -47,6 +51,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )
     # After the gallery (500) and after a failed lesson has stopped the build (600).
     app.connect("builder-inited", notebooks.finish_all, priority=700)
+    # The gallery has run: what a page says is right was printed by this machine.
+    app.connect("env-before-read-docs", choices.prepare)
     # Before Sphinx collects the tables of contents (500).
     app.connect("doctree-read", places.list_in_order, priority=400)
     # Before Sphinx collects the files and pictures of a page (500).
@@ -56,4 +62,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", opening.open_page, priority=455)
     app.connect("doctree-read", predictions.add_predictions, priority=460)
     app.connect("html-page-context", page.lead_on)
+    app.connect("html-page-context", page.add_style)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -160,3 +160,9 @@ def lead_on(
             title = app.builder.render_partial(app.env.titles[other])["title"]
             link = app.builder.get_relative_uri(page, other)
             context[button] = {"link": link, "title": title}
+
+
+def add_style(app: Sphinx, page: str, *_: object) -> None:
+    """Load what styles the pages of lessons alone."""
+    if page in lesson_scripts(app):
+        app.add_css_file("lessons.css")

@@ -11,32 +11,46 @@ notebook and the recordings stay as they are.
 
 On a page that computes, a cell tagged ``predict`` asks with the text above it. Its
 output and the rest of its section are the answer.
+
+Above that stand three answers to choose from, where runs give two wrong ones
+(choices.py). An author may name what is exchanged, in one marker or more::
+
+    # sphinx_gallery_predict_instead = "w.detach() -> w.detach().clone()"
+    # sphinx_gallery_predict_instead_2 = "w.detach() -> w"
+
+and on a page with the option ``:predict_instead:`` of the cell. The script
+(static/predict.js) opens the answer when one is chosen. Without it they are not shown,
+and the answer is opened by hand.
 """
 
 from __future__ import annotations
 
 import ast
-import re
+from html import escape
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx.errors import ExtensionError
-from sphinx_gallery.py_source_parser import (
-    extract_file_config,
-    split_code_and_text_blocks,
-)
+from sphinx.util.docutils import SphinxDirective
 
+from tensor_copies.lessons.choices import (
+    ASK,
+    CODE,
+    Choice,
+    Question,
+    choices_for,
+    questions_of,
+)
+from tensor_copies.machine.code_keys import key_of
+from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.recordings.format import PREDICT
+from tensor_copies.recordings.comparing import on_one_device
 from tensor_copies.recordings.live import code_blocks, set_text
-from tensor_copies.recordings.provenance import output_head
+from tensor_copies.recordings.provenance import output_head, short
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
-
-ASK = "What does it print?"  # on a page that computes
-CODE = re.compile(r"``(.+?)``")
 
 
 class reveal(nodes.General, nodes.Element):
@@ -47,28 +61,87 @@ class question(nodes.General, nodes.TextElement):
     """What the reader answers before that: always in sight, opens the rest."""
 
 
+class choices(nodes.General, nodes.Element):
+    """The answers to choose from; no text of the page, which the search would find."""
+
+
+class score(nodes.General, nodes.Element):
+    """Where the script says how many of a page's questions were answered rightly."""
+
+
+class Score(SphinxDirective):
+    """The reader's score on this page (``{score}``), kept in the reader's browser."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the place for it."""
+        return [score()]
+
+
 def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
     """Put the answers of a page's questions out of sight."""
+    asked = questions_of(app, app.env.docname)
     script = lesson_scripts(app).get(app.env.docname)
     if script is None:
-        for cell in list(doctree.findall(nodes.container)):
-            if "tag_predict" in cell["classes"]:
-                _hide_cell(app.env.docname, cell)
-        return
-    asked = {}
-    for kind, content, line in split_code_and_text_blocks(str(script))[1]:
-        if kind == "code" and re.search(PREDICT, content, re.MULTILINE):
-            asked[line] = extract_file_config(content).get("predict")
-            if not isinstance(asked[line], str) or not asked[line].strip():
-                raise ExtensionError(
-                    f"{script.name}: the block on line {line} has a prediction "
-                    'without a question: write sphinx_gallery_predict = "What ...?"'
-                )
-    for block in code_blocks(doctree, set(asked)):
-        _hide_answer(script.name, block.code, asked[block.line])
+        tagged = [
+            cell
+            for cell in doctree.findall(nodes.container)
+            if "tag_predict" in cell["classes"]
+        ]
+        hidden = [_hide_cell(app.env.docname, cell) for cell in tagged]
+    else:
+        lines = {one.line: one.words for one in asked}
+        hidden = [
+            _hide_answer(script.name, block.code, lines[block.line])
+            for block in code_blocks(doctree, set(lines))
+        ]
+    if len(hidden) != len(asked):
+        raise ExtensionError(
+            f"{app.env.docname}: {len(asked)} cells are tagged `predict`, the page "
+            f"shows {len(hidden)} of them"
+        )
+    for number, (one, box) in enumerate(zip(asked, hidden, strict=True), 1):
+        live, elsewhere = _printed(box)
+        if offered := choices_for(app, one, live, elsewhere):
+            made = _choices(one, offered, f"predict-{number}", bool(elsewhere))
+            box.parent.insert(box.parent.index(box), made)
 
 
-def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> None:
+def _printed(box: reveal) -> tuple[str, list[str]]:
+    """Return what the live machine printed for an answer, and others, if it differs."""
+    live: list[str] = []
+    elsewhere: list[str] = []
+    for text in box.findall(nodes.literal_block):
+        above = text
+        while above is not box and not {"variant", "cell_input"} & set(
+            above["classes"]
+        ):
+            above = above.parent
+        if above is not box and "recorded" in above["classes"]:
+            elsewhere.append(text.astext())
+        elif _is_printed(text) and "cell_input" not in above["classes"]:
+            live.append(text.astext())
+    whole = "\n".join(live)
+    return whole, [
+        text for text in elsewhere if on_one_device(text) != on_one_device(whole)
+    ]
+
+
+def _is_printed(text: nodes.literal_block) -> bool:
+    """Whether a literal block is what a block or a cell has printed."""
+    of_gallery = "sphx-glr-script-out" in text["classes"]
+    return of_gallery or "output" in text["classes"]
+
+
+def _choices(
+    asked: Question, offered: list[Choice], name: str, is_live: bool
+) -> choices:
+    lines = ["\n".join(choice.lines) for choice in offered]
+    key = key_of(asked.blocks[-1], *lines)[:8]
+    where = short(fingerprint()) if is_live else ""
+    return choices(words=asked.words, offered=offered, name=name, key=key, where=where)
+
+
+def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> reveal:
     """Hide what follows a lesson's block, to the next heading or cell."""
     parent = code.parent
     answer: list[nodes.Node] = []
@@ -95,6 +168,7 @@ def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> None:
     if proof is not None:
         hidden += proof
     hidden += [node for node in answer if node not in outputs]
+    return hidden
 
 
 def _is_output(node: nodes.Node) -> bool:
@@ -119,7 +193,7 @@ def _take_proof(code: nodes.literal_block) -> nodes.literal_block | None:
     return proof
 
 
-def _hide_cell(page: str, cell: nodes.container) -> None:
+def _hide_cell(page: str, cell: nodes.container) -> reveal:
     """Hide the output of a page's cell and what follows it in its section."""
     outputs = [
         node
@@ -139,6 +213,7 @@ def _hide_cell(page: str, cell: nodes.container) -> None:
     hidden += nodes.container("", *outputs, classes=["cell"])
     hidden += rest
     section += hidden
+    return hidden
 
 
 def _reveal(words: str) -> reveal:
@@ -165,10 +240,42 @@ def depart_reveal(self: HTML5Translator, node: reveal) -> None:
 
 def visit_question(self: HTML5Translator, node: question) -> None:
     """Begin the line that stays in sight."""
-    # The style sheet adds what to do.
-    self.body.append("<summary>")
+    # The style sheet adds what to do, and leaves the question to the choices.
+    self.body.append('<summary><span class="predict-question">')
 
 
 def depart_question(self: HTML5Translator, node: question) -> None:
     """End it; begin the answer."""
-    self.body.append('</summary>\n<div class="predict-answer">\n')
+    self.body.append('</span></summary>\n<div class="predict-answer">\n')
+
+
+def visit_choices(self: HTML5Translator, node: choices) -> None:
+    """Write the answers as radio buttons, and the place for what is said of them."""
+    asked = "".join(
+        f"<code>{escape(piece)}</code>" if place % 2 else escape(piece)
+        for place, piece in enumerate(CODE.split(node["words"]))
+    )
+    where = node["where"] and f" <span>On {escape(node['where'])}.</span>"
+    self.body.append(
+        f'<fieldset class="predict-choices" data-key="{node["key"]}">'
+        f"<legend>{asked}{where}</legend>\n"
+    )
+    for choice in node["offered"]:
+        lines = "\n".join(
+            f"<i>{escape(line)}</i>" if line in choice.shared else escape(line)
+            for line in choice.lines
+        )
+        said = escape(choice.said.replace("``", "`"), quote=True)
+        self.body.append(
+            f'<label><input type="radio" name="{node["name"]}" autocomplete="off" '
+            f'data-said="{said}"{" data-right" if choice.is_right else ""}>'
+            f"<code>{lines}</code></label>\n"
+        )
+    self.body.append('<p class="predict-said" role="status"></p></fieldset>\n')
+    raise nodes.SkipNode
+
+
+def visit_score(self: HTML5Translator, node: score) -> None:
+    """Write the place for the score, which only the script shows."""
+    self.body.append('<div class="predict-score" hidden></div>\n')
+    raise nodes.SkipNode

@@ -42,6 +42,7 @@ KEPT = (
     BUILD / "pages",
     BUILD / "atlas",
     BUILD / "explorer",
+    BUILD / "predictions",
     ROOT / "docs" / "auto_examples",
 )
 # These keep something for each state of the code, named by its key. The newest few are

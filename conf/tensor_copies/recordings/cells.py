@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sphinx.errors import SphinxError
@@ -32,12 +32,16 @@ class BadCell(SphinxError):
 
 @dataclass(frozen=True)
 class Cell:
-    """One code cell: the line of its fence and of its code, its tags and code."""
+    """One code cell: the line of its fence and of its code, its tags and code.
+
+    ``options`` are all that stand above the code, the tags too, as they are written.
+    """
 
     line: int
     code_line: int
     tags: tuple[str, ...]
     code: str
+    options: dict[str, str] = field(default_factory=dict, compare=False)
 
 
 def cells(page: Path) -> list[Cell]:
@@ -112,7 +116,8 @@ def _cell(page: Path, line: int, content: list[str]) -> Cell:
     if after < len(content) and not content[after].strip():
         after += 1
     code = "\n".join(content[after:])
-    return Cell(line, line + 1 + after, tuple(tags), code)
+    written = {key: " ".join(filter(None, lines)) for key, lines in values.items()}
+    return Cell(line, line + 1 + after, tuple(tags), code, written)
 
 
 def _options(content: list[str]) -> tuple[list[str], int]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 
 from tensor_copies.explorer.page import explorer
+from tensor_copies.lessons.predictions import choices
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -30,6 +31,10 @@ def _has_explorer(doctree: nodes.document) -> bool:
     return next(doctree.findall(explorer), None) is not None
 
 
+def _has_choices(doctree: nodes.document) -> bool:
+    return next(doctree.findall(choices), None) is not None
+
+
 def _never(doctree: nodes.document) -> bool:
     return False
 
@@ -38,6 +43,7 @@ def _never(doctree: nodes.document) -> bool:
 NEEDED_BY: dict[str, Callable[[nodes.document], bool]] = {
     "mystnb.": _is_computed,
     "code.js": _has_code,
+    "predict.js": _has_choices,
     "pygments.": _has_code,
     # Furo's rules for extensions and an ad that this site does not have.
     "furo-extensions.": _never,
