@@ -458,3 +458,10 @@ def test_the_archive_has_what_the_pages_offer(site: Path) -> None:
     with zipfile.ZipFile(archive) as packed:
         assert packed.testzip() is None
         assert {name: packed.read(name) for name in packed.namelist()} == offered
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_lesson_leads_to_its_call_in_the_explorer(script: Path, site: Path) -> None:
+    actions = soup(page_of(site, script)).select_one(".lesson-actions")
+    (link,) = (a for a in actions.select("a") if "explorer" in a.get_text())
+    assert re.search(r"index\.html\?y=[\w.-]+", link["href"])

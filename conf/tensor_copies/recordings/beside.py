@@ -24,12 +24,13 @@ from tensor_copies.figures import charts
 from tensor_copies.figures.maps import framed_map
 from tensor_copies.figures.samples import as_csv, link_text
 from tensor_copies.figures.tables import CLASS, table_node, without_table
-from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.folded import folded
 from tensor_copies.recordings.format import keys
 from tensor_copies.recordings.live import live_blocks, set_text
+from tensor_copies.recordings.provenance import output_head, short, slug
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -89,11 +90,6 @@ def say_tables_once(app: Sphinx, doctree: nodes.document) -> None:
                     node.parent.remove(node)
 
 
-def slug(machine: Fingerprint) -> str:
-    """Return the name of a machine as a part of an id or a class."""
-    return machine.name.replace(".", "-")
-
-
 def drawn_or_picture(seen: Seen, file: str) -> nodes.Node:
     """Draw a recorded map from its data, or show a picture as it is."""
     data = seen.figures[file]
@@ -147,13 +143,12 @@ def _add_tables(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
             if table is None:
                 continue
             if table == live:
-                same.append(seen.machine.label)
+                same.append(short(seen.machine))
                 continue
             words = f"{seen.machine.label} (recorded {in_words(seen.day)})"
             node += folded("", table_node(table), words=words)
     if same:
-        note = nodes.paragraph(text=f"Same on {'; '.join(same)}", classes=["same-on"])
-        node.insert(1, note)
+        node.insert(1, output_head(label="", same=same))
 
 
 def _is_table(node: nodes.Node) -> bool:

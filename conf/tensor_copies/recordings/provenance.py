@@ -17,7 +17,6 @@ from docutils import nodes
 from sphinx import addnodes
 
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
-from tensor_copies.recordings.beside import slug
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -90,6 +89,11 @@ def short(machine: Fingerprint) -> str:
     return machine.label.rpartition(", Python")[0]
 
 
+def slug(machine: Fingerprint) -> str:
+    """Return the name of a machine as a part of an id or a class."""
+    return machine.name.replace(".", "-")
+
+
 def variant(machine: Fingerprint, label: str, kind: str) -> nodes.container:
     """Return the place of one machine's output, with its label."""
     place = nodes.container(classes=["variant", kind, f"machine-{slug(machine)}"])
@@ -125,7 +129,9 @@ def page_line(
     """
     said = f"Ran on {short(fingerprint())}"
     for place, (machine, count) in enumerate(same.items()):
-        many = f"{count} of {outputs}" + (" outputs" if place == 0 else "")
+        many = f"{count} of {outputs}"
+        if place == 0:
+            many += " output" if outputs == 1 else " outputs"
         where = "the same on" if place == 0 else "on"
         the = "the " if machine.device_kind == "stand-in" else ""
         said += f" \N{MIDDLE DOT} {where} {the}{short(machine)}: {many}"

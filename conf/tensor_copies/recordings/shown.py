@@ -33,7 +33,6 @@ from tensor_copies.recordings.beside import (
     drawn_or_picture,
     offer_samples,
     put_beside,
-    slug,
 )
 from tensor_copies.recordings.check import load, load_figure, load_page
 from tensor_copies.recordings.comparing import (
@@ -58,6 +57,7 @@ from tensor_copies.recordings.provenance import (
     output_head,
     page_line,
     short,
+    slug,
     stand_in_note,
     the_same_on,
     variant,
