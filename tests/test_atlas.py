@@ -927,11 +927,11 @@ def test_another_machines_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
             page.unlink()
     (site.folder / "docs" / "index.md").write_text(
         "# Tiny\n\n```{toctree}\nauto_examples/index\natlas\narticle\n"
-        "self_check\n```\n\n"
+        "self_check\nchanges\n```\n\n"
         "```{atlas-calls}\nto-cpu: <b>what</b> you want\nclone: a copy\n```\n"
     )
     (site.folder / "docs" / "atlas.md").write_text(ATLAS_PAGE)
-    for name in ("article", "self_check"):
+    for name in ("article", "self_check", "changes"):
         (site.folder / "docs" / f"{name}.md").write_text("# A lesson links to this\n")
     script = "<script>alert(1)</script>"
     there = {"result": "Tensor", "result_device": "cpu", "requires_grad": True}

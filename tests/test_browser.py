@@ -19,7 +19,8 @@ WIDTHS = (320, 768, 1280)
 WIDTHS_OF_LAYOUT = (1280, 768, 390, 320)
 # First visit, compressed, scrolled to the end. A benchmark brings plots and data.
 MOST_KB, MOST_KB_WITH_PLOTS, MOST_KB_OF_LONG_PAGES = 50, 60, 80
-MOST_REQUESTS, MOST_ELEMENTS = 16, 1500
+# A chart is a table: a cell a call and a size, for each machine.
+MOST_REQUESTS, MOST_ELEMENTS, MOST_ELEMENTS_WITH_PLOTS = 16, 1500, 2000
 AAA = 7.0
 # The answer and the picture of a lesson begin above this, at 1280 x 900.
 FIRST_SCREEN = 700
@@ -160,7 +161,7 @@ def test_a_lesson_is_light_and_asks_no_other_host(
     assert seen.kilobytes <= (MOST_KB_WITH_PLOTS if plots else MOST_KB)
     assert len(seen.addresses) <= MOST_REQUESTS, seen.addresses
     assert all(one.startswith(address) for one in seen.addresses)
-    assert seen.elements <= MOST_ELEMENTS
+    assert seen.elements <= (MOST_ELEMENTS_WITH_PLOTS if plots else MOST_ELEMENTS)
 
 
 def test_other_pages_make_few_requests_and_ask_no_other_host(
@@ -293,7 +294,9 @@ def test_all_by_keyboard(site: Path, address: str, tab: Any) -> None:
         reached.append(focused(tab))
         if reached[-1].startswith("<body"):
             break
-        style = "getComputedStyle(document.activeElement).outlineStyle"
+        # An answer to choose from is outlined as a whole.
+        style = """getComputedStyle(document.activeElement.closest(
+            ".predict-choices label") ?? document.activeElement).outlineStyle"""
         assert tab.evaluate(style) != "none", reached[-1]
     assert "Skip to content" in reached[0]
     everything = "\n".join(reached)

@@ -54,8 +54,8 @@ def test_what_is_pasted_brings_its_entry_to_the_box(tab: Any) -> None:
     tab.keyboard.press("Enter")
     assert tab.evaluate("document.activeElement.textContent").startswith("You called")
     tab.locator(".desk").get_by_role("button", name="Clear").click()
-    tab.wait_for_function(f"!document.querySelector('{BOX}').value")
-    assert tab.evaluate(FOUND) == []
+    tab.wait_for_function("!document.querySelector('.found .entry')")
+    assert tab.input_value(BOX) == "" and tab.evaluate(FOUND) == []
     assert tab.evaluate(ORDER) == before
     assert tab.locator(".error-index").is_visible()
     assert "message=" not in tab.url

@@ -253,12 +253,13 @@ def test_the_order_of_the_lessons_changes_nothing(
 ) -> None:
     shutil.copytree(EXAMPLES, tiny_site.folder / "examples")
     keep_answers(tiny_site)
-    for page in ("self_check.md", "glossary.md"):  # the lessons link to them
+    linked = ("self_check.md", "glossary.md", "changes.md")  # by the lessons
+    for page in linked:
         title = f"# {page}\n"
         (tiny_site.folder / "docs" / page).write_text(title)
     index = tiny_site.folder / "docs" / "index.md"
     index.write_text(
-        index.read_text().replace("/index\n", "/index\nself_check\nglossary\n")
+        index.read_text().replace("/index\n", "/index\nself_check\nglossary\nchanges\n")
     )
     tiny_site.order([script.name for script in reversed(SCRIPTS)])
     built = tiny_site.build(env={**os.environ, "BENCHMARK_QUALITY": "quick"})

@@ -23,7 +23,9 @@ STAMP = re.compile(
 def test_lesson_page_shows_code_and_output(script: Path, site: Path) -> None:
     page = soup(page_of(site, script))
     parts = parts_of(page_of(site, script))
-    assert all(part.output for part in parts), "a code block that shows nothing"
+    # What only draws has its figure, which may open the page.
+    silent = [part for part in parts if not part.output and "plt.show" not in part.code]
+    assert silent == [], "a code block that shows nothing"
     assert "This lesson runs on:" in parts[0].output
     assert "Traceback" not in page.get_text()
     assert STAMP.search(page.select_one("p.stamp").get_text())
