@@ -42,7 +42,7 @@ calls = [
 ]
 SIZES = [1, 2**10, 2**20, 2**24]  # elements
 LABELS = ["4 B", "4 KiB", "4 MiB", "64 MiB"]
-print(f"{len(calls)} calls, {LABELS[0]} to {LABELS[-1]}")
+print(len(calls), "calls,", len(SIZES), "sizes")
 
 # %%
 # Take turns
