@@ -14,9 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sphinx.errors import ExtensionError
-from sphinx_gallery.py_source_parser import extract_file_config
-
+from tensor_copies.figures.handed_out import rows_of
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 
 MARKER = "benchmark_data"
@@ -47,21 +45,11 @@ def requested_samples(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] 
     ExtensionError
         If the marker names something else than samples.
     """
-    name = extract_file_config(block.content).get(MARKER)
-    if name is None:
+    samples = rows_of(block, block_vars, MARKER, "samples")
+    if samples is None:
         return None
-    samples = block_vars["example_globals"].get(name)
-    try:
-        columns = list(samples[0])
-        assert all(list(sample) == columns for sample in samples)
-    except (AssertionError, IndexError, KeyError, TypeError):
-        raise ExtensionError(
-            f"{Path(block_vars['src_file']).name}: the block on line {block.lineno} "
-            f"hands out {name!r} as samples, which is not a list of dictionaries with "
-            "the same keys"
-        ) from None
     rows = [[_plain(value) for value in sample.values()] for sample in samples]
-    return {"columns": columns, "rows": rows}
+    return {"columns": list(samples[0]), "rows": rows}
 
 
 def as_csv(table: dict[str, Any], machine: Fingerprint, day: str) -> str:

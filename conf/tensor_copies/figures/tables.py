@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx.errors import ExtensionError
-from sphinx_gallery.py_source_parser import extract_file_config
+
+from tensor_copies.figures.handed_out import rows_of
 
 MARKER = "table"
 CLASS = "lesson-table"
@@ -51,21 +51,11 @@ def requested_table(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | 
     ExtensionError
         If the marker names something else than rows.
     """
-    name = extract_file_config(block.content).get(MARKER)
-    if name is None:
+    rows = rows_of(block, block_vars, MARKER, "a table")
+    if rows is None:
         return None
-    rows = block_vars["example_globals"].get(name)
-    try:
-        columns = list(rows[0])
-        assert all(list(row) == columns for row in rows)
-    except (AssertionError, IndexError, KeyError, TypeError):
-        raise ExtensionError(
-            f"{Path(block_vars['src_file']).name}: the block on line {block.lineno} "
-            f"hands out {name!r} as a table, which is not a list of dictionaries with "
-            "the same keys"
-        ) from None
     cells = [[str(value) for value in row.values()] for row in rows]
-    return {"columns": [str(column) for column in columns], "rows": cells}
+    return {"columns": [str(column) for column in rows[0]], "rows": cells}
 
 
 def as_text(table: dict[str, Any]) -> str:

@@ -63,7 +63,6 @@ def _dictionary(values: dict[str, Any]) -> dict[str, Any]:
 
 
 NUMBER = {"type": "number", "minimum": -1e300, "maximum": 1e300}
-NUMBERS = _list(NUMBER, minItems=1, maxItems=10_000)
 IN_ATLAS: dict[type, dict[str, Any]] = {
     str: _text(1000),
     bool: {"type": "boolean"},
