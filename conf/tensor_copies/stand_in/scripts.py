@@ -44,7 +44,7 @@ BLOCKS_LEFT_OUT = {
         "stand-in device does not.",
     },
     "tensor_to_ndarray": {"perfplot.bench(": TIMES},
-    "why_a_copy_costs": {"small, _ = compare(": TIMES},
+    "why_a_copy_costs": {"quarters_of = ": TIMES},
 }
 
 
