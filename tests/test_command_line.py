@@ -45,7 +45,7 @@ def test_wrong_argument(
     arguments: list[str], words: list[str], tiny_site: TinySite
 ) -> None:
     tiny_site.write_lessons({"a.py": lesson("A", "print('a')")})
-    built = tiny_site.build(*arguments)
+    built = tiny_site.build_alone(*arguments)
     assert built.status == 2
     says_one_line(built.output, *words)
     assert not tiny_site.html.exists()
@@ -73,7 +73,7 @@ def test_torch_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_quality(tiny_site: TinySite) -> None:
-    built = tiny_site.build(env={**os.environ, "BENCHMARK_QUALITY": "fast"})
+    built = tiny_site.build_alone(env={**os.environ, "BENCHMARK_QUALITY": "fast"})
     assert built.status == 2
     says_one_line(built.output, "'fast'", "set one of quick, normal, long")
     assert not tiny_site.html.exists()
@@ -94,10 +94,10 @@ def test_normal_is_what_a_build_takes_that_is_told_nothing(
 ) -> None:
     tiny_site.write_lessons({"a.py": lesson("A", "print('a')")})
     monkeypatch.delenv("BENCHMARK_QUALITY", raising=False)
-    ran = [tiny_site.build().lessons]
+    ran = [tiny_site.build_alone().lessons]
     for quality in ("normal", "quick"):
         monkeypatch.setenv("BENCHMARK_QUALITY", quality)
-        ran.append(tiny_site.build().lessons)
+        ran.append(tiny_site.build_alone().lessons)
     counts = [line.split(" ran")[0] for line in ran]
     assert counts == ["Lessons: 1 of 1", "Lessons: 0 of 1", "Lessons: 1 of 1"]
 
@@ -113,7 +113,7 @@ def test_read_only_folder(tiny_site: TinySite) -> None:
     docs = tiny_site.folder / "docs"
     docs.chmod(0o555)
     try:
-        built = tiny_site.build(preexec_fn=bind_root_to_permissions)
+        built = tiny_site.build_alone(preexec_fn=bind_root_to_permissions)
     finally:
         docs.chmod(0o755)
     assert built.status == 2
@@ -127,13 +127,13 @@ def test_read_only_folder(tiny_site: TinySite) -> None:
 )
 def test_full_disk(bytes_per_file: int, words: str, tiny_site: TinySite) -> None:
     tiny_site.write_lessons({"a.py": lesson("A", "print('a')")})
-    assert tiny_site.build().status == 0
+    assert tiny_site.build_alone().status == 0
     before = tiny_site.published()
 
     def little_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_per_file, bytes_per_file))
 
-    built = tiny_site.build("-E", preexec_fn=little_room)
+    built = tiny_site.build_alone("-E", preexec_fn=little_room)
     assert built.status == 2, built.output
     says_one_line(built.output, words)
     assert tiny_site.published() == before

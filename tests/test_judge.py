@@ -70,7 +70,7 @@ def test_a_lesson_that_ends_the_process_is_named(
     before = site.published()
     site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
     limit = ["-D", "lesson_time_limit=3"] if "clock" in ending else []
-    built = site.build(*limit)
+    built = site.build_alone(*limit)
     assert built.status == 2
     (line,) = (li for li in built.output.splitlines() if li.startswith("build_site: "))
     assert said in line and "planted.py" in line
@@ -97,7 +97,7 @@ def test_a_build_that_is_stopped_leaves_no_trace(
     assert site.published() == before
     # The lock is free and nothing of the stopped build is in the way.
     site.write_lessons({"good.py": GOOD})
-    built = site.build()
+    built = site.build_alone()
     assert built.status == 0, built.output
     assert site.published() == before
 
@@ -110,7 +110,7 @@ def test_two_builds_at_once(good_site: TinySite, tmp_path: Path) -> None:
     site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
     first = start(site)
     read_until(first, "planted.py")
-    second = site.build()
+    second = site.build_alone()
     assert second.status == 2
     assert "build_site: Another build runs in this folder." in second.output
     go.touch()
@@ -126,7 +126,7 @@ def test_the_log_is_for_a_person(good_site: TinySite, tmp_path: Path) -> None:
     (site.folder / "docs" / "page.md").write_text(COMPUTES)
     index = site.folder / "docs" / "index.md"
     index.write_text(index.read_text().replace("/index\n", "/index\npage\n"))
-    built = site.build()
+    built = site.build_alone()
     assert built.status == 0, built.output
     lines = [" ".join(line.split()[:2]) for line in built.output.splitlines()]
     wanted = ["lesson new.py", "page page", "Machine: torch", "Lessons: 1", "The site"]

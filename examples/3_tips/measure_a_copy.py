@@ -53,15 +53,14 @@ assert torch.equal(warm, x)
 # Take turns
 # ----------
 # :class:`torch.utils.benchmark.Timer` runs a call many times in one thread and
-# waits for CUDA to finish. Give each call one turn in a round, and start the next
-# round with another call: when the machine slows down, it slows down for all.
-# ``Compare`` prints what was timed for the smallest tensor.
+# waits for CUDA to finish: here for about a millisecond. Give each call one turn in
+# a round, and start the next round with another call: when the machine slows down,
+# it slows down for all. ``Compare`` prints what was timed for the smallest tensor.
 
 quality = os.environ.get("BENCHMARK_QUALITY")
 rounds = {"quick": 33, "long": 300}.get(quality, 63)
-least = 20 if device == "cuda" else 1
 warnings.simplefilter("ignore")  # two calls warn
-timers = {}
+timers, numbers = {}, {}
 for n, size in zip(SIZES, LABELS):
     x = torch.ones(n, device=device)
     known = {"x": x, "warm": x.clone()}
@@ -73,6 +72,8 @@ for n, size in zip(SIZES, LABELS):
             sub_label=call,
             description=size,
         )
+    once = timers[n, calls[0]].timeit(5).mean
+    numbers[n] = 1 + int(0.001 / once)
 shape = rounds, len(SIZES), len(calls)
 times = np.full(shape, np.nan)
 small = []
@@ -80,9 +81,9 @@ for r in range(rounds):
     for s, n in enumerate(SIZES):
         if n == 2**24 and r % 3:
             continue  # it takes long: every third round
-        number = least + 2**16 // (n + 2**10)
         for c in np.roll(range(len(calls)), r):
-            run = timers[n, calls[c]].timeit(number)
+            timer = timers[n, calls[c]]
+            run = timer.timeit(numbers[n])
             times[r, s, c] = run.mean
             if n == 1:
                 small += [run]
