@@ -135,6 +135,7 @@ class Forks:
         """End the process; nothing of it is left."""
         self._process.stdin.close()
         self._process.wait(PATIENCE)
+        self._process.stdout.close()
         shutil.rmtree(self._folder)
 
 
