@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["torch>=2.6", "numpy", "perfplot", "matplotlib"]
+# dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
 Turn a tensor into an ndarray
@@ -10,16 +10,11 @@ Turn a tensor into an ndarray
 memory, from any device, with or without a graph.
 
 You will see nine routes from a tensor to an array: which of them raise, which
-share the tensor's memory, which copy, and what three of them cost.
+share the tensor's memory, and which copy.
 """
 
 # sphinx_gallery_setup = True
-import os
-
-import numpy as np
-import perfplot
 import torch
-from matplotlib.ticker import EngFormatter
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
@@ -106,7 +101,8 @@ for row in rows:
 # %%
 # On CUDA the first six raise ``TypeError``, and the last three copy. Without a GPU
 # you see the errors on the ``meta`` device, which has no data to copy. Only the last
-# route copies on both. Where an alias will do, write ``t.numpy(force=True)``.
+# route copies on both. Where an alias will do, write ``t.numpy(force=True)``. What
+# three of the copies cost is in :doc:`the next lesson <cost_of_an_ndarray>`.
 
 # %%
 # The order of the elements can differ
@@ -120,48 +116,6 @@ by_numpy = t.numpy().copy().flags.c_contiguous
 by_torch = t.clone().numpy().flags.c_contiguous
 print(f"{by_numpy = }, {by_torch = }")
 assert by_numpy and not by_torch
-
-# %%
-# What three of them cost
-# -----------------------
-# This is the article's benchmark, on one thread. It does not compare CPU and GPU,
-# as the article has it: all tensors are on the CPU, without a graph. perfplot
-# reports the fastest of many calls. To tell whether two such times differ,
-# :doc:`measure their spread <measure_a_copy>`. To see why 64 MiB take so long,
-# :doc:`count the pages <pages_of_a_copy>`.
-
-SIZES = [1, 2**10, 2**20, 2**24]  # elements
-LABELS = ["4 B", "4 KiB", "4 MiB", "64 MiB"]
-long = os.environ.get("BENCHMARK_QUALITY") == "long"
-torch.set_num_threads(1)
-calls = list(routes)[3:6]
-runs = []
-for _ in range(30 if long else 5):
-    bench = perfplot.bench(
-        setup=torch.ones,
-        kernels=[routes[call] for call in calls],
-        n_range=[1, *SIZES],  # the first warms up
-        target_time_per_measurement=0.05,
-        show_progress=False,
-    )
-    runs.append(bench.timings_s[:, 1:])
-samples, rows = [], []
-for call, times in zip(calls, np.min(runs, axis=0)):
-    row = {"call": call}
-    for n, size, t in zip(SIZES, LABELS, times):
-        sample = {"method": call, "elements": n}
-        samples.append(sample | {"seconds": t})
-        digits = f"{t:.2e}"  # three, as in 2.90e-06
-        places = 2 - int(digits[-3:]) % 3
-        unit = EngFormatter("s", places)
-        row[size] = unit(float(digits))
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-# sphinx_gallery_folded = "The code that times"
-# sphinx_gallery_benchmark_data = "samples"
-# sphinx_gallery_table = "rows"
 
 # %%
 # Remember

@@ -15,6 +15,7 @@ READING_ORDER = (
     "cpu_and_to.py",
     "numpy_bridge.py",
     "tensor_to_ndarray.py",
+    "cost_of_an_ndarray.py",
     "copy_a_tensor.py",
     "measure_a_copy.py",
     "why_a_copy_costs.py",

@@ -43,7 +43,7 @@ BLOCKS_LEFT_OUT = {
         "gaps = ": "CUDA packs a slice with gaps on the device before it copies. The "
         "stand-in device does not.",
     },
-    "tensor_to_ndarray": {"perfplot.bench(": TIMES},
+    "cost_of_an_ndarray": {"perfplot.bench(": TIMES},
     "why_a_copy_costs": {"quarters_of = ": TIMES},
 }
 
