@@ -1,8 +1,8 @@
 """The place of a lesson: its number in the table of contents and on its page.
 
-The gallery makes a table of contents for each section. The sidebar has one instead,
-of all lessons, with a number and a short name each: the reading order. The overviews
-of the sections keep their addresses, but "Next" and "Previous" pass them by.
+The sidebar has the sections, and below each its lessons, with the number that a lesson
+has among all of them and a short name: the reading order. "Next" and "Previous" pass
+the overviews of the sections by (see page.py).
 """
 
 from __future__ import annotations
@@ -26,25 +26,26 @@ def key(app: Sphinx, page: str) -> str:
 
 
 def list_in_order(app: Sphinx, doctree: nodes.document) -> None:
-    """Put one table of all lessons in the place of those of the sections."""
-    page = app.env.docname
+    """List the sections on the overview of all, and on theirs their lessons."""
+    page, lessons = app.env.docname, list(lesson_scripts(app))
+    sections = list(dict.fromkeys(lesson.rpartition("/")[0] for lesson in lessons))
     galleries = app.config.sphinx_gallery_conf["gallery_dirs"]
-    found = list(doctree.findall(addnodes.toctree))
-    if page in {f"{gallery}/index" for gallery in galleries} and found:
-        depend_on(app, "reading order")
-        for place, tree in enumerate(found):
-            if place == 0:
-                tree["entries"] = [
-                    (f"{number} \N{MIDDLE DOT} {_short(lesson)}", lesson)
-                    for number, lesson in enumerate(lesson_scripts(app), 1)
-                ]
-                tree["includefiles"] = [lesson for _, lesson in tree["entries"]]
-            else:
-                tree.parent.remove(tree)
-    elif page.endswith("/index") and page.startswith(tuple(galleries)):
-        for tree in found:
-            tree.parent.remove(tree)
-        app.env.metadata[page]["orphan"] = True
+    folder, _, name = page.rpartition("/")
+    if name != "index" or not page.startswith(tuple(galleries)):
+        return
+    first, *others = doctree.findall(addnodes.toctree)
+    for tree in others:
+        tree.parent.remove(tree)
+    depend_on(app, "reading order")
+    if folder in galleries:
+        first["entries"] = [(None, f"{section}/index") for section in sections]
+    else:
+        first["entries"] = [
+            (f"{number} \N{MIDDLE DOT} {_short(lesson)}", lesson)
+            for number, lesson in enumerate(lessons, 1)
+            if lesson.startswith(f"{folder}/")
+        ]
+    first["includefiles"] = [entry for _, entry in first["entries"]]
 
 
 def say_place(app: Sphinx, doctree: nodes.document) -> None:
