@@ -135,18 +135,18 @@ assert seen[7] == ("yes", 2, "yes", 15, 10, 3)
 # %%
 # How to read it
 # --------------
-# - ``detach`` and ``.data`` come after A's work: A has saved its two tensors, and
-#   they are freed with the graph. Of ``.data`` keep off: :ref:`silent-data`.
+# - ``detach`` and ``.data`` come when A has saved its tensors already; they are freed
+#   with the graph. Of ``.data`` keep off: :ref:`silent-data`.
 # - Under :class:`torch.no_grad` nothing is saved. What ``inference_mode`` makes
 #   cannot be saved later either, so B refuses it: :doc:`inference_tensors`.
 # - ``requires_grad_(False)`` freezes A alone: the gradient goes through to ``x``.
-# - ``eval`` changes what dropout and batch normalisation do, not what is recorded.
+#   An old gradient can still move A: :ref:`silent-momentum`.
+# - ``eval`` changes dropout and :ref:`batch norm <silent-batch-norm>`, no graph.
 #
 # Left out of the optimizer
 # -------------------------
-# The last row does not move A, but it pays for A's gradient. Nobody clears it
-# either: ``zero_grad`` of an optimizer clears what that optimizer holds. B is 5 in
-# the first turn and 2 in the second.
+# The last row does not move A, but pays for A's gradient. And ``zero_grad`` of an
+# optimizer clears what that optimizer holds. B is 5 in the first turn, then 2.
 
 a, b = layers()
 optimizer = torch.optim.SGD(b.parameters(), lr=0.5)
@@ -156,8 +156,8 @@ for _ in range(2):
     optimizer.step()
 print(f"{a.weight.item() = }")
 print(f"{a.weight.grad = }")
-assert a.weight.item() == 3
-assert a.weight.grad.item() == 2 * 5 + 2 * 2
+assert a.weight == 3
+assert a.weight.grad == 2 * 5 + 2 * 2
 # sphinx_gallery_predict = "What is the gradient of A?"
 # sphinx_gallery_predict_instead = "optimizer.zero_grad() -> a.zero_grad()"
 # sphinx_gallery_predict_instead_2 = "optimizer.step() -> pass"

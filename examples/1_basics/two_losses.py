@@ -118,7 +118,7 @@ def both(separate):
 
 
 def anew():
-    a, b, opt_a, opt_b, *_ = start()
+    a, b, _, opt_b, *_ = start()
     (-a.detach() * b).backward()  # loss_1
     assert a.grad is None
     of_b = b.grad.item()

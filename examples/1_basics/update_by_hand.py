@@ -114,7 +114,7 @@ assert seen[5] == (2, 1, 4)
 # - The same under ``no_grad`` is a constant: the next backward pass has no graph
 #   (:ref:`no-grad-fn`).
 # - ``.data`` gives the same numbers, and hides the write from a backward pass that
-#   still needs the old weight: :ref:`silent-data`.
+#   still needs the old weight: :ref:`silent-data`, :doc:`two_losses`.
 # - A new leaf trains, but who holds the first one is left behind.
 #
 # Clear the gradient
@@ -142,4 +142,4 @@ assert w.item() == -1 and w.grad.item() == 8 + 4
 # --------
 # - ``with torch.no_grad(): w -= lr * w.grad``, then ``w.grad = None``.
 # - ``w = w - ...`` makes another tensor, with ``no_grad`` and without.
-# - Not between a forward pass and its backward pass: see :doc:`two_losses`.
+# - Never write between a forward pass and its backward pass.
