@@ -142,4 +142,4 @@ assert w.item() == -1 and w.grad.item() == 8 + 4
 # --------
 # - ``with torch.no_grad(): w -= lr * w.grad``, then ``w.grad = None``.
 # - ``w = w - ...`` makes another tensor, with ``no_grad`` and without.
-# - Never write between a forward pass and its backward pass.
+# - Write to no weight between a forward pass and its backward pass.

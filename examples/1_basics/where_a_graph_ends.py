@@ -47,7 +47,7 @@ assert second.grad.item() == 6
 # A node hands gradients to its :attr:`~torch.autograd.graph.Node.next_functions`. A
 # node called ``AccumulateGrad`` stands for a leaf, its ``variable``. None stands for
 # an input that needs no gradient: here that is ``h``. (:doc:`leaf_tensors` draws the
-# same walk as a tree.)
+# same walk as a tree. Of a loss without ``grad_fn``: :ref:`no-grad-fn`.)
 
 
 def ends(tensor):
