@@ -93,7 +93,8 @@ assert w.tolist() == [2.0]
 # (it is PyTorch's own: look at it, build nothing on it). A write such as
 # ``z[0] = 2.0`` adds one. When a later backward pass needs a value that was
 # saved before the write, the counters differ, and PyTorch stops instead of
-# computing a wrong gradient.
+# computing a wrong gradient. Which operation saves what:
+# :doc:`in_place_and_backward`.
 
 print(f"{z._version = }, {w._version = }")
 assert z._version == w._version == 1

@@ -128,7 +128,8 @@ assert len(caught) == 1  # for y; x is a leaf
 
 # %%
 # The next backward pass adds to what is there, in the leaves that it reaches.
-# This one has no way to ``b``.
+# This one has no way to ``b``. To find out why a gradient stays None:
+# :doc:`where_a_graph_ends`.
 
 (x * w).backward()
 print(f"{w.grad = }")

@@ -125,7 +125,8 @@ assert held.item() != net_a.weight.item() == 5
 # Cut a path, or freeze weights
 # -----------------------------
 # ``detach`` keeps the gradient from A and from all before A. Frozen with
-# :meth:`torch.nn.Module.requires_grad_`, A gets none but hands it on to ``p``.
+# :meth:`torch.nn.Module.requires_grad_`, A gets none but hands it on to ``p``. All
+# ways beside each other: :doc:`../1_basics/stop_a_gradient`.
 
 p = x.clone().requires_grad_()
 net_b(net_a(p).detach()).backward()
