@@ -14,6 +14,7 @@ READING_ORDER = (
     "clone_detach.py",
     "cpu_and_to.py",
     "numpy_bridge.py",
+    "array_to_tensor.py",
     "tensor_to_ndarray.py",
     "copy_a_tensor.py",
     "measure_a_copy.py",
