@@ -15,6 +15,7 @@ READING_ORDER = (
     "cpu_and_to.py",
     "numpy_bridge.py",
     "array_to_tensor.py",
+    "numpy_force.py",
     "tensor_to_ndarray.py",
     "copy_a_tensor.py",
     "measure_a_copy.py",
