@@ -16,6 +16,7 @@ READING_ORDER = (
     "numpy_bridge.py",
     "array_to_tensor.py",
     "numpy_force.py",
+    "lists_into_a_tensor.py",
     "tensor_to_ndarray.py",
     "copy_a_tensor.py",
     "measure_a_copy.py",
