@@ -24,6 +24,8 @@ READING_ORDER = (
     "pages_of_a_copy.py",
     "copy_between_devices.py",
     "memory_of_a_copy.py",
+    "what_a_copy_copies.py",
+    "strides_of_a_copy.py",
     "frozen_network.py",
 )
 
