@@ -26,6 +26,7 @@ READING_ORDER = (
     "memory_of_a_copy.py",
     "what_a_copy_copies.py",
     "strides_of_a_copy.py",
+    "expanded_tensors.py",
     "frozen_network.py",
 )
 
