@@ -27,18 +27,18 @@ print("This lesson runs on:", device)
 # %%
 # Four steps, each only if needed
 # -------------------------------
-# ``z.conj()`` computes nothing: it is ``z`` with a mark, which NumPy does not know.
-# ``force=True`` computes the conjugate, and that is a copy. ``z`` itself needs no
-# step but ``detach``, and on the CPU the array is an alias.
+# ``signal`` needs no step but ``detach``, and on the CPU the array is an alias.
+# ``signal.conj()`` has computed nothing: it is ``signal`` with a mark, which NumPy does
+# not know. ``force=True`` computes the conjugate, and that is a copy.
 
-z = torch.tensor([1 + 2j], requires_grad=True)
-alias = z.numpy(force=True)
-copied = z.conj().numpy(force=True)
+signal = torch.tensor([1 + 2j], requires_grad=True)
+alias = signal.numpy(force=True)
+copied = signal.conj().numpy(force=True)
 alias[0] = 5
-print(f"{z.tolist() = }, {copied.tolist() = }")
-assert z.tolist() == [5]
+print(f"{signal.tolist() = }, {copied.tolist() = }")
+assert signal.tolist() == [5]
 assert copied.tolist() == [1 - 2j]
-# sphinx_gallery_tensor_map_lead = "z, alias, copied"
+# sphinx_gallery_tensor_map_lead = "signal, alias, copied"
 
 # %%
 # Which tensors it takes

@@ -6,8 +6,8 @@
 One memory, many places: ``expand`` and lists
 =============================================
 
-``expand`` repeats a tensor without copying it, so a write through one index shows
-in all of them, and so it does in a list of one tensor.
+``expand`` repeats a tensor without a copy: a write through one index shows in all,
+as it does in a list that holds one tensor many times.
 
 You will see which writes are refused, what a clone of an expanded tensor takes, how
 its gradient is added up, and what else can change behind a second name.
@@ -88,8 +88,8 @@ assert "refers to a single memory location" in message
 # %%
 # Clone before you write
 # ----------------------
-# The clone is written out, in rows: three times the bytes, and stride 0 is gone. So
-# does ``contiguous``, and :meth:`torch.Tensor.repeat` from the start.
+# The clone is written out in rows: three times the bytes, and no stride 0. So is what
+# ``contiguous`` returns, and :meth:`torch.Tensor.repeat`, which never shares.
 
 written = rows.clone()
 written += 1
@@ -113,8 +113,8 @@ assert w.grad.tolist() == [[1 + 2 + 3] * 2]
 # %%
 # A tensor in a list, written again
 # ---------------------------------
-# ``append`` stores the tensor itself. Written to in a loop, it is in the list three
-# times, with its last value. Append a clone, or make a new tensor in each step.
+# ``append`` stores the tensor itself. One that a loop goes on writing to is in the list
+# three times, with its last value. Append a clone, or make a new one in each step.
 
 state = torch.zeros(1, device=device)
 same, kept = [], []
