@@ -21,6 +21,9 @@ READING_ORDER = (
     "two_losses.py",
     "cpu_and_to.py",
     "numpy_bridge.py",
+    "array_to_tensor.py",
+    "numpy_force.py",
+    "lists_into_a_tensor.py",
     "tensor_to_ndarray.py",
     "cost_of_an_ndarray.py",
     "copy_a_tensor.py",
@@ -29,6 +32,9 @@ READING_ORDER = (
     "pages_of_a_copy.py",
     "copy_between_devices.py",
     "memory_of_a_copy.py",
+    "what_a_copy_copies.py",
+    "strides_of_a_copy.py",
+    "expanded_tensors.py",
     "frozen_network.py",
 )
 

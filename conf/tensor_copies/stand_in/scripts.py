@@ -38,6 +38,7 @@ BLOCKS_LEFT_OUT = {
         "pinned.fill_(": STREAMS,
         "result.is_pinned()": STREAMS,
     },
+    "lists_into_a_tensor": {"Timer(": TIMES},
     "measure_a_copy": {"Compare(": TIMES, "axes.errorbar(": TIMES},
     "memory_of_a_copy": {
         "gaps = ": "CUDA packs a slice with gaps on the device before it copies. The "

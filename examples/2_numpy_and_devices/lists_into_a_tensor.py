@@ -1,0 +1,170 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy"]
+# ///
+"""
+Make one tensor of a list
+=========================
+
+Stack first and convert once: ``torch.from_numpy(np.stack(arrays))`` and
+``torch.stack(tensors)`` copy blocks, while ``torch.tensor`` reads a list number
+by number.
+
+You will see the ways for a list of arrays, of numbers and of tensors, what they
+cost, and how a pandas frame or a PIL image gets in.
+"""
+
+# sphinx_gallery_setup = True
+import warnings
+
+import numpy as np
+import torch
+from torch.utils.benchmark import Timer
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+# %%
+# A list of arrays: one copy
+# --------------------------
+# The arrays lie in different places, so one tensor of them needs new memory.
+# :func:`numpy.stack` makes it, ``from_numpy`` shares it: one copy in all. A later
+# write to ``a`` is not seen.
+
+a, b = np.zeros(2), np.ones(2)
+batch = torch.from_numpy(np.stack([a, b]))
+a[0] = 7.0
+print(f"{batch = }")
+assert batch.tolist() == [[0, 0], [1, 1]]
+# sphinx_gallery_tensor_map_lead = "a, b, batch"
+
+# %%
+# A list of tensors: stay in PyTorch
+# ----------------------------------
+# :func:`torch.stack` adds a dimension, :func:`torch.cat` continues one. Both work on
+# the device of the tensors and stay in the graph. A tensor made of Python numbers
+# is a constant. ``torch.tensor([v, w])`` takes only tensors of one element, and
+# leaves the graph too.
+
+v = torch.ones(2, device=device, requires_grad=True)
+w = torch.zeros(2, device=device)
+stacked, joined = torch.stack([v, w]), torch.cat([v, w])
+numbers = torch.tensor([v.tolist(), w.tolist()])
+print(f"{stacked.shape = }, {joined.shape = }")
+print(f"{stacked.requires_grad = }")
+print(f"{numbers.requires_grad = }")
+assert stacked.shape == (2, 2) and joined.shape == (4,)
+assert stacked.requires_grad and joined.requires_grad
+assert not numbers.requires_grad
+
+# %%
+# A list of numbers: mind the dtype
+# ---------------------------------
+# PyTorch takes Python's floats for float32, NumPy for float64.
+
+floats = [0.5, 1.0]
+t, a = torch.tensor(floats), np.array(floats)
+print(f"{t.dtype = }, {a.dtype = }")
+assert t.dtype == torch.float32
+assert a.dtype == np.float64
+
+# %%
+# What they cost
+# --------------
+# Each list has 16 rows of 256 numbers, on the CPU. The calls of a group take turns,
+# and each time is divided by that of the group's first call in the same round, as in
+# :doc:`../3_tips/why_a_copy_costs`. The table has the medians.
+
+arrays = list(np.ones((16, 256), np.float32))
+tensors = [torch.from_numpy(a) for a in arrays]
+lists = [a.tolist() for a in arrays]
+groups = {
+    "arrays": [
+        "torch.from_numpy(np.stack(arrays))",
+        "torch.stack([*map(torch.from_numpy, arrays)])",
+        "torch.tensor(np.stack(arrays))",
+        "torch.tensor(arrays)",
+    ],
+    "tensors": [
+        "torch.stack(tensors)",
+        "torch.from_numpy(np.stack(tensors))",
+        "torch.tensor([t.tolist() for t in tensors])",
+    ],
+    "numbers": [
+        "torch.from_numpy(np.array(lists, 'float32'))",
+        "torch.tensor(lists)",
+    ],
+}
+known = {"arrays": arrays, "tensors": tensors}
+known |= {"lists": lists, "np": np}
+warnings.simplefilter("ignore")  # the slow one warns
+rows = []
+for kind, calls in groups.items():
+    timers = [Timer(c, globals=known) for c in calls]
+    runs = []
+    for _ in range(15):
+        runs.append([t.timeit(9).mean for t in timers])
+    times = np.array(runs)
+    ratios = np.median(times / times[:, :1], axis=0)
+    for call, ratio in zip(calls, ratios):
+        digits = 0 if ratio > 9.95 else 1
+        row = {"a list of": kind, "call": call}
+        row["time"] = f"{ratio:.{digits}f}×"
+        rows.append(row)
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+# sphinx_gallery_folded = "The code that times"
+# sphinx_gallery_table = "rows"
+
+# %%
+# ``torch.tensor`` asks Python for each number, and warns if the list has arrays.
+#
+# pandas, PIL and other objects
+# -----------------------------
+# PyTorch knows arrays, buffers and sequences of numbers. A frame or an image is none
+# of them: it turns *itself* into an array when NumPy asks. ``Frame`` stands for them
+# here. Like pandas 3, it hands out `its own memory, read-only
+# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_.
+
+
+class Frame:
+    def __init__(self):
+        self.cells = np.zeros(2)
+
+    def __array__(self, dtype=None, copy=None):
+        view = self.cells.view()
+        view.flags.writeable = False
+        return view.copy() if copy else view
+
+
+frame = Frame()
+try:
+    torch.tensor(frame)
+except RuntimeError as error:
+    print("RuntimeError:", error)
+    message = str(error)
+assert "Could not infer dtype of Frame" in message
+
+# %%
+# :func:`numpy.asarray` takes what it is given, :func:`numpy.array` asks for a copy.
+
+shared = torch.from_numpy(np.asarray(frame))
+copied = torch.from_numpy(np.array(frame))
+shared += 5
+print(f"{frame.cells = }, {copied = }")
+assert frame.cells.tolist() == [5, 5]
+assert copied.tolist() == [0, 0]
+# sphinx_gallery_predict = "What do the frame and ``copied`` hold?"
+
+# %%
+# The frame is changed, read-only or not. For pandas write
+# ``torch.tensor(frame.to_numpy())``, for PIL ``torch.from_numpy(np.array(image))``:
+# one copy each. Columns of numbers *and* text make an array of objects, which
+# :doc:`is refused <../../errors>`. An image arrives as rows, columns, channels.
+#
+# Remember
+# --------
+# - Arrays: ``torch.from_numpy(np.stack(arrays))``. Tensors: ``torch.stack``.
+# - ``torch.tensor`` reads any list number by number: keep it for short ones.
+# - Of a frame or an image take ``np.array``: a copy that you can write to.

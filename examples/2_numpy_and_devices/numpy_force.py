@@ -1,0 +1,171 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy"]
+# ///
+"""
+What does ``numpy(force=True)`` do?
+===================================
+
+``t.numpy(force=True)`` is short for
+``t.detach().cpu().resolve_conj().resolve_neg().numpy()``: it copies if one of
+these steps does, and cures no dtype and no layout.
+
+You will see which tensors it turns into an alias, a copy or an error, which
+NumPy functions call ``numpy`` for you, and what ``no_grad`` has to do with it.
+"""
+
+# sphinx_gallery_setup = True
+import warnings
+from operator import methodcaller
+
+import numpy as np
+import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+# %%
+# Four steps, each only if needed
+# -------------------------------
+# ``signal`` needs no step but ``detach``, and on the CPU the array is an alias.
+# ``signal.conj()`` has computed nothing: it is ``signal`` with a mark, which NumPy does
+# not know. ``force=True`` computes the conjugate, and that is a copy.
+
+signal = torch.tensor([1 + 2j], requires_grad=True)
+alias = signal.numpy(force=True)
+copied = signal.conj().numpy(force=True)
+alias[0] = 5
+print(f"{signal.tolist() = }, {copied.tolist() = }")
+assert signal.tolist() == [5]
+assert copied.tolist() == [1 - 2j]
+# sphinx_gallery_tensor_map_lead = "signal, alias, copied"
+
+# %%
+# Which tensors it takes
+# ----------------------
+# One row for each kind of tensor: what ``numpy()`` does, what ``force=True`` does.
+# Each array grows by 7; if its tensor does too, it is an alias. The tensors are on
+# this lesson's device, except the last two; one on meta has no data.
+
+
+def through(call, tensor):
+    try:
+        array = call(tensor)
+    except (RuntimeError, TypeError) as error:
+        return type(error).__name__
+    old = tensor.tolist()
+    array += 7
+    return "copy" if tensor.tolist() == old else "alias"
+
+
+force = methodcaller("numpy", force=True)
+ones = torch.ones(2, device=device)
+w = torch.ones(2, device=device, requires_grad=True)
+marked = ones.to(torch.complex64).conj()
+kinds = {
+    "constant": ones,
+    "requires grad": w,
+    "result": w * 2,
+    "every second element": ones[::2],
+    "conjugate": marked,
+    "imag of a conjugate": marked.imag,
+    "bfloat16": ones.bfloat16(),
+    "float8": ones.to(torch.float8_e5m2),
+    "sparse": torch.eye(2).to_sparse(),
+    "on meta": torch.ones(2, device="meta"),
+}
+rows = []
+for kind, tensor in kinds.items():
+    row = {"tensor": kind}
+    row["numpy()"] = through(torch.Tensor.numpy, tensor)
+    row["force=True"] = through(force, tensor)
+    rows.append(row)
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+forced = [row["force=True"] for row in rows]
+here = "alias" if device == "cpu" else "copy"
+assert forced[:4] == [here] * 4
+assert forced[4:6] == ["copy"] * 2
+assert all("Error" in found for found in forced[6:])
+# sphinx_gallery_folded = "The code that probes"
+# sphinx_gallery_table = "rows"
+
+# %%
+# ``imag`` of a conjugate has a mark of its own, which ``resolve_neg`` computes. NumPy
+# has no bfloat16 and no float8: cast with ``float()`` first. A sparse tensor wants
+# ``to_dense()``. On meta there is nothing to copy
+# (:doc:`the messages <../../errors>`).
+#
+# Functions that call ``numpy`` for you
+# -------------------------------------
+# ``np.asarray(t)`` calls ``t.numpy()``, without ``force``. So do NumPy's functions:
+# a list of tensors is converted one by one, and copied into a new array.
+
+t = torch.zeros(2)
+one, many = np.asarray(t), np.stack([t, t])
+t[0] = 7.0
+print(one.tolist(), many.tolist())
+assert one[0] == 7 and many[0, 0] == 0
+# sphinx_gallery_predict = "What do ``one`` and ``many`` hold?"
+
+# %%
+# What ``numpy`` refuses, they refuse: a tensor that requires grad, one on CUDA.
+# Convert once, before: ``torch.stack(ts).numpy(force=True)``.
+
+w = torch.ones(2, requires_grad=True)
+other = "cuda" if device == "cuda" else "meta"
+for refused in w, torch.ones(2, device=other):
+    try:
+        np.stack([refused, refused])
+    except (RuntimeError, TypeError) as error:
+        print(f"{type(error).__name__}: {error}")
+        assert "numpy" in str(error)
+
+# %%
+# One tensor, no list, is another matter: ``np.mean(t)`` :doc:`raises a message of its
+# own <../../errors>`, and ``np.exp(t)`` gives a *tensor*, with a warning.
+
+with warnings.catch_warnings(action="ignore"):
+    result = np.exp(torch.zeros(2))
+print(f"{result = }")
+assert isinstance(result, torch.Tensor)
+
+# %%
+# Before, inside and after ``no_grad``
+# ------------------------------------
+# When you call it, ``numpy()`` looks at two things: does the tensor require grad, and
+# is grad mode on? It refuses if both are true.
+
+computed = {"before the block": w * 2}
+with torch.no_grad():
+    computed["inside"] = w * 3
+    computed["inside, a view of w"] = w[:1]
+computed["after it"] = w * 4
+rows = []
+for name, y in computed.items():
+    row = {"computed": name}
+    row["requires grad"] = y.requires_grad
+    row["numpy()"] = through(torch.Tensor.numpy, y)
+    with torch.no_grad():
+        under = through(torch.Tensor.numpy, y)
+    row["numpy() under no_grad"] = under
+    rows.append(row)
+    assert y.requires_grad == (name != "inside")
+    refused = row["numpy()"] == "RuntimeError"
+    assert refused == y.requires_grad
+    assert under == "alias"
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+# sphinx_gallery_table = "rows"
+
+# %%
+# ``no_grad`` around ``numpy()`` silences the error, and hands you an alias that you
+# can write to: :doc:`nothing records it <numpy_bridge>`.
+#
+# Remember
+# --------
+# - ``force=True`` gives an alias on a CPU, unless it had to compute a mark.
+# - It casts nothing: ``t.float()`` for bfloat16, ``t.to_dense()`` for sparse.
+# - NumPy functions convert without ``force``: convert before you call them.

@@ -1,0 +1,169 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy"]
+# ///
+"""
+What does a copy copy?
+======================
+
+``clone`` copies the elements and stays in the graph, ``deepcopy`` copies a leaf
+with its gradient and its whole storage, and ``copy.copy`` copies no memory.
+
+You will see what each of them keeps of history, gradient, hooks and type, and
+which copies of two views are still one memory.
+"""
+
+# sphinx_gallery_setup = True
+import copy
+import io
+import pickle
+import warnings
+
+import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+# %%
+# Three copies of one leaf
+# ------------------------
+# After the copies ``w`` is written to. The clone hangs on ``w`` in the graph, the deep
+# copy is a leaf of its own, and ``copy.copy`` made a new object on the memory of ``w``.
+
+w = torch.ones(2, device=device, requires_grad=True)
+cloned = w.clone()
+deep = copy.deepcopy(w)
+shallow = copy.copy(w)
+with torch.no_grad():
+    w.fill_(7.0)
+print(cloned.tolist(), deep.tolist(), shallow.tolist())
+assert cloned[0] == deep[0] == 1 and shallow[0] == 7
+assert deep.is_leaf and not cloned.is_leaf
+# sphinx_gallery_tensor_map_lead = "w, cloned, deep, shallow"
+
+# %%
+# What is kept
+# ------------
+# Five ways, each tried with a tensor that has what the row names. The last two: the
+# ``state_dict()`` of a module that holds it; :func:`torch.save`, then ``torch.load``.
+
+
+def from_state_dict(t):
+    holder = torch.nn.Module()
+    holder.register_buffer("t", t)
+    return holder.state_dict()["t"]
+
+
+def save_load(t):
+    file = io.BytesIO()
+    torch.save(t, file)
+    file.seek(0)
+    return torch.load(file)
+
+
+def leaf(kind=torch.Tensor.requires_grad_):
+    t = kind(torch.ones(2, device=device))
+    t.sum().backward()
+    t.tag = "mine"
+    return t
+
+
+def memory(t):
+    ones.add_(1.0)
+    return "shared" if torch.equal(t, ones) else "own"
+
+
+def hook(t):
+    if t.requires_grad:
+        found = torch.autograd.grad(t.sum(), t)[0]
+    return t.requires_grad and found[0].item() == 10
+
+
+def has_grad(t):
+    return t.is_leaf and t.grad is not None
+
+
+ones = torch.ones(2, device=device)
+w, p, hooked = leaf(), leaf(torch.nn.Parameter), leaf()
+hooked.register_hook(lambda gradient: 10 * gradient)
+probes = {
+    "memory": (ones, memory),
+    "history": (w * 2, lambda t: bool(t.grad_fn)),
+    "requires_grad": (w, lambda t: t.requires_grad),
+    "hook": (hooked, hook),
+    "attribute": (w, lambda t: hasattr(t, "tag")),
+    ".grad": (w, has_grad),
+    ".grad of a Parameter": (p, has_grad),
+    "type": (p, lambda t: type(t).__name__),
+}
+ways = {
+    "clone()": torch.clone,
+    "deepcopy": copy.deepcopy,
+    "copy.copy": copy.copy,
+    "state_dict()": from_state_dict,
+    "save, load": save_load,
+}
+words = {True: "kept", False: "dropped"}
+
+
+def ask(call, t, look):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        try:
+            found = look(call(t))
+        except RuntimeError:
+            found = "RuntimeError"
+    found = words.get(found, found)
+    return f"{found}, warns" if seen else found
+
+
+rows = []
+for name, (t, look) in probes.items():
+    row = {"what": name}
+    for way, call in ways.items():
+        row[way] = ask(call, t, look)
+    rows.append(row)
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+found = {r["what"]: " ".join(r.values()) for r in rows}
+assert "own own shared shared own" in found["memory"]
+assert "kept RuntimeError dropped" in found["history"]
+assert found[".grad"].count("kept") == 1
+assert hook(hooked)
+for name in "hook", ".grad of a Parameter":
+    assert "kept" not in found[name]
+# sphinx_gallery_folded = "The code that probes"
+# sphinx_gallery_table = "rows"
+
+# %%
+# The gradient goes with the deep copy of a tensor, but not with that of a parameter:
+# a deep-copied module has none. No hook is copied; ``deepcopy`` does not say so. A
+# result has a history, and ``deepcopy`` refuses it (:doc:`why <../../errors>`).
+#
+# Two views, copied together
+# --------------------------
+# The second element of the one view is the first of the other. The copy of the one
+# gets a 7 there. ``deepcopy`` of a list copies the storage once, and ``torch.save``
+# writes it once; ``pickle`` alone takes each tensor for itself.
+
+base = torch.zeros(3, device=device)
+views = [base[:2], base[1:]]
+for name, copies in {
+    "clone": [t.clone() for t in views],
+    "deepcopy": copy.deepcopy(views),
+    "save, load": save_load(views),
+    "pickle": pickle.loads(pickle.dumps(views)),
+}.items():
+    copies[0][1] = 7.0
+    print(f"{name}: {copies[1][0].item()}")
+    joined = name in ("deepcopy", "save, load")
+    assert copies[1][0] == (7 if joined else 0)
+# sphinx_gallery_predict = "Which copies of the two are still one memory?"
+
+# %%
+# Remember
+# --------
+# - The elements: ``t.detach().clone()``. A module, or a list: ``deepcopy``.
+# - ``copy.copy`` and ``state_dict()`` share the memory.
+# - A deep copy or a saved file of a view has the whole storage behind it.
