@@ -22,6 +22,8 @@ READING_ORDER = (
     "copy_between_devices.py",
     "memory_of_a_copy.py",
     "frozen_network.py",
+    "stop_gradient_objectives.py",
+    "straight_through.py",
 )
 
 
