@@ -64,15 +64,14 @@ forms = {
     "x + x.round().detach() - x": (  # too short
         lambda x: x + x.round().detach() - x
     ),
-    "x + (x.round() - x).detach()": (
+    "x + (x.round() - x).detach()": (  # all of it
         lambda x: x + (x.round() - x).detach()
     ),
 }
 rows = []
 for form, quantize in forms.items():
-    weight, loss = train(quantize)
-    row = {"rounded as": form, "weight": weight}
-    row["loss"] = loss
+    row = {"rounded as": form}
+    row["weight"], row["loss"] = train(quantize)
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
@@ -92,8 +91,7 @@ assert [row["loss"] for row in rows] == [36, 36, 0]
 # ----------------------
 # ``q - x`` is a number of 24 binary digits in float32. For ``x.round()`` that is
 # enough. For a value far from ``x`` it is not: the sign of 2\ :sup:`25` is 1, but
-# 1 - 2\ :sup:`25` has no room for the 1. Write the zero as a difference of its own,
-# and it is exactly 0 for every finite ``x``.
+# 1 - 2\ :sup:`25` has no room for the 1. ``x - x`` is exactly 0 for every finite x.
 
 x = torch.tensor(2.0**25, device=device)
 x.requires_grad_()
