@@ -121,6 +121,7 @@ for call, edit in edits.items():
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
+# sphinx_gallery_folded = "The code that edits and looks"
 # sphinx_gallery_table = "rows"
 
 # %%

@@ -107,7 +107,8 @@ replay()
 replaced = static_out.tolist()
 print(f"{in_place = }, {replaced = }")
 assert in_place == replaced == [21, 24]
-assert weight.tolist() == [0, 0] and old.tolist() == [3, 3]
+assert old.tolist() == [3, 3]
+assert weight.tolist() == [0, 0]
 
 # %%
 # :func:`torch.compile` with ``mode="reduce-overhead"`` replays CUDA graphs for you.
