@@ -132,6 +132,7 @@ with torch.no_grad():
 print(f"KiB: {leak = }, {detached = }, {no_grad = }")
 assert leak == 4 * 64
 assert detached == no_grad == 0
+# sphinx_gallery_folded = "The code that measures"
 
 # %%
 # Each batch of 64 KiB stays, for the layer's weight needs it in the backward pass.

@@ -6,8 +6,8 @@
 Load batches: views, copies and worker processes
 ================================================
 
-A sample of a data set is a view of it, a batch is a copy, and a worker process sees
-a later write only if the data are in shared memory.
+A sample of a ``TensorDataset`` is a view of its data, a batch is a copy, and a
+worker process sees a later write only if the data are in shared memory.
 
 You will see a transform that changes the data set, what each way to load shares,
 and a worker with and without shared memory.
@@ -115,6 +115,8 @@ if sys.platform == "linux":
         shared = second_epoch(shared)
     print(f"{own = }, {shared = }")
     assert own == [1, 2] and shared == [11, 12]
+model = torch.nn.Linear(1, 1).share_memory()
+assert model.weight.is_shared()
 
 # %%
 # The batches come back through shared memory, without a copy by you. A model goes to

@@ -30,9 +30,9 @@ def shares_memory(a, b):
 # %%
 # Weights in NumPy, before and after a step
 # -----------------------------------------
-# How far did the step move the weights? ``before`` is the weight itself where the
-# model is on the CPU, so the answer there is 0. ``kept`` is a copy on every device.
-# This model is on the CPU.
+# How far does a training step move the weights? Two arrays are taken before it and
+# one after it. The gradient is 1, so the weights go from 1 to 0.5. This model is on
+# the CPU.
 
 model = torch.nn.Linear(2, 1, bias=False)
 torch.nn.init.ones_(model.weight)
@@ -51,8 +51,9 @@ assert (after - kept).tolist() == [[-0.5, -0.5]]
 # sphinx_gallery_predict = "How far did the step move the weights?"
 
 # %%
-# On CUDA ``cpu`` copies, and the first line is right: the mistake shows on the
-# laptop only (:doc:`../2_numpy_and_devices/cpu_and_to`).
+# ``before`` is the weight's own memory: it has moved too. On CUDA ``cpu`` copies, and
+# the first line is right: the mistake shows on the laptop only
+# (:doc:`../2_numpy_and_devices/cpu_and_to`).
 #
 # DLPack shares on every device
 # -----------------------------

@@ -9,7 +9,7 @@ Edit weights: in place, and under ``no_grad``
 A write in place under :class:`torch.no_grad` changes the numbers of a weight and
 leaves the Parameter and its memory, so optimizer and aliases go on with it.
 
-You will see what seven edits leave of a weight, how ``vector_to_parameters`` puts a
+You will see what six edits leave of a weight, how ``vector_to_parameters`` puts a
 model on one vector's memory, and an optimizer written by hand.
 """
 

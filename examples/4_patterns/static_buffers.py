@@ -38,6 +38,7 @@ static_out = torch.zeros(2, device=device)
 
 def record(a, b):
     work = partial(torch.mul, a, b, out=static_out)
+    work()  # once, before it is recorded
     if not capture:
         return work
     graph = torch.cuda.CUDAGraph()

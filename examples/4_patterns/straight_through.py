@@ -91,7 +91,8 @@ assert [row["loss"] for row in rows] == [36, 36, 0]
 # ----------------------
 # ``q - x`` is a number of 24 binary digits in float32. For ``x.round()`` that is
 # enough. For a value far from ``x`` it is not: the sign of 2\ :sup:`25` is 1, but
-# 1 - 2\ :sup:`25` has no room for the 1. ``x - x`` is exactly 0 for every finite x.
+# 1 - 2\ :sup:`25` has no room for the 1. ``q + (x - x.detach())`` adds what is exactly
+# 0 for every finite ``x``.
 
 x = torch.tensor(2.0**25, device=device)
 x.requires_grad_()

@@ -101,7 +101,7 @@ names = "8, not cut", "8, cut", "32, not cut", "32, cut"
 fig, axes = plt.subplots()
 axes.bar_label(axes.barh(names, nodes))
 axes.invert_yaxis()
-axes.set_title("A graph that is cut grows no more.")
+axes.set_title("A graph that is cut does not grow.")
 axes.set_xlabel("Nodes behind the last state, by steps")
 plt.show()
 # sphinx_gallery_folded = "The code that counts and draws"
@@ -116,8 +116,8 @@ plt.show()
 # An LSTM has two states
 # ----------------------
 # ``h`` and ``c`` each hold the graph. Cut one of them, and it grows through the
-# other. The table counts the nodes after each window of two steps. (This LSTM runs
-# on the CPU. On a GPU a step has fewer nodes.)
+# other. The table counts the nodes after each window of two steps. (The LSTM is on
+# the CPU on every machine: how many nodes a step has depends on the device.)
 
 lstm = torch.nn.LSTMCell(1, 1)
 x = torch.ones(1, 1)
