@@ -282,8 +282,8 @@ def test_the_table_of_patterns_says_what_the_lessons_write(site: Path) -> None:
     by_page = {page_of(site, script): script for script in patterns}
     told = set()
     for row in soup(index).select("table.patterns tbody tr"):
-        _, code, lesson_of = row.select("td")
-        (link,) = lesson_of.select("a")
+        problem, code = row.select("td")
+        (link,) = problem.select("a")
         script = by_page[(index.parent / link["href"]).resolve()]
         written = "\n".join(line for _, line in code_lines(script))
         for line in code.select("code"):

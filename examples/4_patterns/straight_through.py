@@ -134,10 +134,9 @@ class Sign(torch.autograd.Function):
 
 x = torch.tensor([2.0**25], device=device)
 x.requires_grad_()
-y = Sign.apply(x)
-y.backward()
-print(f"{y.item() = }, {x.grad.item() = }")
-assert y.item() == x.grad.item() == 1
+Sign.apply(x).backward()
+print(f"{Sign.apply(x) = }, {x.grad = }")
+assert Sign.apply(x).item() == x.grad.item() == 1
 
 # %%
 # Remember
