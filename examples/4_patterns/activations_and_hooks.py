@@ -76,7 +76,7 @@ assert not shares_memory(copied, y)
 # Some layers write each result into the same memory: caches, exported models,
 # replayed CUDA graphs (:doc:`static_buffers`). What you keep of them is the last
 # result, as often as you have kept it. ``detach`` makes no difference, ``clone``
-# does.
+# does. (With NumPy: :ref:`silent-from-numpy`.)
 
 buffer = torch.zeros(2, device=device)
 

@@ -53,13 +53,13 @@ assert (after - kept).tolist() == [[-0.5, -0.5]]
 # %%
 # ``before`` is the weight's own memory: it has moved too. On CUDA ``cpu`` copies, and
 # the first line is right: the mistake shows on the laptop only
-# (:doc:`../2_numpy_and_devices/cpu_and_to`).
+# (:doc:`../2_numpy_and_devices/cpu_and_to`, :ref:`silent-cpu-shares`).
 #
 # DLPack shares on every device
 # -----------------------------
 # :func:`torch.from_dlpack` takes a tensor or an array of any library that knows the
 # protocol, and copies nothing. What it returns counts its own versions, so autograd
-# sees no write: the gradient below is to be 2.
+# sees no write (:ref:`silent-numpy-write`). The gradient below is to be 2.
 
 w = torch.ones(2, device=device).requires_grad_()
 alias = torch.from_dlpack(w.detach())

@@ -133,8 +133,8 @@ for row in rows:
 # An optimizer by hand
 # --------------------
 # ``w`` is to become 4, and is clipped at 3. In ``wrong`` the name ``w`` gets a new
-# tensor, and the weight stays 0. ``w -= ...`` writes. Without ``no_grad`` it raises
-# (:ref:`leaf-in-place`).
+# tensor, and the weight stays 0 (:ref:`silent-rebinding`). ``w -= ...`` writes;
+# without ``no_grad`` it raises (:ref:`leaf-in-place`).
 
 
 def wrong(weights):
