@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from bs4 import Tag
 from conftest import PATIENCE, TinySite, lesson
-from reading import NAMES, SCRIPTS, downloads_of, page_of, soup
+from reading import NAMES, SCRIPTS, code_lines, downloads_of, page_of, soup
 from recording import pretend_other_machine, record
 from tensor_copies.recordings.format import keys
 
@@ -271,6 +271,26 @@ def test_an_edited_lesson_comes_to_the_cheat_sheet(tiny_site: TinySite) -> None:
     script.write_text(script.read_text().replace("One thing.", "Another thing."))
     assert tiny_site.build().status == 0
     assert "Another thing." in (tiny_site.html / "sheet.html").read_text("utf-8")
+
+
+# Patterns
+
+
+def test_the_table_of_patterns_says_what_the_lessons_write(site: Path) -> None:
+    index = site / "auto_examples" / "index.html"
+    patterns = [script for script in SCRIPTS if script.parent.name == "4_patterns"]
+    by_page = {page_of(site, script): script for script in patterns}
+    told = set()
+    for row in soup(index).select("table.patterns tbody tr"):
+        problem, code = row.select("td")
+        (link,) = problem.select("a")
+        script = by_page[(index.parent / link["href"]).resolve()]
+        written = "\n".join(line for _, line in code_lines(script))
+        for line in code.select("code"):
+            assert line.get_text() in written, script.name
+        assert code.select("code")
+        told.add(script)
+    assert told == set(patterns)
 
 
 # Copying

@@ -36,6 +36,15 @@ READING_ORDER = (
     "strides_of_a_copy.py",
     "expanded_tensors.py",
     "frozen_network.py",
+    "stop_gradient_objectives.py",
+    "straight_through.py",
+    "truncated_backpropagation.py",
+    "activations_and_hooks.py",
+    "logging_without_leaking.py",
+    "edit_weights_in_place.py",
+    "between_libraries.py",
+    "batches_and_workers.py",
+    "static_buffers.py",
 )
 
 

@@ -1,0 +1,173 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy", "matplotlib"]
+# ///
+"""
+Cut a long sequence: truncated backpropagation
+==============================================
+
+``state = state.detach()`` carries the values of a recurrent state into the next
+window and leaves the graph behind, so the graph is as long as a window.
+
+You will see what the cut costs in gradient, what it saves, how half a cut of an
+LSTM saves nothing, and what too short a window cannot learn.
+"""
+
+# sphinx_gallery_setup = True
+from weakref import WeakSet
+
+import matplotlib.pyplot as plt
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+# %%
+# The value is carried on, the gradient is cut
+# --------------------------------------------
+# In each step the state is multiplied by ``w``, and 1 is added. ``w`` is 1, so the
+# state counts the steps. In step ``k`` the gradient of ``w`` grows by the state
+# that step ``k`` found: 0, 1, 2 ... 7, in all 28. Here the state is cut every four
+# steps.
+
+w = torch.ones((), device=device).requires_grad_()
+state = torch.zeros((), device=device)
+for step in range(8):
+    if step % 4 == 0:
+        state = state.detach()
+    state = w * state + 1
+state.backward()
+print(f"{state.item() = }, {w.grad.item() = }")
+assert state.item() == 8
+assert w.grad.item() == 4 + 5 + 6 + 7
+# sphinx_gallery_predict = "What is the gradient of ``w``?"
+# sphinx_gallery_predict_instead = "step % 4 -> step % 8"
+# sphinx_gallery_predict_instead_2 = "step % 4 -> step % 1"
+
+# %%
+# The state is right, and the gradient lacks what the first window gave: 0 + 1 + 2 +
+# 3.
+#
+# What the cut bounds
+# -------------------
+# Count the nodes behind the last state, and the tensors that they have saved for
+# the backward pass. A hook of autograd wraps each saved tensor; the wrappers that
+# live are counted.
+
+
+class Saved:
+    def __init__(self, tensor):
+        self.tensor = tensor
+        alive.add(self)
+
+
+alive = WeakSet()
+
+
+def nodes_behind(*results):
+    found, waiting = set(), [r.grad_fn for r in results]
+    while waiting:
+        node = waiting.pop()
+        if node and node not in found:
+            found.add(node)
+            inputs = node.next_functions
+            waiting += [n for n, _ in inputs]
+    return len(found)
+
+
+rows = []
+for steps, window in (8, 8), (8, 4), (32, 32), (32, 4):
+    w.grad, state = None, torch.zeros_like(w)
+    with saved_tensors_hooks(Saved, lambda s: s.tensor):
+        for step in range(steps):
+            if step % window == 0:
+                state = state.detach()
+            state = w * state + 1
+    row = {"steps": steps, "window": window}
+    row["nodes"] = nodes_behind(state)
+    row["saved tensors"] = len(alive)
+    state.backward()
+    row["gradient of w"] = w.grad.item()
+    rows.append(row)
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+nodes = [row["nodes"] for row in rows]
+assert nodes[1] == nodes[3] < nodes[0] < nodes[2]
+assert rows[0]["gradient of w"] == 28
+
+names = "8, not cut", "8, cut", "32, not cut", "32, cut"
+fig, axes = plt.subplots()
+axes.bar_label(axes.barh(names, nodes))
+axes.invert_yaxis()
+axes.set_title("A graph that is cut does not grow.")
+axes.set_xlabel("Nodes behind the last state, by steps")
+plt.show()
+# sphinx_gallery_folded = "The code that counts and draws"
+# sphinx_gallery_lead = True
+# sphinx_gallery_table = "rows"
+
+# %%
+# Without the cut the second window raises, for the first backward pass has freed its
+# graph (:ref:`backward-twice`). With ``retain_graph=True``, which the message
+# suggests, all windows stay in memory.
+#
+# An LSTM has two states
+# ----------------------
+# ``h`` and ``c`` each hold the graph. Cut one of them, and it grows through the
+# other. The table counts the nodes after each window of two steps. (The LSTM is on
+# the CPU on every machine: how many nodes a step has depends on the device.)
+
+lstm = torch.nn.LSTMCell(1, 1)
+x = torch.ones(1, 1)
+cuts = {
+    "(h, c)": lambda h, c: (h, c),
+    "(h.detach(), c)": lambda h, c: (h.detach(), c),
+    "(h.detach(), c.detach())": (  # both
+        lambda h, c: (h.detach(), c.detach())
+    ),
+}
+rows = []
+for call, cut in cuts.items():
+    state, row = None, {"carried on": call}
+    for window in 1, 2, 3:
+        for _ in range(2):
+            state = lstm(x, state)
+        row[f"window {window}"] = nodes_behind(*state)
+        state = cut(*state)
+    rows.append(row)
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+for row, grows in zip(rows, (True, True, False)):
+    assert (row["window 3"] > row["window 2"]) == grows
+# sphinx_gallery_table = "rows"
+
+# %%
+# Cut too often
+# -------------
+# The state has to remember the first of four inputs, times ``u``; ``u`` is to
+# become 2. If the window is shorter than the memory, the gradient of ``u`` is 0.
+
+for window in 4, 2, 1:
+    u = torch.zeros_like(w, requires_grad=True)
+    sgd = torch.optim.SGD([u], lr=1 / 4)
+    for _ in range(3):
+        state = torch.zeros_like(w)
+        for step, value in enumerate((1, 0, 0, 0)):
+            if step % window == 0:
+                state = state.detach()
+            state = state + u * value
+        sgd.zero_grad()
+        (state - 2).square().backward()
+        sgd.step()
+    print(f"{window = }, {u.item() = }")
+    assert u.item() == (1.75 if window == 4 else 0)
+
+# %%
+# Remember
+# --------
+# - Detach the state between two windows: the values go on, the graph does not.
+# - Detach all of it: ``tuple(s.detach() for s in state)``.
+# - What lies further back than a window is not learned.
