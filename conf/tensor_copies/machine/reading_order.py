@@ -14,6 +14,8 @@ READING_ORDER = (
     "clone_detach.py",
     "cpu_and_to.py",
     "numpy_bridge.py",
+    "what_moves.py",
+    "load_on_another_device.py",
     "tensor_to_ndarray.py",
     "copy_a_tensor.py",
     "measure_a_copy.py",
@@ -21,6 +23,9 @@ READING_ORDER = (
     "pages_of_a_copy.py",
     "copy_between_devices.py",
     "memory_of_a_copy.py",
+    "what_waits.py",
+    "what_stays_alive.py",
+    "out_of_memory.py",
     "frozen_network.py",
 )
 

@@ -43,7 +43,12 @@ BLOCKS_LEFT_OUT = {
         "gaps = ": "CUDA packs a slice with gaps on the device before it copies. The "
         "stand-in device does not.",
     },
+    "out_of_memory": {
+        "memory_reserved()": "CUDA's allocator keeps what is deleted for its next "
+        "tensors. The stand-in device keeps nothing.",
+    },
     "tensor_to_ndarray": {"perfplot.bench(": TIMES},
+    "what_waits": {"event.query()": STREAMS, "perf_counter()": TIMES},
     "why_a_copy_costs": {"quarters_of = ": TIMES},
 }
 
