@@ -84,10 +84,9 @@ assert all(row["waits"] != "no" for row in rows[3:])
 # sphinx_gallery_table = "rows"
 
 # %%
-# Only on ``meta`` does ``print`` need none. A copy from ordinary memory of the host
-# waits as well (`NVIDIA's account
-# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`_). Copies
-# that do not wait, and who should pin: :doc:`copy_between_devices`.
+# ``print`` needs none on ``meta`` alone, and a copy from ordinary host memory waits too
+# (`NVIDIA <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`_).
+# Copies that do not wait, and who should pin: :doc:`copy_between_devices`.
 
 # %%
 # Time a step
@@ -118,8 +117,8 @@ print(f"{share(False) = :.0%}, {share(gpu) = :.0%}")
 # %%
 # One wait for a loop
 # -------------------
-# ``item`` waits in each step; so does ``print(loss)``. Sum up on the device, detached,
-# and read once. The profiler counts: ``_local_scalar_dense`` reads one number.
+# ``item`` and ``print`` wait in each step. Sum up on the device, detached, and read
+# once. The profiler counts the reads: ``_local_scalar_dense`` reads one number.
 
 
 def train(read):
