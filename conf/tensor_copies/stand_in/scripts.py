@@ -33,6 +33,7 @@ STREAMS = (
 # block is told by a piece of its code; it stands in one block of its lesson.
 BLOCKS_LEFT_OUT = {
     "copy_a_tensor": {"axes.errorbar(": TIMES},
+    "cost_of_an_ndarray": {"perfplot.bench(": TIMES},
     "copy_between_devices": {
         "median_of_ten(": TIMES,
         "pinned.fill_(": STREAMS,
@@ -44,7 +45,11 @@ BLOCKS_LEFT_OUT = {
         "gaps = ": "CUDA packs a slice with gaps on the device before it copies. The "
         "stand-in device does not.",
     },
-    "cost_of_an_ndarray": {"perfplot.bench(": TIMES},
+    "out_of_memory": {
+        "memory_reserved()": "CUDA's allocator keeps what is deleted for its next "
+        "tensors. The stand-in device keeps nothing.",
+    },
+    "what_waits": {"event.query()": STREAMS, "perf_counter()": TIMES},
     "why_a_copy_costs": {"quarters_of = ": TIMES},
 }
 

@@ -1,0 +1,154 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy"]
+# ///
+"""
+Load a checkpoint on another device: ``map_location``
+=====================================================
+
+A file remembers the device of each tensor, and :func:`torch.load` puts it back there
+unless ``map_location`` says where else.
+
+You will see where a checkpoint from a GPU lands with each kind of ``map_location``,
+why ``"cpu"`` is enough for a model anywhere, and what one file keeps together.
+"""
+
+# sphinx_gallery_setup = True
+import io
+from contextlib import nullcontext
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+# %%
+# A checkpoint from a GPU
+# -----------------------
+# It is saved on CUDA where there is a GPU. Elsewhere ``FakeTensorMode`` has CUDA
+# tensors without data, and ``skip_data`` writes a file of them: it names the device
+# as a real one does, and its numbers are zeros.
+
+here = device == "cuda"
+with nullcontext() if here else FakeTensorMode():
+    w = torch.zeros(2, device="cuda")
+skip_data = torch.serialization.skip_data
+no_data = skip_data(materialize_fake_tensors=True)
+file = io.BytesIO()
+with nullcontext() if here else no_data:
+    torch.save({"w": w}, file)
+assert b"cuda:0" in file.getvalue()
+print("The file names the device cuda:0")
+# sphinx_gallery_folded = "The code that writes the file"
+
+# %%
+# Where it lands
+# --------------
+# Without ``map_location`` the file decides. A name or a :class:`torch.device` sends
+# all tensors to one place; a dictionary only those that it names; a function gets
+# each storage on the CPU and the file's name for the device, and returns a storage,
+# or None to let the file decide.
+
+
+def where(place):
+    file.seek(0)
+    try:
+        states = torch.load(file, map_location=place)
+    except RuntimeError:
+        return "raises"
+    return states["w"].device.type
+
+
+def to_cpu(storage, name):
+    assert storage.device.type == "cpu"
+    return storage if name == "cuda:0" else None
+
+
+places = [None, "cpu", "meta", to_cpu]
+places += [{"cuda:0": "cpu"}, {"cuda:1": "cpu"}]
+rows = []
+for place in places:
+    landed = where(place)
+    name = getattr(place, "__name__", repr(place))
+    name = f"load(file, map_location={name})"
+    rows.append({"call": name, "lands on": landed})
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+named = "cuda" if here else "raises"
+landed = [row["lands on"] for row in rows]
+assert landed[:3] == [named, "cpu", "meta"]
+assert landed[3:] == ["cpu", "cpu", named]
+# sphinx_gallery_table = "rows"
+
+# %%
+# Without CUDA two of them raise (:ref:`load-without-device`). Take ``"cpu"``: it is
+# right on every machine, and what is loaded takes no GPU memory.
+#
+# The module decides
+# ------------------
+# ``load_state_dict`` copies the values into the module's own parameters, on their
+# device and in their dtype. An optimizer's moves its tensors to where its
+# parameters are. So load to the CPU, and build model and optimizer where you want.
+
+
+def reload(saved):
+    file = io.BytesIO()
+    torch.save(saved, file)
+    file.seek(0)
+    return torch.load(file, map_location="cpu")
+
+
+def build(dtype):
+    model = nn.Linear(2, 1, device=device, dtype=dtype)
+    weights = model.parameters()
+    return model, torch.optim.SGD(weights, momentum=0.5)
+
+
+model, optimizer = build(torch.float32)
+nn.init.ones_(model.weight)
+model(torch.ones(1, 2, device=device)).backward()
+optimizer.step()
+states = model.state_dict(), optimizer.state_dict()
+saved, its_state = reload(states)
+
+again, optimizer = build(torch.float64)
+again.load_state_dict(saved)
+optimizer.load_state_dict(its_state)
+loaded, weight = saved["weight"], again.weight
+momentum = optimizer.state[weight]["momentum_buffer"]
+for tensor in loaded, weight, momentum:
+    print(tensor.device.type, tensor.dtype)
+assert torch.equal(weight, loaded.to(weight))
+assert momentum.device == weight.device
+assert momentum.dtype == weight.dtype == torch.float64
+# sphinx_gallery_tensor_map_lead = "loaded, weight, momentum"
+
+# %%
+# Since torch 2.6 ``load`` takes tensors and plain containers only, which is why the
+# state dicts are saved and not the model (:ref:`weights-only`). With ``assign=True``
+# nothing is copied: the loaded tensors become the parameters, and stay where
+# ``map_location`` put them (:ref:`state-dict-meta`).
+
+# %%
+# One file keeps what is shared
+# -----------------------------
+# Two tensors on one storage share one again when they were saved in one call. Saved
+# apart, each brings the whole storage (:doc:`../3_tips/what_stays_alive`).
+
+x = torch.arange(4.0, device=device)
+whole, part = reload([x, x[1:]])
+apart = reload(x[1:])
+whole[1] = 7.0
+print(f"{part = }")
+print(f"{apart = }")
+assert part[0] == 7 and apart[0] == 1
+
+# %%
+# Remember
+# --------
+# - Load with ``map_location="cpu"``; ``load_state_dict`` copies to the model.
+# - Save state dicts, of the model and of the optimizer, in one file.
+# - What shares memory in one file shares it after loading.
