@@ -61,6 +61,7 @@ except RuntimeError as error:
     message = str(error)
     print("RuntimeError:", message.split(" (")[0])
 assert "second time" in message
+assert "retain_graph=True" in message
 
 # %%
 # The wrong cure
