@@ -48,13 +48,14 @@ assert batch.tolist() == [[0, 0], [1, 1]]
 
 v = torch.ones(2, device=device, requires_grad=True)
 w = torch.zeros(2, device=device)
-stacked, joined = torch.stack([v, w]), torch.cat([v, w])
+stacked = torch.stack([v, w])
+joined = torch.cat([v, w])
 numbers = torch.tensor([v.tolist(), w.tolist()])
-print(f"{stacked.shape = }, {joined.shape = }")
-print(f"{stacked.requires_grad = }")
-print(f"{numbers.requires_grad = }")
-assert stacked.shape == (2, 2) and joined.shape == (4,)
-assert stacked.requires_grad and joined.requires_grad
+print(stacked.shape, joined.shape)
+print(stacked.requires_grad, numbers.requires_grad)
+assert stacked.shape == (2, 2)
+assert joined.shape == (4,)
+assert stacked.requires_grad
 assert not numbers.requires_grad
 
 # %%
@@ -62,44 +63,39 @@ assert not numbers.requires_grad
 # ---------------------------------
 # PyTorch takes Python's floats for float32, NumPy for float64.
 
-floats = [0.5, 1.0]
-t, a = torch.tensor(floats), np.array(floats)
+t, a = torch.tensor([0.5]), np.array([0.5])
 print(f"{t.dtype = }, {a.dtype = }")
-assert t.dtype == torch.float32
-assert a.dtype == np.float64
+assert t.nbytes == 4 and a.nbytes == 8
 
 # %%
 # What they cost
 # --------------
-# Each list has 16 rows of 256 numbers, on the CPU. The calls of a group take turns,
-# and each time is divided by that of the group's first call in the same round, as in
+# Each list has 16 rows of 256 numbers, on the CPU. The calls for one list take turns,
+# and each time is divided by that of the first in the same round, as in
 # :doc:`../3_tips/why_a_copy_costs`. The table has the medians.
 
 arrays = list(np.ones((16, 256), np.float32))
 tensors = [torch.from_numpy(a) for a in arrays]
 lists = [a.tolist() for a in arrays]
-groups = {
-    "arrays": [
-        "torch.from_numpy(np.stack(arrays))",
-        "torch.stack([*map(torch.from_numpy, arrays)])",
-        "torch.tensor(np.stack(arrays))",
-        "torch.tensor(arrays)",
-    ],
-    "tensors": [
-        "torch.stack(tensors)",
-        "torch.from_numpy(np.stack(tensors))",
-        "torch.tensor([t.tolist() for t in tensors])",
-    ],
-    "numbers": [
-        "torch.from_numpy(np.array(lists, 'float32'))",
-        "torch.tensor(lists)",
-    ],
-}
-known = {"arrays": arrays, "tensors": tensors}
-known |= {"lists": lists, "np": np}
-warnings.simplefilter("ignore")  # the slow one warns
+of_arrays = [
+    "torch.from_numpy(np.stack(arrays))",
+    "torch.stack([*map(torch.from_numpy, arrays)])",
+    "torch.tensor(arrays)",
+]
+of_tensors = [
+    "torch.stack(tensors)",
+    "torch.from_numpy(np.stack(tensors))",
+    "torch.tensor([t.tolist() for t in tensors])",
+]
+of_lists = [
+    "torch.from_numpy(np.array(lists, 'float32'))",
+    "torch.tensor(lists)",
+]
+known = dict(np=np, arrays=arrays, lists=lists)
+known["tensors"] = tensors
+warnings.simplefilter("ignore")
 rows = []
-for kind, calls in groups.items():
+for calls in of_arrays, of_tensors, of_lists:
     timers = [Timer(c, globals=known) for c in calls]
     runs = []
     for _ in range(15):
@@ -108,9 +104,8 @@ for kind, calls in groups.items():
     ratios = np.median(times / times[:, :1], axis=0)
     for call, ratio in zip(calls, ratios):
         digits = 0 if ratio > 9.95 else 1
-        row = {"a list of": kind, "call": call}
-        row["time"] = f"{ratio:.{digits}f}×"
-        rows.append(row)
+        time = f"{ratio:.{digits}f}×"
+        rows.append({"call": call, "time": time})
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
@@ -122,33 +117,38 @@ for row in rows:
 #
 # pandas, PIL and other objects
 # -----------------------------
-# PyTorch knows arrays, buffers and sequences of numbers. A frame or an image is none
-# of them: it turns *itself* into an array when NumPy asks. ``Frame`` stands for them
-# here. Like pandas 3, it hands out `its own memory, read-only
+# A frame and an image turn *themselves* into an array, when NumPy asks. Two classes
+# stand for them here. ``Frame`` hands out `its own memory, read-only, as pandas 3 does
 # <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_.
 
 
-class Frame:
-    def __init__(self):
-        self.cells = np.zeros(2)
+class Image:
+    cells = np.zeros(2)
 
     def __array__(self, dtype=None, copy=None):
-        view = self.cells.view()
-        view.flags.writeable = False
-        return view.copy() if copy else view
+        cells = memoryview(self.cells).toreadonly()
+        return np.array(cells, dtype, copy=copy)
 
 
-frame = Frame()
-try:
-    torch.tensor(frame)
-except RuntimeError as error:
-    print("RuntimeError:", error)
-    message = str(error)
-assert "Could not infer dtype of Frame" in message
+class Frame(Image):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, name):
+        raise KeyError(name)
+
+
+for thing in Image(), Frame():
+    try:
+        torch.tensor(thing)
+        raise AssertionError("no error")
+    except (RuntimeError, ValueError) as error:
+        print(f"{type(error).__name__}: {error}")
 
 # %%
 # :func:`numpy.asarray` takes what it is given, :func:`numpy.array` asks for a copy.
 
+frame = Frame()
 shared = torch.from_numpy(np.asarray(frame))
 copied = torch.from_numpy(np.array(frame))
 shared += 5
@@ -159,8 +159,8 @@ assert copied.tolist() == [0, 0]
 
 # %%
 # The frame is changed, read-only or not. For pandas write
-# ``torch.tensor(frame.to_numpy())``, for PIL ``torch.from_numpy(np.array(image))``:
-# one copy each. Columns of numbers *and* text make an array of objects, which
+# ``torch.tensor(frame.to_numpy())``, for PIL ``torch.from_numpy(np.array(image))``.
+# Columns of numbers *and* text make an array of objects, which
 # :doc:`is refused <../../errors>`. An image arrives as rows, columns, channels.
 #
 # Remember
