@@ -109,7 +109,7 @@ def share(wait):
 
 
 gpu = device == "cuda"
-n = 2**12 if gpu else 2**9
+n = 2**11 if gpu else 2**9
 big = torch.ones(n, n, device=device)
 share(gpu)  # warm up
 print(f"{share(False) = :.0%}, {share(gpu) = :.0%}")

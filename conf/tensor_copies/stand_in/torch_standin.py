@@ -28,7 +28,19 @@ def is_initialized() -> bool:
 
 
 def init() -> None:
-    """Do nothing: the device needs no start."""
+    """Refuse a forked process, as ``torch.cuda`` does; else the device needs no start.
+
+    Raises
+    ------
+    RuntimeError
+        If :func:`_is_in_bad_fork` says so. Host memory survives a fork, so it says so
+        only where it is replaced.
+    """
+    if _is_in_bad_fork():
+        raise RuntimeError(
+            f"Cannot re-initialize {NAME} in forked subprocess. To use {NAME} with "
+            "multiprocessing, you must use the 'spawn' start method"
+        )
 
 
 _lazy_init = init
