@@ -33,6 +33,8 @@ noise = torch.tensor([0.5, -0.5, -0.5, 0.5])
 noise = noise.to(device)
 first = (x + noise).unsqueeze(1)
 second = (x - noise).unsqueeze(1)
+print("first view:", *first.flatten().tolist())
+print("second view:", *second.flatten().tolist())
 
 
 def train(take):
