@@ -22,6 +22,13 @@ READING_ORDER = (
     "copy_between_devices.py",
     "memory_of_a_copy.py",
     "frozen_network.py",
+    "train_through_a_frozen_part.py",
+    "freeze_and_unfreeze.py",
+    "shared_weights.py",
+    "target_network.py",
+    "keep_the_best_weights.py",
+    "tied_weights.py",
+    "gan_step.py",
 )
 
 
