@@ -9,7 +9,7 @@ What still moves in a frozen part
 ``requires_grad_(False)`` stops gradients and nothing else: an optimizer may still
 step, BatchNorm still averages and dropout still drops.
 
-You will see how far one step moves a frozen weight, what ``train()`` wakes up, and
+You will see where one step takes a frozen weight, what ``train()`` wakes up, and
 why an unfrozen weight may stay where it is.
 """
 
@@ -30,7 +30,7 @@ print("This lesson runs on:", device)
 # and on the optimizer.
 
 
-def moved(gradient, **options):
+def stepped(gradient, **options):
     w = nn.Parameter(torch.ones(1, device=device))
     optimizer = torch.optim.SGD([w], lr=0.5, **options)
     w.sum().backward()
@@ -41,26 +41,26 @@ def moved(gradient, **options):
     elif gradient == "None":
         optimizer.zero_grad()
     optimizer.step()
-    return 1 - w.item()
+    return w.item()
 
 
 momentum = {"momentum": 0.5}
 decay = {"weight_decay": 0.25}
-steps = {
-    "gradient kept": moved("kept"),
-    "set to 0, momentum": moved("0", **momentum),
-    "set to 0, weight decay": moved("0", **decay),
-    "set to None, momentum": moved("None", **momentum),
-    "set to None, weight decay": moved("None", **decay),
+after = {
+    "gradient kept": stepped("kept"),
+    "set to 0, momentum": stepped("0", **momentum),
+    "set to 0, weight decay": stepped("0", **decay),
+    "set to None, momentum": stepped("None", **momentum),
+    "set to None, weight decay": stepped("None", **decay),
 }
-assert list(steps.values()) == [0.5, 0.25, 0.125, 0, 0]
-bars = plt.barh(list(steps), list(steps.values()))
+assert list(after.values()) == [0.5, 0.75, 0.875, 1, 1]
+bars = plt.barh(list(after), list(after.values()))
 plt.bar_label(bars, fmt="%g")
-plt.title("Only without a gradient does it stay")
-plt.xlabel("How far one step moves a frozen weight")
+plt.title("Only without a gradient does it stay at 1")
+plt.xlabel("A frozen weight of 1 after one step")
 plt.gca().invert_yaxis()
 plt.show()
-print(steps)
+print(after)
 # sphinx_gallery_lead = True
 
 # %%
@@ -93,17 +93,17 @@ class StaysFrozen(Model):
 
 # %%
 # Then one forward pass with the batch 1 and 3, which BatchNorm is to leave alone.
-# The dropout layer gets 1000 ones: are some dropped?
+# The dropout layer gets 1000 ones: are some dropped? (All this on the CPU.)
 
-batch = torch.tensor([[1.0], [3.0]], device=device)
-ones = torch.ones(1000, device=device)
+batch = torch.tensor([[1.0], [3.0]])
+ones = torch.ones(1000)
 rows = []
 for kind, mode in (
     (Model, False),
     (Model, True),
     (StaysFrozen, True),
 ):
-    model = kind().to(device).train(mode)
+    model = kind().train(mode)
     model.norm(batch)
     norm = model.norm
     row = {"class": kind.__name__}

@@ -78,7 +78,7 @@ assert g.grad.item() == -14 and g.item() == 17
 assert d.item() == 7 and d.grad.item() == -2 - 6
 # sphinx_gallery_predict = "What is in ``d.grad``?"
 # sphinx_gallery_predict_instead = "sgd_g.zero_grad() -> sgd_d.zero_grad()"
-# sphinx_gallery_predict_instead_2 = "net_d(fake) -> net_d(fake.detach())"
+# sphinx_gallery_predict_instead_2 = "(-net_d(fake)) -> (net_d(fake))"
 
 # %%
 # The -2 of its own step and -6 from G's. So D clears its gradients *before* its

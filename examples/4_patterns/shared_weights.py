@@ -148,11 +148,11 @@ assert not any(row["held"] for row in rows[3:5])
 # Buffers come along
 # ------------------
 # ``state_dict`` lends buffers too. A is not called here, and B, in training mode,
-# makes one forward pass on 1 and 3.
+# makes one forward pass on 1 and 3 (on the CPU).
 
-norm_a = nn.BatchNorm1d(1, momentum=0.5, device=device)
-norm_b = nn.BatchNorm1d(1, momentum=0.5, device=device)
-batch = torch.tensor([[1.0], [3.0]], device=device)
+norm_a = nn.BatchNorm1d(1, momentum=0.5)
+norm_b = nn.BatchNorm1d(1, momentum=0.5)
+batch = torch.tensor([[1.0], [3.0]])
 lent = norm_a.state_dict()
 functional_call(norm_b, lent, (batch,))
 print(f"{norm_a.running_mean.item() = }")

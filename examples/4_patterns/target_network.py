@@ -130,8 +130,8 @@ assert target.weight.item() == 1
 # were. :class:`torch.optim.swa_utils.AveragedModel` copies or averages them. Here
 # the weight goes from 1 to 2 and 3, the running mean from 0 to 1 and 1.5.
 
-norm = nn.BatchNorm1d(1, momentum=0.5, device=device)
-batch = torch.tensor([[1.0], [3.0]], device=device)
+norm = nn.BatchNorm1d(1, momentum=0.5)  # on the CPU
+batch = torch.tensor([[1.0], [3.0]])
 use = {"multi_avg_fn": swa.get_ema_multi_avg_fn(0.5)}
 average = swa.AveragedModel(norm, **use)
 both = swa.AveragedModel(norm, use_buffers=True, **use)
