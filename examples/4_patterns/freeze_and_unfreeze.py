@@ -30,7 +30,7 @@ print("This lesson runs on:", device)
 # and on the optimizer.
 
 
-def stepped(gradient, **options):
+def step(gradient, **options):
     w = nn.Parameter(torch.ones(1, device=device))
     optimizer = torch.optim.SGD([w], lr=0.5, **options)
     w.sum().backward()
@@ -47,11 +47,11 @@ def stepped(gradient, **options):
 momentum = {"momentum": 0.5}
 decay = {"weight_decay": 0.25}
 after = {
-    "gradient kept": stepped("kept"),
-    "set to 0, momentum": stepped("0", **momentum),
-    "set to 0, weight decay": stepped("0", **decay),
-    "set to None, momentum": stepped("None", **momentum),
-    "set to None, weight decay": stepped("None", **decay),
+    "gradient kept": step("kept"),
+    "set to 0, momentum": step("0", **momentum),
+    "set to 0, weight decay": step("0", **decay),
+    "set to None, momentum": step("None", **momentum),
+    "set to None, weight decay": step("None", **decay),
 }
 assert list(after.values()) == [0.5, 0.75, 0.875, 1, 1]
 bars = plt.barh(list(after), list(after.values()))
