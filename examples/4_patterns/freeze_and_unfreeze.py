@@ -60,7 +60,7 @@ plt.title("Only without a gradient does it stay at 1")
 plt.xlabel("A frozen weight of 1 after one step")
 plt.gca().invert_yaxis()
 plt.show()
-print(after)
+print(*after.items(), sep="\n")
 # sphinx_gallery_lead = True
 
 # %%

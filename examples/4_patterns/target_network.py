@@ -60,7 +60,7 @@ assert path["hard"][3:6] == [0, 4, 4]
 assert path["soft"][:4] == [0, 0.5, 1.25, 2.125]
 assert hard.weight.grad is soft.weight.grad is None
 for name, values in path.items():
-    plt.step(range(9), values, label=name)
+    plt.plot(range(9), values, label=name)
 plt.title("The hard target waits, the soft one lags")
 plt.xlabel("step")
 plt.ylabel("weight")
