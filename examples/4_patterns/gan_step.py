@@ -1,0 +1,167 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy"]
+# ///
+"""
+Where does ``fake.detach()`` belong in a GAN step?
+==================================================
+
+In the step of the discriminator: there the fake is data, while in the step of the
+generator the gradient has to pass through it.
+
+You will see one step of both networks with numbers that you can check, and what
+comes out if ``detach``, ``zero_grad`` or the order of the calls is wrong.
+"""
+
+# sphinx_gallery_setup = True
+import torch
+from torch import nn
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+
+def shares_memory(a, b):
+    """Compare the storages of two live tensors."""
+    a, b = a.untyped_storage(), b.untyped_storage()
+    return a.data_ptr() == b.data_ptr()
+
+
+# %%
+# The step of the discriminator
+# -----------------------------
+# G multiplies noise by ``g``, D scores by ``d``. D is to score the real 8 high and
+# the fake 2 * 3 low: its loss is d * (6 - 8), so the gradient of ``d`` is -2.
+
+net_g = nn.Linear(1, 1, bias=False, device=device)
+net_d = nn.Linear(1, 1, bias=False, device=device)
+g, d = net_g.weight, net_d.weight
+nn.init.constant_(g, 3.0)
+nn.init.constant_(d, 5.0)
+z = torch.tensor([[2.0]], device=device)
+real = torch.tensor([[8.0]], device=device)
+
+fake = net_g(z)
+cut = fake.detach()
+loss_d = net_d(cut) - net_d(real)
+loss_d.backward()
+print(f"{d.grad.item() = }, {g.grad = }")
+assert d.grad.item() == -2 and g.grad is None
+assert shares_memory(cut, fake)
+# sphinx_gallery_tensor_map_lead = "g, d, fake, cut, loss_d"
+
+# %%
+# The graph of ``loss_d`` ends at ``cut``. ``fake`` keeps its own graph, for the
+# step of the generator. ``real`` needs no ``detach``: it does not require grad, so
+# no graph hangs on it.
+
+for data in real, real.detach():
+    (gradient,) = torch.autograd.grad(net_d(data), d)
+    print(f"{data.requires_grad = }, {gradient = }")
+    assert not data.requires_grad and gradient == 8
+
+# %%
+# The step of the generator
+# -------------------------
+# D takes its step first, to 5 - (-2) = 7. G's loss is -D(fake), so the gradient of
+# ``g`` is -7 * 2. It passes *through* D, and leaves one in D on the way. What is in
+# ``d.grad`` then?
+
+sgd_g = torch.optim.SGD(net_g.parameters(), lr=1.0)
+sgd_d = torch.optim.SGD(net_d.parameters(), lr=1.0)
+sgd_d.step()
+sgd_g.zero_grad()
+(-net_d(fake)).backward()
+sgd_g.step()
+print(f"{d.item() = }, {d.grad.item() = }")
+assert g.grad.item() == -14 and g.item() == 17
+assert d.item() == 7 and d.grad.item() == -2 - 6
+# sphinx_gallery_predict = "What is in ``d.grad``?"
+# sphinx_gallery_predict_instead = "sgd_g.zero_grad() -> sgd_d.zero_grad()"
+# sphinx_gallery_predict_instead_2 = "(-net_d(fake)) -> (net_d(fake))"
+
+# %%
+# The -2 of its own step and -6 from G's. So D clears its gradients *before* its
+# backward pass, in each iteration.
+#
+# One line wrong, two iterations
+# ------------------------------
+# The first row is the right loop. Each other row changes what it names.
+
+
+def train(case):
+    nn.init.constant_(g, 3.0)
+    nn.init.constant_(d, 5.0)
+    g.grad = d.grad = None
+    for _ in range(2):
+        if case != "D does not clear":
+            sgd_d.zero_grad()
+        fake = data = net_g(z)
+        score = net_d(fake)  # too early for G
+        if "no detach" not in case:
+            data = fake.detach()
+        if "G clears first" in case:
+            sgd_g.zero_grad()
+        (net_d(data) - net_d(real)).backward()
+        sgd_d.step()
+
+        if "G clears first" not in case:
+            sgd_g.zero_grad()
+        if "new fake" in case:
+            fake = net_g(z)
+        if case == "detach for G":
+            fake = fake.detach()
+        if case != "G takes the early score":
+            score = net_d(fake)
+        (-score).backward()
+        sgd_g.step()
+    return g.item(), d.item()
+
+
+# %%
+cases = [
+    "right",
+    "D does not clear",
+    "detach for G",
+    "no detach",
+    "no detach, new fake",
+    "no detach, new fake, G clears first",
+    "G takes the early score",
+]
+rows = []
+for case in cases:
+    row = {"case": case, "g": "–", "d": "–"}
+    row["error"] = "none"
+    try:
+        row["g"], row["d"] = train(case)
+    except RuntimeError as error:
+        message = str(error).split(":")[0]
+        row["error"] = message.split(" (")[0]
+    rows.append(row)
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+ends = [(row["g"], row["d"]) for row in rows]
+right, piled, cut, again, wasted, mixed, early = ends
+assert right == wasted == (-21, -19)
+assert piled == (-5, -11) and mixed == (-5, 1)
+assert cut == (3, 9)
+assert "second time" in rows[3]["error"]
+assert "inplace" in rows[6]["error"]
+# sphinx_gallery_folded = "The code that makes the table"
+# sphinx_gallery_table = "rows"
+
+# %%
+# - D's gradients pile up: what G's step left there is in D's next one.
+# - With ``detach`` in G's step no gradient reaches G, which stays at 3.
+# - Without ``detach``, D's backward pass frees G's graph, and G's own raises. With a
+#   new fake the work is wasted; it is wrong if G clears before D's backward pass.
+# - A score made before D's step has saved D's weight, which that step writes.
+#
+# The two errors and their cures: :ref:`backward-twice`, :ref:`saved-value-changed`.
+#
+# Remember
+# --------
+# - D's step: ``net_d(fake.detach())``. G's step: ``net_d(fake)``, after D's step.
+# - Each network clears its own gradients right before its own backward pass.
+# - Real data needs no ``detach``.
