@@ -130,6 +130,7 @@ print(f"{locked = }")
 assert locked.tolist() == [5, 5]
 # sphinx_gallery_predict = "What does the read-only array hold?"
 # sphinx_gallery_predict_instead = "torch.from_numpy -> torch.tensor"
+# sphinx_gallery_predict_instead_2 = "tensor += 5 -> locked += 5"
 
 # %%
 # Whoever locked the array relied on its values. Only copy such an array:
