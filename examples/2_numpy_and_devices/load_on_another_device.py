@@ -135,8 +135,7 @@ assert momentum.dtype == weight.dtype == torch.float64
 # %%
 # One file keeps what is shared
 # -----------------------------
-# Two tensors on one storage share one again when they were saved in one call. Saved
-# apart, each brings the whole storage (:doc:`../3_tips/what_stays_alive`).
+# Two tensors on one storage are saved in one call, then one of them alone.
 
 x = torch.arange(4.0, device=device)
 whole, part = reload([x, x[1:]])
@@ -145,6 +144,12 @@ whole[1] = 7.0
 print(f"{part = }")
 print(f"{apart = }")
 assert part[0] == 7 and apart[0] == 1
+# sphinx_gallery_predict = "What do ``part`` and ``apart`` hold?"
+# sphinx_gallery_predict_instead = "[x, x[1:]] -> [x, x[1:].clone()]"
+
+# %%
+# Saved in one call they share a storage again. Saved apart, each brings the whole
+# storage (:doc:`../3_tips/what_stays_alive`).
 
 # %%
 # Remember

@@ -27,6 +27,7 @@ print("This lesson runs on:", device)
 # device that every machine has: its tensors have a shape, a dtype and no data.
 
 there = "cuda" if device == "cuda" else "meta"
+print(f"{there = }")
 
 
 class Net(nn.Module):
@@ -45,8 +46,7 @@ class Net(nn.Module):
 
 
 # %%
-# It takes one step of training on the CPU, so that there are a gradient and a
-# momentum.
+# One step of training on the CPU gives it a gradient and a momentum.
 
 
 def trained_once():
@@ -72,14 +72,14 @@ def kinds(net, sgd):
     }
 
 
+print(len(kinds(*trained_once())), "kinds of tensor")
 # sphinx_gallery_folded = "One step, and the tensors that the table asks for"
 
 # %%
 # What moves, what is cast
 # ------------------------
 # ``to`` with a device moves, ``to`` with a dtype casts. What the module has not
-# registered follows neither: a tensor as an attribute, all that is in a Python list,
-# the optimizer's own tensors. A buffer of integers moves and is not cast.
+# registered follows neither. A buffer of integers moves and is not cast.
 
 moved, sgd = trained_once()
 cast, cast_sgd = trained_once()
@@ -100,9 +100,8 @@ assert places == [there] * 5 + ["cpu"] * 3
 # %%
 # Make it a buffer
 # ----------------
-# A plain tensor stays behind, and the first operation that meets it raises, in one
-# of several wordings (:ref:`devices-differ`). As a buffer it moves. What ``forward``
-# makes anew, it makes where its input is.
+# A plain tensor stays behind, and the first operation that meets it raises
+# (:ref:`devices-differ`). What ``forward`` makes anew, it makes where its input is.
 
 h = moved(torch.ones(1, 2, device=there))
 try:
@@ -122,22 +121,27 @@ assert "shift" in moved.state_dict()
 # %%
 # Which names follow
 # ------------------
-# A parameter gets new memory and stays the same object: whoever holds it, such as an
-# optimizer, follows. A buffer becomes a new object, and an alias keeps the old
-# memory. The optimizer's own tensors follow when you load its state once more.
+# Three names from before the cast, and the model after it.
 
 weight, scale = cast.layer.weight, cast.scale
 alias = weight.detach()
+(held,) = cast_sgd.param_groups[0]["params"]
 cast.to(torch.bfloat16)
-print(f"{cast.layer.weight is weight = }")
 print(f"{cast.scale is scale = }")
 print(f"{weight.dtype = }, {alias.dtype = }")
-(held,) = cast_sgd.param_groups[0]["params"]
 assert held is weight is cast.layer.weight
 assert cast.scale is not scale
 assert alias.dtype == torch.float64 != weight.dtype
+# sphinx_gallery_predict = "Which of the three follow the cast?"
+# sphinx_gallery_predict_instead = "weight.detach() -> weight"
+
+# %%
+# A parameter stays the same object on new memory, a buffer becomes a new object, an
+# alias keeps the old memory. Load the optimizer's state once more, and it follows.
+
 cast_sgd.load_state_dict(cast_sgd.state_dict())
 momentum = kinds(cast, cast_sgd)["the momentum"]
+print(f"{momentum.dtype = }")
 assert momentum.dtype == torch.bfloat16
 # sphinx_gallery_tensor_map_lead = "weight, held, alias, momentum"
 
@@ -157,8 +161,6 @@ assert (held is moved.layer.weight) == (there == "cuda")
 
 x = torch.ones(2, device=device)
 print(f"{x.device == device = }")
-print(f"{x.device.type == device = }")
-print(f"{x.device == weight.device = }")
 assert x.device != device and x.device.type == device
 
 # %%

@@ -47,6 +47,7 @@ def measure(run, *inputs):
 
 x = torch.ones(MIB // 4, device=device)
 w = torch.ones((), device=device, requires_grad=True)
+print(f"{x.nbytes = }")
 # sphinx_gallery_folded = "The meter"
 
 # %%
@@ -95,14 +96,13 @@ plt.show()
 # %%
 # In validation: nothing frees the graph
 # --------------------------------------
-# Training frees what was saved in ``backward``. Validation has none, so the graph
-# stays as long as the output. Under ``no_grad`` only the output is left.
+# Validation has no ``backward``: the graph stays with the output. ``no_grad`` has none.
 
 _, with_graph = measure(forward, x)
 with torch.no_grad():
     _, without = measure(forward, x)
 print(f"{with_graph = } MiB, {without = } MiB")
-assert (with_graph, without) == (4, 1)
+assert with_graph == 4 and without == 1
 
 # %%
 # At a clone: how much does it ask for?
@@ -119,7 +119,7 @@ assert (held, wide.nbytes, new) == (4, MIB, 1)
 # sphinx_gallery_tensor_map = "wide, copied"
 
 # %%
-# Recover behind ``except``, not in it
+# Recover behind ``except``
 # ------------------------------------
 # In the block the error's traceback keeps the tensors of the failed step.
 
@@ -157,9 +157,9 @@ def counters():
     return "no counters"
 
 
-small = torch.ones(1, device=device)
+one = torch.ones(1, device=device)
 print("with one float:", counters())
-del small
+del one
 print("without it:", counters())
 
 # %%
