@@ -91,6 +91,9 @@ class StaysFrozen(Model):
         return self
 
 
+print(f"{StaysFrozen().train().norm.training = }")
+
+
 # %%
 # Then one forward pass with the batch 1 and 3, which BatchNorm is to leave alone.
 # The dropout layer gets 1000 ones: are some dropped? (All this on the CPU.)

@@ -118,6 +118,9 @@ def train(case):
     return g.item(), d.item()
 
 
+print(train("right"))
+
+
 # %%
 cases = [
     "right",

@@ -56,6 +56,7 @@ ways = {
         each(lambda v: v.to("cpu", copy=True))
     ),
 }
+print(*ways, sep="\n")
 # sphinx_gallery_folded = "The five ways"
 
 # %%
