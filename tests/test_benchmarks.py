@@ -278,6 +278,13 @@ def test_bars_share_one_scale() -> None:
     assert "16,385 pages" in figure.get_text()
 
 
+def test_a_bar_may_have_no_length() -> None:
+    none = {**BARS, "bars": [{**bar, "value": 0.0} for bar in BARS["bars"]]}
+    figure = drawn(("here", none))
+    assert [rect["width"] for rect in figure.select("rect")] == ["0.0%"] * 2
+    assert charts.draw_on_card(none)
+
+
 @pytest.mark.parametrize("data", [RATIOS, BARS], ids=["ratios", "bars"])
 def test_a_card_has_no_letter_outside(data: dict[str, Any]) -> None:
     long = json.loads(json.dumps(data).replace("warm.copy_(x)", "x" * 60))

@@ -53,7 +53,7 @@ def draw(panels: list[Panel]) -> str:
     first = panels[0].data
     explained = first["xlabel"]
     if "bars" in first:
-        most = max(bar["value"] for panel in panels for bar in panel.data["bars"])
+        most = _longest(bar for panel in panels for bar in panel.data["bars"])
         shown = [_bars(panel, most) for panel in panels]
         ticks = []
     else:
@@ -84,7 +84,7 @@ def describe(data: dict[str, Any]) -> str:
 def draw_on_card(data: dict[str, Any]) -> tuple[str, int]:
     """Return a small drawing of a chart, CARD_WIDTH wide, and its height."""
     if "bars" in data:
-        most = max(bar["value"] for bar in data["bars"])
+        most = _longest(data["bars"])
         rows = [(bar["name"], [_card_bar(bar["value"] / most)]) for bar in data["bars"]]
         heads = [""]
     else:
@@ -162,6 +162,11 @@ def _ratios(panel: Panel, axis: _Axis) -> dict[str, Any]:
     ]
     names = [row["name"] for row in panel.data["panels"][0]["rows"]]
     return {**_head(panel), "names": names, "columns": columns, "bars": []}
+
+
+def _longest(bars: Iterable[dict[str, Any]]) -> float:
+    """Return the length that all are shares of; of bars without any, some length."""
+    return max(bar["value"] for bar in bars) or 1.0
 
 
 def _bars(panel: Panel, most: float) -> dict[str, Any]:

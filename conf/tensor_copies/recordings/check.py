@@ -119,6 +119,7 @@ ATLAS = STALE_ATLAS | {
     },
 }
 RATIO = {"type": "number", "minimum": 1e-9, "maximum": 1e9}
+LENGTH = RATIO | {"minimum": 0}
 FIGURE = {"title": _text(500), "xlabel": _text(200)}
 PANELS = FIGURE | {
     "panels": _list(
@@ -140,7 +141,7 @@ PANELS = FIGURE | {
 }  # fmt: skip
 BARS = FIGURE | {
     "bars": _list(
-        _object({"name": _text(80), "value": RATIO, "text": _text(80)}),
+        _object({"name": _text(80), "value": LENGTH, "text": _text(80)}),
         minItems=1, maxItems=30,
     ),
 }  # fmt: skip
