@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, TinySite, keep_answers
+from conftest import ROOT, TinySite, lesson
 from reading import pages_in, soup
 from recording import OTHER, OTHER_NAME
 from standalone import atlas
@@ -917,9 +917,18 @@ ATLAS_PAGE = """# The table
 def test_another_machines_atlas_on_the_page(tmp_path: Path, recording: Path) -> None:
     """A whole build: CUDA beside CPU, hostile text inert, unknown and stale probes."""
     site = TinySite(tmp_path / "copy")
-    for room in ("conf", "docs", "examples", "build/atlas", "build/doctrees"):
-        shutil.copytree(ROOT / room, site.folder / room)
-    keep_answers(site)
+    for room in ("conf", "docs", "build/atlas"):
+        made = shutil.ignore_patterns("auto_examples", "__pycache__")
+        shutil.copytree(ROOT / room, site.folder / room, ignore=made)
+    lessons = {operation.lesson for operation in atlas.OPERATIONS}
+    for name in lessons:
+        path = site.folder / "examples" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(lesson(path.stem, "print('here')"))
+    for folder in (site.folder / "examples", *(site.folder / "examples").iterdir()):
+        header = f"{folder.name}\n{'=' * 30}\n"
+        (folder / "GALLERY_HEADER.rst").write_text(header)
+    site.order([f"{Path(name).name}.py" for name in sorted(lessons)])
     shutil.rmtree(site.folder / "docs" / "recordings")
     site.forward({})
     for page in (site.folder / "docs").glob("*.md"):

@@ -42,8 +42,9 @@ def names_in(drawing: Tag) -> list[str]:
     return [text.get_text() for text in drawing.select("rect[rx] + text")]
 
 
+LEADS = re.compile("gallery_tensor_map_lead|gallery_lead = True\n.*gallery_tensor_map")
 WITH_PICTURE = [
-    script for script in SCRIPTS if "tensor_map" in script.read_text(encoding="utf-8")
+    script for script in SCRIPTS if LEADS.search(script.read_text(encoding="utf-8"))
 ]
 
 

@@ -59,12 +59,13 @@ print(path["net"], path["hard"], path["soft"], sep="\n")
 assert path["hard"][3:6] == [0, 4, 4]
 assert path["soft"][:4] == [0, 0.5, 1.25, 2.125]
 assert hard.weight.grad is soft.weight.grad is None
-for name, values in path.items():
-    plt.plot(range(9), values, label=name)
-plt.title("The hard target waits, the soft one lags")
-plt.xlabel("step")
-plt.ylabel("weight")
-plt.legend()
+fig, axes = plt.subplots(figsize=(8, 2))
+sixth = [values[6] for values in path.values()]
+bars = axes.barh(list(path), sixth)
+axes.bar_label(bars, [f"{v:.1f}" for v in sixth])
+axes.invert_yaxis()
+axes.set_title("The hard target waits, the soft one lags")
+axes.set_xlabel("weight after step 6 of 8")
 plt.show()
 # sphinx_gallery_lead = True
 

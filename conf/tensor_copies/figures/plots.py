@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK = "#010203"  # the colour that figure.mplstyle gives to text and axes
+POINTS = re.compile(r'\b(width|height)="([\d.]+)pt"')
 
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
@@ -43,7 +44,8 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
         path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
         data = data_of(figure)
         if data is None:
-            markup = marks = draw_figure(figure, prefix=path.stem)
+            markup = draw_figure(figure, prefix=path.stem)
+            marks = POINTS.sub(r'\1="\2"', markup, count=2)  # the card has its own unit
             width, height = (72.0 * inches for inches in figure.get_size_inches())
             words = describe_figure(figure)
             shown = ".. raw:: html\n\n" + indent(framed_figure(markup), "    ")

@@ -33,7 +33,10 @@ def list_in_order(app: Sphinx, doctree: nodes.document) -> None:
     folder, _, name = page.rpartition("/")
     if name != "index" or not page.startswith(tuple(galleries)):
         return
-    first, *others = doctree.findall(addnodes.toctree)
+    trees = list(doctree.findall(addnodes.toctree))
+    if not trees:  # a gallery without lessons
+        return
+    first, *others = trees
     for tree in others:
         tree.parent.remove(tree)
     depend_on(app, "reading order")
