@@ -5,6 +5,8 @@
   "use strict";
   const { wordsOf, alike } = window.searchWords;
   const { kinds, pages } = window.searchIndex;
+  const messagesOf = new Map((window.knownMessages?.entries ?? [])
+    .map(({ anchor, texts }) => [anchor, texts[0]]));
   const BOOST = { heading: 3, sentence: 1.6, code: 1.2, prose: 1, title: 0.9 };
   const OF_KIND = {
     Lesson: 1, Error: 1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 0.7, Page: 0.6,
@@ -14,15 +16,20 @@
   const ASKED = 1.5; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown
 
+  // The anchor that most headings have, which so need not be listed.
+  const slug = (heading) =>
+    heading.toLowerCase().replace(/[^a-z\d]+/g, "-").replace(/^[-\d]+|-+$/g, "");
   const sections = [];
   const phrases = [];
   for (const [address, listed] of pages) {
     const title = listed[0]?.[2] ?? "";
-    for (const [anchor, kind, heading, sentence, code, prose, asked] of listed) {
+    for (const [named, kind, heading, sentence, code, prose, asked] of listed) {
       const id = sections.length;
+      const anchor = named === 1 ? slug(heading) : named;
       sections.push({
         id, address: anchor ? `${address}#${anchor}` : address, page: address, anchor,
-        kind: kinds[kind], heading, sentence, title, code, prose,
+        kind: kinds[kind], heading, sentence, title, code,
+        prose: kinds[kind] === "Error" ? `${prose} ${messagesOf.get(anchor) ?? ""}` : prose,
       });
       for (const phrase of asked) phrases.push({ id: phrases.length, section: id, phrase });
     }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.web.asked import asked
-from tensor_copies.web.sections import KINDS, sections_of
+from tensor_copies.web.sections import ERROR, KINDS, RAISED, sections_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,15 +29,19 @@ DATA = "search_index.js"
 WORD = re.compile(r"[^\W\d_](?:[\w-]*\w)?")
 # Words of every page, which tell no section from another.
 COMMON = frozenset(
-    """
-    a about above after again all also an and another any are as assert at be because
-    been before below both but by can do does each else even false first follows for
-    from had has have here how if import in into is it its lesson let like many more
-    most nn nor now of on one only or other out over print same see shown so some such
-    than that the their them then there these they this those though to torch true two
-    under until up use used uses was what when where which while who whose why will
-    with would you your
-    """.split()
+    word
+    for line in (
+        "a about above after again all also an and another any are as assert at be",
+        "because been before below both but by can cannot def device do does each else",
+        "even except false first follows for from had has have here how if import in",
+        "into is it its itself item len lesson let like many may more most needs nn",
+        "nor not now of on one ones only or other others out over own print pytorch",
+        "range return same see shares_memory should show shown shows so some such takes",
+        "than that the their them then there these they this those though to tolist",
+        "torch true try two under until up use used uses values want was what when where",
+        "which while who whose why will with would you your",
+    )
+    for word in line.split()
 )
 
 
@@ -72,11 +76,21 @@ def _entry(section: Section, phrases: list[str]) -> list[object]:
     """Return what is told of a section: as few bytes as will do."""
     seen = set(COMMON) | set(_words(f"{section.heading} {section.sentence}"))
     code = _new(_words(section.code), seen)
-    prose = _new(_words(section.prose), seen)
+    said = section.prose
+    if section.kind == ERROR:  # its messages are in the list of messages
+        said = "\n".join(line for line in said.splitlines() if not RAISED.search(line))
+    prose = _new(_words(said), seen)
     return [
-        section.anchor, KINDS.index(section.kind), section.heading, section.sentence,
+        1 if section.anchor and section.anchor == _slug(section.heading)
+        else section.anchor,
+        KINDS.index(section.kind), section.heading, section.sentence,
         " ".join(code), " ".join(prose), phrases,
     ]  # fmt: skip
+
+
+def _slug(heading: str) -> str:
+    """Return the anchor that most headings have; ``rank.js`` makes it again."""
+    return re.sub(r"^[-\d]+|-+$", "", re.sub(r"[^a-z\d]+", "-", heading.lower()))
 
 
 def _words(text: str) -> Iterable[str]:

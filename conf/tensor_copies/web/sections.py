@@ -35,14 +35,20 @@ if TYPE_CHECKING:
 LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (
     "Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page",
 )  # fmt: skip
-LONGEST = 200  # characters of the sentence that answers
+LONGEST = 160  # characters of the sentence that answers
 FACT, KEY = "sections", "sections"
 # Furniture of a page, by the class of the part that has it: no text of a section.
-FURNITURE = {"lesson-actions", "provenance", "side", "machine-tabs", "variant-label"}
+# A cell that is folded or removed computes what the page shows.
+FURNITURE = {
+    *("lesson-actions", "provenance", "side", "machine-tabs", "variant-label"),
+    *("tag_hide-input", "tag_hide-cell", "tag_remove-input", "tag_remove-cell"),
+}
+CURES = "cures"
 OUTPUT = {"output", "sphx-glr-script-out"}
 OF_CLASS = {"entry": ERROR, "mistake": MISTAKE}
 CURE = re.compile(r'<pre class="cure">(.*?)</pre>\s*<p>(.*?)</p>', re.DOTALL)
 TITLE = re.compile("<<([^<>]+)>>")
+RAISED = re.compile(r"\b\w*(?:Error|Warning):")
 SENTENCE = re.compile(r".*?[.?!:](?=\s|$)")
 
 
@@ -180,6 +186,8 @@ def _is_furniture(node: nodes.Node) -> bool:
     while node is not None and not isinstance(node, nodes.section):
         if isinstance(node, setup_fold | nodes.comment):
             return True
+        if isinstance(node, nodes.raw) and f'class="{CURES}"' in node.astext():
+            return False
         if isinstance(node, nodes.Element) and FURNITURE & set(node.get("classes", ())):
             return True
         node = node.parent
@@ -206,7 +214,8 @@ def _plain(app: Sphinx, node: nodes.Element) -> str:
             and not link["refexplicit"]
         ):
             # That page may not be read yet: its title is put in when all are.
-            part = f"<<{docname_join(link.get('refdoc', app.env.docname), link['reftarget'])}>>"
+            here = link.get("refdoc", app.env.docname)
+            part = f"<<{docname_join(here, link['reftarget'])}>>"
         parts.append(part)
     return " ".join("".join(parts).split())
 
@@ -251,8 +260,8 @@ class _Text:
         is_output = bool(OUTPUT & set(node["classes"]))
         if not is_output:
             self.code.append(text)
-        elif "Error" in text or "Warning" in text:
-            self.prose.append(text)
+        else:
+            self.prose += [line for line in text.splitlines() if RAISED.search(line)]
         self.markdown.append(f"```{'text' if is_output else 'python'}\n{text}\n```")
 
     def parts(self) -> tuple[str, str, str]:
