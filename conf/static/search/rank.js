@@ -7,13 +7,13 @@
   const { kinds, pages } = window.searchIndex;
   const messagesOf = new Map((window.knownMessages?.entries ?? [])
     .map(({ anchor, texts }) => [anchor, texts[0]]));
-  const BOOST = { heading: 3, sentence: 1.6, code: 1.2, prose: 1, title: 0.9 };
+  const BOOST = { heading: 1.6, sentence: 1.6, code: 1.2, prose: 1, title: 0.9 };
   const OF_KIND = {
     Lesson: 1, Error: 1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 0.7, Page: 0.6,
   };
   const OF_PAGE = 1.1; // a page as a whole, of which a section says as much
-  const ALIKE = 0.35; // what another word for the same counts
-  const ASKED = 1.5; // what a reader's own question counts, beside the section's text
+  const ALIKE = 0.6; // what another word for the same counts
+  const ASKED = 8; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown
 
   // The anchor that most headings have, which so need not be listed.
@@ -75,6 +75,9 @@
       return section && { ...section, message: live };
     }).filter(Boolean);
     const words = [...new Set(wordsOf(query))];
+    // Nothing but words of every page, such as "torch": the pages, lessons first.
+    if (!words.length && /\w/.test(query))
+      return [...messages, ...sections.filter(({ anchor }) => anchor === "")];
     const scores = new Map();
     for (const { id, score } of ask(texts, words, BOOST)) scores.set(id, score);
     const best = new Map();

@@ -32,14 +32,15 @@ COMMON = frozenset(
     word
     for line in (
         "a about above after again all also an and another any are as assert at be",
-        "because been before below both but by can cannot def device do does each else",
-        "even except false first follows for from had has have here how if import in",
-        "into is it its itself item len lesson let like many may more most needs nn",
-        "nor not now of on one ones only or other others out over own print pytorch",
-        "range return same see shares_memory should show shown shows so some such takes",
-        "than that the their them then there these they this those though to tolist",
-        "torch true try two under until up use used uses values want was what when where",
-        "which while who whose why will with would you your",
+        "because been before below both but by can cannot def device do does each",
+        "else even except false first follows for from had has have here how if",
+        "import in into is it item its itself len lesson let like many may more",
+        "most needs nn nor not now of on one ones only or other others out over own",
+        "print pytorch range return same see shares_memory should show shown shows",
+        "so some such takes than that the their them then there these they this",
+        "those though to tolist torch true try two under until up use used uses",
+        "values want was what when where which while who whose why will with would",
+        "you your",
     )
     for word in line.split()
 )

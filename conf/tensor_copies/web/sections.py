@@ -49,7 +49,7 @@ OF_CLASS = {"entry": ERROR, "mistake": MISTAKE}
 CURE = re.compile(r'<pre class="cure">(.*?)</pre>\s*<p>(.*?)</p>', re.DOTALL)
 TITLE = re.compile("<<([^<>]+)>>")
 RAISED = re.compile(r"\b\w*(?:Error|Warning):")
-SENTENCE = re.compile(r".*?[.?!:](?=\s|$)")
+SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _sections(
         said = [_plain(app, node) for node in own if _says(node)]
         if is_page:
             said.insert(0, app.env.metadata[app.env.docname].get("description", ""))
-        sentence = _sentence(next(filter(None, [*said, *asked]), ""))
+        sentence = _sentence(_first([*said, *asked]))
         if sentence or written.code or is_page:
             anchor = "" if is_page else section["ids"][0]
             yield Section(anchor, kind, heading, sentence, *written.parts())
@@ -218,6 +218,16 @@ def _plain(app: Sphinx, node: nodes.Element) -> str:
             part = f"<<{docname_join(here, link['reftarget'])}>>"
         parts.append(part)
     return " ".join("".join(parts).split())
+
+
+def _first(said: list[str]) -> str:
+    """Return the first text, and with one that ends in a colon what follows it."""
+    first = ""
+    for text in filter(None, said):
+        first = f"{first} {text}".strip()
+        if not first.endswith(":"):
+            break
+    return first
 
 
 def _sentence(text: str) -> str:
