@@ -19,6 +19,7 @@
   // The anchor that most headings have, which so need not be listed.
   const slug = (heading) =>
     heading.toLowerCase().replace(/[^a-z\d]+/g, "-").replace(/^[-\d]+|-+$/g, "");
+  const nameOf = (words) => [...new Set(words)].join(" ");
   const sections = [];
   const phrases = [];
   for (const [address, listed] of pages) {
@@ -28,7 +29,9 @@
       const anchor = named === 1 ? slug(heading) : named;
       sections.push({
         id, address: anchor ? `${address}#${anchor}` : address, page: address, anchor,
-        kind: kinds[kind], heading, sentence, title, code,
+        kind: kinds[kind], heading, sentence, code,
+        title: anchor ? title : "",
+        named: nameOf(wordsOf(heading)),
         prose: kinds[kind] === "Error" ? `${prose} ${messagesOf.get(anchor) ?? ""}` : prose,
       });
       for (const phrase of asked) phrases.push({ id: phrases.length, section: id, phrase });
@@ -75,6 +78,7 @@
       return section && { ...section, message: live };
     }).filter(Boolean);
     const words = [...new Set(wordsOf(query))];
+    const named = nameOf(words);
     // Nothing but words of every page, such as "torch": the pages, lessons first.
     if (!words.length && /\w/.test(query))
       return [...messages, ...sections.filter(({ anchor }) => anchor === "")];
@@ -92,8 +96,13 @@
       const section = sections[id];
       const whole = section.anchor === "" ? OF_PAGE : 1;
       return { ...section, score: score * OF_KIND[section.kind] * whole };
-    }).sort((one, other) => other.score - one.score || one.id - other.id);
+    });
+    // Who types a heading means that section.
+    const top = Math.max(0, ...found.map(({ score }) => score));
+    for (const one of found) if (one.named === named) one.score += top;
+    found.sort((one, other) => other.score - one.score || one.id - other.id);
     const least = (found[0]?.score ?? 0) * LEAST;
     return [...messages, ...found.filter(({ score }) => score >= least)];
   };
+  window.searchFor.sections = sections;
 })();

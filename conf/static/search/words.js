@@ -49,13 +49,18 @@
     return root.replace(/(?:ment|ly)$/, "").replace(/e$/, "").replace(/y$/, "i");
   };
 
+  const TOGETHER_AT_ALL = new RegExp(TOGETHER.map(([written]) => written.source).join("|"));
+  const roots = new Map(); // words that were met: most are met often
+  const rootOf = (word) => {
+    if (!roots.has(word)) roots.set(word, IDLE.has(word) ? "" : stem(word));
+    return roots.get(word);
+  };
   const wordsOf = (text) => {
-    let plain = text.toLowerCase().replace(/[‘’]/g, "'").replace(/\.to\b/g, " move ");
-    for (const [written, word] of TOGETHER) plain = plain.replace(written, word);
-    const words = [];
-    for (const word of plain.replace(/n't\b/g, "").match(/[\p{L}\d]+/gu) ?? [])
-      if (!IDLE.has(word)) words.push(stem(word));
-    return words;
+    let plain = text.toLowerCase().replace(/[‘’]/g, "'").replace(/\.to\b/g, " move ")
+      .replace(/n't\b/g, "");
+    if (TOGETHER_AT_ALL.test(plain))
+      for (const [written, word] of TOGETHER) plain = plain.replace(written, word);
+    return (plain.match(/[\p{L}\d]+/gu) ?? []).map(rootOf).filter(Boolean);
   };
 
   // What a reader calls a thing and what it is called here. Each group: any for any.
