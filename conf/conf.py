@@ -117,9 +117,7 @@ site_is_indexed = address.is_indexed
 html_static_path = ["static"]
 html_favicon = "static/icon.svg"
 html_css_files = ["site.css"]
-html_js_files = [
-    (name, {"defer": "defer"}) for name in ("search/box.js", "code.js", "predict.js")
-]
+html_js_files = [(name, {"defer": "defer"}) for name in ("code.js", "predict.js")]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -35,12 +35,12 @@ DOCTREES = ROOT / "build" / "doctrees" / "html"
 QUERIES = ROOT / "tests" / "queries.toml"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 GALLERY, SLOWED, FIRST = "auto_examples/", 4, 3
-# In the order in which box.js loads them; results.js and its style draw.
+# In the order in which load.js loads them; results.js and its style draw.
 OURS = [
     *("messages.js", "find_message.js", "search_index.js"),
     *("search/minisearch.js", "search/words.js", "search/rank.js"),
 ]
-DRAWING = ["search/box.js", "search/results.js", "search/results.css"]
+DRAWING = ["search/load.js", "search/results.js", "search/results.css"]
 LIBRARIES = {
     "MiniSearch 7.2.0": ("minisearch@7.2.0", "dist/umd/index.js"),
     "lunr.js 2.3.9": ("lunr@2.3.9", "lunr.min.js"),

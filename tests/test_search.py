@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # What differs from reader to reader.
 OTHERS = {"meta": "cuda:1", "cuda:0": "cuda:3", "cpu": "cuda:2", "2": "768", "3": "17"}
 IN_PAGE = "query => searchFor(query)"
-KINDS = {"Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page"}
+KINDS = ["Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page"]
 BOXES = "form[role=search] input[type=search]"
 MOST_KB = 90
 # Below what the command measures, so that a page more or a word does not break it.
@@ -189,12 +189,14 @@ def test_each_heading_and_each_asked_phrase_finds_its_section(
 ) -> None:
     missed = []
     for address, sections in index.items():
-        for _, _, heading, _, _, _, phrases in sections:
-            for words in [heading, *phrases]:
-                found = search(words)[:8]
-                assert any(one["page"] == address for one in found), words
-                if words is not heading:
-                    assert heading in [one["heading"] for one in found[:4]], words
+        for _, kind, heading, _, _, _, phrases in sections:
+            # The parts of the pages about the site have headings such as "NumPy".
+            headings = [] if KINDS[kind] == "Page" else [heading]
+            for words in [*headings, *phrases]:
+                found = [one["heading"] for one in search(words)[:4]]
+                if heading not in found:
+                    missed.append((words, address, found))
+    assert missed == [], missed
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_spelling_endings_calls_and_other_words(
 def test_any_word_may_be_missing_and_idle_words_give_the_pages(
     search: Callable[[str], list[dict[str, str]]],
 ) -> None:
-    assert search("my zebra wants to copy the tensor")[0]["kind"] == "Lesson"
+    assert "cop" in search("my zebra wants a copy of the tensor")[0]["heading"]
     assert search("zqxjkvb") == [] and search("") == []
     assert len(search("what is this torch")) > 20
 
@@ -232,7 +234,7 @@ def test_each_section_is_there_and_says_its_kind(
 ) -> None:
     pages = {path: soup(path) for path in pages_in(site)}
     sections = page.evaluate("searchFor.sections")
-    assert {one["kind"] for one in sections} == KINDS
+    assert {one["kind"] for one in sections} == set(KINDS)
     for one in sections:
         path, _, anchor = one["address"].partition("#")
         found = pages[site / path]
@@ -289,9 +291,9 @@ def test_nothing_is_loaded_before_a_reader_searches(
     scripts = [part["src"] for part in soup(site / "glossary.html").select("[src]")]
     assert not [one for one in scripts if "index" in one or "minisearch" in one]
     page.locator(BOXES).locator("visible=true").first.focus()
-    page.wait_for_function("window.searchFor")
+    page.wait_for_function("() => typeof searchFor === 'function'")
     assert all(one.startswith(address) for one in loaded)
-    names = {Path(urlsplit(one).path).name for one in loaded}
+    names = {Path(urlsplit(one).path).name for one in loaded} - {"icon.svg"}
     assert {"search_index.js", "minisearch.js", "messages.js"} <= names
     static = site / "_static"
     files = [*measure_search.OURS, *measure_search.DRAWING]
@@ -412,7 +414,9 @@ def test_it_works_from_a_file(site: Path, visit: Callable[..., Page]) -> None:
 def test_without_javascript_it_lists_all_pages(
     site: Path, address: str, visit: Callable[..., Page], index: dict[str, list[list]]
 ) -> None:
+    said = soup(site / "search.html").select_one("noscript").get_text()
+    assert said.startswith("The search needs JavaScript")
     page = visit(f"{address}search.html", java_script_enabled=False)
-    assert page.get_by_text("The search needs JavaScript").is_visible()
+    assert page.locator("#all-pages").is_visible()
     links = page.locator("#all-pages a")
     assert [link.get_attribute("href") for link in links.all()] == list(index)

@@ -31,7 +31,7 @@
         id, address: anchor ? `${address}#${anchor}` : address, page: address, anchor,
         kind: kinds[kind], heading, sentence, code,
         title: anchor ? title : "",
-        named: nameOf(wordsOf(heading)),
+        names: [heading, ...asked].map((text) => nameOf(wordsOf(text))),
         prose: kinds[kind] === "Error" ? `${prose} ${messagesOf.get(anchor) ?? ""}` : prose,
       });
       for (const phrase of asked) phrases.push({ id: phrases.length, section: id, phrase });
@@ -80,8 +80,12 @@
     const words = [...new Set(wordsOf(query))];
     const named = nameOf(words);
     // Nothing but words of every page, such as "torch": the pages, lessons first.
-    if (!words.length && /\w/.test(query))
-      return [...messages, ...sections.filter(({ anchor }) => anchor === "")];
+    const asked = query.trim();
+    if (!words.length && /\w/.test(query)) {
+      const meant = sections.filter(({ heading }) => heading === asked);
+      const whole = sections.filter(({ anchor }) => anchor === "");
+      return [...new Set([...messages, ...meant, ...whole])];
+    }
     const scores = new Map();
     for (const { id, score } of ask(texts, words, BOOST)) scores.set(id, score);
     const best = new Map();
@@ -97,9 +101,10 @@
       const whole = section.anchor === "" ? OF_PAGE : 1;
       return { ...section, score: score * OF_KIND[section.kind] * whole };
     });
-    // Who types a heading means that section.
+    // Who types a heading, or a question that is listed, means that section.
     const top = Math.max(0, ...found.map(({ score }) => score));
-    for (const one of found) if (one.named === named) one.score += top;
+    for (const one of found)
+      one.score += top * (one.names.includes(named) + (one.heading === asked));
     found.sort((one, other) => other.score - one.score || one.id - other.id);
     const least = (found[0]?.score ?? 0) * LEAST;
     return [...messages, ...found.filter(({ score }) => score >= least)];
