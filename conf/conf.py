@@ -119,7 +119,6 @@ html_favicon = "static/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = [(name, {"defer": "defer"}) for name in ("code.js", "predict.js")]
 html_copy_source = False
-html_show_search_summary = False  # search_results.js says what a page is about
 html_show_sourcelink = False
 html_theme_options = {
     "announcement": address.announcement,

@@ -149,6 +149,22 @@ def test_llms_names_each_page_once_with_title_and_description(
     assert lessons == [page_of(site, script) for script in SCRIPTS]
 
 
+def test_llms_list_the_sections_and_the_full_text_says_them(
+    site: Path, pages: dict
+) -> None:
+    text = (site / "llms.txt").read_text(encoding="utf-8")
+    whole = (site / "llms-full.txt").read_text(encoding="utf-8")
+    lines = re.findall(r"^  - (\w+): \[(.+)\]\((\S+?)#(\S+)\)", text, re.MULTILINE)
+    assert len(lines) == text.count("\n  - ") > 300
+    for _, _, address, anchor in lines:
+        assert pages[site / address].find(id=anchor), (address, anchor)
+        assert f"{address}#{anchor}\n" in whole
+    entry = whole.partition("errors.html#numpy-requires-grad\n")[2][:1500]
+    assert "RuntimeError: Can't call numpy()" in entry
+    assert "`w.detach().numpy()`: to read the values" in entry
+    assert whole.count("```") % 2 == 0
+
+
 # -- Addresses that lead nowhere, or led somewhere -----------------------------------
 
 
@@ -376,22 +392,6 @@ def test_calls_follow_the_lessons(hosted: TinySite, tmp_path: Path) -> None:
     assert copy.build(env=environment(**HOSTED)).status == 0
     terms = [term["id"] for term in soup(copy.html / "calls.html").select("dt.call")]
     assert terms == ["torch.ones", "torch.Tensor.detach", "torch.Tensor.tolist"]
-
-
-def test_pages_that_only_list_come_last_in_the_search(
-    browser: object, address: str
-) -> None:
-    page = browser.new_page()
-    page.goto(f"{address}search.html?q=detach")
-    links = "#search-results ul.search li > a"
-    page.wait_for_selector(f"{links}[href^='calls.html']", state="attached")
-    paths = page.eval_on_selector_all(links, "all => all.map(a => a.pathname)")
-    page.close()
-    listing = re.compile(r"/(calls|machines|auto_examples/(\w+/)?index)\.html$")
-    first = next(n for n, path in enumerate(paths) if listing.search(path))
-    lessons = {f"/auto_examples/{s.parent.name}/{s.stem}.html" for s in SCRIPTS}
-    proofs = [n for n, path in enumerate(paths) if path in lessons | {"/errors.html"}]
-    assert len(proofs) > 8 and max(proofs) < first, paths
 
 
 # -- Notebooks and the archive -------------------------------------------------------

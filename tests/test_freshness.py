@@ -265,7 +265,7 @@ DAMAGED = {
     "a page that was written": ["build/staging/prose.html"],
     "what Sphinx noted": [
         "build/staging/.buildinfo",
-        "build/staging/searchindex.js",
+        "build/staging/_static/search_index.js",
         "build/doctrees/html/environment.pickle",
         "build/kept/html.json",
     ],

@@ -172,11 +172,9 @@ PRIVATE = [
         "the stamp of a page that computes: take the day of its file in the cache",
     ),
     Private(
-        "StandaloneHTMLBuilder.indexer and index_page",
-        "tensor_copies/web/search_entries.py",
-        says("sphinx.builders.html:StandaloneHTMLBuilder", "self.indexer",
-             "def index_page"),
-        "see if sphinx-doc/sphinx#12599 is mended, and drop search_entries.py",
+        "StandaloneHTMLBuilder.search", "tensor_copies/web/search_page.py",
+        says("sphinx.builders.html:StandaloneHTMLBuilder", "if self.search:"),
+        "drop replace_search: Sphinx then writes an index that nothing reads",
     ),
     Private(
         "context['css_files'][..].filename", "tensor_copies/web/weight.py",

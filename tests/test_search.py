@@ -1,4 +1,4 @@
-"""The search, in a real browser, with what readers paste from their terminals."""
+"""The search, in a real browser: questions, calls, terms and pasted messages."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
+import measure_search
 import pytest
+from conftest import TinySite, lesson
+from measure_search import is_right, queries, score
 from reading import pages_in, soup
+from test_browser import AXE, AXE_RULES, PROBLEMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Browser, Page
 
-ORDINARY = [
-    "clone",
-    "detach numpy",
-    "requires grad",
-    "copy a tensor",
-    "storage",
-    "leaf",
-]
 # What differs from reader to reader.
 OTHERS = {"meta": "cuda:1", "cuda:0": "cuda:3", "cpu": "cuda:2", "2": "768", "3": "17"}
-IN_PAGE = "query => Search._performSearch(...Search._parseQuery(query))"
+IN_PAGE = "query => searchFor(query)"
+KINDS = ["Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page"]
+BOXES = "form[role=search] input[type=search]"
+MOST_KB = 90
+# Below what the command measures, so that a page more or a word does not break it.
+LEAST_IN_FIRST_THREE, LEAST_RANK = 0.88, 0.75
+QUESTION = "bring tensor back from gpu"
 
 
 @pytest.fixture(scope="module")
@@ -47,20 +49,42 @@ def messages(site: Path) -> dict[str, list[str]]:
 def page(browser: Browser, address: str) -> Iterator[Page]:
     page = browser.new_page()
     page.goto(f"{address}search.html?q=tensor")
-    page.wait_for_function("document.querySelector('.search-summary')?.innerText")
+    page.wait_for_selector("#search-results .result")
     yield page
     page.close()
 
 
 @pytest.fixture(scope="module")
-def first(page: Page) -> Callable[[str], str]:
+def search(page: Page) -> Callable[[str], list[dict[str, str]]]:
+    """Return what the search finds, the best first."""
+    return lambda query: page.evaluate(IN_PAGE, query)
+
+
+@pytest.fixture(scope="module")
+def first(search: Callable[[str], list[dict[str, str]]]) -> Callable[[str], str]:
     """Return the address of the first result of a query."""
+    return lambda query: next((one["address"] for one in search(query)), "")
 
-    def ask(query: str) -> str:
-        results = page.evaluate(IN_PAGE, query)
-        return f"{results[-1][0]}{results[-1][2]}" if results else ""
 
-    return ask
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Return a function that opens a page, and fails on an error in it."""
+    contexts, problems = [], []
+
+    def go(where: str, **options: object) -> Page:
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: problems.append(error))
+        page.goto(where, wait_until="load")
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+# -- Messages -----------------------------------------------------------------------
 
 
 def middle(text: str) -> str:
@@ -95,7 +119,7 @@ def test_each_message_finds_its_entry(
             query = change(text)
             # Words that stand in two messages alike may lead to either.
             right = [anchor] if change is not middle else having(query, messages)
-            if (found := first(query)) not in [f"errors#{name}" for name in right]:
+            if (found := first(query)) not in [f"errors.html#{name}" for name in right]:
                 wrong.append((query, found))
     assert wrong == []
 
@@ -108,85 +132,10 @@ def test_a_whole_traceback_finds_its_entry(
             'Traceback (most recent call last): File "train.py", line 51, in <module> '
             f'main() File "train.py", line 12, in main loss = step(x) {text}'
         )
-        assert first(query) == f"errors#{anchor}"
+        assert first(query) == f"errors.html#{anchor}"
 
 
-def test_an_ordinary_query_is_left_to_sphinx(
-    page: Page, first: Callable[[str], str]
-) -> None:
-    for query in ORDINARY:
-        results = page.evaluate(IN_PAGE, query)
-        assert len(results) > 2
-        assert not [result for result in results if result[6] == "message"], query
-        assert not first(query).startswith("errors"), query
-
-
-def test_a_reader_pastes_and_follows_with_the_keyboard(
-    browser: Browser, address: str
-) -> None:
-    page = browser.new_page()
-    problems: list[object] = []
-    page.on("pageerror", lambda error: problems.append(error))
-    page.goto(f"{address}index.html")
-    page.locator("input[name=q]").first.focus()
-    page.keyboard.insert_text(
-        "can't convert cuda:1 device type tensor to numpy. Use Tensor.cpu()"
-    )
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/search.html?q=*")
-    page.wait_for_function("document.querySelector('.search-summary')?.innerText")
-    results = page.locator("#search-results li")
-    # Announced as Sphinx announces any search: how many there are.
-    summary = page.locator(".search-summary").inner_text()
-    count = results.count()
-    assert ("one page" if count == 1 else f"{count} pages") in summary
-    assert "cpu()" in results.first.inner_text()  # the message stands with the title
-    results.first.locator("a").focus()
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/errors.html#numpy-device")
-    box = page.locator("#numpy-device h3").bounding_box()
-    assert box is not None
-    assert problems == []
-    page.close()
-
-
-def test_the_words_of_an_ordinary_search_are_marked(
-    browser: Browser, address: str
-) -> None:
-    page = browser.new_page()
-    problems: list[object] = []
-    page.on("pageerror", lambda error: problems.append(error))
-    page.goto(f"{address}search.html?q=mode")  # a word that Furo's icons have too
-    page.wait_for_function("document.querySelector('.search-summary')?.innerText")
-    page.locator("#search-results li a").first.click()
-    page.wait_for_function("document.querySelector('span.highlighted')")
-    assert page.locator("title tspan").count() == 0
-    assert problems == []
-    page.close()
-
-
-def test_it_works_from_a_file(browser: Browser, site: Path) -> None:
-    page = browser.new_page()
-    page.goto(f"{(site / 'search.html').as_uri()}?q=can't+optimize+a+non-leaf+Tensor")
-    page.wait_for_function("document.querySelector('.search-summary')?.innerText")
-    link = page.locator("#search-results li a").first
-    assert link.get_attribute("href") == "errors.html#optimizer-non-leaf"
-    page.close()
-
-
-def test_the_list_of_messages_is_loaded_where_it_is_needed(site: Path) -> None:
-    for path in pages_in(site):
-        scripts = {Path(s["src"]).name for s in soup(path).select("script[src]")}
-        loaded = {name.partition("?")[0] for name in scripts}
-        wanted = path.name == "search.html"
-        assert ("messages.js" in loaded) == wanted, path
-        assert ("search_messages.js" in loaded) == wanted, path
-        # The error index has the messages themselves.
-        wanted |= path == site / "errors.html"
-        assert ("find_message.js" in loaded) == wanted, path
-
-
-def test_the_list_is_what_the_page_shows(
+def test_the_list_of_messages_is_what_the_page_shows(
     site: Path, messages: dict[str, list[str]]
 ) -> None:
     text = (site / "_static" / "messages.js").read_text(encoding="utf-8")
@@ -196,67 +145,278 @@ def test_the_list_is_what_the_page_shows(
         assert sorted(entry["texts"]) == sorted(messages[entry["anchor"]])
 
 
-@pytest.fixture
-def asked(browser: Browser, address: str) -> Iterator[Callable[[str], Page]]:
-    """Return a function that searches as a reader does, and waits for the end."""
-    page = browser.new_page()
-
-    def ask(query: str) -> Page:
-        page.goto(f"{address}search.html?{urlencode({'q': query})}")
-        page.wait_for_function("document.querySelector('.search-summary')?.innerText")
-        return page
-
-    yield ask
-    page.close()
+# -- Questions ----------------------------------------------------------------------
 
 
-def test_each_result_says_its_kind_and_what_the_page_says_of_itself(
-    asked: Callable[[str], Page], site: Path
+@pytest.fixture(scope="module")
+def index(site: Path) -> dict[str, list[list]]:
+    """Return the sections that the search knows, by the address of their page."""
+    text = (site / "_static" / "search_index.js").read_text(encoding="utf-8")
+    return dict(json.loads(text[text.index("=") + 1 : text.rindex(";")])["pages"])
+
+
+def test_the_queries_are_many_and_name_what_is_there(
+    page: Page,
 ) -> None:
-    kinds = set()
-    for query in ("detach clone", "version counter", "x.detach()"):
-        items = asked(query).locator("#search-results ul.search > li")
-        assert items.count() > 5
-        for item in items.all():
-            kind = item.locator(".result-kind").text_content()
-            about = item.locator(".result-about").text_content()
-            kinds.add(kind)
-            path = str(item.locator("a").get_attribute("href")).partition("#")[0]
-            if kind != "Term":
-                head = soup(site / path).select_one("meta[name=description]")
-                assert about == head["content"], path
-            assert (kind == "Lesson") == bool(re.search(r"les/\d_\w+/(?!index)", path))
-            assert item.locator(".highlighted").count() == 0
-    assert kinds == {"Lesson", "Page", "Call", "Term"}
+    asked = queries()
+    assert len(asked) >= 200
+    assert len({query.ask for query in asked}) == len(asked)
+    assert abs(2 * sum(query.held_out for query in asked) - len(asked)) <= 1
+    read = measure_search.QUERIES.read_text(encoding="utf-8")
+    found = re.findall(r"^found = \"(.+)\"$", read, re.MULTILINE)
+    assert len(found) == len(asked)
+    assert sum(one.startswith("https://") for one in found) >= 150
+    known = page.evaluate("searchFor.sections.map(({ address }) => address)")
+    for query in asked:
+        for name in query.right:
+            assert any(is_right(name, one) for one in known), (query.ask, name)
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_questions_find_their_sections(
+    held_out: bool, search: Callable[[str], list[dict[str, str]]]
+) -> None:
+    asked = [query for query in queries() if query.held_out is held_out]
+    found = [[one["address"] for one in search(query.ask)] for query in asked]
+    got = score(asked, found)
+    assert got.nothing == 0
+    assert got.first >= LEAST_IN_FIRST_THREE, got
+    assert got.rank >= LEAST_RANK, got
+
+
+def test_each_heading_and_each_asked_phrase_finds_its_section(
+    search: Callable[[str], list[dict[str, str]]], index: dict[str, list[list]]
+) -> None:
+    missed = []
+    for address, sections in index.items():
+        for _, kind, heading, _, _, _, phrases in sections:
+            # The parts of the pages about the site have headings such as "NumPy".
+            headings = [] if KINDS[kind] == "Page" else [heading]
+            for words in [*headings, *phrases]:
+                found = [one["heading"] for one in search(words)[:4]]
+                if heading not in found:
+                    missed.append((words, address, found))
+    assert missed == [], missed
+
+
+@pytest.mark.parametrize(
+    ("asked", "right"),
+    [
+        ("x.cpu()", "atlas#cpu"),
+        ("cpu", "2_numpy_and_devices/cpu_and_to"),
+        ("detatch", "1_basics/detach"),
+        ("numpy ndaray", "3_tips/tensor_to_ndarray"),
+        ("duplicate a tensor", "3_tips/copy_a_tensor"),
+        ("loop variable", "silent_mistakes#silent-rebinding"),
+        ("version counter", "glossary#term-version-counter"),
+        ("undo requires_grad", "4_patterns/frozen_network"),
+        ("jupyter memory keeps growing", "3_tips/memory_of_a_copy"),
+        ("pinn", "3_tips/copy_between_devices"),
+    ],
+)
+def test_spelling_endings_calls_and_other_words(
+    asked: str, right: str, search: Callable[[str], list[dict[str, str]]]
+) -> None:
+    found = [one["address"] for one in search(asked)[:3]]
+    assert any(is_right(right, one) for one in found), found
+
+
+def test_any_word_may_be_missing_and_idle_words_give_the_pages(
+    search: Callable[[str], list[dict[str, str]]],
+) -> None:
+    assert "cop" in search("my zebra wants a copy of the tensor")[0]["heading"]
+    assert search("zqxjkvb") == [] and search("") == []
+    assert len(search("what is this torch")) > 20
+
+
+def test_each_section_is_there_and_says_its_kind(
+    site: Path, page: Page, index: dict[str, list[list]]
+) -> None:
+    pages = {path: soup(path) for path in pages_in(site)}
+    sections = page.evaluate("searchFor.sections")
+    assert {one["kind"] for one in sections} == set(KINDS)
+    for one in sections:
+        path, _, anchor = one["address"].partition("#")
+        found = pages[site / path]
+        assert not anchor or found.find(id=anchor), one["address"]
+    # Every page with a document of its own is known.
+    documents = {
+        path.relative_to(site).as_posix()
+        for path, found in pages.items()
+        if not found.select('meta[name="robots"]')
+    }
+    assert set(index) == documents
+
+
+def test_no_page_shows_what_is_asked(site: Path, index: dict[str, list[list]]) -> None:
+    phrases = [text for found in index.values() for one in found for text in one[-1]]
+    assert len(phrases) > 150
+    assert "asked.toml" not in (site / "llms.txt").read_text(encoding="utf-8")
+    page = soup(site / "auto_examples/2_numpy_and_devices/cpu_and_to.html").get_text()
+    assert QUESTION in phrases and QUESTION not in page
+
+
+# -- Readers' words: docs/asked.toml --------------------------------------------------
+
+
+def test_a_name_that_does_not_exist_is_refused(tiny_site: TinySite) -> None:
+    tiny_site.write_lessons({"one.py": lesson("One", "")})
+    asked = tiny_site.folder / "docs" / "asked.toml"
+    asked.write_text('"1_first/one#then" = ["and then"]\n', encoding="utf-8")
+    built = tiny_site.build()
+    assert built.status == 0, built.output
+    listed = (tiny_site.html / "_static" / "search_index.js").read_text("utf-8")
+    assert "and then" in listed
+    for written, said in {
+        '"1_first/two" = ["x"]': "1_first/two is no page; a lesson is named like",
+        '"1_first/one#them" = ["x"]': "1_first/one#them is no section; there are then",
+        '"1_first/one" = "x"': 'write "1_first/one" = ["a question", "another"]',
+        '"1_first/one" = [': "asked.toml: ",
+    }.items():
+        asked.write_text(written, encoding="utf-8")
+        built = tiny_site.build()
+        assert built.status != 0
+        assert said in built.output
+
+
+# -- Boxes --------------------------------------------------------------------------
+
+
+def test_nothing_is_loaded_before_a_reader_searches(
+    site: Path, address: str, visit: Callable[..., Page]
+) -> None:
+    page = visit(f"{address}glossary.html")
+    loaded: list[str] = []
+    page.on("response", lambda response: loaded.append(response.url))
+    scripts = [part["src"] for part in soup(site / "glossary.html").select("[src]")]
+    assert not [one for one in scripts if "index" in one or "minisearch" in one]
+    page.locator(BOXES).locator("visible=true").first.focus()
+    page.wait_for_function("() => typeof searchFor === 'function'")
+    assert all(one.startswith(address) for one in loaded)
+    names = {Path(urlsplit(one).path).name for one in loaded} - {"icon.svg"}
+    assert {"search_index.js", "minisearch.js", "messages.js"} <= names
+    static = site / "_static"
+    files = [*measure_search.OURS, *measure_search.DRAWING]
+    assert names <= {Path(name).name for name in files}
+    assert measure_search.kilobytes([static / name for name in files]) <= MOST_KB
+
+
+def test_the_licence_of_the_library_stands_beside_it(site: Path) -> None:
+    folder = site / "_static" / "search"
+    said = (folder / "minisearch.js").read_text("utf-8").splitlines()[0]
+    assert "MiniSearch 7.2.0, MIT" in said and "minisearch.LICENSE.txt" in said
+    assert "Copyright" in (folder / "minisearch.LICENSE.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["index.html", "glossary.html", "404.html"])
+def test_a_box_in_sight_answers_by_keyboard_alone(
+    name: str, scheme: str, width: int, address: str, visit: Callable[..., Page]
+) -> None:
+    view = {"width": width, "height": 800}
+    page = visit(address + name, viewport=view, color_scheme=scheme)
+    keys = "/" if width == 390 else "Control+k"
+    page.keyboard.press(keys)
+    box = page.locator(":focus")
+    assert box.get_attribute("type") == "search"
+    place = box.bounding_box()
+    assert place["y"] + place["height"] < 400 and place["width"] > 60
+    page.keyboard.type(QUESTION)
+    page.wait_for_selector(".result")
+    page.evaluate(AXE)
+    assert page.evaluate(PROBLEMS, AXE_RULES) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    links = page.locator(".result:visible a")
+    first = links.first
+    assert first.bounding_box()["x"] >= 0
+    assert first.locator(".result-kind").text_content() == "Lesson"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert links.nth(1).evaluate("link => link === document.activeElement")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert box.evaluate("box => box === document.activeElement")
+    if box.evaluate("box => !box.closest('.search-again')"):
+        page.keyboard.press("Escape")
+        assert page.locator(".result:visible").count() == 0
+        page.keyboard.type(" ")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/cpu_and_to.html")
+
+
+def test_a_reader_pastes_and_follows_with_the_keyboard(
+    address: str, visit: Callable[..., Page]
+) -> None:
+    page = visit(f"{address}index.html")
+    page.locator("#message").focus()
+    page.keyboard.insert_text(
+        "can't convert cuda:1 device type tensor to numpy. Use Tensor.cpu()"
+    )
+    page.wait_for_selector(".search-panel .result-message")
+    page.keyboard.press("Enter")  # all results
+    page.wait_for_url("**/search.html?q=*")
+    results = page.locator("#search-results .result")
+    results.first.wait_for()
+    count = page.locator(".result-count")
+    assert count.get_attribute("role") == "status"
+    assert str(results.count()) in count.inner_text()
+    assert "cpu()" in results.first.inner_text()  # the message stands with the title
+    page.locator("#search-again").focus()
+    page.keyboard.press("Enter")  # to the first
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/errors.html#numpy-device")
+    assert page.locator("#numpy-device h3").bounding_box() is not None
 
 
 def test_few_results_stand_first_and_a_button_shows_the_others(
-    asked: Callable[[str], Page],
+    address: str, visit: Callable[..., Page]
 ) -> None:
-    page = asked("detach clone")
-    items = page.locator("#search-results ul.search > li")
-    first = str(items.first.locator("a").get_attribute("href"))
-    assert first.endswith("/detach_clone.html"), "the words as they were asked"
+    page = visit(f"{address}search.html?{urlencode({'q': 'detach clone'})}")
+    items = page.locator("#search-results .result")
+    items.first.wait_for()
     count, shown = items.count(), items.locator("visible=true").count()
     assert shown <= 8 < count
-    assert f"{count} pages" in page.locator(".search-summary").inner_text()
+    assert not page.locator("#all-pages").is_visible()
     page.get_by_role("button", name=f"Show {count - shown} more").click()
     assert items.locator("a:visible").count() == count
     assert page.evaluate("document.activeElement.matches('#search-results a')")
+    # What is typed is kept in the address.
+    page.fill("#search-again", "leaf")
+    page.wait_for_url("**/search.html?q=leaf")
+    page.fill("#search-again", "")
+    assert page.locator("#all-pages").is_visible()
 
 
-def test_a_message_stands_before_few_others_in_one_colour(
-    asked: Callable[[str], Page],
+def test_nothing_found_says_what_to_try(
+    address: str, visit: Callable[..., Page]
 ) -> None:
-    page = asked("Can't call numpy() on Tensor that requires grad.")
-    items = page.locator("#search-results ul.search > li:visible")
-    assert items.first.locator(".result-kind").text_content() == "Error"
-    said = str(items.first.locator(".result-message").text_content())
-    assert said.startswith("RuntimeError: Can't call numpy()")
-    assert page.locator("#search-results .highlighted").count() == 0
-    assert items.count() <= 6
+    page = visit(f"{address}search.html?q=zqxjkvb")
+    page.wait_for_function("document.querySelector('.result-count')?.innerText")
+    assert "four words in a row" in page.locator(".result-count").inner_text()
 
 
-def test_nothing_found_says_what_to_try(asked: Callable[[str], Page]) -> None:
-    said = asked("zebra zoo").locator(".search-summary").inner_text()
-    assert "fewer words" in said and "categories" not in said
+def test_it_works_from_a_file(site: Path, visit: Callable[..., Page]) -> None:
+    asked = "can't+optimize+a+non-leaf+Tensor"
+    page = visit(f"{(site / 'search.html').as_uri()}?q={asked}")
+    link = page.locator("#search-results .result a").first
+    assert link.get_attribute("href") == "./errors.html#optimizer-non-leaf"
+    lesson = site / "auto_examples" / "1_basics" / "detach.html"
+    page = visit(lesson.as_uri())
+    page.keyboard.press("/")
+    page.keyboard.type("what is a leaf")
+    page.keyboard.press("ArrowDown") if page.wait_for_selector(".result") else None
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/leaf_tensors.html*")
+
+
+def test_without_javascript_it_lists_all_pages(
+    site: Path, address: str, visit: Callable[..., Page], index: dict[str, list[list]]
+) -> None:
+    said = soup(site / "search.html").select_one("noscript").get_text()
+    assert said.startswith("The search needs JavaScript")
+    page = visit(f"{address}search.html", java_script_enabled=False)
+    assert page.locator("#all-pages").is_visible()
+    links = page.locator("#all-pages a")
+    assert [link.get_attribute("href") for link in links.all()] == list(index)

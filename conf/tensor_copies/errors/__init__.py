@@ -25,6 +25,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", cards.arrange, priority=460)
     app.connect("doctree-read", pairs.arrange, priority=460)
     app.connect("env-updated", search.write_messages)
-    app.connect("html-page-context", search.add_scripts)
     app.connect("html-page-context", cards.add_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,17 +1,16 @@
 """Find an entry of the error index by its message, whole or in part.
 
-Sphinx's search ranks whole pages that have all the words: a message from a reader's
-terminal, with another device or shape in it, finds nothing. So the search page gets
-a list of all messages, live and recorded (``_static/messages.js``), and the script that
-compares a reader's words with messages (``static/find_message.js``), which the error
-index itself has too.
+A search for words does not know a message from a reader's terminal, with another device
+or shape in it, from others. So the search has a list of all messages, live and recorded
+(``_static/messages.js``), and the script that compares a reader's words with messages
+(``static/find_message.js``), which the error index itself has too.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from docutils import nodes
 
@@ -71,7 +70,7 @@ def _printed_in(section: nodes.section) -> list[str]:
 
 
 def write_messages(app: Sphinx, _: BuildEnvironment) -> None:
-    """Write the list for the search page: a script, so that it works from a file."""
+    """Write the list for the search: a script, so that it works from a file."""
     if app.builder.format != "html":
         return
     messages = app.env.metadata.get(PAGE, {}).get("messages", "[]")
@@ -80,10 +79,3 @@ def write_messages(app: Sphinx, _: BuildEnvironment) -> None:
     code = f"window.knownMessages = {json.dumps({'page': PAGE})};\n"
     code += f"window.knownMessages.entries = {messages};\n"
     (static / DATA).write_text(code, encoding="utf-8")
-
-
-def add_scripts(app: Sphinx, page: str, *_: Any) -> None:
-    """Load the list and the script on the search page only, after Sphinx's own."""
-    if page == "search":
-        for script in (DATA, "find_message.js", "search_messages.js"):
-            app.add_js_file(script, loading_method="defer")

@@ -22,8 +22,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
         home,
         machines,
         not_found,
-        search_entries,
-        search_results,
+        search_index,
+        search_page,
+        sections,
         styles,
         weight,
     )
@@ -32,6 +33,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
     outdated.add_key("machines", machines.key)
+    outdated.add_key(sections.KEY, sections.key)
     app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
     app.add_directive("sheet-pictures", cheat_sheet.SheetPictures)
     app.add_directive("sheet-messages", cheat_sheet.SheetMessages)
@@ -52,17 +54,17 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
     app.connect("html-page-context", styles.add_styles)
-    # When all pages have been read; the script, after that of the error index (500).
-    app.connect("env-updated", search_results.write_list)
-    app.connect("html-page-context", search_results.add_scripts, priority=510)
+    # When all parts of a page are in place, and before its reading ends (900).
+    app.connect("doctree-read", sections.keep, priority=895)
+    # When all pages have been read.
+    app.connect("env-updated", search_index.write)
+    app.connect("builder-inited", search_page.replace_search)
+    app.connect("html-collect-pages", search_page.make)
     # After all that add a style or a script to single pages (500).
     app.connect("html-page-context", weight.trim, priority=900)
-    # Between the writing of the pages and that of the search index.
     app.connect("html-collect-pages", not_found.make)
     # Before sphinx-reredirects writes the forwards (500).
     app.connect("html-collect-pages", forwards.give_addresses, priority=400)
-    app.connect("html-collect-pages", search_entries.feed_again)
-    app.connect("build-finished", search_entries.drop_words_of_no_page)
     app.connect("build-finished", head.copy_cards)
     app.connect("build-finished", files.write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,8 @@
 """What machines read of the site: ``llms.txt``, ``sitemap.xml`` and ``robots.txt``.
 
-All three list the pages with a document of their own. A sitemap must give whole
-addresses, so it is made only where the site's address is known.
+All list the pages with a document of their own. ``llms.txt`` has the sections of each
+page below it, as the search finds them, and ``llms-full.txt`` all that these say. A
+sitemap must give whole addresses, so it is made only where the site's address is known.
 """
 
 from __future__ import annotations
@@ -14,28 +15,24 @@ from urllib.parse import urljoin
 
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.web.head import SITE
+from tensor_copies.web.search_index import pages_in_order
+from tensor_copies.web.sections import sections_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
-    """Write the three files, or remove what is not wanted any more."""
+    """Write the files, or remove what is not wanted any more."""
     if exception is not None or app.builder.name != "html":
         return
-    pages = _in_order(app)
+    pages = pages_in_order(app)
     base = app.config.html_baseurl
     mapped = bool(base) and app.config.site_is_indexed
     _write(app, "llms.txt", _llms(app, pages))
+    _write(app, "llms-full.txt", _llms_full(app, pages))
     _write(app, "sitemap.xml", _sitemap(app, pages) if mapped else "")
     _write(app, "robots.txt", _robots(base) if mapped else "")
-
-
-def _in_order(app: Sphinx) -> list[str]:
-    """Return home, the lessons in reading order, and the other pages by name."""
-    lessons = list(lesson_scripts(app))
-    first = [app.config.root_doc, *lessons]
-    return first + sorted(app.env.found_docs - set(first))
 
 
 def _write(app: Sphinx, name: str, text: str) -> None:
@@ -49,17 +46,45 @@ def _write(app: Sphinx, name: str, text: str) -> None:
 def _llms(app: Sphinx, pages: list[str]) -> str:
     lessons = set(lesson_scripts(app))
     lines = [f"# {app.config.project}", "", f"> {SITE}", "", "## Lessons", ""]
-    lines += [_line(app, page) for page in pages if page in lessons]
+    lines += [_lines(app, page) for page in pages if page in lessons]
     lines += ["", "## Pages", ""]
-    lines += [_line(app, page) for page in pages if page not in lessons]
+    lines += [_lines(app, page) for page in pages if page not in lessons]
     return "\n".join(lines) + "\n"
 
 
-def _line(app: Sphinx, page: str) -> str:
-    """Return a page's link with its title and what it says of itself."""
+def _lines(app: Sphinx, page: str) -> str:
+    """Return a page's link with what it says of itself, and those of its sections."""
+    title, said = app.env.titles[page].astext(), app.env.metadata[page]["description"]
+    lines = [f"- [{_escaped(title)}]({_address(app, page)}): {said}"]
+    for section in sections_of(app, page):
+        if section.anchor:
+            address = _address(app, page, section.anchor)
+            link = f"[{_escaped(section.heading)}]({address})"
+            lines.append(f"  - {section.kind}: {link}: {section.sentence}".rstrip(": "))
+    return "\n".join(lines)
+
+
+def _llms_full(app: Sphinx, pages: list[str]) -> str:
+    """Return what every section of every page says."""
+    parts = [f"# {app.config.project}\n\n> {SITE}\n"]
+    for page in pages:
+        for section in sections_of(app, page):
+            mark = "###" if section.anchor else "##"
+            parts.append(
+                f"{mark} {_escaped(section.heading)}\n\n"
+                f"{section.kind}, {_address(app, page, section.anchor)}\n\n"
+                f"{section.text}"
+            )
+    return "\n".join(parts)
+
+
+def _address(app: Sphinx, page: str, anchor: str = "") -> str:
     address = urljoin(app.config.html_baseurl, app.builder.get_target_uri(page))
-    title = re.sub(r"([\[\]<>])", r"\\\1", app.env.titles[page].astext())
-    return f"- [{title}]({address}): {app.env.metadata[page]['description']}"
+    return f"{address}#{anchor}" if anchor else address
+
+
+def _escaped(title: str) -> str:
+    return re.sub(r"([\[\]<>])", r"\\\1", title)
 
 
 def _sitemap(app: Sphinx, pages: list[str]) -> str:

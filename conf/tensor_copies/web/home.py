@@ -34,7 +34,8 @@ class MessageBox(SphinxDirective):
         example = next(filter(None, map(_message, live()["records"])), "")
         target = self.env.app.builder.get_relative_uri(self.env.docname, "search")
         markup = (
-            f'<form class="message-box" action="{escape(target)}" method="get">'
+            f'<form class="message-box" action="{escape(target)}" method="get" '
+            'role="search" aria-label="Messages">'
             '<label for="message">Have an error message? Paste it.</label>'
             '<input id="message" name="q" type="search" autocomplete="off" '
             f'placeholder="{escape(example)}">'

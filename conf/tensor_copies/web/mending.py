@@ -39,11 +39,19 @@ MENDS: list[tuple[str | None, str, str | Callable[[re.Match], str]]] = [
         r'(<a class="skip-to-content[^>]*>.*?</a>)',
         r'\3\n<nav class="drawers" aria-label="Drawers">\n\1</nav>\n\2',
     ),
+    # Furo: on a phone the search is in a drawer. A box stands in sight beside the name,
+    # which asks where the drawer's does.
+    (
+        _FURO,
+        r'(<div class="header-center">\s*<a [^>]*>.*?</a>)'
+        r'(.*?<form class="sidebar-search-container"[^>]* action="([^"]*)")',
+        r'\1<form class="header-search" role="search" aria-label="Search this site" '
+        r'method="get" action="\3"><input type="search" name="q" placeholder="Search" '
+        r'aria-label="Search this site" autocomplete="off" autocapitalize="none" '
+        r'spellcheck="false"></form>\2',
+    ),
     # Sphinx: a caption of the sidebar is said to be a heading, but not of which level.
     (_ANY, r'<p class="caption" role="heading">', '<p class="caption">'),
-    # Furo: its icons have titles. Sphinx marks the words of a search in them as if
-    # they were drawn, which raises, and marks nothing on the rest of the page.
-    (_FURO, r"(<symbol\b[^>]*>\s*<title)>", r'\1 class="nohighlight">'),
     # MyST-NB: this label hides from a screen reader what the summary says, and a
     # summary must not hold paragraphs.
     (_HIDDEN, r'<summary aria-label="Toggle hidden content">', "<summary>"),

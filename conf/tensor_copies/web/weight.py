@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 
-from tensor_copies.explorer.page import explorer
 from tensor_copies.lessons.predictions import choices
 
 if TYPE_CHECKING:
@@ -25,10 +24,6 @@ def _is_computed(doctree: nodes.document) -> bool:
 
 def _has_code(doctree: nodes.document) -> bool:
     return next(doctree.findall(nodes.literal_block), None) is not None
-
-
-def _has_explorer(doctree: nodes.document) -> bool:
-    return next(doctree.findall(explorer), None) is not None
 
 
 def _has_choices(doctree: nodes.document) -> bool:
@@ -48,10 +43,11 @@ NEEDED_BY: dict[str, Callable[[nodes.document], bool]] = {
     # Furo's rules for extensions and an ad that this site does not have.
     "furo-extensions.": _never,
     "sg-tags.": _never,  # filters the gallery's cards by tags; no lesson has any
+    # Keys and marks of Sphinx's own search, in the place of which there is ours.
+    "doctools.": _never,
+    "documentation_options.": _never,
+    "sphinx_highlight.": _never,
 }
-# These mark the words of a search on the page that it leads to. The page of the
-# explorer has few words to find; its picture is to be there at once.
-NOT_BESIDE_EXPLORER = ("doctools.", "documentation_options.", "sphinx_highlight.")
 
 
 def trim(
@@ -69,6 +65,4 @@ def _is_needed(file: str, doctree: nodes.document | None) -> bool:
     for beginning, needs in NEEDED_BY.items():
         if name.startswith(beginning):
             return doctree is not None and needs(doctree)
-    if name.startswith(NOT_BESIDE_EXPLORER) and doctree is not None:
-        return not _has_explorer(doctree)
     return True

@@ -1,0 +1,113 @@
+// Ranks the sections of the site (search_index.js) for what a reader asks. MiniSearch
+// weighs words (BM25), finds close spellings and beginnings; a known message (find_message
+// .js) comes before all that. The search page, the boxes and the measurement ask here.
+(() => {
+  "use strict";
+  const { wordsOf, alike } = window.searchWords;
+  const { kinds, pages } = window.searchIndex;
+  const messagesOf = new Map((window.knownMessages?.entries ?? [])
+    .map(({ anchor, texts }) => [anchor, texts[0]]));
+  const BOOST = { heading: 1.6, sentence: 1.6, code: 1.2, prose: 1, title: 0.9 };
+  const OF_KIND = {
+    Lesson: 1, Error: 1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 0.7, Page: 0.6,
+  };
+  const OF_PAGE = 1.1; // a page as a whole, of which a section says as much
+  const ALIKE = 0.6; // what another word for the same counts
+  const ASKED = 8; // what a reader's own question counts, beside the section's text
+  const LEAST = 0.12; // of the best: what is not shown
+
+  // The anchor that most headings have, which so need not be listed.
+  const slug = (heading) =>
+    heading.toLowerCase().replace(/[^a-z\d]+/g, "-").replace(/^[-\d]+|-+$/g, "");
+  const nameOf = (words) => [...new Set(words)].join(" ");
+  const sections = [];
+  const phrases = [];
+  for (const [address, listed] of pages) {
+    const title = listed[0]?.[2] ?? "";
+    for (const [named, kind, heading, sentence, code, prose, asked] of listed) {
+      const id = sections.length;
+      const anchor = named === 1 ? slug(heading) : named;
+      sections.push({
+        id, address: anchor ? `${address}#${anchor}` : address, page: address, anchor,
+        kind: kinds[kind], heading, sentence, code,
+        title: anchor ? title : "",
+        names: [heading, ...asked].map((text) => nameOf(wordsOf(text))),
+        prose: kinds[kind] === "Error" ? `${prose} ${messagesOf.get(anchor) ?? ""}` : prose,
+      });
+      for (const phrase of asked) phrases.push({ id: phrases.length, section: id, phrase });
+    }
+  }
+  const known = new Set(); // the words that are here as they are asked
+  const options = {
+    tokenize: (text) => text === "" ? [] : wordsOf(text),
+    processTerm: (word) => { known.add(word); return word; },
+  };
+  const texts = new MiniSearch({ ...options, fields: Object.keys(BOOST) });
+  texts.addAll(sections);
+  const questions = new MiniSearch({ ...options, fields: ["phrase"] });
+  questions.addAll(phrases);
+
+  const find = window.messageFinder?.((window.knownMessages?.entries ?? [])
+    .map((entry) => ({ ...entry, live: entry.texts[0] }))) ?? (() => []);
+
+  const ask = (index, words, boost) => {
+    const others = new Map(); // another word for the same, and how much it counts
+    for (const word of words)
+      for (const other of alike.get(word) ?? [])
+        if (!words.includes(other) && known.has(other)) others.set(other, ALIKE);
+    const all = [...words, ...others.keys()];
+    return index.search(all.join(" "), {
+      tokenize: () => all,
+      processTerm: (word) => word,
+      boost,
+      boostTerm: (word) => others.get(word) ?? 1,
+      // A word that nobody wrote here is a beginning, or spelt another way.
+      prefix: (word) => !known.has(word) && word.length > 2,
+      fuzzy: (word) => !known.has(word) && word.length > 3 && 0.25,
+      weights: { fuzzy: 0.4, prefix: 0.6 },
+      combineWith: "OR",
+    });
+  };
+
+  // Returns sections, the best first. The last word may be half typed.
+  window.searchFor = (query) => {
+    const messages = find(query).map(({ anchor, live }) => {
+      const { page } = window.knownMessages;
+      const section = sections.find((one) =>
+        one.anchor === anchor && one.kind === "Error" && one.page.startsWith(page));
+      return section && { ...section, message: live };
+    }).filter(Boolean);
+    const words = [...new Set(wordsOf(query))];
+    const named = nameOf(words);
+    // Nothing but words of every page, such as "torch": the pages, lessons first.
+    const asked = query.trim();
+    if (!words.length && /\w/.test(query)) {
+      const meant = sections.filter(({ heading }) => heading === asked);
+      const whole = sections.filter(({ anchor }) => anchor === "");
+      return [...new Set([...messages, ...meant, ...whole])];
+    }
+    const scores = new Map();
+    for (const { id, score } of ask(texts, words, BOOST)) scores.set(id, score);
+    const best = new Map();
+    for (const { id, score } of ask(questions, words, {})) {
+      const { section } = phrases[id];
+      best.set(section, Math.max(best.get(section) ?? 0, score));
+    }
+    for (const [id, score] of best)
+      scores.set(id, (scores.get(id) ?? 0) + ASKED * score);
+    const taken = new Set(messages.map(({ id }) => id));
+    const found = [...scores].filter(([id]) => !taken.has(id)).map(([id, score]) => {
+      const section = sections[id];
+      const whole = section.anchor === "" ? OF_PAGE : 1;
+      return { ...section, score: score * OF_KIND[section.kind] * whole };
+    });
+    // Who types a heading, or a question that is listed, means that section.
+    const top = Math.max(0, ...found.map(({ score }) => score));
+    for (const one of found)
+      one.score += top * (one.names.includes(named) + (one.heading === asked));
+    found.sort((one, other) => other.score - one.score || one.id - other.id);
+    const least = (found[0]?.score ?? 0) * LEAST;
+    return [...messages, ...found.filter(({ score }) => score >= least)];
+  };
+  window.searchFor.sections = sections;
+})();

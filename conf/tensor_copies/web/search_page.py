@@ -1,0 +1,34 @@
+"""The search page, in the place of Sphinx's own search.
+
+Sphinx finds whole pages that have every word. Here sections are found, and any word may
+be missing: ``static/search/`` does it in the browser. Without JavaScript the page is a
+list of all pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tensor_copies.web.search_index import pages_in_order
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def replace_search(app: Sphinx) -> None:
+    """Let Sphinx write neither its search page nor its index."""
+    if app.builder.format == "html":
+        app.builder.search = False
+
+
+def make(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Hand the page to Sphinx, in the frame that all pages have."""
+    context = {
+        "title": "Search",
+        "description": "Search lessons, error messages, calls and terms.",
+        "all_pages": [
+            (page, app.env.titles[page].astext()) for page in pages_in_order(app)
+        ],
+    }
+    yield "search", context, "search.html"
