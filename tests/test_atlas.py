@@ -918,7 +918,7 @@ def test_another_machines_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
     for room in ("conf", "docs", "build/atlas"):
         made = shutil.ignore_patterns("auto_examples", "__pycache__")
         shutil.copytree(ROOT / room, site.folder / room, ignore=made)
-    lessons = {operation.lesson for operation in atlas.OPERATIONS}
+    lessons = {operation.lesson for operation in atlas.OPERATIONS.values()}
     for name in lessons:
         path = site.folder / "examples" / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -34,7 +34,8 @@ def list_in_order(app: Sphinx, doctree: nodes.document) -> None:
     if name != "index" or not page.startswith(tuple(galleries)):
         return
     trees = list(doctree.findall(addnodes.toctree))
-    if not trees:  # a gallery without lessons
+    if not trees:  # there are no lessons in it
+        app.env.metadata[page]["orphan"] = True
         return
     first, *others = trees
     for tree in others:

@@ -65,6 +65,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-collect-pages", not_found.make)
     # Before sphinx-reredirects writes the forwards (500).
     app.connect("html-collect-pages", forwards.give_addresses, priority=400)
+    # Sphinx has copied the styles.
+    app.connect("build-finished", weight.drop_comments)
     app.connect("build-finished", head.copy_cards)
     app.connect("build-finished", files.write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
