@@ -104,7 +104,8 @@
     // Who types a heading, or a question that is listed, means that section.
     const top = Math.max(0, ...found.map(({ score }) => score));
     for (const one of found)
-      one.score += top * (one.names.includes(named) + (one.heading === asked));
+      one.score += top * OF_KIND[one.kind] *
+        (one.names.includes(named) + (one.heading === asked));
     found.sort((one, other) => other.score - one.score || one.id - other.id);
     const least = (found[0]?.score ?? 0) * LEAST;
     return [...messages, ...found.filter(({ score }) => score >= least)];
