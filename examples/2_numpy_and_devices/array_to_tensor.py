@@ -6,11 +6,10 @@
 Turn an array into a tensor: which call copies?
 ===============================================
 
-``torch.tensor`` always copies; ``as_tensor``, ``asarray`` and ``from_numpy``
-share the array's memory until the dtype or the device has to change.
+``torch.tensor`` always copies; ``from_numpy`` shares the array's memory, and so do
+``as_tensor`` and ``asarray``, unless the dtype or the device has to change.
 
-You will see eight calls take six kinds of array, what a tensor does to a
-read-only array, and one call that returns other numbers.
+You will see eight calls in six cases, and what a tensor does to a read-only array.
 """
 
 # sphinx_gallery_setup = True
@@ -33,15 +32,14 @@ array = np.ones(2, dtype=np.float32)
 shared = torch.as_tensor(array)
 cast = torch.as_tensor(array, dtype=torch.float64)
 array[0] = 7.0
-print(f"{shared = }")
-print(f"{cast = }")
+print(f"{shared = }, {cast = }")
 assert shared.tolist() == [7, 1]
 assert cast.tolist() == [1, 1]
 # sphinx_gallery_tensor_map_lead = "array, shared, cast"
 
 # %%
-# Eight calls, six kinds of array
-# -------------------------------
+# Eight calls, six cases
+# ----------------------
 # Each tensor is filled with 7. If the array changes, the tensor is an alias. The
 # columns: a float32 array; the same with ``device=device``; a float64 array with
 # ``dtype=torch.float32``; every second element; backwards; read-only.
@@ -88,7 +86,7 @@ def follow(call, array, to):
     return "copy" if array.tolist() == old else "alias"
 
 
-warnings.simplefilter("ignore")  # read-only arrays
+warnings.filterwarnings("ignore", "The given ")
 rows = []
 for name, call in calls.items():
     row = {"call": name}
@@ -103,6 +101,9 @@ for row in rows:
     found = {row["float32"], row["read-only"]}
     assert found == {"copy" if copies else "alias"}
     assert "Error" in row["a[::-1]"]
+    assert row is rows[7] or row["a[::2]"] in found
+    if row in (rows[4], rows[6]) and device == "cuda":
+        assert "Error" in row["device"]
 for row in rows[:4]:
     assert row["from float64"] == "copy"
     same = device == "cpu" and row["float32"]
@@ -115,12 +116,13 @@ assert rows[7]["from float64"] == "other numbers"
 # %%
 # With ``device=device`` on CUDA the first four copy, ``copy=False`` raises, and so
 # does ``torch.Tensor``. ``torch.from_numpy(a).to(device)`` is one copy there, and
-# none on a CPU. Backwards is refused by all, even by those that copy, since a tensor
-# has no negative strides: ``torch.from_numpy(a[::-1].copy())`` works.
+# none on a CPU. A ``TypeError`` means that the call does not know the argument.
+# Backwards is refused by all, even by those that copy: a tensor has no negative
+# strides. ``torch.from_numpy(a[::-1].copy())`` works.
 #
 # Read-only: written all the same
 # -------------------------------
-# PyTorch has no read-only tensors. It warns, once in a process, and shares.
+# PyTorch has no read-only tensors. It warns once (silenced above), and shares.
 
 locked = np.zeros(2)
 locked.flags.writeable = False
@@ -138,23 +140,22 @@ assert locked.tolist() == [5, 5]
 #
 # ``frombuffer`` reads bytes
 # --------------------------
-# :func:`torch.frombuffer` converts nothing. It shares the memory of any buffer, a
-# ``bytearray`` or a mapped file, and takes its bytes for numbers of your dtype.
-# With another dtype than the array's they are other numbers.
+# :func:`torch.frombuffer` converts nothing. It shares any contiguous buffer, say a
+# mapped file, and takes its bytes for numbers of your dtype. With another dtype than
+# the array's they are other numbers.
 
 array = np.ones(1)  # float64: 8 bytes
 right = torch.frombuffer(array, dtype=torch.float64)
 wrong = torch.frombuffer(array, dtype=torch.float32)
-print(f"{right = }")
-print(f"{wrong = }")
+print(f"{right = }, {wrong = }")
 assert right.tolist() == [1]
 assert wrong.tolist() == [0, 1.875]
 
 # %%
 # ``torch.Tensor`` is not ``torch.tensor``
 # ----------------------------------------
-# The class makes float32 whatever it gets: of a float32 array an alias, of a float64
-# array a copy. And it takes a number for a size.
+# The class makes the default dtype, float32, of whatever it gets: of a float32 array
+# an alias, of a float64 array a copy. And it takes an integer for a size.
 
 for array in np.ones(2, np.float32), np.ones(2):
     torch.Tensor(array).zero_()
@@ -168,4 +169,4 @@ assert torch.Tensor(3).shape == (3,)
 # --------
 # - Your own memory: ``torch.tensor(a)``. The array's: ``torch.from_numpy(a)``.
 # - ``as_tensor`` and ``asarray`` share if they can: do not write to what they return.
-# - ``asarray(a, copy=...)`` says what it does, or raises.
+# - ``asarray`` with ``copy=True`` or ``copy=False`` does what you said, or raises.

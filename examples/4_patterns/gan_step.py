@@ -53,7 +53,7 @@ assert shares_memory(cut, fake)
 # %%
 # The graph of ``loss_d`` ends at ``cut``. ``fake`` keeps its own graph, for the
 # step of the generator. ``real`` needs no ``detach``: it does not require grad, so
-# no graph hangs on it.
+# no graph is behind it.
 
 for data in real, real.detach():
     (gradient,) = torch.autograd.grad(net_d(data), d)
@@ -63,9 +63,9 @@ for data in real, real.detach():
 # %%
 # The step of the generator
 # -------------------------
-# D takes its step first, to 5 - (-2) = 7. G's loss is -D(fake), so the gradient of
-# ``g`` is -7 * 2. It passes *through* D, and leaves one in D on the way. What is in
-# ``d.grad`` then?
+# D takes its step first, with ``lr=1``, to 5 - (-2) = 7. G's loss is -D(fake), so the
+# gradient of ``g`` is -7 * 2. It passes *through* D, and leaves one in D on the way.
+# What is in ``d.grad`` then?
 
 sgd_g = torch.optim.SGD(net_g.parameters(), lr=1.0)
 sgd_d = torch.optim.SGD(net_d.parameters(), lr=1.0)
@@ -84,9 +84,9 @@ assert d.item() == 7 and d.grad.item() == -2 - 6
 # The -2 of its own step and -6 from G's. So D clears its gradients *before* its
 # backward pass, in each iteration.
 #
-# One line wrong, two iterations
-# ------------------------------
-# The first row is the right loop. Each other row changes what it names.
+# What each change does in two iterations
+# ---------------------------------------
+# The first row is the right loop. Each other row makes the changes that it names.
 
 
 def train(case):
@@ -97,7 +97,7 @@ def train(case):
         if case != "D does not clear":
             sgd_d.zero_grad()
         fake = data = net_g(z)
-        score = net_d(fake)  # too early for G
+        score = net_d(fake)  # for the last row
         if "no detach" not in case:
             data = fake.detach()
         if "G clears first" in case:
@@ -145,21 +145,22 @@ print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 ends = [(row["g"], row["d"]) for row in rows]
-right, piled, cut, again, wasted, mixed, early = ends
+right, piled, dead, again, wasted, mixed, early = ends
 assert right == wasted == (-21, -19)
 assert piled == (-5, -11) and mixed == (-5, 1)
-assert cut == (3, 9)
+assert dead == (3, 9)
 assert "second time" in rows[3]["error"]
 assert "inplace" in rows[6]["error"]
 # sphinx_gallery_folded = "The code that makes the table"
 # sphinx_gallery_table = "rows"
 
 # %%
-# - D's gradients pile up: what G's step left there is in D's next one.
+# - Not cleared, D's old gradients, of its own step and of G's, are in its next one.
 # - With ``detach`` in G's step no gradient reaches G, which stays at 3.
 # - Without ``detach``, D's backward pass frees G's graph, and G's own raises. With a
-#   new fake the work is wasted; it is wrong if G clears before D's backward pass.
-# - A score made before D's step has saved D's weight, which that step writes.
+#   new fake D's pass through G is only wasted; if G clears before it, the result is
+#   wrong.
+# - A score made before D's step holds D's weight, which that step writes.
 #
 # The two errors and their cures: :ref:`backward-twice`, :ref:`saved-value-changed`.
 #

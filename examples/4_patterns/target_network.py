@@ -55,16 +55,15 @@ for step in range(1, 9):
     soft_update(soft, net, 0.5)
     for name, one in nets.items():
         path[name].append(one.weight.item())
-print(path["net"], path["hard"], path["soft"], sep="\n")
+print(*path.values(), sep="\n")
 assert path["hard"][3:6] == [0, 4, 4]
 assert path["soft"][:4] == [0, 0.5, 1.25, 2.125]
 assert hard.weight.grad is soft.weight.grad is None
-fig, axes = plt.subplots(figsize=(8, 2))
+_, axes = plt.subplots(figsize=(8, 2))
 sixth = [values[6] for values in path.values()]
-bars = axes.barh(list(path), sixth)
-axes.bar_label(bars, [f"{v:.1f}" for v in sixth])
+axes.bar_label(axes.barh(list(path), sixth), fmt="%.1f")
 axes.invert_yaxis()
-axes.set_title("The hard target waits, the soft one lags")
+axes.set_title("Hard waits, soft lags behind")
 axes.set_xlabel("weight after step 6 of 8")
 plt.show()
 # sphinx_gallery_lead = True
