@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # What a block uses that measures, or says what was measured.
 TIMED = (
     r"microseconds|BENCHMARK_QUALITY|compare\(|times\[|median_of_ten"
-    "|page_faults|timeit|repeat=|ratios"
+    "|page_faults|timeit|repeat=|ratios|perf_counter"
 )
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(

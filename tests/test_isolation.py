@@ -253,14 +253,16 @@ def test_the_order_of_the_lessons_changes_nothing(
 ) -> None:
     shutil.copytree(EXAMPLES, tiny_site.folder / "examples")
     keep_answers(tiny_site)
-    linked = ("self_check.md", "glossary.md", "changes.md")  # by the lessons
+    # The lessons link to these pages, and to places on them.
+    linked = ("self_check", "glossary", "changes", "errors", "silent_mistakes")
     for page in linked:
-        title = f"# {page}\n"
-        (tiny_site.folder / "docs" / page).write_text(title)
+        there = (ROOT / "docs" / f"{page}.md").read_text()
+        places = re.findall(r"(?m)^\(([\w-]+)\)=$", there)
+        text = [f"# {page}", *(f"({place})=\n## {place}" for place in places)]
+        (tiny_site.folder / "docs" / f"{page}.md").write_text("\n\n".join(text) + "\n")
     index = tiny_site.folder / "docs" / "index.md"
-    index.write_text(
-        index.read_text().replace("/index\n", "/index\nself_check\nglossary\nchanges\n")
-    )
+    all_pages = "\n".join(("/index", *linked, ""))
+    index.write_text(index.read_text().replace("/index\n", all_pages))
     tiny_site.order([script.name for script in reversed(SCRIPTS)])
     built = tiny_site.build(env={**os.environ, "BENCHMARK_QUALITY": "quick"})
     assert built.status == 0, built.output

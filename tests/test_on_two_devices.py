@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -132,10 +133,18 @@ def test_what_else_is_left_out_is_untrue(wrong: dict[str, str], folder: Path) ->
         for piece, why in pieces.items()
         if why not in (scripts.TIMES, scripts.STREAMS)
     }
-    assert others == {("memory_of_a_copy", "gaps = ")}
+    assert others == {
+        ("memory_of_a_copy", "gaps = "),
+        ("out_of_memory", "memory_reserved()"),
+    }
     assert not wrong["lesson memory_of_a_copy"]
     said = "Peak for a slice with gaps: 0 MiB"
     assert said in outputs(folder, "memory_of_a_copy")
+    # CUDA's allocator would keep what was deleted for its next tensors.
+    assert not wrong["lesson out_of_memory"]
+    (said,) = (text for text in outputs(folder, "out_of_memory") if "one float" in text)
+    *_, (_, reserved) = re.findall(r"\((\d+), (\d+)\)", said)
+    assert reserved == "0"
 
 
 def test_every_lesson_that_is_left_out_is_there() -> None:

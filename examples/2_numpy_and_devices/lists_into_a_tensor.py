@@ -103,9 +103,9 @@ for calls in of_arrays, of_tensors, of_lists:
     times = np.array(runs)
     ratios = np.median(times / times[:, :1], axis=0)
     for call, ratio in zip(calls, ratios):
-        digits = 0 if ratio > 9.95 else 1
-        time = f"{ratio:.{digits}f}×"
-        rows.append({"call": call, "time": time})
+        time = f"{ratio:.{0 if ratio > 9.95 else 1}f}×"
+        row = {"call": call, "time": time}
+        rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")

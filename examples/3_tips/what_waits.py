@@ -70,10 +70,10 @@ def waits(call):
 
 
 rows = []
-for name, call in calls.items():
+for written, call in calls.items():
     needs = {"needs values": needs_values(call)}
-    found = {"waits": waits(call)}
-    rows.append({"call": name} | needs | found)
+    told = {"waits": waits(call)}
+    rows.append({"call": written} | needs | told)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")

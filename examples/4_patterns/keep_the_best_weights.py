@@ -34,7 +34,7 @@ def shares_memory(a, b):
 # -------------------
 # The weight goes up by 1 in each epoch, and the loss on the validation data is
 # (weight - 3)². So epoch 3 is the best, and there each way keeps what it keeps.
-# BatchNorm has buffers: it counts its batches.
+# BatchNorm has buffers: it counts its batches. ``v`` is each tensor of the dictionary.
 
 
 def each(how):
@@ -47,12 +47,12 @@ def each(how):
 
 ways = {
     "model.state_dict()": nn.Module.state_dict,
-    "v.cpu() of each": each(lambda v: v.cpu()),
-    "v.clone() of each": each(lambda v: v.clone()),
+    "v.cpu()": each(lambda v: v.cpu()),
+    "v.clone()": each(lambda v: v.clone()),
     "deepcopy(model.state_dict())": (  # on its device
         lambda model: copy.deepcopy(model.state_dict())
     ),
-    'v.to("cpu", copy=True) of each': (  # on the host
+    'v.to("cpu", copy=True)': (  # on the host
         each(lambda v: v.to("cpu", copy=True))
     ),
 }
@@ -104,7 +104,7 @@ assert weights[2:] == batches[2:] == [3] * 3
 assert not any(row["shared"] for row in rows[2:])
 w = line.weight
 plain = found["model.state_dict()"]["0.weight"]
-clone = found["v.clone() of each"]["0.weight"]
+clone = found["v.clone()"]["0.weight"]
 # sphinx_gallery_tensor_map_lead = "w, plain, clone"
 # sphinx_gallery_table = "rows"
 
@@ -119,7 +119,7 @@ clone = found["v.clone() of each"]["0.weight"]
 # ``load_state_dict`` copies into the parameters: they stay the same objects, so an
 # optimizer goes on with them. What does ``kept`` hold after one more step?
 
-kept = found["v.clone() of each"]
+kept = found["v.clone()"]
 model.load_state_dict(kept)
 optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
 model.zero_grad()

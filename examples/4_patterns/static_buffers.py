@@ -49,7 +49,7 @@ def record(a, b):
 
 two = torch.full((2,), 2.0, device=device)
 replay = record(static_in, two)
-print("A CUDA graph:", capture)
+print("Recorded as a graph:", capture)
 
 # %%
 # A result that you keep

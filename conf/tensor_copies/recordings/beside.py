@@ -117,11 +117,7 @@ def put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
 
 
 def _add_charts(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
-    """Draw the charts of all machines in the place of the live one, on one scale.
-
-    One that shows just what the live one shows is left out: it counts, and measures
-    nothing.
-    """
+    """Draw the charts of all machines in the place of the live one, on one scale."""
     name = node["chart"]
     live = _kept(app, name)
     (kind,) = CHARTS & set(live)
@@ -130,8 +126,6 @@ def _add_charts(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
         figures = seen.figures.values()
         found = [data for data in figures if CHARTS & set(data or {})]
         if len(found) > node["place"] and kind in (data := found[node["place"]]):
-            if data == live:
-                continue
             label = f"{seen.machine.label} (recorded {in_words(seen.day)})"
             panels.append(charts.Panel(label, f"{slug(seen.machine)}-{name}", data))
     if len(panels) > 1:
