@@ -141,7 +141,7 @@ assert seen[7] == ("yes", 2, "yes", 15, 10, 3)
 #   what ``inference_mode`` made, and cannot: :doc:`inference_tensors`.
 # - ``requires_grad_(False)`` freezes A alone: the gradient goes through to ``x``.
 #   An old gradient can still move A: :ref:`silent-momentum`.
-# - ``eval`` changes dropout and :ref:`batch norm <silent-batch-norm>`, no gradient.
+# - ``eval`` changes dropout and :ref:`batch norm <silent-batch-norm>`, stops nothing.
 #
 # Left out of the optimizer
 # -------------------------

@@ -1,4 +1,4 @@
-"""Leave out of each page the styles and scripts that it has no use for.
+"""Leave out what a reader has no use for: files of a page, comments of a style.
 
 Extensions add their files to every page of a site. A reader on a phone pays for each
 of them on the first visit, before the page is drawn.
@@ -65,7 +65,7 @@ def trim(
 
 
 def drop_comments(app: Sphinx, error: Exception | None) -> None:
-    """Publish our styles without their comments: they are a quarter of what travels."""
+    """Publish our styles without their comments, which a reader would wait for."""
     if error is not None or app.builder.format != "html":
         return
     for folder in app.config.html_static_path:
