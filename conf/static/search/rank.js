@@ -12,8 +12,8 @@
     Lesson: 1, Error: 1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 0.7, Page: 0.6,
   };
   const OF_PAGE = 1.1; // a page as a whole, of which a section says as much
-  const ALIKE = 0.35; // what another word for the same counts
-  const ASKED = 12; // what a reader's own question counts, beside the section's text
+  const ALIKE = 0.25; // what another word for the same counts
+  const ASKED = 16; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown
 
   // The anchor that most headings have, which so need not be listed.
