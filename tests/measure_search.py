@@ -9,6 +9,7 @@ lists what the tuned queries find instead.
 the mean of one over the place of the first right section. ``none``: queries without any
 result. ``kB``: all that is loaded for it, gzipped. ``ms``: of a query, the median and
 the longest, and of the start, in Chromium on this machine, four times slowed.
+Pagefind loads as it is asked: its kB are of its first query.
 """
 
 from __future__ import annotations
@@ -16,18 +17,23 @@ from __future__ import annotations
 import argparse
 import gzip
 import pickle
+import platform
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
 from typing import Any
+from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "build" / "html"
@@ -45,7 +51,10 @@ LIBRARIES = {
     "MiniSearch 7.2.0": ("minisearch@7.2.0", "dist/umd/index.js"),
     "lunr.js 2.3.9": ("lunr@2.3.9", "lunr.min.js"),
     "FlexSearch 0.8.212": ("flexsearch@0.8.212", "dist/flexsearch.bundle.min.js"),
+    "Fuse.js 7.5.0": ("fuse.js@7.5.0", "dist/fuse.min.cjs"),
 }
+# It reads the pages themselves, with a program of its own for each system.
+PAGEFIND = "Pagefind 1.6.0"
 # Each makes `find(query)`, the addresses that a library finds among `documents`.
 STARTS = {
     "MiniSearch 7.2.0": """
@@ -68,6 +77,10 @@ STARTS = {
             index.add(one.id, keys.map((key) => one[key]).join(" "));
         window.find = (query) => index.search(query, { suggest: true, limit: 30 })
             .map((id) => documents[id].address);""",
+    "Fuse.js 7.5.0": """
+        const index = new module.exports(documents, { keys, ignoreLocation: true });
+        window.find = (query) =>
+            index.search(query).map(({ item }) => item.address);""",
 }
 DOCUMENTS = """() => {
     const slug = (heading) =>
@@ -82,6 +95,22 @@ DOCUMENTS = """() => {
             };
         }));
     documents.forEach((one, id) => { one.id = id; });
+}"""
+# Its results are pages; their parts are the headings that have an anchor.
+FIND_PAGES = """async (queries) => {
+    const pagefind = await import("/pagefind/pagefind.js");
+    await pagefind.init();
+    const all = [];
+    for (const query of queries) {
+        const begun = performance.now();
+        const { results } = await pagefind.search(query);
+        const pages = await Promise.all(results.slice(0, 10).map((one) => one.data()));
+        const ms = performance.now() - begun;
+        const found = pages.flatMap(({ sub_results }) => sub_results)
+            .map(({ url }) => url.replace(/^\\//, ""));
+        all.push({ found: found.slice(0, 30), ms });
+    }
+    return all;
 }"""
 ASK = """(queries) => queries.map((query) => {
     const begun = performance.now();
@@ -261,18 +290,9 @@ def measure_sphinx(asked: Sequence[Query]) -> Measured:
 def measure_library(name: str, asked: Sequence[Query]) -> Measured:
     """Ask another library, as it comes, with the same sections and questions."""
     package, path = LIBRARIES[name]
-    folder = ROOT / "build" / "search" / package
-    if not folder.exists():
-        with tempfile.TemporaryDirectory() as fetched:
-            subprocess.run(
-                ["npm", "pack", "--silent", package],
-                cwd=fetched, check=True, stdout=subprocess.DEVNULL,
-            )  # fmt: skip
-            (archive,) = Path(fetched).glob("*.tgz")
-            with tarfile.open(archive) as packed:
-                packed.extractall(folder, filter="data")
-    library, index = folder / "package" / path, SITE / "_static" / "search_index.js"
+    library, index = fetched(package) / path, SITE / "_static" / "search_index.js"
     with tab() as page:
+        page.evaluate("window.module = { exports: {} }")  # of a library for Node
         page.add_script_tag(content=index.read_text(encoding="utf-8"))
         page.add_script_tag(content=library.read_text(encoding="utf-8"))
         page.evaluate(DOCUMENTS)
@@ -280,6 +300,57 @@ def measure_library(name: str, asked: Sequence[Query]) -> Measured:
         page.add_script_tag(content=f"{{{STARTS[name]}}}")
         start = page.evaluate("performance.now() - begun")
         return _ask(name, page, asked, kilobytes([library, index]), start)
+
+
+def fetched(package: str) -> Path:
+    """Return the folder of an npm package, fetched once into ``build/search``."""
+    folder = ROOT / "build" / "search" / package.replace("/", "+")
+    if not folder.exists():
+        with tempfile.TemporaryDirectory() as download:
+            subprocess.run(
+                ["npm", "pack", "--silent", package],
+                cwd=download, check=True, stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+            (archive,) = Path(download).glob("*.tgz")
+            with tarfile.open(archive) as packed:
+                packed.extractall(folder, filter="data")
+    return folder / "package"
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the table is all that is printed."""
+
+
+def measure_pagefind(asked: Sequence[Query]) -> Measured:
+    """Ask Pagefind, which reads the built pages, over a server of this machine."""
+    version = PAGEFIND.split()[1]
+    system = {"linux": "linux", "darwin": "darwin", "win32": "windows"}[sys.platform]
+    machine = "arm64" if platform.machine() in ("aarch64", "arm64") else "x64"
+    program = fetched(f"@pagefind/{system}-{machine}@{version}") / "bin"
+    with tempfile.TemporaryDirectory() as folder:
+        site = Path(shutil.copytree(SITE, Path(folder, "site")))
+        subprocess.run(
+            [program / "pagefind_extended", "--site", site, "--quiet"], check=True
+        )
+        handler = partial(_Quiet, directory=site)
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            with tab() as page:
+                loaded: list[str] = []
+                page.on("request", lambda request: loaded.append(request.url))
+                page.goto(f"http://127.0.0.1:{server.server_port}/llms.txt")
+                loaded.clear()
+                page.evaluate(FIND_PAGES, [asked[0].ask])
+                files = {site / urlsplit(url).path.lstrip("/") for url in loaded}
+                answers = page.evaluate(FIND_PAGES, [query.ask for query in asked])
+        finally:
+            server.shutdown()
+            server.server_close()
+        size = kilobytes([path for path in files if path.is_file()])
+    found, times = [one["found"] for one in answers], [one["ms"] for one in answers]
+    return Measured(PAGEFIND, found, size, times, 0)
 
 
 def table(asked: Sequence[Query], measured: Sequence[Measured]) -> str:
@@ -329,6 +400,7 @@ def main() -> None:
     others = [measure_sphinx(asked)]
     if options.libraries:
         others += [measure_library(name, asked) for name in LIBRARIES]
+        others.append(measure_pagefind(asked))
     half = sum(query.held_out for query in asked)
     print(f"{len(asked)} queries, {half} of them held out; first {FIRST} results")
     print(table(asked, [*others, ours]))

@@ -27,7 +27,7 @@ KINDS = ["Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page"]
 BOXES = "form[role=search] input[type=search]"
 MOST_KB = 90
 # Below what the command measures, so that a page more or a word does not break it.
-LEAST_IN_FIRST_THREE, LEAST_RANK = 0.88, 0.75
+LEAST_IN_FIRST_THREE, LEAST_RANK = 0.93, 0.82
 QUESTION = "bring tensor back from gpu"
 
 

@@ -12,8 +12,8 @@
     Lesson: 1, Error: 1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 0.7, Page: 0.6,
   };
   const OF_PAGE = 1.1; // a page as a whole, of which a section says as much
-  const ALIKE = 0.6; // what another word for the same counts
-  const ASKED = 8; // what a reader's own question counts, beside the section's text
+  const ALIKE = 0.25; // what another word for the same counts
+  const ASKED = 16; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown
 
   // The anchor that most headings have, which so need not be listed.
@@ -69,6 +69,32 @@
     });
   };
 
+  // The words of a query that a section has, in the text or in a question, and how much
+  // they say: a word of few sections says more. A section that has all of them comes
+  // before one that has a common word of them often.
+  const covering = (words) => {
+    const asked = new Map(words.map((word) => [word, word]));
+    for (const word of words)
+      for (const other of alike.get(word) ?? [])
+        if (!asked.has(other)) asked.set(other, word);
+    const has = new Map();
+    return {
+      note(section, terms) {
+        if (!has.has(section)) has.set(section, new Set());
+        for (const term of terms) has.get(section).add(asked.get(term) ?? term);
+      },
+      shares() {
+        const number = new Map();
+        for (const met of has.values())
+          for (const word of met) number.set(word, (number.get(word) ?? 0) + 1);
+        const says = (word) => Math.log(1 + sections.length / number.get(word));
+        const sum = (met) => [...met].reduce((total, word) => total + says(word), 0);
+        const all = sum(number.keys());
+        return new Map([...has].map(([section, met]) => [section, sum(met) / all]));
+      },
+    };
+  };
+
   // Returns sections, the best first. The last word may be half typed.
   window.searchFor = (query) => {
     const messages = find(query).map(({ anchor, live }) => {
@@ -87,14 +113,20 @@
       return [...new Set([...messages, ...meant, ...whole])];
     }
     const scores = new Map();
-    for (const { id, score } of ask(texts, words, BOOST)) scores.set(id, score);
+    const covered = covering(words);
+    for (const { id, score, queryTerms } of ask(texts, words, BOOST)) {
+      scores.set(id, score);
+      covered.note(id, queryTerms);
+    }
     const best = new Map();
-    for (const { id, score } of ask(questions, words, {})) {
+    for (const { id, score, queryTerms } of ask(questions, words, {})) {
       const { section } = phrases[id];
       best.set(section, Math.max(best.get(section) ?? 0, score));
+      covered.note(section, queryTerms);
     }
     for (const [id, score] of best)
       scores.set(id, (scores.get(id) ?? 0) + ASKED * score);
+    for (const [id, share] of covered.shares()) scores.set(id, scores.get(id) * share);
     const taken = new Set(messages.map(({ id }) => id));
     const found = [...scores].filter(([id]) => !taken.has(id)).map(([id, score]) => {
       const section = sections[id];
