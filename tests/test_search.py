@@ -13,7 +13,7 @@ import pytest
 from conftest import TinySite, lesson
 from measure_search import is_right, queries, score
 from reading import pages_in, soup
-from test_browser import AXE, AXE_RULES, PROBLEMS
+from visits import AXE, AXE_RULES, PROBLEMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
