@@ -35,6 +35,8 @@ MOST_KB, MOST_KB_WITH_PLOTS, MOST_KB_OF_LONG_PAGES = 50, 60, 80
 # A chart is a table: a cell a call and a size, for each machine. The sidebar has two
 # elements a lesson.
 MOST_REQUESTS, MOST_ELEMENTS, MOST_ELEMENTS_WITH_PLOTS = 16, 1600, 2100
+# A font changes how wide words are: the widest and the narrowest screen tell.
+WIDTHS_OF_FONTS = WIDTHS_OF_LAYOUT if EVERYTHING else WIDTHS_OF_LAYOUT[::3]
 AAA = 7.0
 LESSON = KINDS[2]
 # The answer and the picture of a lesson begin above this, at 1280 x 900.
@@ -105,14 +107,12 @@ def test_in_any_font_nothing_sticks_out_is_cut_off_or_hard_to_read(
 ) -> None:
     """Each page, shown within one that is open: its scripts have not run.
 
-    A font changes how wide words are, so that the widest and the narrowest screen tell.
     The test before sees each page at all widths as it is, the next one those of each
     kind in any font, with what their scripts make.
     """
     tab, found, drawings = browser_of_each_family.new_page(), [], 0
     tab.goto(address + KINDS[0], wait_until="load")
-    widths = WIDTHS_OF_LAYOUT
-    for width in widths if EVERYTHING else (widths[0], widths[-1]):
+    for width in WIDTHS_OF_FONTS:
         resize(tab, width)
         each = tab.evaluate(LAYOUT_OF_EACH, [pages_of(site), width])
         assert list(each) == pages_of(site)
@@ -133,12 +133,11 @@ def test_in_any_font_nothing_is_hard_to_press(
         tab.goto(address + page, wait_until="load")
         tab.evaluate(UNFOLD)
         tab.evaluate(AXE)
-        for width in WIDTHS_OF_LAYOUT:
+        for width in WIDTHS_OF_FONTS:
             resize(tab, width)
             found += layout_problems(tab.evaluate(LAYOUT), page, width)
-            if width in (WIDTHS_OF_LAYOUT[0], WIDTHS_OF_LAYOUT[-1]):
-                small = tab.evaluate(PROBLEMS, TARGET_SIZE)
-                found += [(page, width, *one) for one in small]
+            small = tab.evaluate(PROBLEMS, TARGET_SIZE)
+            found += [(page, width, *one) for one in small]
     tab.close()
     assert found == []
 

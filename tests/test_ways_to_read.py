@@ -81,8 +81,12 @@ def test_without_javascript_everything_is_there(
     for script in SCRIPTS:
         page = page_of(site, script)
         tab.goto(address + str(page.relative_to(site)))
-        for fold in tab.locator("article details > summary").all():
-            fold.click()
+        if script is SCRIPTS[0]:  # by hand: no script is needed
+            for fold in tab.locator("article details > summary").all():
+                fold.click()
+            assert tab.locator("article details:not([open])").count() == 0
+        else:
+            tab.evaluate(UNFOLD)
         shown = tab.locator("article").inner_text()
         for part in parts_of(page):
             cells = part.output.replace(" | ", "\n")  # a table has no bars
