@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from axe_playwright_python.base import AXE_FILE_PATH
+from conftest import PATIENCE_OF_BROWSER
 from reading import EVERYTHING, SCRIPTS, page_of, pages_in
 
 HEADERS = 300  # bytes of a response's headers, about
@@ -243,7 +245,8 @@ def kilobytes(urls: Iterable[str], site: Path) -> float:
     """Return the kB that a reader loads who is sent these files of the site."""
     names = [unquote(urlsplit(url).path).removeprefix("/") for url in urls]
     files = [site / (name or "index.html") for name in names]
-    return sum(compressed(file) + HEADERS for file in files) / 1000
+    there = [compressed(file) for file in files if file.is_file()]
+    return (sum(there) + HEADERS * len(files)) / 1000
 
 
 def resize(tab: Any, width: int) -> None:
@@ -347,8 +350,10 @@ class Visitor:
         if page in KINDS:
             tab.wait_for_load_state("networkidle")
         tab.evaluate("() => new Promise((done) => requestIdleCallback(done))")
-        while self._pending:
+        end = time.monotonic() + PATIENCE_OF_BROWSER
+        while self._pending and time.monotonic() < end:
             tab.wait_for_timeout(10)  # in milliseconds
+        self._now.wrong += [f"{one.url}: no answer" for one in self._pending]
         own = [url for url in self._now.asked if url.startswith(self._address)]
         self._now.kilobytes = kilobytes(own, self._site)
         self._now.elements = tab.evaluate("document.querySelectorAll('*').length")
