@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +21,9 @@ TIMED = (
     "|page_faults|timeit|repeat=|ratios|perf_counter"
 )
 EXAMPLES = ROOT / "examples"
+# Some tests take a sample of what would take long; each says which, and why it is
+# enough. With TEST_EVERYTHING=1 they take all.
+EVERYTHING = os.environ.get("TEST_EVERYTHING", "") not in ("", "0")
 SCRIPTS = sorted(
     EXAMPLES.glob("*/*.py"), key=lambda path: READING_ORDER.index(path.name)
 )
@@ -37,9 +43,14 @@ class Part:
         return re.search(TIMED, self.code) is not None
 
 
+@functools.lru_cache(maxsize=128)
+def parsed(text: str) -> BeautifulSoup:
+    return BeautifulSoup(text, "html.parser")
+
+
 def soup(page: Path) -> BeautifulSoup:
-    """Return a page, parsed."""
-    return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+    """Return a page, parsed: once for all tests, so change a copy of it only."""
+    return parsed(page.read_text(encoding="utf-8"))
 
 
 def pages_in(folder: Path) -> list[Path]:
@@ -80,7 +91,7 @@ def parts_of(page: Path) -> list[Part]:
 def rows_of(table: Tag) -> str:
     """Return a table of a lesson as the lesson prints it."""
     rows = []
-    for row in table.select("tr"):
+    for row in copy.copy(table).select("tr"):
         for label in row.select(".column-name"):
             label.extract()
         cells = [cell.get_text().strip() for cell in row.select("th, td")]

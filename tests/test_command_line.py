@@ -94,10 +94,10 @@ def test_normal_is_what_a_build_takes_that_is_told_nothing(
 ) -> None:
     tiny_site.write_lessons({"a.py": lesson("A", "print('a')")})
     monkeypatch.delenv("BENCHMARK_QUALITY", raising=False)
-    ran = [tiny_site.build_alone().lessons]
+    ran = [tiny_site.build().lessons]
     for quality in ("normal", "quick"):
         monkeypatch.setenv("BENCHMARK_QUALITY", quality)
-        ran.append(tiny_site.build_alone().lessons)
+        ran.append(tiny_site.build().lessons)
     counts = [line.split(" ran")[0] for line in ran]
     assert counts == ["Lessons: 1 of 1", "Lessons: 0 of 1", "Lessons: 1 of 1"]
 

@@ -1,9 +1,16 @@
-"""Every download runs alone and prints what its page shows."""
+"""Every download runs alone and prints what its page shows.
+
+What is sampled, where not said otherwise with ``TEST_EVERYTHING=1``: of the lessons
+that time for seconds, one for each library that times, since the build has just run
+them all, and of a time only what it is of can be compared. And two of the notebooks are
+executed: a kernel runs any code in the same way, and that of all is compared.
+"""
 
 from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +19,15 @@ import nbformat
 import pytest
 from conftest import PATIENCE, forks
 from nbclient import NotebookClient
-from reading import NAMES, SCRIPTS, downloads_of, page_of, parts_of, subjects
+from reading import (
+    EVERYTHING,
+    NAMES,
+    SCRIPTS,
+    downloads_of,
+    page_of,
+    parts_of,
+    subjects,
+)
 
 MARKER = b"# sphinx_gallery_"
 
@@ -39,17 +54,37 @@ def compare(site: Path, script: Path, printed: str) -> None:
 # The first of each section runs in a Python of its own, and as a notebook; the others
 # in a fork of one that has imported torch. Their code is the same.
 FIRST = list({script.parent.name: script for script in reversed(SCRIPTS)}.values())
+# The lessons that time, by the library that times; the first of each runs here.
+TIMING = {
+    script: library
+    for script in reversed(SCRIPTS)
+    for library in re.findall(
+        "import perfplot|torch.utils.benchmark", script.read_text()
+    )
+}
+BY_LIBRARY = {library: script for script, library in TIMING.items()}
+ALONE = [
+    script
+    for script in SCRIPTS
+    if EVERYTHING or script not in TIMING or script in BY_LIBRARY.values()
+]
+EXECUTED = FIRST if EVERYTHING else FIRST[::2]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
-def test_script_runs_alone_and_prints_its_page(
-    script: Path, site: Path, tmp_path: Path
-) -> None:
+def test_a_download_is_the_script_without_its_markers(script: Path, site: Path) -> None:
     download = downloads_of(page_of(site, script))[".py"]
     lines = script.read_bytes().splitlines(keepends=True)
     assert any(line.startswith(MARKER) for line in lines)
     kept = [line for line in lines if not line.startswith(MARKER)]
     assert download.name == script.name and download.read_bytes() == b"".join(kept)
+
+
+@pytest.mark.parametrize("script", ALONE, ids=lambda script: script.stem)
+def test_script_runs_alone_and_prints_its_page(
+    script: Path, site: Path, tmp_path: Path
+) -> None:
+    download = downloads_of(page_of(site, script))[".py"]
     copy = tmp_path / "reader" / script.name
     copy.parent.mkdir()
     copy.write_bytes(download.read_bytes())
@@ -84,7 +119,7 @@ def test_a_notebook_is_valid_and_has_the_code_of_its_script(
     assert ast.dump(ast.parse("\n".join(code))) == ast.dump(whole)
 
 
-@pytest.mark.parametrize("script", FIRST, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", EXECUTED, ids=lambda script: script.stem)
 def test_notebook_executes_and_prints_its_page(
     script: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from tensor_copies.explorer.chains import CALLS, LONGEST, chain_of, code_of
 from tensor_copies.explorer.data import BUILD, Explorer, pack, probe, walk
 from tensor_copies.explorer.page import entry_of
 from tensor_copies.explorer.picture import draw, facts, headline
-from test_browser import AXE, AXE_RULES, HEADERS, PROBLEMS
+from visits import AXE, AXE_RULES, HEADERS, PROBLEMS
 
 STATE = "leaf"
 SAMPLE = 200

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -318,16 +319,42 @@ def test_pages_in_folders_and_two_processes(site: TinySite) -> None:
 # Keys: no site is built.
 
 
-@pytest.fixture
-def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a copy of conf/ that the keys are made from."""
-    folder = tmp_path / "conf"
+@pytest.fixture(scope="module")
+def copied_conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("keys") / "conf"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "conf", folder, ignore=ignored)
-    for module in (code_keys, freshness, recordings):
-        monkeypatch.setattr(module, "CONF", folder)
-    monkeypatch.setattr(code_keys, "ROOTS", (folder, folder / "standalone"))
     return folder
+
+
+def make_keys_from(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    for module in (code_keys, freshness, recordings):
+        patch.setattr(module, "CONF", folder)
+    patch.setattr(code_keys, "ROOTS", (folder, folder / "standalone"))
+
+
+@pytest.fixture
+def conf(copied_conf: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of conf/ that the keys are made from."""
+    make_keys_from(copied_conf, monkeypatch)
+    return copied_conf
+
+
+@pytest.fixture(scope="module")
+def before(copied_conf: Path) -> dict[str, str]:
+    """Return the keys of the copy of conf/ as it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        make_keys_from(copied_conf, patch)
+        return keys()
+
+
+@contextmanager
+def edited(path: Path, text: str) -> Iterator[None]:
+    """Give a file another text, and its own at the end."""
+    own = path.read_text()
+    path.write_text(text)
+    yield
+    path.write_text(own)
 
 
 def keys() -> dict[str, str]:
@@ -370,12 +397,12 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_key_changes_with_what_changes_a_result(place: str, conf: Path) -> None:
+def test_a_key_changes_with_what_changes_a_result(
+    place: str, conf: Path, before: dict[str, str]
+) -> None:
     text, changed = PLACES[place]
-    before = keys()
-    with (conf / place).open("a") as file:
-        file.write(text)
-    after = keys()
+    with edited(conf / place, (conf / place).read_text() + text):
+        after = keys()
     assert {name for name in before if before[name] != after[name]} == changed
 
 
@@ -393,13 +420,14 @@ def test_a_key_changes_with_what_changes_a_result(place: str, conf: Path) -> Non
     ],
 )
 def test_an_atlas_is_stale_when_its_probes_are_others(
-    old: str, new: str, changes: bool, conf: Path
+    old: str, new: str, changes: bool, conf: Path, before: dict[str, str]
 ) -> None:
-    before, atlas = keys()["atlas"], conf / "standalone" / "atlas.py"
+    atlas = conf / "standalone" / "atlas.py"
     text = atlas.read_text()
     assert old in text
-    atlas.write_text(text.replace(old, new))
-    assert (keys()["atlas"] != before) is changes
+    with edited(atlas, text.replace(old, new)):
+        recordings.atlas_key.cache_clear()
+        assert (recordings.atlas_key() != before["atlas"]) is changes
 
 
 def test_no_quality_is_the_normal_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -513,6 +541,7 @@ def test_what_was_kept_for_old_code_is_removed(kept_folders: Path) -> None:
     assert kept_of_atlas == set(map(str, range(kept.NEWEST)))
 
 
+@pytest.mark.slow  # it starts a Python
 def test_days_are_in_english_under_any_locale(tmp_path: Path) -> None:
     """As Sphinx does, the process takes its locale from the environment."""
     german = tmp_path / "de_DE.UTF-8"

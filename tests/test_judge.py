@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -51,6 +52,15 @@ def start(site: TinySite) -> subprocess.Popen[str]:
     )
 
 
+def speak_up_soon(site: TinySite) -> None:
+    """Have a build name what still runs, and end what hangs, ten times sooner."""
+    script = site.folder / "conf" / "build_site.py"
+    wait = re.compile(r"^(SECONDS_OF_(?:GRACE|SILENCE)) = (\d+)$", re.MULTILINE)
+    text, number = wait.subn(r"\1 = \2 / 10", script.read_text(encoding="utf-8"))
+    assert number == 2
+    script.write_text(text, encoding="utf-8")
+
+
 def read_until(build: subprocess.Popen[str], words: str) -> str:
     """Return what a build says until a line has ``words``, or it ends."""
     output = line = build.stdout.readline()
@@ -67,6 +77,7 @@ def test_a_lesson_that_ends_the_process_is_named(
 ) -> None:
     code, said = ENDINGS[ending]
     site = good_site.copy_to(tmp_path / "tiny")
+    speak_up_soon(site)
     before = site.published()
     site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
     limit = ["-D", "lesson_time_limit=3"] if "clock" in ending else []
@@ -78,24 +89,25 @@ def test_a_lesson_that_ends_the_process_is_named(
     assert site.published() == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_build_that_is_stopped_leaves_no_trace(
-    number: signal.Signals, good_site: TinySite, tmp_path: Path
+    good_site: TinySite, tmp_path: Path
 ) -> None:
     site = good_site.copy_to(tmp_path / "tiny")
+    speak_up_soon(site)
     before = site.published()
     code = "import time\nprint('begun')\ntime.sleep(600)"
     site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
-    build = start(site)
-    read_until(build, "planted.py")  # named once it has run for a while
-    os.kill(build.pid, number)
-    output = build.communicate(timeout=PATIENCE)[0]
-    if number != signal.SIGKILL:
-        assert build.returncode == 2
-        assert "build_site: interrupted (while running planted.py)" in output
-        assert LAST_GOOD in output
-    assert site.published() == before
-    # The lock is free and nothing of the stopped build is in the way.
+    # The lock is free and nothing of a stopped build is in the way of the next.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        build = start(site)
+        read_until(build, "planted.py")  # named once it has run for a while
+        os.kill(build.pid, number)
+        output = build.communicate(timeout=PATIENCE)[0]
+        if number != signal.SIGKILL:
+            assert build.returncode == 2
+            assert "build_site: interrupted (while running planted.py)" in output
+            assert LAST_GOOD in output
+        assert site.published() == before
     site.write_lessons({"good.py": GOOD})
     built = site.build_alone()
     assert built.status == 0, built.output
@@ -104,6 +116,7 @@ def test_a_build_that_is_stopped_leaves_no_trace(
 
 def test_two_builds_at_once(good_site: TinySite, tmp_path: Path) -> None:
     site = good_site.copy_to(tmp_path / "tiny")
+    speak_up_soon(site)
     go = tmp_path / "go"
     code = f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists():\n"
     code += "    time.sleep(0.1)"

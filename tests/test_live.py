@@ -157,6 +157,7 @@ time.sleep(0.5)
 print(" line")"""
 
 
+@pytest.mark.slow  # it starts a kernel
 def test_a_line_that_a_kernel_sends_in_pieces_stays_one_line(
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],

@@ -1,9 +1,9 @@
-"""Run every lesson, page and error message on the stand-in device, from one process.
+"""Run lessons, every page and error message on the stand-in device, from one process.
 
-``python tests/two_devices.py FOLDER`` records the lessons and the error messages below
-FOLDER, with all that a recording leaves out, then runs every cell of every page as a
-notebook's kernel does. It prints JSON: for each thing that ran an empty text, or what
-went wrong. Python warnings are errors.
+``python tests/two_devices.py FOLDER LESSON ...`` records these lessons and the error
+messages below FOLDER, with all that a recording leaves out, and runs every cell of
+every page as a notebook's kernel does. It prints JSON: for each thing that ran an
+empty text, or what went wrong. Python warnings are errors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "conf"))
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, lessons: list[str]) -> None:
     """Print what went wrong, by the name of the lesson or page."""
     import record
     from tensor_copies import stand_in
@@ -41,6 +41,8 @@ def main(folder: Path) -> None:
         for page in sorted(pages.glob("*.md")):
             wrong[f"page {page.stem}"] = _in_child(lambda page=page: _run_cells(page))
         for script in sorted((ROOT / "examples").glob("*/*.py")):
+            if script.stem not in lessons:
+                continue
             wrong[f"lesson {script.stem}"] = _attempt(
                 lambda script=script: record.record(script, recordings, machine)
             )
@@ -115,4 +117,4 @@ def _run_cells(page: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,125 @@
+"""Ways to read a page: by keyboard, on paper, without JavaScript, from a link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reading import SCRIPTS, page_of, parts_of
+from visits import UNFOLD
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    yield context.new_page()
+    context.close()
+
+
+def focused(tab: Any) -> str:
+    return tab.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+
+
+def test_all_by_keyboard(site: Path, address: str, tab: Any) -> None:
+    page = page_of(site, SCRIPTS[5]).relative_to(site)
+    tab.goto(address + str(page))
+    reached = []
+    for _ in range(400):
+        tab.keyboard.press("Tab")
+        reached.append(focused(tab))
+        if reached[-1].startswith("<body"):
+            break
+        # An answer to choose from is outlined as a whole.
+        style = """getComputedStyle(document.activeElement.closest(
+            ".predict-choices label") ?? document.activeElement).outlineStyle"""
+        assert tab.evaluate(style) != "none", reached[-1]
+    assert "Skip to content" in reached[0]
+    everything = "\n".join(reached)
+    for wanted in ("sidebar-search", "theme-toggle", "download", "<pre", "next-page"):
+        assert wanted in everything, wanted
+    # Every control that can be seen can be reached.
+    controls = tab.locator("article a:visible, article summary:visible").count()
+    assert sum(one.startswith(("<a", "<summary")) for one in reached) >= controls
+
+
+def test_the_tabs_of_all_blocks_show_one_machine_and_are_remembered(
+    site: Path, address: str, tab: Any
+) -> None:
+    pages = [page_of(site, script) for script in SCRIPTS]
+    tabbed = [page for page in pages if page.read_text().count("<fieldset") > 1]
+    if not tabbed:
+        pytest.skip("no lesson differs between machines")
+    tab.goto(address + str(tabbed[0].relative_to(site)), wait_until="load")
+    tab.evaluate(UNFOLD)
+    groups = tab.locator(".machines-outputs").all()
+    shown = [group.locator(".variant:visible") for group in groups]
+    assert [variants.count() for variants in shown] == [1] * len(groups)
+    radios = [group.locator(".machine-tabs input") for group in groups]
+    other = radios[0].last.get_attribute("value")
+    radios[0].first.focus()
+    for _ in range(radios[0].count() - 1):
+        tab.keyboard.press("ArrowRight")
+    for group, inputs, variants in zip(groups, radios, shown, strict=True):
+        values = [one.get_attribute("value") for one in inputs.all()]
+        wanted = other if other in values else values[0]
+        assert variants.count() == 1
+        assert wanted in variants.first.get_attribute("class").split()
+        assert group.locator("input:checked").get_attribute("value") == wanted
+    tab.reload(wait_until="load")
+    first = tab.locator(".machine-tabs").first
+    assert first.locator("input:checked").get_attribute("value") == other
+
+
+def test_without_javascript_everything_is_there(
+    site: Path, address: str, browser: Any
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    for script in SCRIPTS:
+        page = page_of(site, script)
+        tab.goto(address + str(page.relative_to(site)))
+        if script is SCRIPTS[0]:  # by hand: no script is needed
+            for fold in tab.locator("article details > summary").all():
+                fold.click()
+            assert tab.locator("article details:not([open])").count() == 0
+        else:
+            tab.evaluate(UNFOLD)
+        shown = tab.locator("article").inner_text()
+        for part in parts_of(page):
+            cells = part.output.replace(" | ", "\n")  # a table has no bars
+            for line in (part.code + cells).splitlines():
+                assert " ".join(line.split()) in " ".join(shown.split()), line
+    context.close()
+
+
+def test_a_jump_leaves_the_heading_in_view(site: Path, address: str, tab: Any) -> None:
+    page = str(page_of(site, SCRIPTS[1]).relative_to(site))
+    tab.emulate_media(reduced_motion="reduce")  # Furo scrolls smoothly
+    for width in (360, 1280):
+        tab.set_viewport_size({"width": width, "height": 700})
+        tab.goto(address + page)
+        for name in tab.evaluate(
+            "[...document.querySelectorAll('article section section')].map(s => s.id)"
+        ):
+            tab.evaluate(f"location.hash = '{name}'")
+            tab.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
+            box = tab.locator(f"section[id='{name}'] > :is(h2, h3)").bounding_box()
+            header = tab.locator(".mobile-header")
+            top = header.bounding_box()["height"] if header.is_visible() else 0
+            assert top <= box["y"] + 1 and box["y"] + box["height"] <= 700
+
+
+def test_print_has_all_and_no_navigation(site: Path, address: str, tab: Any) -> None:
+    page = page_of(site, SCRIPTS[5])
+    tab.emulate_media(media="print", color_scheme="dark")
+    tab.goto(address + str(page.relative_to(site)))
+    for part in (".sidebar-drawer", ".toc-drawer", ".theme-toggle", ".skip-to-content"):
+        assert not tab.locator(part).first.is_visible(), part
+    paper = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+    root = "document.documentElement"
+    tab.set_viewport_size({"width": 700, "height": 900})  # A4 within its margins
+    assert not tab.evaluate(f"{root}.scrollWidth > {root}.clientWidth")

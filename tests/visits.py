@@ -1,0 +1,394 @@
+"""One visit to a page of the site in a browser, and all that is seen in it.
+
+Opening a page takes more time than most of what is asked of it. So each page is opened
+once, and what the tests ask of every page is looked at then.
+
+What axe asks of colours, of links in a text and of the size of what is pressed takes
+most of its time, and hangs on what an element is, on what it stands in, and on the
+view. In each view it is asked of every element whose tag, classes, role and attributes,
+with those of its parent, no page before had. What does not hang on colours, such as
+names, roles and headings, is asked of every page. ``TEST_EVERYTHING=1`` asks all of
+each page in each view.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from axe_playwright_python.base import AXE_FILE_PATH
+from conftest import PATIENCE_OF_BROWSER
+from reading import EVERYTHING, SCRIPTS, page_of, pages_in
+
+HEADERS = 300  # bytes of a response's headers, about
+SCHEMES = ("light", "dark")
+WIDTHS = (320, 768, 1280)
+WIDTHS_OF_LAYOUT = (1280, 768, 390, 320)
+AXE = AXE_FILE_PATH.read_text(encoding="utf-8")
+AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# One page of each kind.
+KINDS = [
+    "index.html",
+    "auto_examples/index.html",
+    "auto_examples/1_basics/clone_detach.html",
+    "auto_examples/3_tips/copy_a_tensor.html",
+    "tensor_maps.html",
+    "search.html",
+]
+# Pages with much to press: links, buttons, boxes.
+DENSE = ["atlas.html", "errors.html", "self_check.html", "cheat_sheet.html"]
+# To each picture, until it has come: lazy ones wait for that.
+SCROLL = """async () => {
+  for (const picture of document.images) {
+    if (!picture.checkVisibility()) continue;
+    picture.scrollIntoView();
+    while (!picture.complete) await new Promise((done) => requestAnimationFrame(done));
+  }
+}"""
+# The colours of all text in code and outputs, and what stands behind it.
+COLOURS = """() => {
+  const seen = new Set();
+  for (const block of document.querySelectorAll("article pre")) {
+    let behind = block;
+    const clear = "rgba(0, 0, 0, 0)";
+    while (getComputedStyle(behind).backgroundColor === clear && behind.parentElement)
+      behind = behind.parentElement;
+    const background = getComputedStyle(behind).backgroundColor;
+    for (const part of [block, ...block.querySelectorAll("span, a")])
+      seen.add(getComputedStyle(part).color + "|" + background);
+  }
+  return [...seen];
+}"""
+# What a reader cannot reach: right of the window, and not in a part that scrolls. The
+# page's own width does not tell, since Furo cuts off what is wider.
+OUTSIDE = """() => {
+  const scrolls = (part) => /auto|scroll/.test(getComputedStyle(part).overflowX);
+  const unseen = (part) => getComputedStyle(part).clipPath === "inset(50%)";
+  const inside = (part) => part.matches("article *") &&
+    (scrolls(part) || unseen(part) || inside(part.parentElement));
+  const edge = document.documentElement.clientWidth + 1;
+  const wide = [...document.querySelectorAll("article *")].filter((part) =>
+    part.getBoundingClientRect().right > edge && !inside(part));
+  return wide.map((part) => part.outerHTML.slice(0, 200));
+}"""
+# Words of drawings that begin or end beyond their drawing, of which half a pixel is
+# nothing that anybody sees.
+CUT_OFF = """() => [...document.querySelectorAll("article svg text")].filter((text) => {
+  const words = text.getBoundingClientRect();
+  const drawing = text.closest("svg").getBoundingClientRect();
+  return words.width > 0 &&
+    (words.right > drawing.right + 0.5 || words.left < drawing.left - 0.5);
+}).map((text) => text.textContent)"""
+# Words of maps and strips that are cut off, on each other, or lower than 12 pixels. A
+# letter's box is as high as its font says, which is more than what is seen of it.
+HARD_TO_READ = """() => {
+  const drawings = document.querySelectorAll(
+    "article .tensor-map svg, article .lesson-cards svg:has([font-family=monospace])");
+  const found = [];
+  for (const drawing of drawings) {
+    const edge = drawing.getBoundingClientRect();
+    const texts = [...drawing.querySelectorAll("text")].map((text) => {
+      const {left, right, top, bottom} = text.getBoundingClientRect();
+      const size = parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a;
+      const words = text.textContent;
+      return {left, right, top: top + 2, bottom: bottom - 2, size, words};
+    }).filter((text) => text.right > text.left);
+    for (const [at, one] of texts.entries()) {
+      if (one.left < edge.left - 0.5 || one.right > edge.right + 0.5 ||
+          one.top < edge.top - 0.5 || one.bottom > edge.bottom + 0.5)
+        found.push("cut off: " + one.words);
+      if (one.size < 11.99) found.push(`${one.size} px: ${one.words}`);
+      for (const other of texts.slice(at + 1))
+        if (one.left < other.right && other.left < one.right &&
+            one.top < other.bottom && other.top < one.bottom)
+          found.push(`on each other: ${one.words}, ${other.words}`);
+    }
+  }
+  return [drawings.length, found];
+}"""
+UNFOLD = """() => {
+  for (const part of document.querySelectorAll("article details")) part.open = true;
+}"""
+# All that axe says of what it finds right would take most of the time of a long page.
+PROBLEMS = """async (rules) => {
+  const options = {runOnly: rules, resultTypes: ["violations"]};
+  const {violations} = await axe.run(document, options);
+  const places = (one) => one.nodes.slice(0, 2).map((node) => String(node.target));
+  return violations.map((one) => [one.id, ...places(one)]);
+}"""
+TARGET_SIZE = {"type": "rule", "values": ["target-size"]}
+# What hangs on the view, and on what an element is and stands in; see above.
+OF_EACH_KIND = ["color-contrast", "link-in-text-block", "target-size"]
+PROBLEMS_OF_ALL_KINDS = """async ([tags, others]) => {
+  const rules = Object.fromEntries(others.map((name) => [name, {enabled: false}]));
+  const options = {runOnly: tags, rules, resultTypes: ["violations"]};
+  const {violations} = await axe.run(document, options);
+  const places = (one) => one.nodes.slice(0, 2).map((node) => String(node.target));
+  return violations.map((one) => [one.id, ...places(one)]);
+}"""
+# Asked are the elements that hold words or can be pressed. The colours of code have a
+# check of their own. A link in it has a class for each name.
+PROBLEMS_OF_NEW_KINDS = """async ([rules, known]) => {
+  const seen = new Set(known), now = new Set();
+  const said = (name) => !name.startsWith("sphx-glr-backref");
+  const kind = (part) => [
+    part.localName, part.getAttribute("role") ?? "",
+    ...[...part.classList].filter(said).sort(),
+    ...part.getAttributeNames().sort()].join(" ");
+  const says = (node) => node.nodeType === Node.TEXT_NODE && node.data.trim();
+  const parts = [...document.body.querySelectorAll("*")].filter((part) => {
+    if (!part.matches("a, button, input, label, select, summary, textarea, [tabindex]")
+        && ![...part.childNodes].some(says)) return false;
+    if (part.parentElement.closest("pre") || !part.checkVisibility()) return false;
+    const kinds = kind(part.parentElement) + " > " + kind(part);
+    if (seen.has(kinds)) return false;
+    now.add(kinds);
+    return true;
+  });
+  if (!parts.length) return [[], []];
+  const options = {runOnly: {type: "rule", values: rules}, resultTypes: ["violations"]};
+  const {violations} = await axe.run({include: parts}, options);
+  const places = (one) => one.nodes.slice(0, 2).map((node) => String(node.target));
+  return [[...now], violations.map((one) => [one.id, ...places(one)])];
+}"""
+# How a lesson begins: how far down its picture is, the classes of its parts in the
+# order in which a reader meets them, whether the code of its setup is seen before and
+# after a press on its summary, and how many more setups there are.
+BEGINNING = """() => {
+  const seen = (part) =>
+    part.checkVisibility() && part.getBoundingClientRect().width > 0;
+  const [figure] = [...document.querySelectorAll("article figure")].filter(seen);
+  const parts = [...document.querySelector("article h1").parentElement.children];
+  const [setup, ...more] = document.querySelectorAll("details.setup");
+  const code = setup.querySelector("pre");
+  const before = seen(code);
+  setup.querySelector("summary").click();
+  return {
+    top: figure.getBoundingClientRect().top + scrollY,
+    order: parts.map((part) =>
+      part.matches("p:not([class])") ? "words" : part.className),
+    setup: [before, seen(code), more.length],
+  };
+}"""
+# Whether the page scrolls sideways, what sticks out of it, which words are cut off,
+# the number of its drawings, and what is hard to read in them.
+LAYOUT = f"""() => {{
+  const root = document.documentElement;
+  const [drawings, hard] = ({HARD_TO_READ})();
+  return {{
+    sideways: root.scrollWidth > root.clientWidth,
+    outside: ({OUTSIDE})(),
+    cut: ({CUT_OFF})(),
+    drawings,
+    hard,
+  }};
+}}"""
+# Shows the main part of one page after the other in this one: no script of theirs runs.
+LAYOUT_OF_EACH = f"""async ([pages, width]) => {{
+  const sheets = new Set([...document.styleSheets].map((sheet) => sheet.href));
+  const come = (part) => new Promise((done) => part.onload = part.onerror = done);
+  const seen = {{}};
+  for (const page of pages) {{
+    const where = new URL(page, location.origin).href;
+    const text = await (await fetch(where)).text();
+    const other = new DOMParser().parseFromString(text, "text/html");
+    for (const link of other.querySelectorAll("link[rel=stylesheet]")) {{
+      const href = new URL(link.getAttribute("href"), where).href;
+      if (sheets.has(href)) continue;
+      sheets.add(href);
+      const added = document.head.appendChild(document.importNode(link));
+      added.href = href;
+      await come(added);
+    }}
+    const main = document.importNode(other.querySelector(".main"), true);
+    for (const part of main.querySelectorAll("details")) part.open = true;
+    for (const picture of main.querySelectorAll("img")) {{
+      picture.loading = "eager";
+      picture.src = new URL(picture.getAttribute("src"), where).href;
+    }}
+    document.querySelector(".main").replaceWith(main);
+    await Promise.all([...main.querySelectorAll("img")].map((one) =>
+      one.complete || come(one)));
+    seen[page] = ({LAYOUT})();
+  }}
+  return seen;
+}}"""
+
+VIEWS = [(scheme, width) for scheme in SCHEMES for width in WIDTHS]
+# Each page is seen in these two, with all that folds open; one page of each kind in
+# all of them, as it comes.
+EVERY, OPPOSITE = ("light", 320), ("dark", 1280)
+PAIRS = [(scheme, system) for scheme in SCHEMES for system in SCHEMES]
+
+
+def pages_of(site: Path) -> list[str]:
+    """Return the pages of the site; those of each kind first."""
+    pages = [path.relative_to(site).as_posix() for path in pages_in(site)]
+    return [*KINDS, *(page for page in pages if page not in KINDS)]
+
+
+@functools.cache
+def compressed(file: Path) -> int:
+    """Return how many bytes a host sends of a file."""
+    body = file.read_bytes()
+    return min(len(gzip.compress(body, 9)), len(body))
+
+
+def kilobytes(urls: Iterable[str], site: Path) -> float:
+    """Return the kB that a reader loads who is sent these files of the site."""
+    names = [unquote(urlsplit(url).path).removeprefix("/") for url in urls]
+    files = [site / (name or "index.html") for name in names]
+    there = [compressed(file) for file in files if file.is_file()]
+    return (sum(there) + HEADERS * len(files)) / 1000
+
+
+def resize(tab: Any, width: int) -> None:
+    """Give the window a width in pixels, and wait until the page has it."""
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.evaluate(
+        """async (width) => { while (innerWidth !== width)
+          await new Promise((done) => requestAnimationFrame(done)); }""",
+        width,
+    )
+
+
+def layout_problems(seen: dict[str, Any], *where: Any) -> list[tuple[Any, ...]]:
+    """Return what is wrong with a layout, each with where it is."""
+    found = [("scrolls sideways",)] if seen["sideways"] else []
+    found += [("sticks out", seen["outside"][:2])] if seen["outside"] else []
+    found += [("cut off", seen["cut"][:2])] if seen["cut"] else []
+    found += [tuple(seen["hard"][:3])] if seen["hard"] else []
+    return [(*where, *one) for one in found]
+
+
+@dataclass
+class Visit:
+    """What one visit to a page has seen."""
+
+    kilobytes: float = 0
+    asked: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    elements: int = 0
+    drawings: int = 0
+    # The colours of code on what is behind it, by the page's scheme and the system's.
+    colours: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    beginning: dict[str, Any] = field(default_factory=dict)
+    layout: list[tuple[Any, ...]] = field(default_factory=list)
+    axe: list[tuple[Any, ...]] = field(default_factory=list)
+
+
+class Visitor:
+    """Opens each page of the site at most once, and keeps what it saw."""
+
+    def __init__(self, browser: Any, site: Path, address: str) -> None:
+        context = browser.new_context(viewport={"width": 390, "height": 844})
+        self._site, self._address = site, address
+        self._lessons = [page_of(site, script) for script in SCRIPTS]
+        self._tab = context.new_page()
+        self._known: dict[Any, set[str]] = defaultdict(set)
+        self._visits: dict[str, Visit] = {}
+        self._pending: set[Any] = set()
+        self._now = Visit()
+        # Each page loads all that it would load if it were the first.
+        tools = context.new_cdp_session(self._tab)
+        tools.send("Network.enable")
+        tools.send("Network.setCacheDisabled", {"cacheDisabled": True})
+        self._tab.on("pageerror", lambda error: self._now.wrong.append(str(error)))
+        self._tab.on("request", self._ask)
+        self._tab.on("requestfinished", self._end)
+        self._tab.on("requestfailed", self._fail)
+        self._tab.on("response", self._answer)
+        self.close: Callable[[], None] = context.close
+
+    def _ask(self, request: Any) -> None:
+        self._now.asked.append(request.url)
+        self._pending.add(request)
+
+    def _end(self, request: Any) -> None:
+        self._pending.discard(request)
+
+    def _fail(self, request: Any) -> None:
+        self._end(request)
+        self._now.wrong.append(f"{request.url}: {request.failure}")
+
+    def _answer(self, response: Any) -> None:
+        if response.status >= 400:
+            self._now.wrong.append(f"{response.url}: {response.status}")
+
+    def __call__(self, page: str) -> Visit:
+        """Return what is seen of a page, by its path in the site."""
+        if page not in self._visits:
+            self._visits[page] = self._now = Visit()
+            self._load(page)
+            self._colours()
+            if self._site / page in self._lessons:
+                resize(self._tab, 1280)
+                self._now.beginning = self._tab.evaluate(BEGINNING)
+            self._tab.evaluate(AXE)
+            if page in KINDS:
+                for scheme, width in sorted(VIEWS, key=lambda view: -view[1]):
+                    self._tab.emulate_media(color_scheme=scheme)
+                    resize(self._tab, width)
+                    self._axe(page, (scheme, width), folded=True)
+            self._unfolded(page)
+        return self._visits[page]
+
+    def _load(self, page: str) -> None:
+        tab = self._tab
+        self._pending.clear()
+        tab.emulate_media(color_scheme="light")
+        tab.set_viewport_size({"width": 390, "height": 844})
+        tab.goto(self._address + page, wait_until="load")
+        tab.evaluate(SCROLL)
+        if page in KINDS:
+            tab.wait_for_load_state("networkidle")
+        tab.evaluate("() => new Promise((done) => requestIdleCallback(done))")
+        end = time.monotonic() + PATIENCE_OF_BROWSER
+        while self._pending and time.monotonic() < end:
+            tab.wait_for_timeout(10)  # in milliseconds
+        self._now.wrong += [f"{one.url}: no answer" for one in self._pending]
+        own = [url for url in self._now.asked if url.startswith(self._address)]
+        self._now.kilobytes = kilobytes(own, self._site)
+        self._now.elements = tab.evaluate("document.querySelectorAll('*').length")
+
+    def _colours(self) -> None:
+        for scheme, system in PAIRS:
+            self._tab.emulate_media(color_scheme=system)
+            choose = "(scheme) => { document.body.dataset.theme = scheme; }"
+            self._tab.evaluate(choose, scheme)
+            self._now.colours[scheme, system] = self._tab.evaluate(COLOURS)
+        self._tab.evaluate("() => { document.body.dataset.theme = 'auto'; }")
+
+    def _unfolded(self, page: str) -> None:
+        self._tab.evaluate(UNFOLD)
+        views = VIEWS if EVERYTHING else (EVERY, OPPOSITE)
+        for width in WIDTHS_OF_LAYOUT:
+            schemes = [scheme for scheme, of in views if of == width]
+            resize(self._tab, width)
+            seen = self._tab.evaluate(LAYOUT)
+            self._now.drawings += seen["drawings"]
+            self._now.layout += layout_problems(seen, page, width)
+            for scheme in schemes:
+                self._tab.emulate_media(color_scheme=scheme)
+                self._axe(page, (scheme, width), folded=False)
+
+    def _axe(self, page: str, view: tuple[str, int], *, folded: bool) -> None:
+        """Ask axe of the page as it is now."""
+        scheme, _ = view
+        known = self._known[view, folded]
+        asked = [OF_EACH_KIND, [] if EVERYTHING else sorted(known)]
+        kinds, found = self._tab.evaluate(PROBLEMS_OF_NEW_KINDS, asked)
+        known |= set(kinds)
+        # What else axe asks hangs on no colour, and hardly on a width.
+        if EVERYTHING or (scheme == "light" if folded else view == EVERY):
+            found += self._tab.evaluate(
+                PROBLEMS_OF_ALL_KINDS, [AXE_RULES, OF_EACH_KIND]
+            )
+        self._now.axe += [(page, *view, *one) for one in found]
