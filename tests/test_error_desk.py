@@ -160,3 +160,39 @@ def test_wrong_and_right_stand_side_by_side_where_there_is_room(
 
 
 SIDES = ("wrong", "right")
+
+
+FOLDED = "[...document.querySelectorAll('.entry.folded')].map((entry) => entry.id)"
+
+
+def test_on_a_phone_entries_are_folded_until_asked_for(
+    browser: Any, address: str
+) -> None:
+    """A tap, the box, a link and the browser's own search each open an entry."""
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{address}errors.html", wait_until="load")
+    entries = page.evaluate(ORDER)
+    assert page.evaluate(FOLDED) == entries
+    assert not page.locator(".error-index").is_visible()
+    first = page.locator(".entry").first
+    cures, button = first.locator(".cures"), first.locator(".unfold")
+    assert first.locator(".stream pre").is_visible()
+    folded = "part => part.closest('[hidden]')?.hidden"
+    assert cures.evaluate(folded) == "until-found"
+    assert button.get_attribute("aria-label") == first.locator("h3").inner_text()
+    button.press("Enter")
+    assert page.evaluate(FOLDED) == entries[1:]
+    assert button.get_attribute("aria-expanded") == "true"
+    assert cures.locator("li").first.is_visible()
+    button.click()
+    assert page.evaluate(FOLDED) == entries
+    cures.evaluate("part => part.dispatchEvent(new Event('beforematch', {bubbles: 1}))")
+    assert page.evaluate(FOLDED) == entries[1:]
+    page.fill(BOX, "dlpack")
+    assert "dlpack-requires-grad" not in page.evaluate(FOLDED)
+    page.evaluate("location.hash = 'optimizer-tensor'")
+    page.wait_for_function("!document.querySelector('#optimizer-tensor.folded')")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_function("!document.querySelector('.entry.folded, .entry [hidden]')")
+    context.close()

@@ -199,7 +199,7 @@ def test_clicks_are_in_the_address_and_come_back(tab: Any, address: str) -> None
     assert tab.inner_text(".explorer-code") == "y = x.detach().clone()"
     assert tab.locator(f"{PICTURE} .changed").count() == 3
     assert tab.inner_html(f"{PICTURE} svg") in drawn
-    tab.get_by_role("button", name="Undo").click()
+    tab.get_by_role("button", name="Remove last call").click()
     tab.get_by_role("button", name="Write y[0] = 7").click()
     assert "x sees the 7" in tab.inner_text(".explorer-note")
 

@@ -100,6 +100,23 @@ def test_a_printed_page_shows_the_answers(
     context.close()
 
 
+def test_what_is_folded_is_not_printed_and_links_have_addresses(
+    browser: Any, site: Path
+) -> None:
+    page = browser.new_page()
+    page.goto((site / "errors.html").as_uri())
+    page.emulate_media(media="print")
+    entry = page.locator(".entry:has(.foot a.external)").first
+    fold = entry.locator("details").first
+    assert entry.locator(".cures li").first.is_visible() and not fold.is_visible()
+    fold.evaluate("fold => { fold.open = true }")
+    assert fold.is_visible()
+    link = entry.locator(".foot a.external").first
+    shown = link.evaluate("link => getComputedStyle(link, '::after').content")
+    assert link.get_attribute("href") in shown
+    page.close()
+
+
 def test_the_printed_cheat_sheet_is_one_page_in_any_font_and_scheme(
     browser_of_each_family: Any, site: Path
 ) -> None:

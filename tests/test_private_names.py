@@ -16,6 +16,7 @@ from pkgutil import resolve_name
 import pytest
 import torch
 from conftest import ROOT
+from reading import SCRIPTS
 from sphinx_gallery import backreferences
 
 
@@ -201,6 +202,12 @@ PRIVATE = [
         "kernels then talk over TCP",
     ),
 ]  # fmt: skip
+# What lessons take: readers copy it, so there is little of it, and each has a reason.
+IN_LESSONS = {
+    "_version": "PyTorch's notes on in-place checks name it",
+    "_sleep": "nothing public keeps a GPU busy for a known time",
+    "_subclasses": "FakeTensorMode: PyTorch's documents name it by this path",
+}
 # Promised by Python, in spite of its name.
 DOCUMENTED = {"os._exit"}
 
@@ -246,3 +253,13 @@ def test_no_private_name_is_missing_from_the_list() -> None:
                 f"conf/{used_in} uses {name}: is there a documented way? If not, add "
                 "it to the list above"
             )
+
+
+def test_lessons_take_no_other_private_name() -> None:
+    used = set()
+    for script in SCRIPTS:
+        names = underscored(ast.parse(script.read_text(encoding="utf-8")))
+        found = {part for name in names for part in name.split(".") if part[0] == "_"}
+        assert found <= set(IN_LESSONS), script
+        used |= found
+    assert used == set(IN_LESSONS), "take it off the list"

@@ -30,7 +30,13 @@ plt.bar_label(bars, ["3 ms", "5 ms"])
 plt.title("copy_ takes more")
 plt.xlabel("time")
 print("drawn")"""
+DRAW_COUNTS = """bars = plt.barh(["item", "detach"], [10, 1])
+plt.bar_label(bars)
+plt.title("Each read is a wait")
+plt.xlabel("waits")
+print("counted")"""
 DRAW_BARS = "import matplotlib.pyplot as plt\nplt.bar([1, 2], [3, 4])\nprint('bars')"
+DRAW_BOTH = f"{DRAW_BARS}\n\n# %%\n# More.\n\n{DRAW_COUNTS}"
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +44,7 @@ def recorded_site(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
     """Return a tiny site with recordings, not yet built."""
     site = new_tiny_site(tmp_path_factory.mktemp("recorded") / "tiny")
     site.write_lessons(
-        {"a.py": lesson("A", FIRST, SECOND), "draw.py": lesson("Draw", DRAW, DRAW_BARS)}
+        {"a.py": lesson("A", FIRST, SECOND), "draw.py": lesson("Draw", DRAW, DRAW_BOTH)}
     )
     done = record(site)
     assert done.status == 0, done.output
@@ -56,7 +62,7 @@ def test_the_format(recorded_site: TinySite) -> None:
     ]
     drawn = recorded(recorded_site)["draw"]
     names = [block["figures"] for block in drawn["blocks"]]
-    assert names == [["draw.1.json"], ["draw.2.png"]]
+    assert names == [["draw.1.json"], ["draw.2.png"], ["draw.3.json"]]
     (folder,) = (recorded_site.folder / "docs" / "recordings").iterdir()
     figure = json.loads((folder / "draw.1.json").read_text())
     assert figure["bars"][1] == {"name": "copy_(x)", "value": 5.0, "text": "5 ms"}
@@ -133,7 +139,9 @@ def shown(
 ) -> TinySite:
     """Return the site, built with another machine's recordings that differ."""
     site = recorded_site.copy_to(tmp_path_factory.mktemp("shown") / "tiny")
-    pretend_other_machine(site, lambda line: line.replace("cpu", "cuda"))
+    there = pretend_other_machine(site, lambda line: line.replace("cpu", "cuda"))
+    timed = there / "draw.1.json"
+    timed.write_text(timed.read_text().replace("5.0", "6.0").replace("5 ms", "6 ms"))
     (site.folder / "docs" / "machines.md").write_text(
         "# Machines\n\n```{machines}\n```\n"
     )
@@ -191,10 +199,17 @@ def test_a_recorded_plot_is_drawn_in_the_sites_style(shown: TinySite) -> None:
     live, other = page.select("figure.chart")[0].select(".machine")
     assert "this build" in live.p.get_text()
     assert "Test Card 9" in other.p.get_text() and "recorded" in other.p.get_text()
-    assert "5 ms" in other.get_text()
+    assert "5 ms" in live.get_text() and "6 ms" in other.get_text()
     assert live.select("rect")[0]["width"] == other.select("rect")[0]["width"]
     ids = [tag["id"] for tag in page.select("[id]")]
     assert len(ids) == len(set(ids))
+
+
+def test_a_chart_that_is_the_same_elsewhere_is_shown_once(shown: TinySite) -> None:
+    counts = soup(shown.page("draw")).select("figure.chart")[1]
+    assert len(counts.select(".machine")) == 1
+    head = counts.find_next_sibling()
+    assert "output-head" in head["class"] and "Test Card 9" in head.get_text()
 
 
 def test_a_recorded_picture_is_shown_as_a_picture(shown: TinySite) -> None:

@@ -1,6 +1,8 @@
 // The box of the error index: as a reader types or pastes, the entries that fit move up
 // to it, the best first; without a query all stand where they were. What is asked is
-// kept in the address (?message=...). Without this script the whole page is there.
+// kept in the address (?message=...). On a phone an entry is its title and the beginning
+// of its message, until it is opened: by a tap, by the box, by a link, or by the
+// browser's own search in the page. Without this script the whole page is there.
 (() => {
   "use strict";
   const form = document.querySelector("form.desk");
@@ -27,6 +29,38 @@
     return entries.filter(({ has }) => words.every((word) => has.includes(word)));
   };
 
+  // -- Folded entries, on a phone ------------------------------------------------------
+  const phone = matchMedia("(max-width: 46rem)");
+  const partsOf = (section) => {
+    const message = section.querySelector(":scope > .cell");
+    return [...section.children].filter((part) =>
+      part !== message && !part.matches("h3, span, details.wording"));
+  };
+  const fold = (section, folded) => {
+    section.classList.toggle("folded", folded);
+    for (const part of partsOf(section))
+      if (folded) part.setAttribute("hidden", "until-found");
+      else part.removeAttribute("hidden");
+    section.querySelector(".unfold")?.setAttribute("aria-expanded", !folded);
+  };
+  const foldAll = () => {
+    for (const { section } of entries) fold(section, phone.matches);
+  };
+  for (const { section } of entries) {
+    const title = section.querySelector("h3");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "unfold";
+    button.setAttribute("aria-label", title.textContent.replace("¶", "").trim());
+    title.append(button);
+    title.addEventListener("click", ({ target }) => {
+      if (phone.matches && !target.closest("a"))
+        fold(section, !section.classList.contains("folded"));
+    });
+    section.addEventListener("beforematch", () => fold(section, false));
+  }
+  phone.addEventListener("change", foldAll);
+
   const found = document.createElement("div");
   found.className = "found";
   const title = document.createElement("h2"); // between the page's and the entries'
@@ -36,10 +70,14 @@
   form.after(found);
   let gaps = []; // where the entries were that stand in `found`
   const putBack = () => {
-    for (const [gap, section] of gaps) gap.replaceWith(section);
+    for (const [gap, section] of gaps) {
+      gap.replaceWith(section);
+      fold(section, phone.matches);
+    }
     gaps = [];
   };
   const open = ({ section, text }) => {
+    fold(section, false);
     for (const fold of section.querySelectorAll("details.wording"))
       fold.open = text !== undefined &&
         fold.querySelector("pre").textContent.trim() === text;
@@ -84,9 +122,15 @@
   // A link to what the query has put out of sight is answered all the same.
   const reveal = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!target || target.checkVisibility()) return;
-    input.value = "";
-    apply();
+    if (!target) return;
+    const entry = target.closest(".entry");
+    const folded = entry?.classList.contains("folded");
+    if (target.checkVisibility() && !folded) return;
+    if (!target.checkVisibility()) {
+      input.value = "";
+      apply();
+    }
+    if (entry) fold(entry, false);
     target.scrollIntoView();
   };
 
@@ -104,6 +148,7 @@
   window.addEventListener("hashchange", reveal);
   input.value = new URLSearchParams(location.search).get("message") ?? "";
   form.hidden = false;
+  foldAll();
   apply();
   reveal();
 })();

@@ -255,7 +255,8 @@
           onclick: () => change({ y: short }),
         });
         note.append("Shorter, and the same for every x here: ", button);
-      } else note.append("Add a call, or write into x or y and watch.");
+      } else
+        note.append(chain.length < data.longest ? "Add a call, or write" : "Write", " into x or y and watch.");
     }
     find("note").classList.toggle("raises", Boolean(seen.error));
     const closed = Boolean(seen.error) || chain.length === data.longest;
@@ -270,6 +271,7 @@
     for (const option of root.querySelectorAll("[data-on]"))
       option.setAttribute("aria-pressed", option.dataset.on === now.on);
     find("state").value = now.x;
+    find("means").firstChild.textContent = find("state").selectedOptions[0].dataset.means;
   };
   const change = (news) => {
     Object.assign(now, news);

@@ -113,10 +113,10 @@ for row in rows:
 # To the device: do not refill a pinned source
 # --------------------------------------------
 # What you queue on the same stream waits for the copy. The host does not wait.
-# Here ``torch.cuda._sleep`` keeps the stream busy (it is private: use it to try
-# things out, no more). So the host writes 5.0 first, then the copy reads it, and
-# 5.0 arrives. A pageable source is safe, for it is staged before the call returns
-# (`NVIDIA's account
+# Here ``torch.cuda._sleep`` keeps the stream busy. It is private: use it to try
+# things out, no more, where no public call takes a known time. So the host writes
+# 5.0 first, then the copy reads it, and 5.0 arrives. A pageable source is safe, for
+# it is staged before the call returns (`NVIDIA's account
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`_).
 
 

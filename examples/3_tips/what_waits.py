@@ -62,7 +62,8 @@ def waits(call):
     x = torch.arange(4.0, device=device)
     call(x)  # the first call loads code
     torch.cuda.synchronize()
-    torch.cuda._sleep(10**8)  # private
+    # Private, but no public call takes a known time.
+    torch.cuda._sleep(10**8)  # cycles
     event = torch.cuda.Event()
     event.record()
     call(x)

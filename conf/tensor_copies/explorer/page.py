@@ -32,6 +32,13 @@ DATA = "explorer_data.js"
 ERRORS = "errors"
 STILLS: tuple[Chain, ...] = (("detach",), ("clone",), ("detach", "clone"))
 STATE, DEVICE = "leaf", "cpu"
+MEANS = {  # what a kind of x is, for a reader who does not know the word
+    "leaf": "Leaf: you made it, no operation did. Its gradient is put into x.grad.",
+    "constant": "Constant: autograd does not follow it.",
+    "nonleaf": "Non-leaf: an operation made it, and autograd remembers which.",
+    "view": "View: the memory of another tensor, read in another order.",
+    "no_grad": "Under torch.no_grad(): autograd does not remember the call.",
+}
 RUN = 4  # words in a row
 
 
@@ -55,7 +62,13 @@ class ExplorerDirective(SphinxDirective):
         """Return the explorer as it opens."""
         depend_on(self.env.app, "explorer")
         self.env.metadata[self.env.docname]["has_explorer"] = True
-        return [explorer(markup=markup(live()))]
+        app, page = self.env.app, self.env.docname
+        links = {
+            name: app.builder.get_relative_uri(page, name)
+            for name in ("glossary", "machines")
+            if name in self.env.found_docs
+        }
+        return [explorer(markup=markup(live(), links))]
 
 
 def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
@@ -78,8 +91,16 @@ def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
     return drawing.replace('role="img"', f'role="img" aria-label="{name}"'), said
 
 
-def markup(data: Explorer) -> str:
-    """Return the explorer's HTML in the state that it opens with."""
+def markup(data: Explorer, links: dict[str, str]) -> str:
+    """Return the explorer's HTML in the state that it opens with.
+
+    Parameters
+    ----------
+    data
+        What was seen.
+    links
+        The addresses of the pages "glossary" and "machines", as far as they exist.
+    """
     first = STILLS[0]
     seen = data.seen(DEVICE, STATE, first)
     drawing, said = still(data, first)
@@ -89,7 +110,8 @@ def markup(data: Explorer) -> str:
         for key, code in data.calls.items()
     )
     states = "".join(
-        f'<option value="{state}">{escape(words)}</option>'
+        f'<option value="{state}" data-means="{escape(MEANS[state])}">'
+        f"{escape(words)}</option>"
         for state, words in data.states.items()
     )
     places = device = ""
@@ -99,12 +121,11 @@ def markup(data: Explorer) -> str:
             f"{'cpu' if kind == 'cpu' else 'device'}</button>"
             for kind in data.devices
         )
-        other = next(name for kind, name in data.devices.items() if kind != "cpu")
         places = (
             '<div class="explorer-on" role="group" aria-label="x is on">'
-            f"<span>on</span>{choices}</div>"
+            f"<span>x is on</span>{choices}</div>"
         )
-        device = f'<p class="explorer-device">device is {escape(other)}</p>'
+        device = f'<p class="explorer-means">{_device(data, links)}</p>'
     writes = "".join(
         f'{button} data-write="{name}" aria-pressed="false">'
         f"Write {name}[0] = 7</button>"
@@ -128,17 +149,37 @@ def markup(data: Explorer) -> str:
         f"{drawing}</div>"
         f'<div class="explorer-writes explorer-control">{writes}</div></div>'
         '<div class="explorer-do explorer-control">'
-        '<div class="explorer-chips" role="group" aria-label="Add a call">'
+        '<p id="explorer-add">Add a call</p>'
+        '<div class="explorer-chips" role="group" aria-labelledby="explorer-add">'
         f"{chips}</div>"
-        f'<div class="explorer-back">{button} class="explorer-undo">Undo</button>'
-        f'{button} class="explorer-clear">Clear</button></div></div>'
+        f'<div class="explorer-back">{button} class="explorer-undo">Remove last call'
+        f'</button>{button} class="explorer-clear">Remove all</button></div></div>'
         '<div class="explorer-x explorer-control"><label>x is '
-        f'<select class="explorer-state">{states}</select></label>{places}{device}'
+        f'<select class="explorer-state">{states}</select></label>'
+        f'<p class="explorer-means"><span>{MEANS[STATE]}</span>'
+        f"{_link(links, 'glossary', 'Glossary')}</p>{places}{device}"
         f'</div><dl class="explorer-facts simple">{listed}</dl>'
         '<p class="explorer-note explorer-control" aria-live="polite">'
         "Add a call, or write into x or y and watch.</p>"
         f'<noscript><div class="explorer-stills">{below}</div></noscript></div>'
     )
+
+
+def _device(data: Explorer, links: dict[str, str]) -> str:
+    """Return what ``device`` is: the GPU, or what takes its place."""
+    kind, name = next(pair for pair in data.devices.items() if pair[0] != "cpu")
+    if kind == "cuda":
+        return f"device is {escape(name)}."
+    about = _link(links, "machines", "How far it is one", "#stand-in-device")
+    return (
+        "device stands for a GPU. This build had none: "
+        f"a second device in ordinary memory plays it.{about}"
+    )
+
+
+def _link(links: dict[str, str], page: str, words: str, part: str = "") -> str:
+    """Return a link to a page, or nothing where the site does not have it."""
+    return f' <a href="{links[page]}{part}">{words}</a>' if page in links else ""
 
 
 def explorer_link(code: str, state: str = "", *, away: bool = False) -> str | None:

@@ -1,7 +1,7 @@
 """Charts, tables, figures and samples of other machines beside those of this build.
 
-A chart is drawn once for each machine, all on one scale. A table is shown once where
-all machines have the same, and else once for each, those of others folded. The samples
+A chart is drawn once for each machine, all on one scale. A chart or a table that all
+machines have the same is shown once; tables that differ are folded. The samples
 of each are offered as CSV. A map or a picture is shown in the place of the live one
 (shown.py).
 
@@ -105,32 +105,51 @@ def drawn_or_picture(seen: Seen, file: str) -> nodes.Node:
     return nodes.raw("", framed_map(draw(data["map"], prefix)), format="html")
 
 
-def put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
-    """Put other machines' charts or tables beside a live one, if it is one."""
+def put_beside(
+    app: Sphinx, node: nodes.Element, others: list[Seen]
+) -> list[nodes.Element]:
+    """Put other machines' charts or tables beside a live one.
+
+    Returns
+    -------
+    list
+        The node and what stands after it; nothing if it is neither chart nor table.
+    """
     if "chart" in node:
-        _add_charts(app, node, others)
-        return True
+        same = _add_charts(app, node, others)
+        return [node, output_head(label="", same=same)] if same else [node]
     if _is_table(node):
         _add_tables(app, node, others)
-        return True
-    return False
+        return [node]
+    return []
 
 
-def _add_charts(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
-    """Draw the charts of all machines in the place of the live one, on one scale."""
+def _add_charts(app: Sphinx, node: nodes.Element, others: list[Seen]) -> list[str]:
+    """Draw the charts of all machines in the place of the live one, on one scale.
+
+    Returns
+    -------
+    list
+        The machines whose chart is the live one: it counts, and measures nothing.
+    """
     name = node["chart"]
     live = _kept(app, name)
     (kind,) = CHARTS & set(live)
     panels = [charts.Panel(f"{fingerprint().label} (this build)", name, live)]
+    same = []
     for seen in others:
         figures = seen.figures.values()
         found = [data for data in figures if CHARTS & set(data or {})]
         if len(found) > node["place"] and kind in (data := found[node["place"]]):
+            if data == live:
+                same.append(short(seen.machine))
+                continue
             label = f"{seen.machine.label} (recorded {in_words(seen.day)})"
             panels.append(charts.Panel(label, f"{slug(seen.machine)}-{name}", data))
     if len(panels) > 1:
         node.children = [nodes.Text(charts.draw(panels))]
         node.rawsource = ""
+    return same
 
 
 def _add_tables(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:

@@ -222,8 +222,9 @@ def _show_block(
     parent, compared = live.code.parent, []
     for outputs, theirs, opens_page in _parts(live, seen, leads):
         # Charts stand beside each other, whatever the reader has chosen.
-        made = [node for node in outputs if put_beside(app, node, seen)]
-        rest = [node for node in outputs if node not in made]
+        beside = [(node, put_beside(app, node, seen)) for node in outputs]
+        made = [one for _, shown in beside for one in shown]
+        rest = [node for node, shown in beside if not shown]
         place = parent.index(outputs[0])
         for node in outputs:
             parent.remove(node)

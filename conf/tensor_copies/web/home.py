@@ -86,8 +86,8 @@ def _doors(app: Sphinx) -> Iterator[tuple[str, str, str]]:
     )
     yield (
         "atlas",
-        "Look up: the Atlas",
-        f"{calls} calls on {kinds} kinds of x: who shares, who copies, who raises.",
+        f"Look up: {calls} calls",
+        f"The Atlas, one table: what each does to {kinds} kinds of x.",
     )
     yield (
         "errors",
