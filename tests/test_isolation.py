@@ -261,8 +261,8 @@ def some_lessons() -> list[Path]:
     """Return of each section the first, the last, and of each thing left the first."""
     if EVERYTHING:
         return SCRIPTS
-    taken = {(path.parent, end): path for path in reversed(SCRIPTS) for end in "<"}
-    taken |= {(path.parent, ">"): path for path in SCRIPTS}
+    taken = {(path.parent, "first"): path for path in reversed(SCRIPTS)}
+    taken |= {(path.parent, "last"): path for path in SCRIPTS}
     for path in reversed(SCRIPTS):
         taken |= {word: path for word in LEAVING.findall(path.read_text())}
     return [path for path in SCRIPTS if path in taken.values()]
