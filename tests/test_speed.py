@@ -1,0 +1,143 @@
+"""What a build does not do: import, run, read or hold more than it needs.
+
+How long anything takes hangs on the machine and is measured by ``nox -s bench``. These
+tests count instead.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import TinySite, lesson, new_tiny_site
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows does not count what these tests count"
+)
+IMPORTED = re.compile(r"^import time:.*\| +([\w.]+)$", re.MULTILINE)
+SECTION = Path("examples", "1_first")
+# Counts what Sphinx reads and writes, and how much the process came to hold, in kB.
+COUNTED = """
+
+def setup(app):
+    import json, os, resource
+
+    seen = {"read": [], "written": []}
+    app.connect("source-read", lambda app, page, text: seen["read"].append(page))
+    app.connect(
+        "html-page-context", lambda app, page, *rest: seen["written"].append(page)
+    )
+
+    def say(app, exception):
+        seen["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with open(os.environ["COUNTED"], "w") as file:
+            json.dump(seen, file)
+
+    app.connect("build-finished", say)
+"""
+NUMBERED = """import torch
+x = torch.full(({number},), 1.0)
+print(x.detach().sum().item())
+# sphinx_gallery_tensor_map = "x" """.rstrip()
+
+
+def site_of(number: int, folder: Path) -> TinySite:
+    """Return a site of so many lessons, not built."""
+    site = new_tiny_site(folder)
+    with (folder / "conf" / "conf.py").open("a") as conf:
+        conf.write(COUNTED)
+    site.write_lessons(
+        {
+            f"number_{n:02}.py": lesson(f"Number {n}", NUMBERED.format(number=n))
+            for n in range(1, number + 1)
+        }
+    )
+    return site
+
+
+def counted(site: TinySite) -> dict:
+    """Build, which must go well, and return what was counted."""
+    file = site.folder / "counted.json"
+    file.unlink(missing_ok=True)
+    done = site.build(env={**os.environ, "COUNTED": str(file)})
+    assert done.status == 0, done.output
+    if not file.exists():
+        return {"lessons": done.lessons, "read": [], "written": []}
+    return {"lessons": done.lessons, **json.loads(file.read_text())}
+
+
+@pytest.fixture(scope="module")
+def five(tmp_path_factory: pytest.TempPathFactory) -> tuple[TinySite, dict]:
+    """Return a built site of five lessons, and what its clean build counted."""
+    site = site_of(5, tmp_path_factory.mktemp("five") / "tiny")
+    return site, counted(site)
+
+
+def imports(output: str) -> set[str]:
+    """Return what Python says that it has imported (``-X importtime``)."""
+    return {name.partition(".")[0] for name in IMPORTED.findall(output)}
+
+
+def test_nothing_changed_imports_nothing_that_is_slow(good_site: TinySite) -> None:
+    every = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    done = good_site.build_alone(env=every)
+    assert "Nothing has changed" in done.output, done.output
+    assert "argparse" in imports(done.output)  # they are listed
+    assert imports(done.output).isdisjoint({"sphinx", "torch", "numpy", "matplotlib"})
+
+
+def test_an_edit_of_prose_imports_no_torch(good_site: TinySite, tmp_path: Path) -> None:
+    site = good_site.copy_to(tmp_path / "with a space, it's so")
+    index = site.folder / "docs" / "index.md"
+    index.write_text(index.read_text() + "\nMore words.\n")
+    done = site.build_alone(env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"})
+    assert done.status == 0, done.output
+    assert "More words." in (site.html / "index.html").read_text()
+    assert "sphinx" in imports(done.output)
+    assert imports(done.output).isdisjoint({"torch", "perfplot"})
+
+
+def test_one_edited_lesson_runs_alone_and_its_page_is_read_alone(
+    five: tuple[TinySite, dict],
+) -> None:
+    site, clean = five
+    assert clean["lessons"] == "Lessons: 5 of 5 ran, 0 kept from earlier builds."
+    page = "auto_examples/1_first/number_03"
+    assert page in clean["read"]
+    script = site.folder / SECTION / "number_03.py"
+    written = site.published()
+    overviews = {"auto_examples/1_first/index", "auto_examples/index"}
+    for old, new, also in (
+        ("print(x", 'print("sum", x', set()),
+        ("A lesson of", "One of", overviews),  # cards have this sentence
+    ):
+        text = script.read_text()
+        assert old in text
+        script.write_text(text.replace(old, new, 1))
+        again = counted(site)
+        assert again["lessons"] == "Lessons: 1 of 5 ran, 4 kept from earlier builds."
+        assert set(again["read"]) == {page} | also
+        lessons = {name for name in again["written"] if "/number_" in name}
+        assert lessons == {page}
+    assert {
+        name
+        for name, digest in site.published().items()
+        if name.endswith(".html") and "/number_" in name and digest != written[name]
+    } == {f"{page}.html"}
+
+
+def test_work_and_memory_grow_no_faster_than_the_lessons(
+    five: tuple[TinySite, dict], tmp_path: Path
+) -> None:
+    small = five[1]
+    large = counted(site_of(20, tmp_path / "tiny"))
+    for what in ("read", "written"):
+        for counts in (small, large):  # each page once
+            assert len(counts[what]) == len(set(counts[what]))
+        assert len(large[what]) - len(small[what]) == 20 - 5
+    # Fifteen lessons more, of a few kilobytes each: what one leaves is not kept.
+    assert large["memory"] < 1.1 * small["memory"]
