@@ -202,6 +202,7 @@ def begin(app: Sphinx) -> None:
         if one.key not in _load(page)
     ]
     if 0 < len(wanted) <= FEW_JOBS and (os.cpu_count() or 1) > 1:
+        _say(len(wanted))
         process = _start(SECONDS)
         # It reads all that it is asked before it begins to answer.
         process.stdin.write(json.dumps([one.job() for one in wanted]))
@@ -225,13 +226,17 @@ def prepare(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     wanted = [one for asked in asking.values() for one in asked]
     missing = [one for one in wanted if one.key not in app.answers]
     if missing and hasattr(os, "fork"):  # not on Windows
-        progress.say(f"Running the wrong answers to {len(missing)} questions")
+        _say(len(missing))
         found = run([one.job() for one in missing])
         app.answers |= {
             one.key: answer for one, answer in zip(missing, found, strict=True)
         }
     for page, asked in asking.items():
         _save(page, {q.key: app.answers[q.key] for q in asked if q.key in app.answers})
+
+
+def _say(number: int) -> None:
+    progress.say(f"Running the wrong answers to {number} questions")
 
 
 def run(jobs: list[dict[str, Any]], seconds: int = SECONDS) -> list[dict[str, Any]]:
