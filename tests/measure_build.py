@@ -222,6 +222,7 @@ class Site:
 
 def scale(number: int, folder: Path) -> list[Case]:
     """Return the cases of a site of so many generated lessons."""
+    sys.path.insert(0, str(ROOT / "conf"))
     from conftest import new_tiny_site
 
     site = new_tiny_site(folder)
@@ -274,10 +275,15 @@ def table(site: list[Case], grown: dict[int, list[Case]], rounds: int) -> str:
     floors = {CLEAN: [BARE, SPHINX], NOTHING: [SPHINX_AGAIN]}
     for case in site:
         add(case, floors.get(case.name, []))
-    for number, cases in grown.items():
-        each = 1000 * cases[0].median("processor") / number
-        add(cases[0], [], f" ({each:.0f} ms of processors each)")
+    before: tuple[int, float] | None = None
+    for number, cases in sorted(grown.items()):
+        seconds, note = cases[0].median("processor"), ""
+        if before is not None:
+            each = 1000 * (seconds - before[1]) / (number - before[0])
+            note = f" ({each:.0f} ms of processors for each more than {before[0]})"
+        add(cases[0], [], note)
         add(cases[1], [])
+        before = number, seconds
     return "\n".join(lines) + "\n"
 
 

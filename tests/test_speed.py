@@ -12,6 +12,7 @@ import re
 import sys
 from pathlib import Path
 
+import measure_build
 import pytest
 from conftest import TinySite, lesson, new_tiny_site
 
@@ -141,3 +142,54 @@ def test_work_and_memory_grow_no_faster_than_the_lessons(
         assert len(large[what]) - len(small[what]) == 20 - 5
     # Fifteen lessons more, of a few kilobytes each: what one leaves is not kept.
     assert large["memory"] < 1.1 * small["memory"]
+
+
+# The table of ``nox -s bench``
+
+
+def case(name: str, *processors: float) -> measure_build.Case:
+    """Return a case with the seconds of each round, twice as many on the clock."""
+    costs = [measure_build.Cost(2 * one, one, 100) for one in processors]
+    return measure_build.Case(name, (), costs=costs)
+
+
+def test_the_table_has_medians_and_ratios_to_the_floor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = [
+        case(measure_build.CLEAN, 11, 90, 10),
+        case(measure_build.NOTHING, 1, 1, 1),
+        case(measure_build.BARE, 6, 6, 6),
+        case(measure_build.SPHINX, 4, 1, 5),
+        case(measure_build.SPHINX_AGAIN, 2, 2, 2),
+    ]
+    grown = {
+        number: [case(f"{number} lessons", seconds), case("again", 1)]
+        for number, seconds in ((10, 3.0), (50, 7.0))
+    }
+    text = measure_build.table(site, grown, 3)
+    assert "| clean build | 22.0 | 11.0 | 1.10 / 1.10 | 100 MB |" in text
+    assert "| nothing changed | 2.0 | 1.0 | 0.50 / 0.50 | 100 MB |" in text
+    assert "50 lessons (100 ms of processors for each more than 10)" in text
+    readme = tmp_path / "README.md"
+    first, last = measure_build.MARKS
+    readme.write_text(f"Before\n{first}old\n{last}After\n")
+    monkeypatch.setattr(measure_build, "README", readme)
+    measure_build.write(text)
+    measure_build.write(text)  # it finds its place again
+    assert readme.read_text() == f"Before\n{first}\n{text}\n{last}After\n"
+    assert all(
+        mark in measure_build.ROOT.joinpath("README.md").read_text("utf-8")
+        for mark in measure_build.MARKS
+    )
+
+
+def test_what_fails_while_it_is_measured_is_shown(tmp_path: Path) -> None:
+    fails = (sys.executable, "-c", "raise SystemExit('no such lesson')")
+    with pytest.raises(SystemExit, match="no such lesson"):
+        measure_build.measure(fails, tmp_path)
+    passes = measure_build.measure(
+        (sys.executable, "-c", "bytes(50_000_000)"), tmp_path
+    )
+    assert passes.memory > 50
+    assert passes.wall > 0
