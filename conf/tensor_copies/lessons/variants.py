@@ -35,7 +35,6 @@ TELLING = ("RuntimeError", "TypeError", "ValueError")
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")
 # What is found beyond two answers stands in for one that another machine prints.
 ENOUGH = 3
-FEW = 3  # questions, of which not many ask for all of torch
 
 Answer = dict[str, Any]
 
@@ -245,10 +244,10 @@ def main() -> None:
     import perfplot  # noqa: F401
     import torch
 
-    if len(jobs) > FEW:
-        # Half of torch is imported when these are first used, which takes seconds.
-        torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-        torch.zeros(1).to("meta").clone()
+    # Half of torch is imported when these are first used, which takes seconds: not of
+    # the time that a program has.
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    torch.zeros(1).to("meta").clone()
     gc.freeze()  # what is never collected is never copied into a fork
     # Libraries have threads of their own by now; none of them is forked in its work.
     warnings.filterwarnings("ignore", r".*fork\(\) may lead to deadlocks")
