@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -129,6 +130,23 @@ def test_one_edited_lesson_runs_alone_and_its_page_is_read_alone(
         for name, digest in site.published().items()
         if name.endswith(".html") and "/number_" in name and digest != written[name]
     } == {f"{page}.html"}
+
+
+def test_another_style_writes_all_pages_and_reads_none(
+    five: tuple[TinySite, dict],
+) -> None:
+    site = five[0]
+    style = site.folder / "conf" / "static" / "site.css"
+    style.write_text(f"{style.read_text()}\n.edited {{ color: teal; }}\n")
+    again = counted(site)
+    assert again["read"] == []
+    assert set(again["written"]) >= set(five[1]["read"])
+    files = site.published()
+    assert "teal" in (site.html / "_static" / "site.css").read_text()
+    for made in ("doctrees", "staging", "html", "kept"):
+        shutil.rmtree(site.folder / "build" / made)
+    assert len(counted(site)["read"]) == len(five[1]["read"])
+    assert site.published() == files
 
 
 def test_work_and_memory_grow_no_faster_than_the_lessons(
