@@ -96,8 +96,8 @@ def record(session: nox.Session) -> None:
     python("conf/record.py", *session.posargs)
 
 
-@task()
-def bench(session: nox.Session) -> None:
+@task(name="record-benchmarks")
+def record_benchmarks(session: nox.Session) -> None:
     """Record the benchmarks alone, timed long; ``-- --only LESSON`` for one of them."""
     python = install(session, "docs")
     scripts = sorted(Path("examples").glob("*/*.py"))
@@ -105,6 +105,13 @@ def bench(session: nox.Session) -> None:
     only = [f"--only={path.stem}" for path in timed]
     env = {QUALITY: os.environ.get(QUALITY, "long")}
     python("conf/record.py", *(session.posargs or only), env=env)
+
+
+@task()
+def bench(session: nox.Session) -> None:
+    """Measure builds beside their floor; ``-- --rounds 5 --write`` (hours: alone)."""
+    python = install(session, "tests")
+    python("tests/measure_build.py", *session.posargs)
 
 
 @task()

@@ -158,7 +158,8 @@ def test_nox_lists_its_tasks_with_their_purpose() -> None:
         check=True,
     )
     for task in (
-        *("docs", "live", "tests", "unit", "record", "bench", "lint", "links", "lock"),
+        *("docs", "live", "tests", "unit", "record", "record-benchmarks", "bench"),
+        *("lint", "links", "lock"),
     ):
         (line,) = (
             line for line in done.stdout.splitlines() if line[2:].startswith(f"{task} ")
@@ -172,7 +173,8 @@ def test_nox_lists_its_tasks_with_their_purpose() -> None:
         ("docs", ["--nonsense"], "build_site: unrecognized arguments: --nonsense."),
         ("links", ["-j", "many"], "build_site: argument"),
         ("record", ["--only", "nonsense"], "record: no lesson 'nonsense'."),
-        ("bench", ["--only", "nonsense"], "record: no lesson 'nonsense'."),
+        ("record-benchmarks", ["--only", "x y"], "record: no lesson 'x y'."),
+        ("bench", ["--rounds", "0"], "measure_build: --rounds is 1 or more"),
     ],
 )
 def test_nox_hands_arguments_on_and_fails_with_its_task(
@@ -191,7 +193,7 @@ def test_nox_hands_arguments_on_and_fails_with_its_task(
     assert lines[0].startswith(said)
 
 
-def test_bench_records_the_benchmarks_alone_and_long(
+def test_the_benchmarks_are_recorded_alone_and_long(
     tiny_site: TinySite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quality = "import os\nprint('quality', os.environ['BENCHMARK_QUALITY'])"
@@ -199,7 +201,7 @@ def test_bench_records_the_benchmarks_alone_and_long(
     tiny_site.write_lessons({name: lesson(name, lessons[name]) for name in lessons})
     shutil.copy(ROOT / "noxfile.py", tiny_site.folder)
     monkeypatch.delenv("BENCHMARK_QUALITY", raising=False)
-    bench = [sys.executable, "-m", "nox", "--no-venv", "-s", "bench"]
+    bench = [sys.executable, "-m", "nox", "--no-venv", "-s", "record-benchmarks"]
     done = subprocess.run(bench, cwd=tiny_site.folder, capture_output=True, text=True)
     assert done.returncode == 0, done
     (recording,) = (tiny_site.folder / "docs" / "recordings").glob("*/*")

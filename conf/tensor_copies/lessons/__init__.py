@@ -49,10 +49,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
         opening.setup_words,
         html=(opening.visit_setup_words, opening.depart_setup_words),
     )
+    # It is known what will run (400), and nothing has (500).
+    app.connect("builder-inited", choices.begin, priority=450)
     # After the gallery (500) and after a failed lesson has stopped the build (600).
     app.connect("builder-inited", notebooks.finish_all, priority=700)
     # The gallery has run: what a page says is right was printed by this machine.
     app.connect("env-before-read-docs", choices.prepare)
+    # Before pages run (300), of which one may measure time.
+    app.connect("env-before-read-docs", choices.end, priority=250)
     # Before Sphinx collects the tables of contents (500).
     app.connect("doctree-read", places.list_in_order, priority=400)
     # Before Sphinx collects the files and pictures of a page (500).

@@ -26,16 +26,16 @@ from typing import TYPE_CHECKING, Any
 
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
-from sphinx_gallery.py_source_parser import (
-    extract_file_config,
-    split_code_and_text_blocks,
-)
+from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.lessons.exchanges import BadExchange, Exchange, exchanges
 from tensor_copies.lessons.variants import normal
 from tensor_copies.machine import progress
+from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.code_keys import code_behind, key_of
 from tensor_copies.machine.fingerprint import CONF, fingerprint
+from tensor_copies.machine.freshness import run_path
+from tensor_copies.machine.kernels import TIMES
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.markers import without_markers
 from tensor_copies.recordings.cells import cells
@@ -151,7 +151,7 @@ def questions_of(app: Sphinx, page: str) -> list[Question]:
 
 def _of_lesson(script: Path) -> list[Question]:
     found, program = [], []
-    for kind, content, line in split_code_and_text_blocks(str(script))[1]:
+    for kind, content, line in blocks_of(script):
         if kind != "code":
             continue
         program.append(without_markers(content))
@@ -181,22 +181,62 @@ def _question(
     return Question(source.name, line, words, tuple(program), written, alone)
 
 
+def begin(app: Sphinx) -> None:
+    """Run the wrong answers of edited lessons while these run, if none measures time.
+
+    Only of a few: of many the answers run beside the pages (:func:`prepare`).
+    """
+    app.answers, app.begun_answers = {}, {}
+    scripts = {
+        page: script
+        for page, script in lesson_scripts(app).items()
+        if not run_path(app, page).exists()
+    }
+    texts = [script.read_text(encoding="utf-8") for script in scripts.values()]
+    if any(TIMES.search(text) for text in texts) or not hasattr(os, "fork"):
+        return
+    wanted = [
+        one
+        for page, script in scripts.items()
+        for one in _of_lesson(script)
+        if one.key not in _load(page)
+    ]
+    if 0 < len(wanted) <= FEW_JOBS and (os.cpu_count() or 1) > 1:
+        _say(len(wanted))
+        process = _start(SECONDS)
+        # It reads all that it is asked before it begins to answer.
+        process.stdin.write(json.dumps([one.job() for one in wanted]))
+        process.stdin.close()
+        process.stdin = None
+        app.begun_answers = {tuple(one.key for one in wanted): process}
+
+
+def end(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
+    """Wait for what :func:`begin` has begun: a page may measure time."""
+    for keys, process in app.begun_answers.items():
+        found = _answers_of(process, SECONDS_A_QUESTION * len(keys))
+        app.answers |= dict(zip(keys, found, strict=True))
+
+
 def prepare(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     """Have the answers of the pages that are to be read: kept ones, or run now."""
-    app.answers = {}
     asking = {page: asked for page in pages if (asked := questions_of(app, page))}
     for page in asking:
         app.answers |= _load(page)
     wanted = [one for asked in asking.values() for one in asked]
     missing = [one for one in wanted if one.key not in app.answers]
     if missing and hasattr(os, "fork"):  # not on Windows
-        progress.say(f"Running the wrong answers to {len(missing)} questions")
+        _say(len(missing))
         found = run([one.job() for one in missing])
         app.answers |= {
             one.key: answer for one, answer in zip(missing, found, strict=True)
         }
     for page, asked in asking.items():
         _save(page, {q.key: app.answers[q.key] for q in asked if q.key in app.answers})
+
+
+def _say(number: int) -> None:
+    progress.say(f"Running the wrong answers to {number} questions")
 
 
 def run(jobs: list[dict[str, Any]], seconds: int = SECONDS) -> list[dict[str, Any]]:
@@ -223,26 +263,37 @@ def run(jobs: list[dict[str, Any]], seconds: int = SECONDS) -> list[dict[str, An
 
 
 def _run_part(jobs: list[dict[str, Any]], seconds: int) -> list[dict[str, Any]]:
+    limit = SECONDS_A_QUESTION * len(jobs)
+    return _answers_of(_start(seconds), limit, json.dumps(jobs))
+
+
+def _start(seconds: int) -> subprocess.Popen[str]:
+    """Start the Python that runs the programs."""
     command = [sys.executable, "-m", "tensor_copies.lessons.variants", str(seconds)]
     changing = ("PYTHONWARNINGS", "PYTHONOPTIMIZE")
     clean = {key: value for key, value in os.environ.items() if key not in changing}
     paths = [str(CONF), clean.get("PYTHONPATH", "")]
     clean["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    try:
-        done = subprocess.run(
-            command,
-            input=json.dumps(jobs),
-            capture_output=True,
-            text=True,
-            env=clean,
-            timeout=SECONDS_A_QUESTION * len(jobs),
-        )
-    except subprocess.TimeoutExpired:
-        raise ExtensionError("the wrong answers took too long to run") from None
-    if done.returncode != 0:
-        said = done.stderr.strip().rpartition("\n")[2]
-        raise ExtensionError(f"the wrong answers could not be run: {said}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=clean
+    )
+
+
+def _answers_of(
+    process: subprocess.Popen[str], seconds: int, asked: str | None = None
+) -> list[dict[str, Any]]:
+    """Return what that Python found, within so many seconds."""
+    with process:
+        try:
+            said, errors = process.communicate(asked, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise ExtensionError("the wrong answers took too long to run") from None
+    if process.returncode != 0:
+        last = errors.strip().rpartition("\n")[2]
+        raise ExtensionError(f"the wrong answers could not be run: {last}")
+    return [json.loads(line) for line in said.splitlines()]
 
 
 def _file(page: str) -> Path:

@@ -15,7 +15,8 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.machine.code_keys import hash_of, key_of
+from tensor_copies.machine.blocks import blocks_of
+from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
 
@@ -113,6 +114,9 @@ def _nodes(text: Text) -> list[nodes.Node]:
 
 
 def key(app: Sphinx, page: str) -> str:
-    """Return the key of the texts of all lessons, in reading order."""
-    scripts = lesson_scripts(app).items()
-    return key_of(*(f"{page} {hash_of(script)}" for page, script in scripts))
+    """Return the key of all lessons' titles and points, in reading order."""
+    parts = []
+    for page, script in lesson_scripts(app).items():
+        texts = [block.content for block in blocks_of(script) if block.type == "text"]
+        parts += [page, *texts[:1], *(text for text in texts[1:] if HEADING in text)]
+    return key_of(*parts)

@@ -2,12 +2,14 @@
 
 ``python -m tensor_copies.lessons.variants SECONDS`` reads jobs as JSON and writes a
 line for each: what the program prints, and what it prints with an exchange, as long as
-that differs. torch is imported once. Each program runs in a fork with the settings of
-a new Python (machine/isolation.py), a time limit and a folder of its own. Assertions
-are left out: a wrong answer is to be printed, not caught.
+that differs. torch is imported once. Each program runs with the settings of a new
+Python (machine/isolation.py), a time limit and a folder of its own. Assertions are left
+out: a wrong answer is to be printed, not caught.
 
-A program that measures or draws at random prints something else each time: what two
-runs do not agree on is no answer.
+A fork costs ten times what most of these programs do. So a question has two of them:
+one runs the program and its exchanges one after the other, as the gallery runs lessons;
+the other runs again what may become an answer. What they do not agree on is no answer:
+a program that measures, draws at random, or hangs on what ran before it.
 """
 
 from __future__ import annotations
@@ -55,35 +57,41 @@ def examine(job: dict[str, Any]) -> dict[str, Any]:
         and if it ``raises``.
     """
     blocks, name, asked = job["blocks"], job["name"], job["asked"]
-    right = _twice(name, blocks)
-    if right is None or right["raises"]:
-        return {"right": None, "wrong": []}
-    named: list[Answer] = []
-    printing: list[Answer] = []
-    raising: list[Answer] = []
-    late: list[Answer] = []
-    seen = {about(right["text"], asked)}
-    for number, exchange in enumerate(job["exchanges"]):
-        if len(named) + len(printing) >= ENOUGH:
-            break
-        changed = list(blocks)
-        changed[exchange["block"]] = exchange["code"]
-        answer = _run(name, changed)
-        if answer is None or not _is_telling(answer):
-            continue
-        core = about(answer["text"], [] if exchange["named"] else asked)
-        if core in seen or answer["text"] == right["text"]:
-            continue
-        if answer != _run(name, changed):
-            continue
-        seen.add(core)
-        found = {"number": number, **answer}
-        if exchange["named"]:
-            named.append(found)
-        elif answer["raises"]:
-            raising.append(found)
-        else:
-            (late if exchange["late"] else printing).append(found)
+    with _Runner(name) as first, _Runner(name) as second:
+
+        def agreed(program: list[str]) -> Answer | None:
+            answer = first.run(program)
+            return answer if answer == second.run(program) else None
+
+        right = agreed(blocks)
+        if right is None or right["raises"]:
+            return {"right": None, "wrong": []}
+        named: list[Answer] = []
+        printing: list[Answer] = []
+        raising: list[Answer] = []
+        late: list[Answer] = []
+        seen = {about(right["text"], asked)}
+        for number, exchange in enumerate(job["exchanges"]):
+            if len(named) + len(printing) >= ENOUGH:
+                break
+            changed = list(blocks)
+            changed[exchange["block"]] = exchange["code"]
+            answer = first.run(changed)
+            if answer is None or not _is_telling(answer):
+                continue
+            core = about(answer["text"], [] if exchange["named"] else asked)
+            if core in seen or answer["text"] == right["text"]:
+                continue
+            if answer != second.run(changed):
+                continue
+            seen.add(core)
+            found = {"number": number, **answer}
+            if exchange["named"]:
+                named.append(found)
+            elif answer["raises"]:
+                raising.append(found)
+            else:
+                (late if exchange["late"] else printing).append(found)
     # One error teaches; two are a guess between errors.
     wrong = named + printing + raising[:1] + late + raising[1:]
     return {"right": right["text"], "wrong": wrong[:ENOUGH]}
@@ -104,65 +112,109 @@ def _is_telling(answer: Answer) -> bool:
     return not answer["raises"] or answer["raises"] in TELLING
 
 
-def _twice(name: str, blocks: list[str]) -> Answer | None:
-    answer = _run(name, blocks)
-    return answer if answer == _run(name, blocks) else None
+class _Runner:
+    """A fork that runs programs one after the other, and a new one where it ends."""
 
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._child = 0
 
-def _run(name: str, blocks: list[str]) -> Answer | None:
-    """Run a program in a fork; return what its last block prints, None if it fails."""
-    sys.stdout.flush()
-    reading, writing = os.pipe()
-    child = os.fork()
-    if not child:
-        os.close(reading)
+    def __enter__(self) -> _Runner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._child:
+            self._end()
+
+    def run(self, blocks: list[str]) -> Answer | None:
+        """Return what the last block of a program prints, None if it fails."""
+        if not self._child:
+            self._start()
+        signal.signal(signal.SIGALRM, lambda *_: _kill(self._child))
+        signal.alarm(int(sys.argv[1]) + SECONDS_OF_GRACE)
         try:
-            os.setsid()
-            answer = json.dumps(_answer(name, blocks))
-            with os.fdopen(writing, "w") as pipe:
-                pipe.write(answer)
-        finally:
-            os._exit(0)
-    os.close(writing)
-    signal.signal(signal.SIGALRM, lambda *_: _end(child))
-    signal.alarm(int(sys.argv[1]) + SECONDS_OF_GRACE)
-    with os.fdopen(reading) as pipe:
-        said = pipe.read()
-    os.waitpid(child, 0)
-    signal.alarm(0)
-    _end(child)  # with all that it has started
-    return json.loads(said) if said else None
+            self._asks.write(json.dumps(blocks) + "\n")
+            self._asks.flush()
+            said = self._answers.readline()
+        except BrokenPipeError:
+            said = ""
+        signal.alarm(0)
+        if not said:  # the program has ended its process
+            self._end()
+            return None
+        return json.loads(said)
+
+    def _start(self) -> None:
+        sys.stdout.flush()
+        asked, asks = os.pipe()
+        answers, answered = os.pipe()
+        self._child = os.fork()
+        if not self._child:
+            try:
+                os.setsid()
+                for number in (asks, answers):
+                    os.close(number)
+                quiet = os.open(os.devnull, os.O_WRONLY)
+                for stream in (1, 2):
+                    os.dup2(quiet, stream)
+                with os.fdopen(asked) as programs, os.fdopen(answered, "w") as pipe:
+                    for program in programs:
+                        answer = _answer(self._name, json.loads(program))
+                        pipe.write(json.dumps(answer) + "\n")
+                        pipe.flush()
+            finally:
+                os._exit(0)
+        for number in (asked, answered):
+            os.close(number)
+        self._asks, self._answers = os.fdopen(asks, "w"), os.fdopen(answers)
+
+    def _end(self) -> None:
+        """End the fork with all that it has started."""
+        _kill(self._child)
+        os.waitpid(self._child, 0)
+        self._child = 0
+        for pipe in (self._asks, self._answers):
+            with contextlib.suppress(OSError):  # what was not read by anyone
+                pipe.close()
 
 
-def _end(child: int) -> None:
+def _kill(child: int) -> None:
     with contextlib.suppress(OSError):
         os.killpg(child, signal.SIGKILL)
+    with contextlib.suppress(OSError):  # it may not lead a group yet
+        os.kill(child, signal.SIGKILL)
 
 
 def _answer(name: str, blocks: list[str]) -> Answer | None:
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):
-        os.dup2(quiet, stream)
     isolation.set_time_limit(int(sys.argv[1]))
     isolation.reset({}, name, "before")
     namespace = {"__name__": "__main__", "__file__": name}
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        printed, raised = "", None
-        for place, block in enumerate(blocks):
-            text, aside = io.StringIO(), io.StringIO()
-            try:
-                with (
-                    contextlib.redirect_stdout(text),
-                    contextlib.redirect_stderr(aside),
-                ):
-                    exec(compile(block, name, "exec", optimize=1), namespace)
-            except BaseException as error:
-                raised = error
-            printed = text.getvalue()
-            if aside.getvalue() or (raised is not None and place < len(blocks) - 1):
-                return None  # it warns, or the question is not even reached
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            return _printed(name, blocks, namespace)
+    finally:
         os.chdir("/")
+        isolation.stop_clock()
+        namespace.clear()
+        gc.collect()
+
+
+def _printed(name: str, blocks: list[str], namespace: dict[str, Any]) -> Answer | None:
+    printed, raised = "", None
+    for place, block in enumerate(blocks):
+        text, aside = io.StringIO(), io.StringIO()
+        try:
+            with (
+                contextlib.redirect_stdout(text),
+                contextlib.redirect_stderr(aside),
+            ):
+                exec(compile(block, name, "exec", optimize=1), namespace)
+        except BaseException as error:
+            raised = error
+        printed = text.getvalue()
+        if aside.getvalue() or (raised is not None and place < len(blocks) - 1):
+            return None  # it warns, or the question is not even reached
     if raised is not None:
         kind = type(raised).__name__
         printed += f"{kind}: {_first_sentence(str(raised))}"
@@ -192,7 +244,8 @@ def main() -> None:
     import perfplot  # noqa: F401
     import torch
 
-    # Half of torch is imported when these are first used, which takes seconds.
+    # Half of torch is imported when these are first used, which takes seconds: not of
+    # the time that a program has.
     torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     torch.zeros(1).to("meta").clone()
     gc.freeze()  # what is never collected is never copied into a fork

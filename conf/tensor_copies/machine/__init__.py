@@ -39,7 +39,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", freshness.drop_what_is_stale, priority=400)
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
+    # When all that makes sources has done so, and before Sphinx asks for dates.
+    app.connect("builder-inited", outdated.forget_dates, priority=950)
     app.connect("env-get-outdated", outdated.find_outdated)
+    # Before the wrong answers (500), which run beside the pages.
+    app.connect("env-before-read-docs", kernels.run_ahead, priority=300)
     # Around all that happens to a page while it is read.
     app.connect("source-read", progress.begin_page, priority=100)
     app.connect("doctree-read", freshness.depend_on_run)
@@ -48,6 +52,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", progress.end_page, priority=900)
     # Before any file is added to the folder, which this may empty.
     app.connect("env-updated", written.write_what_changed, priority=50)
+    app.connect("build-finished", kernels.stop, priority=100)
     # The last words of the build, before what is stale.
     app.connect("build-finished", freshness.report, priority=900)
     app.connect("build-finished", lesson_list.report_unknown, priority=940)

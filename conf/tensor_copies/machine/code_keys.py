@@ -47,7 +47,7 @@ def code_behind(modules: Iterable[str]) -> str:
     """
     waiting, seen, parts = list(modules), set(), []
     while waiting:
-        path = _file(waiting.pop())
+        path = _file(waiting.pop(), ROOTS)
         if path is None or path in seen:
             continue
         seen.add(path)
@@ -67,13 +67,14 @@ def _read(source: str) -> tuple[str, tuple[str, ...]]:
     """Return the essence of a module and the names of all that it imports."""
     tree = ast.parse(source)
     found: list[str] = []
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    for node in nodes:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             found += [node.module]
             found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return essence(source, tree), tuple(found)
+    return essence(source, tree, nodes), tuple(found)
 
 
 def imported_by(text: str) -> list[str]:
@@ -110,10 +111,13 @@ def definitions(source: str, roots: Iterable[str], but: Iterable[str] = ()) -> s
     return essence(source, tree)
 
 
-def essence(source: str, tree: ast.Module) -> str:
+def essence(
+    source: str, tree: ast.Module, nodes: Iterable[ast.AST] | None = None
+) -> str:
     """Return the code of the statements of ``tree``, which is parsed from ``source``.
 
-    Comments, docstrings and blank lines are no part of it.
+    Comments, docstrings and blank lines are no part of it. ``nodes`` are all of the
+    tree, from whoever has walked it already.
     """
     lines = source.splitlines()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -122,7 +126,7 @@ def essence(source: str, tree: ast.Module) -> str:
             lines[row - 1] = lines[row - 1][:column]
     inside: set[int] = set()  # a blank line of a text is a part of it
     said: set[int] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(tree) if nodes is None else nodes:
         if isinstance(node, ast.Constant | ast.JoinedStr):
             inside.update(range(node.lineno, node.end_lineno))
         elif isinstance(node, ast.Module | Named) and _has_docstring(node):
@@ -165,9 +169,10 @@ def _names(node: ast.stmt) -> list[str]:
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
-def _file(module: str) -> Path | None:
+@cache
+def _file(module: str, roots: tuple[Path, ...]) -> Path | None:
     """Return the file of a module of ours; a package's own file only sets it up."""
-    for root in ROOTS:
+    for root in roots:
         path = root.joinpath(*module.split(".")).with_suffix(".py")
         if path.is_file():
             return path

@@ -112,7 +112,7 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
         warnings.filterwarnings("ignore", r".*is non-interactive, and thus cannot")
         _start_clock(lesson)
     else:
-        _stop_clock()
+        stop_clock()
         if _filters:
             warnings.resetwarnings()
             warnings.filters[:] = _filters.pop()
@@ -227,7 +227,8 @@ def _start_clock(lesson: str) -> None:
     )
 
 
-def _stop_clock() -> None:
+def stop_clock() -> None:
+    """Let what runs after a lesson take its time."""
     faulthandler.cancel_dump_traceback_later()
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -72,6 +72,7 @@ class Kept:
         written: Path,
         arguments: Iterable[str] = (),
     ) -> None:
+        self._written = written
         self._note = BUILD / "kept" / f"{builder}.json"
         self._folders = (
             BUILD / "doctrees" / builder,
@@ -79,10 +80,11 @@ class Kept:
             BUILD / "jupyter_execute",
         )
         self._arguments = list(arguments)
-        self._look = _look()
+        self._look, self._dress = _look(), _dress()
         sources = _hashes(ROOT / "docs", "auto_examples") | _hashes(ROOT / "examples")
         self._inputs = key_of(
             self._look,
+            self._dress,
             json.dumps(sources),
             fingerprint().signature,
             quality(),
@@ -119,6 +121,8 @@ class Kept:
         if noted.get("look") != self._look or noted.get("files") != self._files():
             for folder in self._folders:
                 shutil.rmtree(folder, ignore_errors=True)
+        elif noted.get("dress") != self._dress:  # all pages are written, none is read
+            shutil.rmtree(self._written, ignore_errors=True)
 
     def trust(self, published: Path | None, said: list[str]) -> None:
         """Note what this build has left: it has ended well.
@@ -132,6 +136,7 @@ class Kept:
         """
         noted = {
             "look": self._look,
+            "dress": self._dress,
             "inputs": self._inputs,
             "files": self._files(),
             "published": _hashes(published) if published else None,
@@ -186,13 +191,24 @@ def _note_beside(folder: Path) -> Path:
 
 
 def _look() -> str:
-    """Return the key of all that makes a page look as it does: our code, packages."""
+    """Return the key of what reads and writes pages: our code, and the packages."""
     packages = {
         place.name for folder in sys.path for place in Path(folder).glob("*.dist-info")
     }
-    return key_of(
-        platform.python_version(), json.dumps(_hashes(CONF)), *sorted(packages)
-    )
+    ours = {
+        name: digest for name, digest in _hashes(CONF).items() if not _is_dress(name)
+    }
+    return key_of(platform.python_version(), json.dumps(ours), *sorted(packages))
+
+
+def _dress() -> str:
+    """Return the key of styles, scripts and templates: pages are read without them."""
+    worn = {name: digest for name, digest in _hashes(CONF).items() if _is_dress(name)}
+    return key_of(json.dumps(worn))
+
+
+def _is_dress(name: str) -> bool:
+    return name.startswith(("static/", "templates/"))
 
 
 def _hashes(folder: Path, but: str = "") -> dict[str, str]:

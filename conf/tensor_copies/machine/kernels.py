@@ -1,26 +1,45 @@
-"""The kernels that run the cells of pages: no network, no noise, whole lines.
+"""The kernels that run the cells of pages: side by side, no network, whole lines.
 
 By default a kernel talks over TCP: it warns that this is not encrypted, and without a
 loopback device, as in some sandboxes, it cannot start. Over sockets in a folder of its
 own it needs neither. MyST-NB and jupyter-cache have no option for it, so their
 function that runs a page gets a configuration.
+
+MyST-NB runs a page when it reads it, one after the other. Here they are run before:
+first those that measure time, each alone, then the others, as many at once as there are
+processors, while the wrong answers of questions run (lessons/choices.py) and pages
+are read. MyST-NB then finds the outputs of the very cells that it asks for.
 """
 
 from __future__ import annotations
 
+import copy
+import json
 import logging
 import os
+import re
 import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
+
+from tensor_copies.machine import progress
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
     from sphinx.application import Sphinx
     from sphinx.config import Config
+    from sphinx.environment import BuildEnvironment
 
 # The name of a socket has at most 103 bytes: a folder for temporary files may be deep.
 SHORT = "/tmp"
+# What a page does that measures time: nothing may run beside it.
+TIMES = re.compile(r"\bTimer\(|\bperfplot\.|\bperf_counter\b|\btimeit\b")
+
+_ahead: dict[str, Future[NotebookNode]] = {}
+_pool: ThreadPoolExecutor | None = None
 
 
 def take_over(app: Sphinx, config: Config) -> None:
@@ -30,7 +49,98 @@ def take_over(app: Sphinx, config: Config) -> None:
     # It would say for each page that its kernel is called python3, as soon as anyone
     # lets the log of the whole process show more than warnings.
     logging.getLogger("traitlets").setLevel(logging.WARNING)
-    utils.executenb = _execute
+    utils.executenb = _take_or_execute
+
+
+def run_ahead(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
+    """Start to run those of the pages that are to be read and that have not run."""
+    global _pool
+    waiting = []
+    for page in pages:
+        path = Path(env.doc2path(page))
+        if path.suffix == ".md" and (notebook := _to_run(app, path)) is not None:
+            waiting.append((page, notebook, str(path.parent)))
+    if len(waiting) < 2:  # there is nothing that could run beside it
+        return
+    timed = [one for one in waiting if TIMES.search(_code(one[1]))]
+    _pool = ThreadPoolExecutor(max(1, os.cpu_count() or 1))
+    for page, notebook, folder in timed:
+        progress.tell("begun", kind="page", name=page)
+        done = _pool.submit(_timed, app, page, copy.deepcopy(notebook), folder)
+        _ahead[_key(notebook, folder)] = done
+        done.exception()  # waits
+        progress.tell("passed", kind="page", name=page)
+    for page, notebook, folder in [one for one in waiting if one not in timed]:
+        done = _pool.submit(_timed, app, page, copy.deepcopy(notebook), folder)
+        _ahead[_key(notebook, folder)] = done
+    if app.parallel > 1:  # the processes that read pages see nothing of our threads
+        for done in _ahead.values():
+            done.exception()
+
+
+def stop(app: Sphinx, exception: Exception | None) -> None:
+    """Begin no other page: the build has ended."""
+    global _pool
+    if _pool is not None:
+        _pool.shutdown(wait=False, cancel_futures=True)
+        _pool = None
+    _ahead.clear()
+
+
+def _to_run(app: Sphinx, path: Path) -> NotebookNode | None:
+    """Return the cells of a page that have not run as they are, if there are any."""
+    from jupyter_cache import get_cache
+    from myst_nb.core.read import create_nb_reader
+
+    text = path.read_text(encoding="utf-8")
+    options = app.env.myst_config, app.env.mystnb_config
+    reader = create_nb_reader(str(path), *options, text)
+    if reader is None:
+        return None
+    notebook = reader.read(text)
+    try:
+        get_cache(app.config.nb_execution_cache_path).match_cache_notebook(notebook)
+    except KeyError:
+        return notebook
+    return None
+
+
+def _timed(app: Sphinx, page: str, notebook: NotebookNode, cwd: str) -> NotebookNode:
+    begun = perf_counter()
+    _execute(
+        notebook,
+        cwd=cwd,
+        timeout=app.config.nb_execution_timeout,
+        allow_errors=app.config.nb_execution_allow_errors,
+        record_timing=False,
+    )
+    progress.ran_ahead[page] = perf_counter() - begun
+    return notebook
+
+
+def _code(notebook: NotebookNode) -> str:
+    return "\n".join(cell.source for cell in _cells(notebook))
+
+
+def _cells(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _key(notebook: NotebookNode, cwd: str) -> str:
+    cells = [[cell.source, cell.metadata.get("tags")] for cell in _cells(notebook)]
+    return json.dumps([os.path.realpath(cwd), cells])
+
+
+def _take_or_execute(notebook: NotebookNode, **options: Any) -> NotebookNode:
+    """Give a notebook the outputs that it has if it ran ahead; else run it."""
+    done = _ahead.pop(_key(notebook, options["cwd"]), None)
+    if done is None:
+        return _execute(notebook, **options)
+    ran = done.result()
+    for cell, other in zip(_cells(notebook), _cells(ran), strict=True):
+        cell.outputs, cell.execution_count = other.outputs, other.execution_count
+    notebook.metadata.update(ran.metadata)
+    return notebook
 
 
 def _execute(notebook: NotebookNode, **options: Any) -> NotebookNode:

@@ -94,13 +94,15 @@ def _children() -> dict[int, str]:
         for stat in Path("/proc").glob("[0-9]*/stat"):
             try:
                 pid, rest = stat.read_text(errors="replace").split(" (", 1)
+                name, _, rest = rest.rpartition(") ")
+                state, parent = rest.split()[:2]
+                if int(parent) != os.getpid():
+                    continue
                 command = (
                     stat.with_name("cmdline").read_bytes().decode(errors="replace")
                 )
             except OSError:  # it has ended meanwhile
                 continue
-            name, _, rest = rest.rpartition(") ")
-            state, parent = rest.split()[:2]
             program, _, arguments = command.partition("\0")
             # Without its folder: what tells it from others are its arguments.
             said = f"{Path(program).name} {arguments}".replace("\0", " ")

@@ -21,7 +21,16 @@ class UnreadableLesson(ExtensionError):
 
 
 def lesson_scripts(app: Sphinx) -> dict[str, Path]:
-    """Return the script of every lesson, by the name of its page, in reading order."""
+    """Return the script of every lesson, by the name of its page, in reading order.
+
+    They are looked for once in a build: each page asks for them several times.
+    """
+    if not hasattr(app, "found_lessons"):
+        app.found_lessons = _find(app)
+    return dict(app.found_lessons)
+
+
+def _find(app: Sphinx) -> dict[str, Path]:
     conf = app.config.sphinx_gallery_conf
     lessons: dict[str, Path] = {}
     for examples, gallery in zip(

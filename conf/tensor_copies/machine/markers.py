@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.errors import ExtensionError
-from sphinx_gallery.py_source_parser import (
-    extract_file_config,
-    split_code_and_text_blocks,
-)
+from sphinx_gallery.py_source_parser import extract_file_config
+
+from tensor_copies.machine.blocks import blocks_of
 
 SETUP, LEAD, MAP_LEAD = "setup", "lead", "tensor_map_lead"
 LINE = re.compile(r"^[ \t]*#[ \t]*sphinx_gallery_\w+.*(?:\n|\Z)", re.MULTILINE)
@@ -69,9 +68,8 @@ def lead_line(script: Path) -> int | None:
 
 def _marked(script: Path) -> list[tuple[int, dict[str, Any]]]:
     """Return the line of each code block, and what its markers ask for."""
-    blocks = split_code_and_text_blocks(str(script))[1]
     return [
         (block.lineno, extract_file_config(block.content))
-        for block in blocks
+        for block in blocks_of(script)
         if block.type == "code"
     ]

@@ -8,6 +8,7 @@ a page whose keys are others now is read again.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +40,12 @@ def depend_on(app: Sphinx, name: str) -> None:
 
 def depend_on_files(app: Sphinx, doctree: document) -> None:
     """Note what the files that a page was read from hold (after all other hooks)."""
+    page = app.env.docname
+    # What a page only offers for download is copied in each build, and no part of it.
+    offered = {name for name, (pages, _) in app.env.dlfiles.items() if page in pages}
+    app.env.dependencies[page] = {
+        path for path in app.env.dependencies[page] if str(path) not in offered
+    }
     depend_on(app, "files")
 
 
@@ -47,6 +54,18 @@ def files_of(app: Sphinx, page: str) -> str:
     files = [Path(app.env.doc2path(page))]
     files += (Path(app.srcdir, name) for name in sorted(app.env.dependencies[page]))
     return key_of(*map(hash_of, files))
+
+
+def forget_dates(app: Sphinx) -> None:
+    """Let no page be read again for a newer date of a file that holds the same.
+
+    The gallery writes the files of a lesson anew each time that it runs, also those
+    that other pages show and that have not changed.
+    """
+    for page, metadata in app.env.metadata.items():
+        then = metadata.get(FACTS, {}).get("files")
+        if page in app.env.all_docs and then == files_of(app, page):
+            app.env.all_docs[page] = time.time_ns() // 1000
 
 
 def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:

@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -175,24 +176,27 @@ class _Wrong(Exception):
 def load(path: Path) -> Recording:
     """Read the recording of a lesson; raise :class:`BadRecording` if it is wrong."""
     with _naming(path):
-        data, machine = _recording(path, LESSON)
-        if data["lesson"].rpartition("/")[2] != path.stem:
-            raise _Wrong("its lesson is not the one that the file is named after")
-        blocks = tuple(
-            Block(block["key"], "", (), block["left_out"])
-            if "left_out" in block
-            else Block(
-                block["key"], "\n".join(block["output"]), tuple(block["figures"])
-            )
-            for block in data["blocks"]
-        )
-        return Recording(data["lesson"], machine, data["day"], data["seconds"], blocks)
+        return _lesson(path, _read(path))
+
+
+@cache  # several parts of a build read all recordings
+def _lesson(path: Path, raw: bytes) -> Recording:
+    data, machine = _recording(path, raw, LESSON)
+    if data["lesson"].rpartition("/")[2] != path.stem:
+        raise _Wrong("its lesson is not the one that the file is named after")
+    blocks = tuple(
+        Block(block["key"], "", (), block["left_out"])
+        if "left_out" in block
+        else Block(block["key"], "\n".join(block["output"]), tuple(block["figures"]))
+        for block in data["blocks"]
+    )
+    return Recording(data["lesson"], machine, data["day"], data["seconds"], blocks)
 
 
 def load_page(path: Path) -> PageRecording:
     """Read what a machine observed on a page, as careful as :func:`load`."""
     with _naming(path):
-        data, machine = _recording(path, PAGE)
+        data, machine = _recording(path, _read(path), PAGE)
         if f"{data['page']}.page.json" != path.name:
             raise _Wrong("its page is not the one that the file is named after")
         return PageRecording(
@@ -206,16 +210,20 @@ def load_atlas(path: Path) -> AtlasRecording:
     Records of other probes than those of today are not looked at, nor returned.
     """
     with _naming(path):
-        data, machine = _recording(path, STALE_ATLAS)
-        if data["key"] != atlas_key():
-            return AtlasRecording(machine, data["day"], data["key"], (), ())
-        _require(data, ATLAS)
-        rows = tuple(map(tuple, data["records"]))
-        if len({row[: len(ATLAS_KEYS)] for row in rows}) < len(rows):
-            raise _Wrong("two records are of the same probe")
-        return AtlasRecording(
-            machine, data["day"], data["key"], tuple(data["columns"]), rows
-        )
+        return _atlas(path, _read(path), atlas_key())
+
+
+@cache
+def _atlas(path: Path, raw: bytes, key: str) -> AtlasRecording:
+    data, machine = _recording(path, raw, STALE_ATLAS)
+    if data["key"] != key:
+        return AtlasRecording(machine, data["day"], data["key"], (), ())
+    _require(data, ATLAS)
+    rows = tuple(map(tuple, data["records"]))
+    if len({row[: len(ATLAS_KEYS)] for row in rows}) < len(rows):
+        raise _Wrong("two records are of the same probe")
+    columns = tuple(data["columns"])
+    return AtlasRecording(machine, data["day"], data["key"], columns, rows)
 
 
 def load_figure(path: Path) -> dict[str, Any] | None:
@@ -260,9 +268,9 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _recording(
-    path: Path, properties: dict[str, Any]
+    path: Path, raw: bytes, properties: dict[str, Any]
 ) -> tuple[dict[str, Any], Fingerprint]:
-    data = _parse(_read(path))
+    data = _parse(raw)
     _require(data, properties)
     machine = Fingerprint(**data["machine"])
     if machine.name != path.parent.name:

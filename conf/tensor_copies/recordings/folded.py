@@ -13,11 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from docutils import nodes
-from sphinx_gallery.py_source_parser import (
-    extract_file_config,
-    split_code_and_text_blocks,
-)
+from sphinx_gallery.py_source_parser import extract_file_config
 
+from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.live import code_blocks
 
@@ -38,7 +36,7 @@ def fold_code(app: Sphinx, doctree: nodes.document) -> None:
     if script is None:
         return
     asked = {}
-    for kind, content, line in split_code_and_text_blocks(str(script))[1]:
+    for kind, content, line in blocks_of(script):
         if kind == "code" and MARKER in (wanted := extract_file_config(content)):
             asked[line] = str(wanted[MARKER])
     for block in code_blocks(doctree, set(asked)):

@@ -52,8 +52,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from sphinx.errors import ExtensionError
-from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
+from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.code_keys import definitions, key_of
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
 from tensor_copies.recordings.cells import cells
@@ -245,7 +245,7 @@ def keys(script: Path) -> dict[int, str]:
     """
     running = hashlib.sha256()
     found = {}
-    for kind, content, line in split_code_and_text_blocks(str(script))[1]:
+    for kind, content, line in blocks_of(script):
         if kind == "code":
             lines = [
                 line.rstrip()

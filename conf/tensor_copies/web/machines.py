@@ -16,7 +16,13 @@ from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
-from tensor_copies.recordings.format import AtlasRecording, Recording, atlas_key
+from tensor_copies.recordings.format import (
+    AtlasRecording,
+    Recording,
+    atlas_key,
+    keys,
+    page_key,
+)
 from tensor_copies.recordings.shown import current_blocks, load_all, load_pages, renewal
 
 if TYPE_CHECKING:
@@ -139,7 +145,15 @@ def _link(page: str) -> addnodes.pending_xref:
 
 def key(app: Sphinx, page: str) -> str:
     """Return the key of all recordings and of what they were made from."""
-    made_from = [*Path(app.srcdir).glob("*.md"), *lesson_scripts(app).values()]
     recordings = sorted(Path(app.srcdir, "recordings").rglob("*.json"))
-    files = [f"{path} {hash_of(path)}" for path in [*sorted(made_from), *recordings]]
-    return key_of(fingerprint().signature, atlas_key(), *files)
+    recorded = {path.name.partition(".")[0] for path in recordings}
+    made_from = [
+        *(f"{page} {keys(script)}" for page, script in lesson_scripts(app).items()),
+        *(
+            f"{page.stem} {page_key(page)}"
+            for page in sorted(Path(app.srcdir).glob("*.md"))
+            if page.stem in recorded
+        ),
+    ]
+    files = [f"{path} {hash_of(path)}" for path in recordings]
+    return key_of(fingerprint().signature, atlas_key(), *made_from, *files)

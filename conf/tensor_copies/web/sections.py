@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from html import unescape
 from textwrap import shorten
 from typing import TYPE_CHECKING
@@ -85,6 +86,11 @@ class Section:
 
 def key(app: Sphinx, page: str) -> str:
     """Return a key that changes with the code that finds sections."""
+    return _key_of_the_code()
+
+
+@cache
+def _key_of_the_code() -> str:
     return code_behind([__name__])
 
 
