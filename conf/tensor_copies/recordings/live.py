@@ -133,7 +133,10 @@ def bound_outputs(app: Sphinx, doctree: nodes.document) -> None:
             # Sphinx colours what the escapes of a terminal ask for.
             _bound(f"{page}: the cell with `{first:.60}`", texts, keep="\n\t\x1b")
         return
-    for block in live_blocks(doctree, set(keys(script))):
+    blocks = live_blocks(doctree, set(keys(script)))
+    if not any(block.outputs for block in blocks):
+        logger.warning("%s shows nothing: print what its code does", script.name)
+    for block in blocks:
         texts = [
             node for node in block.outputs if isinstance(node, nodes.literal_block)
         ]

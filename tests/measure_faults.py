@@ -1,0 +1,336 @@
+"""Meet every known fault of a build: ``python tests/measure_faults.py``.
+
+Plants the faults of planted_faults.py on small copies of the site, and prints for each
+what the user sees, how the build exits, what is left of the last good site, and whether
+the next build, with the fault taken back, makes that site again, byte for byte. The
+table is written to ``docs/maintainers/faults.md``. ``--only WORD`` meets those whose
+heading has the word, and writes nothing.
+
+What needs rights that the user does not have (a mounted disk, a namespace without a
+network) is named as not tried.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "conf"), str(HERE)]
+
+from conftest import GOOD, ROOT, Built, TinySite, lesson, plain  # noqa: E402
+from planted_faults import (  # noqa: E402
+    CHAINS,
+    Build,
+    Chain,
+    lessons,
+    new_good_site,
+    page,
+)
+from tensor_copies.machine.fingerprint import fingerprint  # noqa: E402
+
+TABLE = ROOT / "docs" / "maintainers" / "faults.md"
+SEED, KILLS = 7, 10
+LONGEST = 150  # characters of what the user sees
+# What no user should be sent: how Sphinx talks of what it does not expect.
+UNKIND = ("Handler <function", "bug report", "please report")
+HEAD = """# Faults of a build
+
+Made by `nox -s faults` ({machine}): do not edit. Each fault is planted on a small copy
+of the site, whose folder is called `{folder}`. A build that must fail says so in a line
+and leaves `build/html` as it was, byte for byte; then the fault is taken back, and the
+next build must make the good site again, byte for byte. What does no harm is built.
+
+{counts}
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One fault: what was seen of it, and what is wrong with that, if anything is."""
+
+    fault: str
+    seen: str
+    status: int | str
+    site: str
+    after: str
+    wrong: str
+
+    @property
+    def verdict(self) -> str:
+        """The last column."""
+        return f"FAIL: {self.wrong}" if self.wrong else "pass"
+
+
+class Workshop:
+    """A folder with a good site, which is spoilt and put back."""
+
+    def __init__(self, folder: Path) -> None:
+        start = monotonic()
+        self.site = new_good_site(folder)
+        self.seconds = monotonic() - start
+        self.good = TinySite(folder / "good")
+        shutil.copytree(self.site.folder, self.good.folder)
+        self.published = self.site.published()
+
+    def put_back(self) -> None:
+        """Put back all, also what was kept from earlier builds."""
+        shutil.rmtree(self.site.folder)
+        shutil.copytree(self.good.folder, self.site.folder, symlinks=True)
+
+    def take_back(self) -> None:
+        """Take the faults back, as a person would: in the sources."""
+        for name in ("examples", "conf", "docs"):
+            there, good = self.site.folder / name, self.good.folder / name
+            for path in sorted(there.rglob("*"), reverse=True):
+                inside = path.relative_to(there)
+                if inside.parts[0] == "auto_examples":
+                    continue
+                if path.is_dir() and not path.is_symlink():
+                    if not (good / inside).is_dir():
+                        shutil.rmtree(path)
+                elif not (good / inside).is_file():
+                    path.unlink()
+            for path in good.rglob("*"):
+                inside = path.relative_to(good)
+                if inside.parts[0] == "auto_examples":
+                    continue
+                if path.is_dir():
+                    (there / inside).mkdir(exist_ok=True)
+                elif not (there / inside).is_file() or (
+                    (there / inside).read_bytes() != path.read_bytes()
+                ):
+                    shutil.copyfile(path, there / inside)
+
+    def next_build(self) -> str:
+        """Build with the faults taken back; say what is wrong, or ``right``."""
+        self.take_back()
+        built = self.site.build()
+        if built.status != 0:
+            return f"exit {built.status}: {built.output[-LONGEST:]}"
+        files = self.site.published()
+        names = sorted({*files, *self.published})
+        other = [n for n in names if files.get(n) != self.published.get(n)]
+        return f"differs in {', '.join(other[:3])}" if other else "right"
+
+
+def meet(workshop: Workshop, chain: Chain) -> list[Row]:
+    """Make the builds of a chain, then the next one; judge each fault."""
+    workshop.put_back()
+    made = [row for build in chain.builds for row in attempt(workshop, build)]
+    after = workshop.next_build()
+    ran = [row for row in made if row.verdict != "not tried"]
+    return [
+        row
+        if row not in ran
+        else Row(
+            row.fault, row.seen, row.status, row.site, after.partition(":")[0],
+            row.wrong or ("" if after == "right" else f"the next build: {after}"),
+        )
+        for row in made
+    ]  # fmt: skip
+
+
+class NotTried(Row):
+    """A fault that cannot be planted here."""
+
+    @property
+    def verdict(self) -> str:
+        """The last column."""
+        return "not tried"
+
+
+def attempt(workshop: Workshop, build: Build) -> list[Row]:
+    """Make one build; judge what is seen of each of its faults."""
+    if build.needs_root and not (sys.platform == "linux" and os.geteuid() == 0):
+        why = "not tried here: it needs Linux and root"
+        return [NotTried(fault, why, "", "", "", "") for fault in build.faults]
+    site = workshop.site
+    workshop.take_back()
+    before = site.published()
+    build.plant(site)
+    if build.run is None:
+        built = site.build(*build.arguments, env={**os.environ, **build.environment})
+    else:
+        built = build.run(site)
+    output = plain(built.output).replace(str(site.folder), "...")
+    wrong = ""
+    if (built.status == 0) != build.publishes:
+        wrong = "the build went well" if built.status == 0 else "the build failed"
+        if build.publishes:
+            wrong += f": {output[-300:]}"
+    same = site.html.exists() and site.published() == before
+    if not same and (build.same or not build.publishes):
+        wrong = wrong or "the published site is another"
+    wrong = wrong or next((f"it says {x!r}" for x in UNKIND if x in output), "")
+    wrong = wrong or build.wrong(site, built)
+    rows = []
+    for fault, words in build.faults.items():
+        lines = [line for line in output.splitlines() if re.search(words, line)]
+        missing = "" if lines else "it does not say so"
+        seen = shortened(lines[0], words) if words and lines else "-"
+        left = "same bytes" if same else "built anew"
+        rows.append(Row(fault, seen, built.status, left, "", wrong or missing))
+    return rows
+
+
+def shortened(line: str, words: str) -> str:
+    """Return a line without what every such line begins with, around what it says."""
+    line = " ".join(re.sub("^(build_site|WARNING): ", "", line).split())
+    if len(line) <= LONGEST:
+        return line
+    found = re.search(
+        words.removeprefix("build_site: ").removeprefix("WARNING: "), line
+    )
+    start = max(0, min(found.start() if found else 0, len(line) - LONGEST))
+    return f"{'... ' * bool(start)}{line[start : start + LONGEST]} ..."
+
+
+# -- Builds that are stopped from outside ----------------------------------------------
+
+
+def start(site: TinySite) -> subprocess.Popen[str]:
+    """Start a build in the background."""
+    return subprocess.Popen(
+        [sys.executable, "conf/build_site.py"],
+        cwd=site.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def killed(workshop: Workshop) -> Build:
+    """Return a build that is killed at ten moments, drawn with a seed."""
+    draw = random.Random(SEED)
+
+    def run(site: TinySite) -> Built:
+        before = site.published()
+        site.write_lessons({"good.py": GOOD.replace("'good'", "'other'")})
+        (site.folder / "docs" / "prose.md").write_text("# Prose\n\nOther words.\n")
+        (site.folder / "docs" / "computes.md").write_text(page("Computes", "print(2)"))
+        seen = []
+        for _ in range(KILLS):
+            build = start(site)
+            sleep(draw.uniform(0.2, workshop.seconds))
+            os.kill(build.pid, signal.SIGKILL)
+            build.communicate()  # until all that it has started is gone too
+            seen.append(site.published())
+        last = site.build()
+        whole = last.status == 0 and all(s in (before, site.published()) for s in seen)
+        early = sum(s == before for s in seen)
+        workshop.take_back()
+        site.build()
+        said = f"{KILLS} killed, {early} of them before they published"
+        return Built(0 if whole else 1, said)
+
+    fault = f"a build is killed (kill -9) at {KILLS} random moments"
+    return Build({fault: "killed, "}, publishes=True, same=True, run=run)
+
+
+def stopped(number: signal.Signals) -> Build:
+    """Return a build that a person or the system stops."""
+
+    def run(site: TinySite) -> Built:
+        lessons(planted="import time\ntime.sleep(600)")(site)
+        build = start(site)
+        while "planted.py" not in (line := build.stdout.readline()) and line:
+            pass
+        os.kill(build.pid, number)
+        output = build.communicate()[0]
+        return Built(build.returncode, output)
+
+    said = r"build_site: interrupted \(while running planted.py\)"
+    return Build({f"a build is stopped ({number.name})": said}, run=run)
+
+
+def two_at_once(site: TinySite) -> Built:
+    """Start a build while another one runs."""
+    code = "import time\ntime.sleep(600)"
+    site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
+    first = start(site)
+    while "planted.py" not in (line := first.stdout.readline()) and line:
+        pass
+    second = site.build_alone()
+    first.terminate()
+    first.communicate()
+    return second
+
+
+def stops(workshop: Workshop) -> list[Chain]:
+    """Return the builds that are stopped from outside."""
+    said = "build_site: Another build runs in this folder"
+    return [
+        Chain("Builds that are stopped", [
+            stopped(signal.SIGINT), stopped(signal.SIGTERM),
+            Build({"two builds at once": said}, run=two_at_once),
+        ]),
+        Chain("Builds that are stopped", [killed(workshop)]),
+    ]  # fmt: skip
+
+
+# -- The table -------------------------------------------------------------------------
+
+
+def table(results: list[tuple[str, list[Row]]]) -> str:
+    """Return the table as Markdown, under its headings."""
+    lines, heading = [], ""
+    columns = ("fault", "what the user sees", "exit", "last good site", "next build")
+    for about, rows in results:
+        if about != heading:
+            heading = about
+            titles = " | ".join((*columns, "verdict"))
+            lines += ["", f"## {about}", "", f"| {titles} |", "| --- " * 6 + "|"]
+        for row in rows:
+            cells = (row.fault, row.seen, row.status, row.site, row.after, row.verdict)
+            texts = (str(c).replace("|", "\\|").replace("<", "&lt;") for c in cells)
+            lines.append(f"| {' | '.join(' '.join(t.split()) for t in texts)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Meet the faults; return 1 if one is not met as it should be."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", metavar="WORD", help="of these headings alone")
+    options = parser.parse_args()
+    # Lessons are timed in no table here; and nothing is coloured.
+    os.environ.setdefault("BENCHMARK_QUALITY", "quick")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        workshop = Workshop(Path(folder))
+        chains = [*CHAINS, *stops(workshop)]
+        results: list[tuple[str, list[Row]]] = []
+        for chain in chains:
+            if options.only and options.only.lower() not in chain.about.lower():
+                continue
+            rows = meet(workshop, chain)
+            results.append((chain.about, rows))
+            for row in rows:
+                print(f"{row.verdict[:150]:9}  {row.fault}: {row.seen}", flush=True)
+        name = workshop.site.folder.name
+    everything = [row for _, rows in results for row in rows]
+    bad = [row for row in everything if row.wrong]
+    untried = sum(row.verdict == "not tried" for row in everything)
+    counts = f"{len(everything)} faults: {len(everything) - len(bad) - untried} pass, "
+    counts += f"{len(bad)} fail, {untried} not tried."
+    print(counts)
+    if not options.only:
+        TABLE.parent.mkdir(exist_ok=True)
+        head = HEAD.format(machine=fingerprint(), folder=name, counts=counts)
+        TABLE.write_text(head + table(results), encoding="utf-8")
+        print(f"Written to {TABLE.relative_to(ROOT)}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
