@@ -21,7 +21,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -31,6 +33,7 @@ sys.path[:0] = [str(HERE.parent / "conf"), str(HERE)]
 from conftest import GOOD, ROOT, Built, TinySite, lesson, plain  # noqa: E402
 from planted_faults import (  # noqa: E402
     CHAINS,
+    FOLDER,
     Build,
     Chain,
     lessons,
@@ -211,7 +214,7 @@ def start(site: TinySite) -> subprocess.Popen[str]:
     )
 
 
-def killed(workshop: Workshop) -> Build:
+def killed(workshop: Workshop | None) -> Build:
     """Return a build that is killed at ten moments, drawn with a seed."""
     draw = random.Random(SEED)
 
@@ -268,7 +271,7 @@ def two_at_once(site: TinySite) -> Built:
     return second
 
 
-def stops(workshop: Workshop) -> list[Chain]:
+def stops(workshop: Workshop | None) -> list[Chain]:
     """Return the builds that are stopped from outside."""
     said = "build_site: Another build runs in this folder"
     return [
@@ -299,25 +302,44 @@ def table(results: list[tuple[str, list[Row]]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def chains(workshop: Workshop | None = None) -> list[Chain]:
+    """Return all builds; those that are stopped ask how long a build takes."""
+    return [*CHAINS, *stops(workshop)]
+
+
+def work(place: int, folder: Path) -> tuple[str, list[Row]]:
+    """Meet the faults of one chain, in this process's own workshop."""
+    if not _workshops:
+        own = folder / str(os.getpid())
+        own.mkdir()
+        _workshops.append(Workshop(own))
+    chain = chains(_workshops[0])[place]
+    rows = meet(_workshops[0], chain)
+    for row in rows:
+        print(f"{row.verdict:9}  {row.fault}: {row.seen}", flush=True)
+    return chain.about, rows
+
+
+_workshops: list[Workshop] = []
+
+
 def main() -> int:
     """Meet the faults; return 1 if one is not met as it should be."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", metavar="WORD", help="of these headings alone")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="how many builds at a time"
+    )
     options = parser.parse_args()
+    only = (options.only or "").lower()
+    places = [n for n, chain in enumerate(chains()) if only in chain.about.lower()]
     # Lessons are timed in no table here; and nothing is coloured.
     os.environ.setdefault("BENCHMARK_QUALITY", "quick")
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        workshop = Workshop(Path(folder))
-        chains = [*CHAINS, *stops(workshop)]
-        results: list[tuple[str, list[Row]]] = []
-        for chain in chains:
-            if options.only and options.only.lower() not in chain.about.lower():
-                continue
-            rows = meet(workshop, chain)
-            results.append((chain.about, rows))
-            for row in rows:
-                print(f"{row.verdict[:150]:9}  {row.fault}: {row.seen}", flush=True)
-        name = workshop.site.folder.name
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        ProcessPoolExecutor(options.jobs) as pool,
+    ):
+        results = list(pool.map(partial(work, folder=Path(folder)), places))
     everything = [row for _, rows in results for row in rows]
     bad = [row for row in everything if row.wrong]
     untried = sum(row.verdict == "not tried" for row in everything)
@@ -326,7 +348,7 @@ def main() -> int:
     print(counts)
     if not options.only:
         TABLE.parent.mkdir(exist_ok=True)
-        head = HEAD.format(machine=fingerprint(), folder=name, counts=counts)
+        head = HEAD.format(machine=fingerprint(), folder=FOLDER, counts=counts)
         TABLE.write_text(head + table(results), encoding="utf-8")
         print(f"Written to {TABLE.relative_to(ROOT)}")
     return 1 if bad else 0

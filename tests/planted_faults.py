@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -376,14 +377,15 @@ CELLS = [
 # -- Text that must stay text ----------------------------------------------------------
 
 HOSTILE = (
-    "import sys\nprint('<script>alert(1)</script>', 'one\\u202etwo', '\\x1b[1mbold')\n"
-    "print('\\0\\a', 'w' * 5000, '\\U0001f642')\nsys.stdout.buffer.write(b'bytes\\n')"
+    "print('<script>alert(1)</script>', 'one\\u202etwo', '\\x1b[1mbold')\n"
+    "print('\\0\\a', 'w' * 5000, '\\U0001f642')"
 )
+BYTES = "\nimport sys\nsys.stdout.buffer.write(b'bytes\\n')"
 
 
 def plant_hostile(site: TinySite) -> None:
     """Plant outputs and a title with markup, escapes and marks."""
-    lessons(planted=HOSTILE)(site)
+    lessons(planted=HOSTILE + BYTES)(site)
     script = site.folder / EXAMPLES / "planted.py"
     title = "Turns <script>alert(1)</script>"
     text = script.read_text().replace("planted\n=======", f"{title}\n{'=' * 40}")
@@ -760,7 +762,9 @@ def other_settings(site: TinySite) -> Built:
         env={
             **unset,
             **{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-            **{"PYTHONHASHSEED": "1", "TZ": "Pacific/Kiritimati"},
+            # Where it is another day now.
+            "TZ": "Etc/GMT-14" if datetime.now(UTC).hour >= 10 else "Etc/GMT+12",
+            "PYTHONHASHSEED": "1",
         },
     )
 

@@ -158,7 +158,18 @@ def test_nox_lists_its_tasks_with_their_purpose() -> None:
         check=True,
     )
     for task in (
-        *("docs", "live", "tests", "unit", "record", "bench", "lint", "links", "lock"),
+        *(
+            "docs",
+            "live",
+            "tests",
+            "unit",
+            "record",
+            "bench",
+            "lint",
+            "links",
+            "lock",
+            "faults",
+        ),
     ):
         (line,) = (
             line for line in done.stdout.splitlines() if line[2:].startswith(f"{task} ")

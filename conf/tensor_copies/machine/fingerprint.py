@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata, util
 from pathlib import Path
@@ -157,6 +158,11 @@ def fingerprint() -> Fingerprint:
 
 def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
+
+
+def today() -> str:
+    """Return the day of a run, the same wherever the machine is (UTC)."""
+    return datetime.now(UTC).date().isoformat()
 
 
 def version_of(package: str) -> str | None:
