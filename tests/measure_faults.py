@@ -188,15 +188,12 @@ def attempt(workshop: Workshop, build: Build) -> list[Row]:
 
 
 def shortened(line: str, words: str) -> str:
-    """Return a line without what every such line begins with, around what it says."""
+    """Return a line, without what all such lines begin with, up to what it must say."""
     line = " ".join(re.sub("^(build_site|WARNING): ", "", line).split())
-    if len(line) <= LONGEST:
-        return line
-    found = re.search(
-        words.removeprefix("build_site: ").removeprefix("WARNING: "), line
-    )
-    start = max(0, min(found.start() if found else 0, len(line) - LONGEST))
-    return f"{'... ' * bool(start)}{line[start : start + LONGEST]} ..."
+    found = re.search(re.sub("^(build_site|WARNING): ", "", words), line)
+    end = max(LONGEST, found.end() if found else 0)
+    before, after = "... " * (end > LONGEST), " ..." * (end < len(line))
+    return f"{before}{line[end - LONGEST : end]}{after}"
 
 
 # -- Builds that are stopped from outside ----------------------------------------------

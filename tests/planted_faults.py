@@ -352,9 +352,9 @@ def plant_unexecuted(site: TinySite) -> None:
 
 
 NAMED = [
-    Build({"a lesson has no place in the order": "extra.py has no place"}, plant_unplaced),
+    Build({"a lesson has no place in the order": "extra.py has no"}, plant_unplaced),
     Build({"a lesson's name has a space": "an extra.py: give .* without"}, plant_space),
-    Build({"a lesson begins with a byte order mark": "good.py begins with a byt"}, plant_mark),
+    Build({"a lesson begins with a byte order mark": "good.py begins"}, plant_mark),
     Build({"a lesson is not UTF-8": "good.py, line 7: byte 0xf6 is not"}, plant_latin),
     Build(
         {"a page has cells and no line that makes them run": "unexpected `code-cell`"},
@@ -524,7 +524,9 @@ def damage(patterns: Sequence[str]) -> Plant:
 
 
 DAMAGE = [
-    Build({f"damaged on the disk: {what}": ""}, damage(files), publishes=True, same=True)
+    Build(
+        {f"damaged on the disk: {what}": ""}, damage(files), publishes=True, same=True
+    )
     for what, files in DAMAGED.items()
 ]  # fmt: skip
 
@@ -824,8 +826,9 @@ MACHINE = [
         publishes=True, same=True, run=other_settings,
     ),
     Build(
-        {"a folder with a space, an apostrophe, %20, # and letters of two alphabets": "",
-         "two clean builds": ""},
+        {"two clean builds": "",
+         "a folder with a space, an apostrophe, %20, # and letters of two alphabets":
+         ""},
         publishes=True, same=True, run=clean,
     ),
 ]  # fmt: skip
@@ -853,13 +856,12 @@ def plant_link(site: TinySite) -> None:
 
 
 OTHERS = [
-    Build({"sphinx-build alone, in two processes": ""}, publishes=True, run=with_sphinx),
+    Build({"sphinx-build alone, two processes": ""}, publishes=True, run=with_sphinx),
     Build(
         {"a page in a folder of its own (dirhtml)": ""},
         arguments=("-b", "dirhtml"), publishes=True, same=True,
     ),
-    Build({"a builder that cannot be (epub)": "invalid choice: 'epub'"}, arguments=("-b", "epub")),
-    Build({"a builder that cannot be (latex)": "invalid choice: 'latex'"}, arguments=("-b", "latex")),
+    Build({"a builder that cannot be": "choice: 'epub'"}, arguments=("-b", "epub")),
     Build(
         {"a link of the web leads nowhere": r"prose.*broken.*nowhere\.invalid"},
         plant_link, ("-b", "linkcheck"),
