@@ -186,6 +186,7 @@ class _Child:
                 "PYTHONPATH": os.pathsep.join(filter(None, paths)),
                 # Pages are read as UTF-8, and so is what the child prints.
                 "PYTHONIOENCODING": "utf-8:backslashreplace",
+                "PYTHONUTF8": "1",
                 "PYTHONUNBUFFERED": "1",
             },
             start_new_session=True,  # so that what a lesson started ends with it
@@ -406,6 +407,8 @@ def _stop(signum: int, frame: object) -> NoReturn:
 def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
     signal.signal(signal.SIGTERM, _stop)
+    for stream in (sys.stdout, sys.stderr):  # whatever letters the locale has
+        stream.reconfigure(errors="backslashreplace")
     try:
         check()
         return build(_parse(sys.argv[1:]))

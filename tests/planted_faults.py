@@ -365,7 +365,7 @@ CELLS = [
     cell("a page's cell raises", "assert False, 'on page'", "AssertionError: on page"),
     cell("a page's cell warns", "import warnings\nwarnings.warn('m')", "stderr was fo"),
     cell("a page's cell calls sys.exit(0)", "import sys\nsys.exit(0)", "page failed"),
-    cell("a page's kernel dies", "import os\nos._exit(0)", "DeadKernelError"),
+    cell("a page's kernel dies", "import os\nos._exit(0)", "DeadKernelError: "),
     cell(
         "a page's cell hangs",
         "import time\ntime.sleep(600)",

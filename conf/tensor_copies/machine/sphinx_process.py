@@ -79,6 +79,16 @@ def describe(error: BaseException) -> dict[str, Any]:
     return {"text": f"{type(error).__name__}: {error}", "is_known": False}
 
 
+def _read_as_utf8(options: dict[str, Any]) -> dict[str, Any]:
+    """Read paths as this process does, whatever letters the parent's locale has."""
+    return {
+        name: value.encode("utf-8", "surrogateescape").decode(errors="replace")
+        if isinstance(value, str)
+        else value
+        for name, value in options.items()
+    }
+
+
 def _end_with_the_parent() -> None:
     """End when the parent is gone: its end of our standard input closes."""
 
@@ -95,7 +105,7 @@ def main() -> int:
     processes.adopt_orphans()
     gc.disable()  # until all is imported: it finds nothing, and takes half a second
     try:
-        status = build(json.loads(sys.argv[1]))
+        status = build(_read_as_utf8(json.loads(sys.argv[1])))
     except BaseException as error:
         progress.tell("failed", **describe(error))
         return 2
