@@ -324,6 +324,12 @@ SILENT = Build(
 )
 
 
+FLOOD = Build(
+    {"a lesson prints 100 MB": "build_site: .*much.py prints so much that its page"},
+    lessons(much="for _ in range(50):\n    print('y' * 2_000_000)"),
+)
+
+
 def plant_unplaced(site: TinySite) -> None:
     """Plant a lesson that the reading order does not have."""
     (site.folder / EXAMPLES / "extra.py").write_text(GOOD)
@@ -874,7 +880,7 @@ CHAINS = [
     Chain("Lessons that take too much", GROWING),
     Chain("Lessons that leave something", [LEAVING]),
     Chain("Lessons that change settings", [CHANGING]),
-    Chain("What must not be silent", [SILENT, *NAMED]),
+    Chain("What must not be silent", [SILENT, FLOOD, *NAMED]),
     Chain("Pages that fail", CELLS),
     Chain("Texts that are no markup", TEXTS),
     Chain("Recordings from elsewhere", [RECORDINGS]),

@@ -22,13 +22,21 @@ from sphinx.util import logging
 from tensor_copies.figures import samples as csv_links
 from tensor_copies.figures import tables
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.recordings.format import TooLong, inert, keys, require_fitting
+from tensor_copies.recordings.format import (
+    LONGEST_OUTPUT,
+    TooLong,
+    inert,
+    keys,
+    require_fitting,
+)
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
 CUT = 1000  # characters that remain of what is too long, on a page that is refused
+# Characters of a lesson's page, with all outputs: what is longer is not even read.
+LONGEST_PAGE = 20 * LONGEST_OUTPUT
 LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
 # What the gallery has after the outputs of a block: the next one, or the page's end.
 NO_OUTPUT = nodes.comment | nodes.section | addnodes.only | nodes.target
@@ -120,6 +128,16 @@ def _is_box(node: nodes.Node, name: str) -> bool:
 
 def _name(doctree: nodes.document) -> str:
     return Path(doctree.get("source", "")).stem
+
+
+def require_readable(app: Sphinx, page: str, source: list[str]) -> None:
+    """Raise :class:`TooLong` for a lesson that would take minutes to be read."""
+    script = lesson_scripts(app).get(page)
+    if script is not None and len(source[0]) > LONGEST_PAGE:
+        raise TooLong(
+            f"{script.name} prints so much that its page has {len(source[0])} "
+            f"characters, {LONGEST_PAGE} at most"
+        )
 
 
 def bound_outputs(app: Sphinx, doctree: nodes.document) -> None:
