@@ -50,7 +50,7 @@ SECONDS_OF_GRACE = 20
 SECONDS_OF_SILENCE = 10
 SECONDS_TO_END = 10
 # How often the memory is looked at: what grows faster is ended by the system.
-SECONDS_OF_GROWTH = 0.5
+SECONDS_OF_GROWTH = 1
 # A line of what Python says of itself when it is ended; only one is the lesson's.
 FRAME = re.compile(r'  File ".*?([^/\\]*)", line \d+ in ')
 STANDS = f"The site stands. Open {(BUILD / 'html' / 'index.html').as_uri()}"

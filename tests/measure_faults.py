@@ -272,11 +272,11 @@ def stops(workshop: Workshop | None) -> list[Chain]:
     """Return the builds that are stopped from outside."""
     said = "build_site: Another build runs in this folder"
     return [
+        Chain("Builds that are stopped", [killed(workshop)]),
         Chain("Builds that are stopped", [
             stopped(signal.SIGINT), stopped(signal.SIGTERM),
             Build({"two builds at once": said}, run=two_at_once),
         ]),
-        Chain("Builds that are stopped", [killed(workshop)]),
     ]  # fmt: skip
 
 
@@ -301,7 +301,7 @@ def table(results: list[tuple[str, list[Row]]]) -> str:
 
 def chains(workshop: Workshop | None = None) -> list[Chain]:
     """Return all builds; those that are stopped ask how long a build takes."""
-    return [*CHAINS, *stops(workshop)]
+    return [*stops(workshop), *CHAINS]  # the longest first
 
 
 def work(place: int, folder: Path) -> tuple[str, list[Row]]:
