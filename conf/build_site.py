@@ -25,9 +25,16 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
 
-from tensor_copies.machine.fingerprint import UnfitMachine, check
-from tensor_copies.machine.kept import Kept, forget_all, prune
-from tensor_copies.machine.progress import CHANNEL, MARK
+from tensor_copies.machine.fingerprint import (
+    VISIBLE,
+    UnfitMachine,
+    UnusableGPU,
+    check,
+    fingerprint,
+)
+from tensor_copies.machine.kept import KEPT, Kept, forget_all, prune
+from tensor_copies.machine.processes import end_all, taken_by
+from tensor_copies.machine.progress import CHANNEL, MARK, NOISE
 
 CONF = Path(__file__).resolve().parent
 ROOT = CONF.parent
@@ -42,8 +49,10 @@ SECONDS_OF_GRACE = 20
 # What runs longer is named again now and then, so that it does not look stuck.
 SECONDS_OF_SILENCE = 10
 SECONDS_TO_END = 10
-# What libraries print past Python's logging, and past any setting of theirs.
-NOISE = re.compile(r"USDT:|\[W?.*ProfilerHandler|computation time summary:")
+# How often the memory is looked at: what grows faster is ended by the system.
+SECONDS_OF_GROWTH = 1
+# A line of what Python says of itself when it is ended; only one is the lesson's.
+FRAME = re.compile(r'  File ".*?([^/\\]*)", line \d+ in ')
 STANDS = f"The site stands. Open {(BUILD / 'html' / 'index.html').as_uri()}"
 LAST_GOOD = "The build failed: build/html is still the last good site."
 
@@ -76,7 +85,13 @@ def build(options: argparse.Namespace) -> int:
     lock = FileLock(BUILD / "lock")
     try:
         with lock.acquire(timeout=0):
-            return _build(options)
+            try:
+                return _build(options)
+            except UnusableGPU as gpu:
+                print(f"build_site: {gpu.said}: this build runs on the CPU.")
+                os.environ[VISIBLE] = ""
+                fingerprint.cache_clear()
+                return _build(options)
     except Timeout:
         raise BuildProblem(
             "Another build runs in this folder. Wait for it, or build in a copy."
@@ -130,6 +145,8 @@ def _build(options: argparse.Namespace) -> int:
     kept.begin()
     child = _Child(for_sphinx)
     verdict = child.watch()
+    if "unusable_gpu" in verdict:
+        raise UnusableGPU(verdict["unusable_gpu"])
     status = verdict["status"]
     if status == 0:
         if html:
@@ -153,8 +170,8 @@ class _Child:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.running: tuple[str, str] | None = None
-        self.since = self.spoken = monotonic()
-        self.limit: float | None = None
+        self.since = self.spoken = self.weighed = monotonic()
+        self.limit = self.most_bytes = float("inf")
         self.lasting: list[str] = []
         self.verdict: dict[str, Any] | None = None
         paths = [str(CONF), os.environ.get("PYTHONPATH", "")]
@@ -169,6 +186,7 @@ class _Child:
                 "PYTHONPATH": os.pathsep.join(filter(None, paths)),
                 # Pages are read as UTF-8, and so is what the child prints.
                 "PYTHONIOENCODING": "utf-8:backslashreplace",
+                "PYTHONUTF8": "1",
                 "PYTHONUNBUFFERED": "1",
             },
             start_new_session=True,  # so that what a lesson started ends with it
@@ -186,8 +204,10 @@ class _Child:
         threading.Thread(target=read, daemon=True).start()
         try:
             while True:
+                if self._is_too_large():
+                    break
                 try:
-                    line = lines.get(timeout=1)
+                    line = lines.get(timeout=SECONDS_OF_GROWTH)
                 except queue.Empty:
                     if self._is_over():
                         break
@@ -203,6 +223,9 @@ class _Child:
 
     def _take(self, line: str) -> None:
         text, mark, event = line.partition(MARK)
+        frame = FRAME.match(text)
+        if frame and not (self.running and frame[1] == self.running[1]):
+            return
         if text.strip() and not NOISE.match(text):
             print(text, flush=True)
         if not mark:
@@ -214,7 +237,8 @@ class _Child:
                 if facts["lasting"]:
                     self.lasting.append(facts["text"])
             case "limit":
-                self.limit = facts["seconds"] + SECONDS_OF_GRACE
+                self.limit = facts["seconds"]
+                self.most_bytes = facts["megabytes"] * 10**6
             case "begun":
                 self.running = facts["kind"], facts["name"]
                 self.since = self.spoken = monotonic()
@@ -237,7 +261,7 @@ class _Child:
         if self.running is not None:
             seconds = now - self.since
             kind, name = self.running
-            if kind == "lesson" and self.limit and seconds > self.limit:
+            if kind == "lesson" and seconds > self.limit + SECONDS_OF_GRACE:
                 self.verdict = {
                     "status": 2,
                     "text": f"{name} did not end within {seconds:.0f} seconds, and "
@@ -249,6 +273,23 @@ class _Child:
                 _print_time(kind, name, seconds, "so far")
         return self.process.poll() is not None
 
+    def _is_too_large(self) -> bool:
+        """Whether what runs takes more memory than it may."""
+        now = monotonic()
+        if self.verdict is not None or now - self.weighed < SECONDS_OF_GROWTH:
+            return False
+        self.weighed = now
+        taken = sum(taken_by(self.process.pid).values())
+        if taken <= self.most_bytes:
+            return False
+        what = self.running[1] if self.running else "the build"
+        self.verdict = {
+            "status": 2,
+            "text": f"{what} takes {taken / 1e9:.1f} GB of memory, "
+            f"{self.most_bytes / 1e9:.1f} GB at most (memory_limit).",
+        }
+        return True
+
     def _judge(self) -> dict[str, Any]:
         if self.verdict is not None:
             return self.verdict
@@ -256,6 +297,14 @@ class _Child:
             status = self.process.wait(SECONDS_TO_END)
         except subprocess.TimeoutExpired:
             status = None
+        if self.running and self.running[0] == "lesson":
+            name, seconds = self.running[1], self.since + self.limit
+            if monotonic() >= seconds:
+                return {
+                    "status": 2,
+                    "text": f"{name} ran longer than {self.limit} seconds, in code "
+                    "that Python cannot interrupt.",
+                }
         ended = f"ended with status {status}"
         if status is not None and status < 0:
             name = signal.Signals(-status).name
@@ -272,13 +321,7 @@ class _Child:
 
     def _end(self) -> None:
         """End the child, and with it all that it has started."""
-        try:
-            if hasattr(os, "killpg"):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            else:
-                self.process.kill()
-        except ProcessLookupError:
-            pass
+        end_all(self.process.pid)
         self.process.wait()
 
 
@@ -336,14 +379,17 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _require_room() -> None:
-    for folder in (ROOT / "docs", BUILD):
+    sections = (ROOT / "docs" / "auto_examples").glob("*/")
+    kept = [folder for folder in (*KEPT, *sections) if folder.is_dir()]
+    for folder in (ROOT / "docs", BUILD, *kept):
         try:
             folder.mkdir(exist_ok=True)
             with tempfile.TemporaryFile(dir=folder) as file:
                 file.write(b"\0" * 4096)
         except OSError as error:
+            name = folder.relative_to(ROOT).as_posix()
             raise BuildProblem(
-                f"Cannot write to the folder {folder.name}: {error.strerror}. "
+                f"Cannot write to the folder {name}: {error.strerror}. "
                 "Make it writable, or build in a copy of the repository."
             ) from None
     free = shutil.disk_usage(BUILD).free
@@ -361,6 +407,8 @@ def _stop(signum: int, frame: object) -> NoReturn:
 def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
     signal.signal(signal.SIGTERM, _stop)
+    for stream in (sys.stdout, sys.stderr):  # whatever letters the locale has
+        stream.reconfigure(errors="backslashreplace")
     try:
         check()
         return build(_parse(sys.argv[1:]))

@@ -38,7 +38,7 @@ extensions = [
     "tensor_copies.web",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
-exclude_patterns = ["auto_examples/**.ipynb"]
+exclude_patterns = ["auto_examples/**.ipynb", "maintainers"]
 templates_path = ["templates"]
 template_bridge = "tensor_copies.web.mending.MendingTemplates"
 nitpicky = True
@@ -100,6 +100,7 @@ intersphinx_mapping = {
     "numpy": ("https://numpy.org/doc/stable", "../conf/inventories/numpy.inv"),
     "torch": ("https://docs.pytorch.org/docs/stable", "../conf/inventories/torch.inv"),
 }
+every_inventory_name_is_linked = True
 
 # -- Pages that have moved: the old name, and the new one ------------------------
 

@@ -139,7 +139,7 @@ def test_all_that_is_wrong_with_outputs_and_names_is_said_at_once(
         warned = f"WARNING: {place} prints 199999 characters, a page takes 100000"
         assert any(line.startswith(warned) for line in said), built.output
     assert any(line.startswith("READING_ORDER names gone.py, and no") for line in said)
-    orphaned = "Orphan: recordings/some-machine/gone.json belongs to no lesson or page"
+    orphaned = "WARNING: Orphan: recordings/some-machine/gone.json belongs to no"
     assert any(line.startswith(orphaned) for line in said)
     assert not re.search("TCP|traitlets", built.output)
     assert site.published() == before

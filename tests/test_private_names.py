@@ -136,6 +136,12 @@ PRIVATE = [
         "record from an image scraper in a real build of the gallery",
     ),
     Private(
+        "sphinx_gallery.gen_rst._LoggingTee", "tensor_copies/machine/bytes_output.py",
+        lambda: callable(resolve_name("sphinx_gallery.gen_rst:_LoggingTee.write")),
+        "see if what stands in for sys.stdout has a buffer by now; if not, drop "
+        "bytes_output.py: a lesson that writes bytes then fails",
+    ),
+    Private(
         "sphinx_gallery.gen_gallery.summarize_failing_examples", GALLERY,
         says("sphinx_gallery.gen_gallery:summarize_failing_examples",
              "failing_examples"),
@@ -200,6 +206,11 @@ PRIVATE = [
         says("jupyter_cache.executors.utils", "executenb("),
         "see if MyST-NB has an option for the kernel manager; or drop kernels.py: "
         "kernels then talk over TCP",
+    ),
+    Private(
+        "jupyter_cache.cache.db.create_engine", "tensor_copies/machine/kernels.py",
+        says("jupyter_cache.cache.db", "create_engine(f\"sqlite:///"),
+        "see if a page runs in a folder with % in its name by now, and drop _open()",
     ),
 ]  # fmt: skip
 # What lessons take: readers copy it, so there is little of it, and each has a reason.

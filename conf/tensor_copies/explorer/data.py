@@ -113,14 +113,18 @@ def live() -> Explorer:
     """Return what this machine sees, from the last time it looked if it did."""
     kept = BUILD / "explorer" / f"{live_key()}.json"
     try:
-        return Explorer(json.loads(kept.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        head, seen = probe()
+        digest, text = kept.read_text(encoding="utf-8").split("\n", 1)
+        if digest == key_of(text):
+            return Explorer(json.loads(text))
+    except (OSError, ValueError):  # there is none, or it is damaged
+        pass
+    head, seen = probe()
     logger.info("Explorer: probed %d chains", len(seen))
     packed = pack(head, seen)
     kept.parent.mkdir(parents=True, exist_ok=True)
     aside = kept.with_suffix(f".{os.getpid()}")
-    aside.write_text(json.dumps(packed), encoding="utf-8")
+    text = json.dumps(packed)
+    aside.write_text(f"{key_of(text)}\n{text}", encoding="utf-8")
     aside.replace(kept)
     return Explorer(packed)
 

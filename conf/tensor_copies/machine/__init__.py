@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
     from tensor_copies.machine import (
+        bytes_output,
         code_links,
         freshness,
         isolation,
@@ -19,13 +20,16 @@ def setup(app: Sphinx) -> dict[str, bool]:
         lesson_list,
         outdated,
         progress,
+        silence,
         sphinx_process,
         written,
     )
 
+    bytes_output.give_buffer()
     code_links.link_methods()
     outdated.add_key("files", outdated.files_of)
     app.add_config_value("lesson_time_limit", 120, "", int)
+    app.add_config_value("memory_limit", 8000, "", int)
     app.connect("config-inited", isolation.take_time_limit)
     app.connect("config-inited", progress.tell_limit)
     app.connect("config-inited", kernels.take_over)
@@ -44,6 +48,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-get-outdated", outdated.find_outdated)
     # Before the wrong answers (500), which run beside the pages.
     app.connect("env-before-read-docs", kernels.run_ahead, priority=300)
+    app.connect("doctree-read", silence.require_run)
     # Around all that happens to a page while it is read.
     app.connect("source-read", progress.begin_page, priority=100)
     app.connect("doctree-read", freshness.depend_on_run)

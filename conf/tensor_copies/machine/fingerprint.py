@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata, util
 from pathlib import Path
@@ -29,6 +30,8 @@ TO_BUILD = (*TO_RECORD, *SHAPING, "furo", "resvg-py", "sphinx-reredirects")
 # What an environment variable asks of the benchmarks. Most of the long one's time
 # goes into counting instructions, a minute for each method.
 QUALITY = "BENCHMARK_QUALITY"
+# Which GPUs CUDA sees; set to nothing, it sees none.
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 LESSON_SECONDS = {"quick": 600, "normal": 600, "long": 3600}
 INSTALL = "run `nox -s docs`, or `python -m pip install --group docs` with pip 25.1"
 
@@ -43,6 +46,15 @@ DEVICES = {
 
 class UnfitMachine(Exception):
     """The machine cannot build the site; the message says why and how to mend it."""
+
+
+class UnusableGPU(UnfitMachine):
+    """torch sees a GPU, and its first use fails; ``said`` is that alone."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why.partition("\n")[0]
+        self.said = f"torch says that it has CUDA and cannot use it ({self.why})"
+        super().__init__(f"{self.said}. To run on the CPU, set {VISIBLE} to nothing.")
 
 
 @dataclass(frozen=True)
@@ -148,6 +160,11 @@ def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
+def today() -> str:
+    """Return the day of a run, the same wherever the machine is (UTC)."""
+    return datetime.now(UTC).date().isoformat()
+
+
 def version_of(package: str) -> str | None:
     """Return the version of an installed package, None if it is not there."""
     try:
@@ -160,18 +177,15 @@ def _device() -> tuple[str, str]:
     folder = Path(util.find_spec("torch").origin).parent
     build: dict[str, object] = {}
     exec((folder / "version.py").read_text(encoding="utf-8"), build)
-    if build.get("cuda") or build.get("hip"):
+    for_gpu = build.get("cuda") or build.get("hip")
+    if for_gpu and os.environ.get(VISIBLE) not in ("", "-1"):
         import torch
 
         try:
             if torch.cuda.is_available():
                 return "cuda", torch.cuda.get_device_name()
         except Exception as error:  # a driver that does not fit, of whatever type
-            why = str(error).partition("\n")[0]
-            raise UnfitMachine(
-                f"torch says that it has CUDA and cannot use it ({why}). To run on the "
-                "CPU, set CUDA_VISIBLE_DEVICES to nothing."
-            ) from None
+            raise UnusableGPU(str(error)) from None
     return "cpu", _cpu_name()
 
 

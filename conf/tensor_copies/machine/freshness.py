@@ -35,6 +35,7 @@ from tensor_copies.machine.fingerprint import (
     Fingerprint,
     fingerprint,
     quality,
+    today,
     version_of,
 )
 from tensor_copies.machine.lesson_list import lesson_scripts
@@ -188,7 +189,7 @@ def _note_run(app: Sphinx, page: str) -> None:
         for path in _results(app, page)
         if path != made
     }
-    day, seconds = date.today().isoformat(), round(cost["time"], 2)
+    day, seconds = today(), round(cost["time"], 2)
     run = Run(app.run_keys[page], fingerprint(), day, seconds, files)
     run.save(run_path(app, page))
 

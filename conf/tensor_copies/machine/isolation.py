@@ -3,11 +3,11 @@
 sphinx-gallery runs all lessons in one process. :func:`reset` is its hook before
 and after each lesson: it puts back the settings that a lesson may have changed, turns
 every Python warning into an error, ends a lesson that hangs, and refuses one that
-leaves a thread, a process or a file (leftovers.py).
+leaves a thread, a process, a file or a function that it has replaced (leftovers.py).
 
 What no hook can put back stays: modules that a lesson has imported, attributes that it
-has set on them (a patched function of torch, say), the number of torch's threads
-between operations, memory that the allocators keep. A lesson must not hang on these.
+has added to them, the number of torch's threads between operations, memory that the
+allocators keep. A lesson must not hang on these.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import ExtensionError
 
 from tensor_copies.machine import leftovers
+from tensor_copies.machine.fingerprint import UnusableGPU
 from tensor_copies.machine.time_limit import LessonTimeout
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class LessonLeft(ExtensionError):
-    """A lesson left something running, or a file; the message says what."""
+    """A lesson left what disturbs the others or is not shown; the message says what."""
 
 
 @dataclass
@@ -95,7 +96,10 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
     Raises
     ------
     LessonLeft
-        If the lesson left a thread, a process or a file.
+        If the lesson left a thread, a process, a file or a function that it has
+        replaced, or wrote what no page shows.
+    UnusableGPU
+        If torch sees a GPU and its first use fails.
     """
     source = Path(gallery_conf.get("src_dir", "."))
     if when == "before":
@@ -138,6 +142,11 @@ def _put_back() -> None:
     import torch
 
     if _start is None:
+        if torch.cuda.is_available():
+            try:
+                torch.ones(1, device="cuda").item()
+            except Exception as error:  # whatever a driver that does not fit says
+                raise UnusableGPU(str(error)) from None
         _start = _Start(
             environment=dict(os.environ),
             torch_threads=torch.get_num_threads(),

@@ -218,6 +218,8 @@ def _hashes(folder: Path, but: str = "") -> dict[str, str]:
         folders[:] = sorted(set(folders) - {but, "__pycache__"})
         for name in sorted(files):
             path = Path(parent, name)
+            if not path.is_file():  # a pipe would have us wait
+                continue
             with suppress(OSError), path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 found[path.relative_to(folder).as_posix()] = digest

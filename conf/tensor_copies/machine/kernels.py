@@ -3,7 +3,8 @@
 By default a kernel talks over TCP: it warns that this is not encrypted, and without a
 loopback device, as in some sandboxes, it cannot start. Over sockets in a folder of its
 own it needs neither. MyST-NB and jupyter-cache have no option for it, so their
-function that runs a page gets a configuration.
+function that runs a page gets a configuration. And their cache would not open where a
+folder's name has a ``%`` or a ``?``, since it puts the path into an address as it is.
 
 MyST-NB runs a page when it reads it, one after the other. Here they are run before:
 first those that measure time, each alone, then the others, as many at once as there are
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.config import Config
     from sphinx.environment import BuildEnvironment
+    from sqlalchemy import Engine
 
 # The name of a socket has at most 103 bytes: a folder for temporary files may be deep.
 SHORT = "/tmp"
@@ -44,12 +46,14 @@ _pool: ThreadPoolExecutor | None = None
 
 def take_over(app: Sphinx, config: Config) -> None:
     """Let pages run as :func:`_execute` does."""
+    from jupyter_cache.cache import db
     from jupyter_cache.executors import utils
 
     # It would say for each page that its kernel is called python3, as soon as anyone
     # lets the log of the whole process show more than warnings.
     logging.getLogger("traitlets").setLevel(logging.WARNING)
     utils.executenb = _take_or_execute
+    db.create_engine = _open
 
 
 def run_ahead(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
@@ -141,6 +145,14 @@ def _take_or_execute(notebook: NotebookNode, **options: Any) -> NotebookNode:
         cell.outputs, cell.execution_count = other.outputs, other.execution_count
     notebook.metadata.update(ran.metadata)
     return notebook
+
+
+def _open(address: str) -> Engine:
+    """Open the file of an address of SQLite, whatever its name has in it."""
+    from sqlalchemy import URL, create_engine
+
+    path = address.removeprefix("sqlite:///")
+    return create_engine(URL.create("sqlite", database=path))
 
 
 def _execute(notebook: NotebookNode, **options: Any) -> NotebookNode:

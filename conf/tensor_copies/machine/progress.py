@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Any
@@ -20,19 +21,26 @@ if TYPE_CHECKING:
 # Set by the parent; a build without one (plain sphinx-build) logs as Sphinx does.
 CHANNEL = "TENSOR_COPIES_PROGRESS"
 MARK = "\x1e"  # ASCII's "record separator": no text of ours has it
+# What libraries print past Python's logging, and past any setting of theirs.
+NOISE = re.compile(r"USDT:|\[W?.*ProfilerHandler|computation time summary:")
 
 _started: dict[str, float] = {}
 # How long pages ran before they were read, in seconds (kernels.py).
 ran_ahead: dict[str, float] = {}
+_channel: int | None = None
 
 
 def tell(event: str, **facts: Any) -> None:
     """Send an event to the parent, if there is one."""
+    global _channel
     if CHANNEL in os.environ:
+        if _channel is None:
+            # The gallery takes sys.stdout for itself while a lesson runs, and
+            # isolation.py the process's own output.
+            _channel = os.dup(1)
         line = f"{MARK}{json.dumps({'event': event, **facts})}\n"
-        # Past sys.stdout, which the gallery takes for itself while a lesson runs.
         sys.__stdout__.flush()
-        os.write(1, line.encode())
+        os.write(_channel, line.encode())
 
 
 def say(text: str, *, lasting: bool = False) -> None:
@@ -44,8 +52,9 @@ def say(text: str, *, lasting: bool = False) -> None:
 
 
 def tell_limit(app: Sphinx, config: Config) -> None:
-    """Tell how long a lesson may run."""
-    tell("limit", seconds=config.lesson_time_limit)
+    """Tell how long a lesson may run, and how much memory all may take."""
+    seconds, megabytes = config.lesson_time_limit, config.memory_limit
+    tell("limit", seconds=seconds, megabytes=megabytes)
 
 
 def note_lesson(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:

@@ -19,7 +19,8 @@ from sphinx.application import Sphinx
 from sphinx.errors import ConfigError, SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from tensor_copies.machine import progress
+from tensor_copies.machine import processes, progress
+from tensor_copies.machine.fingerprint import UnusableGPU
 
 
 def build(options: dict[str, Any]) -> int:
@@ -62,6 +63,8 @@ def describe(error: BaseException) -> dict[str, Any]:
     if isinstance(error, KeyboardInterrupt):
         return {"text": "interrupted", "is_known": True}
     cause = getattr(error, "orig_exc", None) or error.__cause__ or error
+    if isinstance(cause, UnusableGPU):
+        return {"text": str(cause), "unusable_gpu": cause.why}
     # MyST-NB's error of a page's code: its traceback stands above already.
     if type(error).__name__ == "ExecutionError":
         return {"text": f"this page failed: {error}", "is_known": True}
@@ -74,6 +77,16 @@ def describe(error: BaseException) -> dict[str, Any]:
         return {"text": f"{type(error).__name__}: {error}", "is_known": False}
     traceback.print_exception(error)
     return {"text": f"{type(error).__name__}: {error}", "is_known": False}
+
+
+def _read_as_utf8(options: dict[str, Any]) -> dict[str, Any]:
+    """Read paths as this process does, whatever letters the parent's locale has."""
+    return {
+        name: value.encode("utf-8", "surrogateescape").decode(errors="replace")
+        if isinstance(value, str)
+        else value
+        for name, value in options.items()
+    }
 
 
 def _end_with_the_parent() -> None:
@@ -89,9 +102,10 @@ def _end_with_the_parent() -> None:
 def main() -> int:
     """Build with the options given as JSON; send the verdict."""
     _end_with_the_parent()
+    processes.adopt_orphans()
     gc.disable()  # until all is imported: it finds nothing, and takes half a second
     try:
-        status = build(json.loads(sys.argv[1]))
+        status = build(_read_as_utf8(json.loads(sys.argv[1])))
     except BaseException as error:
         progress.tell("failed", **describe(error))
         return 2

@@ -19,6 +19,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("lesson-chart", beside.LessonChart)
     app.add_directive("lesson-table", beside.LessonTable)
     app.add_node(folded.folded, html=(folded.visit_folded, folded.depart_folded))
+    app.connect("source-read", live.require_readable)
     # What a table says need not be said again.
     app.connect("doctree-read", beside.say_tables_once, priority=430)
     # A recording is compared with what the page shows.

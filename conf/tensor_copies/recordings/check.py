@@ -17,7 +17,7 @@ from dataclasses import fields
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
@@ -292,12 +292,17 @@ def _read(path: Path) -> bytes:
 
 def _parse(raw: bytes) -> dict[str, Any]:
     try:
-        data = _inert(json.loads(raw.decode("utf-8")))
+        data = _inert(json.loads(raw.decode("utf-8"), parse_constant=_no_number))
     except (ValueError, RecursionError):
         raise _Wrong("it is not whole JSON") from None
     if not isinstance(data, dict):
         raise _Wrong("it is not a JSON object")
     return data
+
+
+def _no_number(name: str) -> NoReturn:
+    """Refuse NaN, which is neither JSON nor below or above any limit."""
+    raise ValueError(name)
 
 
 def _inert(value: Any) -> Any:

@@ -22,13 +22,21 @@ from sphinx.util import logging
 from tensor_copies.figures import samples as csv_links
 from tensor_copies.figures import tables
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.recordings.format import TooLong, inert, keys, require_fitting
+from tensor_copies.recordings.format import (
+    LONGEST_OUTPUT,
+    TooLong,
+    inert,
+    keys,
+    require_fitting,
+)
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
 CUT = 1000  # characters that remain of what is too long, on a page that is refused
+# Characters of a lesson's page, with all outputs: what is longer is not even read.
+LONGEST_PAGE = 20 * LONGEST_OUTPUT
 LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
 # What the gallery has after the outputs of a block: the next one, or the page's end.
 NO_OUTPUT = nodes.comment | nodes.section | addnodes.only | nodes.target
@@ -122,6 +130,16 @@ def _name(doctree: nodes.document) -> str:
     return Path(doctree.get("source", "")).stem
 
 
+def require_readable(app: Sphinx, page: str, source: list[str]) -> None:
+    """Raise :class:`TooLong` for a lesson that would take minutes to be read."""
+    script = lesson_scripts(app).get(page)
+    if script is not None and len(source[0]) > LONGEST_PAGE:
+        raise TooLong(
+            f"{script.name} prints so much that its page has {len(source[0])} "
+            f"characters, {LONGEST_PAGE} at most"
+        )
+
+
 def bound_outputs(app: Sphinx, doctree: nodes.document) -> None:
     """Make the printed outputs of a page inert; warn of those that are too long."""
     page = app.env.docname
@@ -133,7 +151,10 @@ def bound_outputs(app: Sphinx, doctree: nodes.document) -> None:
             # Sphinx colours what the escapes of a terminal ask for.
             _bound(f"{page}: the cell with `{first:.60}`", texts, keep="\n\t\x1b")
         return
-    for block in live_blocks(doctree, set(keys(script))):
+    blocks = live_blocks(doctree, set(keys(script)))
+    if not any(block.outputs for block in blocks):
+        logger.warning("%s shows nothing: print what its code does", script.name)
+    for block in blocks:
         texts = [
             node for node in block.outputs if isinstance(node, nodes.literal_block)
         ]

@@ -13,6 +13,7 @@ the stand-in device saw is shown where CUDA has not seen the same code.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,6 +129,10 @@ def load_all(app: Sphinx, lesson: str) -> list[Recording]:
             continue
         if recording.lesson == lesson:
             found.append(recording)
+        else:
+            where = f"recordings/{path.parent.name}/{path.name}"
+            gone = f"{where} is of {recording.lesson}, which is no lesson; remove it"
+            _refuse(app, BadRecording(gone))
     return found
 
 
@@ -393,14 +398,24 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
     for recording, current in load_pages(app):
         if not current:
             _report(recording.machine, recording.page, "does not match the page")
+    for where in _orphans(app):
+        logger.warning("Orphan: %s belongs to no lesson or page; remove it", where)
+
+
+def _orphans(app: Sphinx) -> Iterator[str]:
+    """Return the files beside the recordings that nothing is made from."""
     known = {Path(page).name for page in lesson_scripts(app)} | {"atlas"}
-    for path in sorted(Path(app.srcdir, "recordings").glob("*/*.json")):
-        name = path.name.removesuffix(".json").removesuffix(".page")
-        if "." in name:  # a figure
-            continue
-        if name not in known and not Path(app.srcdir, f"{name}.md").exists():
-            where = path.relative_to(app.srcdir).as_posix()
-            progress.say(f"Orphan: {where} belongs to no lesson or page; remove it")
+    for path in sorted(Path(app.srcdir, "recordings").glob("*/*")):
+        name, _, ending = path.name.partition(".")
+        page = Path(app.srcdir, f"{name}.md")
+        is_known = {"json": name in known, "page.json": page.exists()}.get(ending)
+        if is_known is None:  # a figure, which its recording names
+            recording = path.with_name(f"{name}.json")
+            is_known = recording.is_file() and f'"{path.name}"'.encode() in (
+                recording.read_bytes()
+            )
+        if not is_known:
+            yield path.relative_to(app.srcdir).as_posix()
 
 
 def _report(machine: Fingerprint, name: str, matches: str) -> None:

@@ -20,6 +20,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         forwards,
         head,
         home,
+        inventories,
         machines,
         not_found,
         search_index,
@@ -32,6 +33,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # A change makes Sphinx read the pages again, or write them again.
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
+    app.add_config_value("every_inventory_name_is_linked", False, "", types=bool)
     outdated.add_key("machines", machines.key)
     outdated.add_key(sections.KEY, sections.key)
     app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
@@ -69,4 +71,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", weight.drop_comments)
     app.connect("build-finished", head.copy_cards)
     app.connect("build-finished", files.write)
+    app.connect("build-finished", inventories.report_unused)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,34 @@
+"""Code that did not run fails the build: its page would only look like a proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.util import logging
+
+from tensor_copies.machine.freshness import run_path
+from tensor_copies.machine.lesson_list import lesson_scripts
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+logger = logging.getLogger(__name__)
+
+
+def require_run(app: Sphinx, doctree: nodes.document) -> None:
+    """Warn of a lesson that did not run, and of a page's cell that did not."""
+    page = app.env.docname
+    if page in lesson_scripts(app):
+        if not run_path(app, page).exists():
+            logger.warning("%s did not run", Path(page).name + ".py")
+        return
+    for cell in doctree.findall(_is_code_cell):
+        code = cell.astext().strip().partition("\n")[0]
+        if code and cell["exec_count"] is None:
+            logger.warning("%s: the cell with `%.60s` did not run", page, code)
+
+
+def _is_code_cell(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"

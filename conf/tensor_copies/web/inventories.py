@@ -1,0 +1,36 @@
+"""The names in conf/inventories/: each one that a page links to, and no others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sphinx.util import logging
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+logger = logging.getLogger(__name__)
+LINK = re.compile(r'href="(https://[^"]*)"')
+
+
+def report_unused(app: Sphinx, exception: Exception | None) -> None:
+    """Warn of each name that no page of the built site links to."""
+    wanted = app.config.every_inventory_name_is_linked
+    if exception is not None or app.builder.format != "html" or not wanted:
+        return
+    linked = {
+        address
+        for page in Path(app.outdir).rglob("*.html")
+        for address in LINK.findall(page.read_text(encoding="utf-8"))
+    }
+    for library, inventory in app.env.intersphinx_named_inventory.items():
+        for name in sorted({*(name for kind in inventory.values() for name in kind)}):
+            items = [kind[name] for kind in inventory.values() if name in kind]
+            if linked.isdisjoint(item.uri for item in items):
+                logger.warning(
+                    "conf/inventories/%s.inv has %s, and no page links to it; remove "
+                    "the line",
+                    library, name,
+                )  # fmt: skip
