@@ -67,7 +67,8 @@ def live(session: nox.Session) -> None:
     python = install(session, "live")
     watch = ("--watch", "examples", "--watch", "conf")
     made = ("--re-ignore", r"docs[\\/]auto_examples|__pycache__")
-    where = ("-c", "conf", "docs", "build/live")
+    # It puts a script of its own into each page, which reloads it.
+    where = ("-D", "site_has_policy=0", "-c", "conf", "docs", "build/live")
     python("-m", "sphinx_autobuild", *watch, *made, *session.posargs, *where)
 
 

@@ -1,4 +1,4 @@
-"""The site around the pages: head, foot, addresses, search, weight, machines."""
+"""The site around the pages: head, foot, addresses, search, weight, policy."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         home,
         machines,
         not_found,
+        policy,
         search_index,
         search_page,
         sections,
@@ -32,6 +33,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # A change makes Sphinx read the pages again, or write them again.
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
+    app.add_config_value("site_has_policy", True, "html", types=bool)
     outdated.add_key("machines", machines.key)
     outdated.add_key(sections.KEY, sections.key)
     app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
@@ -54,6 +56,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
     app.connect("html-page-context", styles.add_styles)
+    app.connect("html-page-context", policy.ask)
     # When all parts of a page are in place, and before its reading ends (900).
     app.connect("doctree-read", sections.keep, priority=895)
     # When all pages have been read.
@@ -63,8 +66,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After all that add a style or a script to single pages (500).
     app.connect("html-page-context", weight.trim, priority=900)
     app.connect("html-collect-pages", not_found.make)
-    # Before sphinx-reredirects writes the forwards (500).
+    # Around sphinx-reredirects, which writes the forwards (500).
     app.connect("html-collect-pages", forwards.give_addresses, priority=400)
+    app.connect("html-collect-pages", policy.protect_forwards, priority=600)
     # Sphinx has copied the styles.
     app.connect("build-finished", weight.drop_comments)
     app.connect("build-finished", head.copy_cards)
