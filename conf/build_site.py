@@ -170,6 +170,8 @@ class _Child:
                 # Pages are read as UTF-8, and so is what the child prints.
                 "PYTHONIOENCODING": "utf-8:backslashreplace",
                 "PYTHONUNBUFFERED": "1",
+                # MyST-NB notes in UTC when cells ran, and reads it as local time.
+                "TZ": "UTC",
             },
             start_new_session=True,  # so that what a lesson started ends with it
         )

@@ -22,13 +22,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import (
     QUALITY,
     TO_RECORD,
@@ -137,7 +137,7 @@ def record(
             files[names[-1]] = content
         blocks.append(Block(key, output, tuple(names)))
     lesson = f"{script.parent.name}/{script.stem}"
-    whole = Recording(lesson, machine, _today(), round(seconds, 2), tuple(blocks))
+    whole = Recording(lesson, machine, today(), round(seconds, 2), tuple(blocks))
     save(whole, files, recordings / machine.name)
     return seconds
 
@@ -188,7 +188,7 @@ def record_page(
         _clean_up(gallery, page.name)
     seconds = perf_counter() - start
     observed = namespace["observed"]
-    whole = PageRecording(page.stem, machine, _today(), page_key(page), observed)
+    whole = PageRecording(page.stem, machine, today(), page_key(page), observed)
     save_page(whole, recordings / machine.name)
     return seconds
 
@@ -222,13 +222,9 @@ def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
     seconds = perf_counter() - start
     columns = tuple(ATLAS_COLUMNS)
     rows = tuple(tuple(record[name] for name in columns) for record in seen)
-    whole = AtlasRecording(fingerprint(), _today(), atlas_key(), columns, rows)
+    whole = AtlasRecording(fingerprint(), today(), atlas_key(), columns, rows)
     save_atlas(whole, recordings / fingerprint().name)
     return seconds
-
-
-def _today() -> str:
-    return datetime.now(UTC).date().isoformat()
 
 
 def _is_stand_in(machine: Fingerprint) -> bool:

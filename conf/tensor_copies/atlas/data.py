@@ -17,7 +17,6 @@ import json
 import os
 import subprocess
 from dataclasses import asdict, dataclass, replace
-from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from sphinx.util import logging
 
 from tensor_copies.machine import progress
 from tensor_copies.machine.code_keys import hash_of, key_of
+from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
 from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.check import load_atlas
@@ -173,7 +173,7 @@ def _kept(path: Path) -> dict[str, Any] | None:
 
 
 def _keep(path: Path, atlas: dict[str, Any]) -> dict[str, Any]:
-    seen = {"day": date.today().isoformat(), **atlas}
+    seen = {"day": today(), **atlas}
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_suffix(f".{os.getpid()}")
     text = json.dumps(seen)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 from tensor_copies.figures.handed_out import rows_of
+from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 
 MARKER = "benchmark_data"
@@ -30,7 +30,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     images = Path(block_vars["image_path_iterator"].image_path.format(0)).parent
     path = images / f"sphx_glr_{name}_samples.csv"
     machine = fingerprint()
-    text = as_csv(table, machine, date.today().isoformat())
+    text = as_csv(table, machine, today())
     path.write_text(text, encoding="utf-8")
     target = f"{images.name}/{path.name}"
     label = link_text(table, machine)

@@ -101,6 +101,9 @@ def check(needed: tuple[str, ...] = TO_BUILD) -> None:
             f"Not installed: {', '.join(missing)}. To mend it, {INSTALL}."
         )
     lesson_seconds()
+    from tensor_copies.machine.days import today  # it imports what is raised here
+
+    today()
     torch = version_of("torch")
     if tuple(map(int, re.findall(r"\d+", torch)[:2])) < OLDEST_TORCH:
         oldest = ".".join(map(str, OLDEST_TORCH))
