@@ -149,6 +149,13 @@ def unit(session: nox.Session) -> None:
 
 
 @task()
+def reproduce(session: nox.Session) -> None:
+    """Build the site twice from nothing and list what differs."""
+    python = install(session, "tests")
+    python("tests/reproduce.py", *session.posargs)
+
+
+@task()
 def record(session: nox.Session) -> None:
     """Record what this machine sees; ``-- --only LESSON``, ``-- --stand-in``."""
     python = install(session, "docs")

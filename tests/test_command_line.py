@@ -159,6 +159,7 @@ def test_nox_lists_its_tasks_with_their_purpose() -> None:
     )
     for task in (
         *("docs", "live", "tests", "unit", "record", "bench", "lint", "links", "lock"),
+        *("tests-oldest", "tests-newest", "reproduce"),
     ):
         (line,) = (
             line for line in done.stdout.splitlines() if line[2:].startswith(f"{task} ")
