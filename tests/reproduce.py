@@ -1,9 +1,9 @@
 """Build the whole site twice from nothing, and list what differs: ``nox -s reproduce``.
 
 The second build has another folder, seed of hashes, time zone and language. Both take
-the day of the run from ``SOURCE_DATE_EPOCH``. What is timed differs: numbers, and for
-lessons that time also which of two calls is said to be the faster. Anything else ends
-the command with status 1.
+the day of the run from ``SOURCE_DATE_EPOCH``. What is timed differs, and which of two
+calls is said to be the faster: on pages that time, on their cards, and where a list of
+pages speaks of them. Anything else ends the command with status 1.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "conf"))
 from reading import ROOT, TIMED
 
 DAY = "1000000000"  # 9 September 2001
-NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[+-]?\d+)?")
-NUMBERS, OF_A_TIMED_LESSON, OTHER = (
-    "only numbers",
-    "of a lesson that times",
-    "not explained",
-)
+TIMED_THERE, OTHER = "timed", "not explained"
+# What calls a timer, in a page of docs/; lessons may also take seconds by hand.
+TIMER = r"perfplot\.bench|timeit|Timer\("
+# Lists of pages, and where what they say of a page begins: a card of an overview, a
+# section of llms-full.txt, a page of the search's index.
+LISTS = re.compile(r"(?:.*/)?index\.html|llms-full\.txt|_static/search_index\.js")
+PAGES = re.compile(r'(?=<li\b)|(?m:(?=^##))|(?=\["[\w/]+\.html",)')
 FIRST = {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 SECOND = {"PYTHONHASHSEED": "2", "TZ": "Pacific/Kiritimati", "LC_ALL": "de_DE.UTF-8"}
 SHOWN = 100  # characters of a line
@@ -44,7 +45,7 @@ class Difference:
     place: str
 
     def __str__(self) -> str:
-        return f"{self.why:22}  {self.file}\n{self.place}".rstrip()
+        return f"{self.why:13}  {self.file}\n{self.place}".rstrip()
 
 
 def differences(first: Path, second: Path, timed: Iterable[str]) -> list[Difference]:
@@ -55,7 +56,8 @@ def differences(first: Path, second: Path, timed: Iterable[str]) -> list[Differe
     first, second
         The folders of the sites.
     timed
-        The names of the lessons that time, whose files may differ in words.
+        The names of the pages that time something. What they say, and what lists of
+        pages say of them, may differ.
     """
     files = [
         {
@@ -75,35 +77,36 @@ def differences(first: Path, second: Path, timed: Iterable[str]) -> list[Differe
     for name in files[0] & files[1]:
         texts = [(site / name).read_bytes() for site in (first, second)]
         if texts[0] != texts[1]:
-            why, place = _compared(*texts)
-            if why == OTHER and _is_of(name, timed):
-                why = OF_A_TIMED_LESSON
-            found.append(Difference(name, why, place))
-    order = (OTHER, OF_A_TIMED_LESSON, NUMBERS)
+            in_list = LISTS.fullmatch(name) and _only_of(timed, *texts)
+            is_timed = in_list or _is_of(name, timed)
+            why = TIMED_THERE if is_timed else OTHER
+            found.append(Difference(name, why, _first_place(*texts)))
+    order = (OTHER, TIMED_THERE)
     return sorted(found, key=lambda one: (order.index(one.why), one.file))
 
 
-def _is_of(name: str, lessons: Iterable[str]) -> bool:
-    """Whether a file is the page of one of the lessons, its card or its samples."""
+def _is_of(name: str, pages: Iterable[str]) -> bool:
+    """Whether a file is one of the pages, its card or its samples."""
     stem = Path(name).stem.removeprefix("sphx_glr_")
-    return any(
-        re.fullmatch(rf"{lesson}(_card|_samples|_\d+)?", stem) for lesson in lessons
+    return any(re.fullmatch(rf"{page}(_card|_samples|_\d+)?", stem) for page in pages)
+
+
+def _only_of(pages: Iterable[str], *texts: bytes) -> bool:
+    """Whether two states of a list of pages differ only in what they say of these."""
+    first, second = (PAGES.split(text.decode(errors="replace")) for text in texts)
+    names = {f"{page}.html" for page in pages}
+    return len(first) == len(second) and all(
+        one == other or any(name in one and name in other for name in names)
+        for one, other in zip(first, second, strict=True)
     )
 
 
-def _compared(*texts: bytes) -> tuple[str, str]:
+def _first_place(*texts: bytes) -> str:
+    """Return the first lines that differ, from a little before they do."""
     try:
         first, second = (text.decode() for text in texts)
     except UnicodeDecodeError:
-        return OTHER, f"  {len(texts[0])} and {len(texts[1])} bytes"
-    if NUMBER.sub("#", first) != NUMBER.sub("#", second):
-        first, second = NUMBER.sub("#", first), NUMBER.sub("#", second)
-        return OTHER, _first_place(first, second)
-    return NUMBERS, _first_place(first, second)
-
-
-def _first_place(first: str, second: str) -> str:
-    """Return the first lines that differ, from a little before they do."""
+        return f"  {len(texts[0])} and {len(texts[1])} bytes"
     lines = unified_diff(first.splitlines(), second.splitlines(), n=0, lineterm="")
     changed = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
     signs = {line[0]: line[1:] for line in reversed(changed)}
@@ -117,12 +120,14 @@ def _first_place(first: str, second: str) -> str:
     )
 
 
-def timed_lessons(root: Path) -> set[str]:
-    """Return the names of the lessons that time something."""
+def timed_pages(root: Path) -> set[str]:
+    """Return the names of the lessons and other pages that time something."""
+    sources = dict.fromkeys((root / "examples").glob("*/*.py"), TIMED)
+    sources |= dict.fromkeys((root / "docs").glob("*.md"), TIMER)
     return {
-        script.stem
-        for script in (root / "examples").glob("*/*.py")
-        if re.search(TIMED, script.read_text(encoding="utf-8"))
+        path.stem
+        for path, timer in sources.items()
+        if re.search(timer, path.read_text(encoding="utf-8"))
     }
 
 
@@ -156,14 +161,13 @@ def main() -> int:
             build(Path(folder, "first"), FIRST),
             build(Path(folder, "the second, where it's another"), SECOND),
         ]
-        found = differences(*sites, timed_lessons(ROOT))
+        found = differences(*sites, timed_pages(ROOT))
     print(*found, sep="\n")
-    counts = {why: [one.why for one in found].count(why) for why in (OTHER, NUMBERS)}
+    unexplained = sum(one.why == OTHER for one in found)
     print(
-        f"{len(found)} files differ: {counts[NUMBERS]} in numbers only, "
-        f"{counts[OTHER]} in what is not explained."
+        f"{len(found)} files differ, {unexplained} of them in more than what is timed."
     )
-    return 1 if counts[OTHER] else 0
+    return 1 if unexplained else 0
 
 
 if __name__ == "__main__":

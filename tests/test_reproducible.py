@@ -11,10 +11,9 @@ from reading import soup
 from reproduce import (
     DAY,
     FIRST,
-    NUMBERS,
-    OF_A_TIMED_LESSON,
     OTHER,
     SECOND,
+    TIMED_THERE,
     differences,
 )
 from tensor_copies.machine import days, fingerprint
@@ -66,6 +65,14 @@ def test_what_differs_is_listed_with_its_place(tmp_path: Path) -> None:
         "timed.html": ("a is faster", "b is faster"),
         "_images/sphx_glr_timed_card.png": (b"\x89\xff1", b"\x89\xff22"),
         "first.html": ("", None),
+        "index.html": (
+            "<ul><li><a href='other.html'>b<li><a href='timed.html'>is faster",
+            "<ul><li><a href='other.html'>b<li><a href='timed.html'>is slower",
+        ),
+        "genindex.html": (
+            "<ul><li><a href='other.html'>b<li><a href='timed.html'>is faster",
+            "<ul><li><a href='other.html'>c<li><a href='timed.html'>is faster",
+        ),
     }
     sites = [tmp_path / "1", tmp_path / "2"]
     for name, both in texts.items():
@@ -77,10 +84,12 @@ def test_what_differs_is_listed_with_its_place(tmp_path: Path) -> None:
     found = {one.file: one for one in differences(*sites, timed={"timed"})}
     assert {name: one.why for name, one in found.items()} == {
         "first.html": OTHER,
+        "genindex.html": OTHER,
+        "numbers.html": OTHER,
         "words.html": OTHER,
-        "_images/sphx_glr_timed_card.png": OF_A_TIMED_LESSON,
-        "timed.html": OF_A_TIMED_LESSON,
-        "numbers.html": NUMBERS,
+        "index.html": TIMED_THERE,
+        "_images/sphx_glr_timed_card.png": TIMED_THERE,
+        "timed.html": TIMED_THERE,
     }
     assert found["words.html"].place == "  - <p>is faster\n  + <p>is slower"
 
