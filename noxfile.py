@@ -118,6 +118,8 @@ def prove_with(
     chosen
         Returns for a requirement of ``pyproject.toml`` what to install.
     """
+    if session.venv_backend == "none":
+        session.error("it needs an environment of its own: leave out --no-venv")
     groups = nox.project.load_toml("pyproject.toml")
     wanted = nox.project.dependency_groups(groups, "tests")
     wanted = [chosen(one) for one in map(Requirement, wanted) if one.name != "torch"]
