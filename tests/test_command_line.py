@@ -16,6 +16,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
 
 import build_site
@@ -255,7 +256,7 @@ def test_live_serves_the_site_and_an_edit_of_it(
         try:
             with urllib.request.urlopen(served[1], timeout=PATIENCE) as answer:
                 return answer.read().decode() if answer.status == 200 else ""
-        except (OSError, TypeError):
+        except (OSError, TypeError, HTTPException):  # the last: while it is written
             return ""
 
     def wait_for(heading: str) -> None:
