@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import nox
+from packaging.requirements import Requirement  # nox brings it
 
 nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -25,6 +26,7 @@ if sys.version_info < OLDEST_PYTHON:  # said before an environment of it is kept
     sys.exit(f"Run nox with Python {oldest} or newer: python3.X -m venv --clear .venv")
 
 QUALITY = "BENCHMARK_QUALITY"
+TORCH = "TESTS_TAKE_TORCH"
 # nox gives each session an environment of its own, and torch takes gigabytes. So the
 # tasks make none: they require `environment`, and install and run in that session.
 task = partial(nox.session, requires=["environment"], venv_backend="none")
@@ -51,7 +53,9 @@ def install(session: nox.Session, group: str) -> Callable[..., Any]:
     # takes what its index has (the README says what to do on Linux).
     env = {"UV_TORCH_BACKEND": os.environ.get("UV_TORCH_BACKEND", "auto")}
     shared.install(*requirements, env=env)
-    return partial(shared.run, "python")
+    python = partial(shared.run, "python")
+    python("conf/packages.py", group)  # at the top of each log
+    return python
 
 
 @task()
@@ -67,7 +71,8 @@ def live(session: nox.Session) -> None:
     python = install(session, "live")
     watch = ("--watch", "examples", "--watch", "conf")
     made = ("--re-ignore", r"docs[\\/]auto_examples|__pycache__")
-    where = ("-c", "conf", "docs", "build/live")
+    # It puts a script of its own into each page, which reloads it.
+    where = ("-D", "site_has_policy=0", "-c", "conf", "docs", "build/live")
     python("-m", "sphinx_autobuild", *watch, *made, *session.posargs, *where)
 
 
@@ -75,10 +80,66 @@ def live(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Build the site strictly, then run all tests on it; arguments go to pytest."""
     python = install(session, "tests")
+    prove(python, session.posargs)
+
+
+def prove(python: Callable[..., Any], arguments: list[str]) -> None:
+    """Build the site strictly and run all tests on it."""
     python("conf/build_site.py")
     # One worker a core; the sites that the tests of a file share are built once.
     workers = ("--numprocesses", "auto", "--dist", "loadfile")
-    python("-m", "pytest", *workers, *session.posargs)
+    python("-m", "pytest", *workers, *arguments)
+
+
+@nox.session(name="tests-oldest", reuse_venv=True)
+def tests_oldest(session: nox.Session) -> None:
+    """Run the tests with the oldest packages that pyproject.toml allows."""
+    prove_with(session, "torch-oldest", oldest)
+
+
+@nox.session(name="tests-newest", reuse_venv=True)
+def tests_newest(session: nox.Session) -> None:
+    """Run the tests with the newest packages that there are."""
+    prove_with(session, "torch-newest", str)
+
+
+def prove_with(
+    session: nox.Session, torch: str, chosen: Callable[[Requirement], str]
+) -> None:
+    """Run the tests in an environment of the session's own.
+
+    Parameters
+    ----------
+    session
+        Its arguments go to pytest.
+    torch
+        The group that says which torch. pip on Linux takes CUDA packages for any but
+        the CPU build that is at hand, so with pip torch stays what everybody has.
+    chosen
+        Returns for a requirement of ``pyproject.toml`` what to install.
+    """
+    if session.venv_backend == "none":
+        session.error("it needs an environment of its own: leave out --no-venv")
+    groups = nox.project.load_toml("pyproject.toml")
+    wanted = nox.project.dependency_groups(groups, "tests")
+    wanted = [chosen(one) for one in map(Requirement, wanted) if one.name != "torch"]
+    other_torch = session.venv_backend == "uv" or TORCH in os.environ
+    wanted += nox.project.dependency_groups(groups, torch if other_torch else "torch")
+    if not other_torch:
+        session.log(f"with pip, torch stays {wanted[-1]}; {TORCH}=1 takes {torch}'s")
+    backend = os.environ.get("UV_TORCH_BACKEND", "auto")
+    # What is pinned for hosts does not count here.
+    env = {"UV_TORCH_BACKEND": backend, "PIP_CONSTRAINT": None}
+    session.install("--upgrade", *wanted, env=env)
+    python = partial(session.run, "python")
+    python("conf/packages.py", "tests")
+    prove(python, session.posargs)
+
+
+def oldest(requirement: Requirement) -> str:
+    """Return a requirement of the oldest version that it allows."""
+    (bound,) = (one.version for one in requirement.specifier if one.operator == ">=")
+    return f"{requirement.name}=={bound}"
 
 
 @task()
@@ -94,6 +155,13 @@ def faults(session: nox.Session) -> None:
     """Plant every known fault of a build; write docs/maintainers/faults.md."""
     python = install(session, "tests")
     python("tests/measure_faults.py", *session.posargs)
+
+
+@task()
+def reproduce(session: nox.Session) -> None:
+    """Build the site twice from nothing and list what differs."""
+    python = install(session, "tests")
+    python("tests/reproduce.py", *session.posargs)
 
 
 @task()

@@ -188,6 +188,8 @@ class _Child:
                 "PYTHONIOENCODING": "utf-8:backslashreplace",
                 "PYTHONUTF8": "1",
                 "PYTHONUNBUFFERED": "1",
+                # MyST-NB notes in UTC when cells ran, and reads it as local time.
+                "TZ": "UTC",
             },
             start_new_session=True,  # so that what a lesson started ends with it
         )

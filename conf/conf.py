@@ -7,6 +7,7 @@ CONF = Path(__file__).resolve().parent
 sys.path.insert(0, str(CONF))
 
 from sphinx.errors import ConfigError  # noqa: E402
+from tensor_copies.machine import days  # noqa: E402
 from tensor_copies.machine.fingerprint import UnfitMachine, lesson_seconds  # noqa: E402
 from tensor_copies.machine.freshness import pages_key  # noqa: E402
 from tensor_copies.recordings.format import pages_digest  # noqa: E402
@@ -14,6 +15,7 @@ from tensor_copies.web.address import site_address  # noqa: E402
 
 try:
     kept_pages = pages_key(CONF.parent / "docs")
+    days.today()  # refuses a day that is none
 except UnfitMachine as unfit:
     raise ConfigError(str(unfit)) from None
 address = site_address()

@@ -28,6 +28,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import (
     QUALITY,
     TO_RECORD,
@@ -35,7 +36,6 @@ from tensor_copies.machine.fingerprint import (
     UnfitMachine,
     check,
     fingerprint,
-    today,
 )
 
 CONF = Path(__file__).resolve().parent

@@ -16,6 +16,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http.client import HTTPException
 from pathlib import Path
 
 import build_site
@@ -160,6 +161,7 @@ def test_nox_lists_its_tasks_with_their_purpose() -> None:
     for task in (
         *("docs", "live", "tests", "unit", "record", "record-benchmarks", "bench"),
         *("lint", "links", "lock", "faults"),
+        *("tests-oldest", "tests-newest", "reproduce"),
     ):
         (line,) = (
             line for line in done.stdout.splitlines() if line[2:].startswith(f"{task} ")
@@ -256,7 +258,7 @@ def test_live_serves_the_site_and_an_edit_of_it(
         try:
             with urllib.request.urlopen(served[1], timeout=PATIENCE) as answer:
                 return answer.read().decode() if answer.status == 200 else ""
-        except (OSError, TypeError):
+        except (OSError, TypeError, HTTPException):  # the last: while it is written
             return ""
 
     def wait_for(heading: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from conftest import PATIENCE, ROOT
 from packaging.requirements import Requirement
+from tensor_copies.machine.fingerprint import OLDEST_PYTHON, OLDEST_TORCH
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 FILES = {
@@ -79,7 +80,8 @@ def test_a_job_may_do_no_more_than_it_says(path: Path) -> None:
         ran = " ".join(step.get("run", "") for step in job["steps"])
         if found:
             assert not re.search(r"\b(pip|nox|python)\b", ran), name
-    assert writes == {"deploy": {"pages", "id-token"}, "notebooks": {"contents"}}
+    of_the_site = {"deploy": {"pages", "id-token"}, "notebooks": {"contents"}}
+    assert writes == (of_the_site if path.name == "site.yml" else {})
     for step in steps_of(workflow):
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] == "false"
@@ -188,6 +190,32 @@ def locked(python: str) -> dict[str, Requirement]:
                 assert pin.name not in pins, (pin, pins[pin.name])
                 pins[pin.name] = pin
     return pins
+
+
+def test_the_ends_of_what_is_supported_are_tried_each_week() -> None:
+    weekly = load(ROOT / ".github" / "workflows" / "weekly.yml")
+    assert list(weekly["on"]["schedule"][0]) == ["cron"]
+    tried = weekly["jobs"]["check"]["strategy"]["matrix"]["include"]
+    pythons = {one["session"]: one["python"] for one in tried}
+    assert pythons["tests-oldest"] == ".".join(map(str, OLDEST_PYTHON))
+    assert pythons["tests-newest"] == PYTHONS[-1]
+    done = subprocess.run(
+        [sys.executable, "-m", "nox", "--list"],
+        cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE,
+    )  # fmt: skip
+    sessions = re.findall(r"(?m)^[-*] ([\w-]+)", done.stdout)
+    assert set(pythons) <= set(sessions)
+    (torch,) = requirements("torch-oldest")
+    assert torch.specifier.contains(".".join(map(str, OLDEST_TORCH)))
+
+
+@pytest.mark.parametrize("group", ["tests", "live", "lint", "hosted"])
+def test_each_requirement_has_one_lower_bound(group: str) -> None:
+    """``tests-oldest`` installs it, so it must name a release, and all of its parts."""
+    for asked in requirements(group):
+        if asked.name != "torch":
+            (bound,) = asked.specifier
+            assert bound.operator == ">=", asked
 
 
 @pytest.mark.parametrize("python", PYTHONS)

@@ -26,7 +26,8 @@ from sphinx.util import logging
 
 from tensor_copies.machine import progress
 from tensor_copies.machine.code_keys import hash_of, key_of
-from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint, today
+from tensor_copies.machine.days import today
+from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
 from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.check import load_atlas
 from tensor_copies.recordings.format import (

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tensor_copies.figures.handed_out import rows_of
-from tensor_copies.machine.fingerprint import Fingerprint, fingerprint, today
+from tensor_copies.machine.days import today
+from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 
 MARKER = "benchmark_data"
 CLASS = "benchmark-data"

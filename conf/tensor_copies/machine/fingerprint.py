@@ -15,7 +15,6 @@ import re
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata, util
 from pathlib import Path
@@ -113,6 +112,9 @@ def check(needed: tuple[str, ...] = TO_BUILD) -> None:
             f"Not installed: {', '.join(missing)}. To mend it, {INSTALL}."
         )
     lesson_seconds()
+    from tensor_copies.machine.days import today  # it imports what is raised here
+
+    today()
     torch = version_of("torch")
     if tuple(map(int, re.findall(r"\d+", torch)[:2])) < OLDEST_TORCH:
         oldest = ".".join(map(str, OLDEST_TORCH))
@@ -158,11 +160,6 @@ def fingerprint() -> Fingerprint:
 
 def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
-
-
-def today() -> str:
-    """Return the day of a run, the same wherever the machine is (UTC)."""
-    return datetime.now(UTC).date().isoformat()
 
 
 def version_of(package: str) -> str | None:

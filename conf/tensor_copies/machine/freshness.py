@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,13 +29,13 @@ from tensor_copies.machine.code_keys import (
     imported_by,
     key_of,
 )
+from tensor_copies.machine.days import day_of, today
 from tensor_copies.machine.fingerprint import (
     CONF,
     SHAPING,
     Fingerprint,
     fingerprint,
     quality,
-    today,
     version_of,
 )
 from tensor_copies.machine.lesson_list import lesson_scripts
@@ -208,8 +208,8 @@ def stamp(app: Sphinx, docname: str) -> str:
         return f"Run with {run.fingerprint} on {in_words(run.day)}."
     metadata = getattr(app.env, "nb_metadata", {}).get(docname, {})
     if "exec_data" in metadata:
-        day = datetime.fromtimestamp(metadata["exec_data"]["mtime"], UTC).date()
-        return f"Run with {fingerprint()} on {in_words(day.isoformat())}."
+        day = day_of(metadata["exec_data"]["mtime"])
+        return f"Run with {fingerprint()} on {in_words(day)}."
     probed = app.env.metadata.get(docname, {}).get("atlas_probed")
     if probed is not None:
         return f"Run with {fingerprint()} on {in_words(probed)}."

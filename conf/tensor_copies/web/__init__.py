@@ -1,4 +1,4 @@
-"""The site around the pages: head, foot, addresses, search, weight, machines."""
+"""The site around the pages: head, foot, addresses, search, weight, policy."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         inventories,
         machines,
         not_found,
+        policy,
         search_index,
         search_page,
         sections,
@@ -34,6 +35,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
     app.add_config_value("every_inventory_name_is_linked", False, "", types=bool)
+    app.add_config_value("site_has_policy", True, "html", types=bool)
     outdated.add_key("machines", machines.key)
     outdated.add_key(sections.KEY, sections.key)
     app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
@@ -56,6 +58,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
     app.connect("html-page-context", styles.add_styles)
+    app.connect("html-page-context", policy.ask)
     # When all parts of a page are in place, and before its reading ends (900).
     app.connect("doctree-read", sections.keep, priority=895)
     # When all pages have been read.
@@ -65,8 +68,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After all that add a style or a script to single pages (500).
     app.connect("html-page-context", weight.trim, priority=900)
     app.connect("html-collect-pages", not_found.make)
-    # Before sphinx-reredirects writes the forwards (500).
+    # Around sphinx-reredirects, which writes the forwards (500).
     app.connect("html-collect-pages", forwards.give_addresses, priority=400)
+    app.connect("html-collect-pages", policy.protect_forwards, priority=600)
     # Sphinx has copied the styles.
     app.connect("build-finished", weight.drop_comments)
     app.connect("build-finished", head.copy_cards)
