@@ -22,12 +22,14 @@ backward functions will run, not which tensors they have saved.
 
 from __future__ import annotations
 
+import base64
 import copy
 import ctypes
 import hashlib
 import itertools
 import json
 import math
+import os
 import unicodedata
 import warnings
 from collections import Counter, deque
@@ -35,6 +37,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from graphlib import TopologicalSorter
+from pathlib import Path
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
@@ -1745,3 +1748,659 @@ def tensor_map(**named: object) -> TensorMap:
         It keeps what was seen and no tensor: later writes do not change it.
     """
     return TensorMap(observe(named))
+
+
+# Showing steps ----------------------------------------------------------------------
+
+# What steps() returns is shown by one script and one style: on this site's pages, in a
+# notebook and in a file. They take the site's colours, which a page of its own names.
+STEPS_STYLE = """\
+.steps {
+  box-sizing: border-box;
+  container-type: inline-size;
+  height: 100%;
+  overflow: auto;
+  background: var(--color-background-primary);
+  color: var(--color-foreground-primary);
+  font: 0.9375rem/1.5 var(--font-stack);
+}
+.steps > div {
+  display: grid;
+  grid-template:
+    "head" auto "code" minmax(7rem, 2fr) "said" auto "see" minmax(9rem, 3fr)
+    "controls" auto / minmax(0, 1fr);
+  min-height: 100%;
+  max-height: max(100%, 34rem);
+}
+.steps [hidden] { display: none; }
+.steps p, .steps pre { max-width: none; margin: 0; }
+.steps-head {
+  grid-area: head;
+  display: flex;
+  gap: 1rem;
+  align-items: center;
+  justify-content: space-between;
+  min-width: 0;
+  padding: 0.5rem 1rem;
+}
+.steps :is(h1, h2) {
+  overflow: hidden;
+  margin: 0;
+  font: 600 1.0625rem/1.4 var(--font-stack);
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.steps-controls {
+  grid-area: controls;
+  display: flex;
+  flex-wrap: wrap;
+  gap: 0.4rem 0.5rem;
+  align-items: center;
+  padding: 0.5rem 1rem;
+  border-top: 1px solid var(--color-background-border);
+}
+.steps button {
+  flex: none;
+  min-width: 2.25rem;
+  min-height: 2.25rem;
+  padding: 0.2rem 0.7rem;
+  border: 1px solid var(--color-foreground-muted);
+  border-radius: 0.4rem;
+  background: var(--color-background-primary);
+  color: var(--color-foreground-primary);
+  font: inherit;
+  font-size: 0.875rem;
+  cursor: pointer;
+}
+.steps button:hover { border-color: var(--color-brand-primary); }
+.steps button[aria-disabled="true"]:not(.steps-choice) {
+  border-style: dashed;
+  color: var(--color-foreground-muted);
+  cursor: default;
+}
+.steps .steps-forward:not([aria-disabled="true"]) {
+  border-color: var(--color-foreground-primary);
+  background: var(--color-foreground-primary);
+  color: var(--color-background-primary);
+}
+.steps :focus-visible {
+  outline: 2px solid var(--color-brand-primary);
+  outline-offset: 2px;
+}
+.steps :is(.steps-code, .steps-see):focus-visible { outline-offset: -2px; }
+.steps input {
+  flex: 1 1 5rem;
+  min-width: 0;
+  height: 2.25rem;
+  margin: 0;
+  accent-color: var(--color-brand-primary);
+}
+.steps-count { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.steps-loop { display: flex; gap: 0.5rem; align-items: center; }
+.steps-turns { font-weight: 600; line-height: 1.2; }
+.steps-loop > button { padding-inline: 0.5rem; }
+.steps a {
+  display: inline-block;
+  min-height: 1.5rem;
+  color: var(--color-brand-content);
+  text-underline-offset: 0.2em;
+}
+.steps-said {
+  grid-area: said;
+  min-height: 3em;
+  padding: 0.4rem 1rem;
+  border-block: 1px solid var(--color-background-border);
+  overflow-wrap: anywhere;
+}
+.steps-said > p:first-child { font-weight: 600; }
+.steps-raised { color: var(--status-wrong); font-family: var(--font-stack--monospace); }
+.steps-raised:not(:empty)::before { content: "\\2715\\00A0" / ""; }
+.steps-code {
+  grid-area: code;
+  position: relative;
+  overflow: auto;
+  background: var(--code-block);
+  overscroll-behavior: contain;
+}
+.steps-code > pre {
+  width: max-content;
+  min-width: 100%;
+  padding: 0.5rem 0;
+  counter-reset: line;
+  font: 0.8125rem/1.6 var(--font-stack--monospace);
+}
+.steps-line {
+  display: block;
+  min-height: 1.6em;
+  padding-right: 1rem;
+  border-left: 4px solid transparent;
+}
+.steps-line::before {
+  counter-increment: line;
+  content: counter(line);
+  display: inline-block;
+  width: 2.2em;
+  margin-right: 1em;
+  color: var(--color-foreground-muted);
+  text-align: right;
+}
+.steps-line.lit {
+  border-color: var(--line-1);
+  background: color-mix(in srgb, var(--line-1) 13%, var(--color-background-primary));
+}
+.steps-line:not(.lit), .steps-line.future span { color: var(--color-foreground-muted); }
+.steps-line.lit .steps-comment { color: var(--color-foreground-secondary); }
+.steps-line:not(.future) .steps-text { color: var(--line-3); }
+.steps-line:not(.future) .steps-word { color: var(--line-5); }
+.steps-line.lit :is(.steps-text, .steps-word) {
+  color: color-mix(in srgb, var(--line-3) 85%, var(--color-foreground-primary));
+}
+.steps-line.lit .steps-word {
+  color: color-mix(in srgb, var(--line-5) 85%, var(--color-foreground-primary));
+}
+.steps-see {
+  grid-area: see;
+  overflow: auto;
+  padding: 0.75rem 1rem;
+  overscroll-behavior: contain;
+}
+.steps-map { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
+.steps-half { display: block; max-width: 100%; overflow-x: auto; }
+.steps-half + .steps-half { order: -1; } /* on a phone, the smaller one first */
+.steps-half > span, .steps-choice > span:first-child {
+  display: block;
+  margin-bottom: 0.4rem;
+  font-size: 0.875rem;
+  font-weight: 600;
+  text-align: left;
+}
+.steps-half > svg { display: block; overflow: visible; }
+.steps-new { text-decoration: underline; text-decoration-thickness: 2px; }
+.steps-map + .steps-note + div { margin-top: 1rem; }
+.steps-output {
+  overflow: auto;
+  max-height: 14rem;
+  padding: 0.25rem 0 0.25rem 0.75rem;
+  border-left: 3px solid var(--color-background-border);
+  color: var(--color-foreground-secondary);
+  font: 0.8125rem/1.5 var(--font-stack--monospace);
+  white-space: pre-wrap;
+  overflow-wrap: anywhere;
+}
+.steps-see p { color: var(--color-foreground-secondary); font-size: 0.875rem; }
+.steps-output b { color: var(--color-foreground-primary); }
+.steps-ask { display: flex; flex-wrap: wrap; gap: 1rem; align-items: start; }
+.steps .steps-choice { flex: 0 1 auto; max-width: 100%; padding: 0.75rem; }
+.steps-choice .steps-half + .steps-half { margin-top: 1rem; }
+.steps-choice.right { --says: var(--line-1); }
+.steps-choice.wrong { --says: var(--status-wrong); }
+.steps .steps-choice:is(.right, .wrong) {
+  border-color: var(--says);
+  box-shadow: inset 0 0 0 2px var(--says);
+}
+.steps-choice:is(.right, .wrong) > :first-child::after { color: var(--says); }
+.steps-choice.right > :first-child::after { content: " \\2713  this one"; }
+.steps-choice.wrong > :first-child::after { content: " \\2715  not this one"; }
+@container (min-width: 40rem) {
+  .steps > div {
+    grid-template:
+      "head head" auto "controls controls" auto "said said" auto
+      "code see" minmax(14rem, 1fr) / minmax(0, 1fr) minmax(19rem, 1fr);
+  }
+  .steps-said { min-height: 1.5em; }
+  .steps-half + .steps-half { order: 0; }
+  .steps-controls { border: 0; }
+  .steps-code { border-right: 1px solid var(--color-background-border); }
+}
+@media (pointer: coarse) {
+  .steps button, .steps input, .steps a { min-height: 2.75rem; }
+  .steps a { min-width: 2.75rem; align-content: center; text-align: center; }
+}
+.steps-dialog {
+  box-sizing: border-box;
+  width: 100%;
+  max-width: none;
+  height: 100dvh;
+  max-height: none;
+  padding: 0;
+  border: 0;
+}
+.steps-dialog::backdrop { background: rgb(0 0 0 / 0.5); }
+html:has(.steps-dialog[open]) { overflow: hidden; }
+@media (min-width: 48rem) and (min-height: 40rem) {
+  .steps-dialog {
+    width: calc(100% - 2rem);
+    max-width: 84rem;
+    height: calc(100dvh - 2rem);
+    border: 1px solid var(--color-foreground-border);
+    border-radius: 0.5rem;
+  }
+}
+@media (prefers-reduced-motion: no-preference) {
+  .steps-code { scroll-behavior: smooth; }
+  .steps-new { animation: steps-new 0.7s; }
+  @keyframes steps-new { from { opacity: 0.2; } }
+}
+"""
+
+STEPS_SCRIPT = r"""
+// Code, map and output after each statement of a program, from what steps() returned. A
+// page of the site hands over the button that was pressed, and gets a dialog; a file or
+// a notebook hands over the element that is to be filled.
+"use strict";
+function tensorCopiesSteps(data, place = document.currentScript.place) {
+  const { code, steps, drawings, captions = [], asks = [] } = data;
+  const inDialog = place.matches("button");
+  const key = inDialog ? place.id : place.dataset.key;
+  const make = (name, attributes, ...children) => {
+    const made = document.createElement(name);
+    for (const [attribute, value] of Object.entries(attributes)) {
+      if (typeof value === "function") made.addEventListener(attribute, value);
+      else made.setAttribute(attribute, value);
+    }
+    made.append(...children);
+    return made;
+  };
+  const button = (words, click, name = "") =>
+    make("button", { type: "button", class: name, click }, words);
+  const region = (name, label) => make("div",
+    { class: `steps-${name}`, role: "region", "aria-label": label, tabindex: 0 });
+  const number = (index) => `step ${index + 1} of ${steps.length}`;
+
+  // -- The parts ------------------------------------------------------------------
+  const STRING = String.raw`"{3}[^]*?"{3}|'{3}[^]*?'{3}|"(?:\\.|[^"\\\n])*"|` +
+    String.raw`'(?:\\.|[^'\\\n])*'`;
+  const WORDS = "and|as|assert|async|await|break|class|continue|def|del|elif|else|" +
+    "except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|" +
+    "raise|return|try|while|with|yield|True|False|None";
+  const TOKEN = new RegExp(`(${STRING})|(#.*)|\\b(?:${WORDS})\\b`, "g");
+  const lines = [make("span", { class: "steps-line" })];
+  const write = (text, name) => text.split("\n").forEach((piece, place) => {
+    if (place) lines.push(make("span", { class: "steps-line" }));
+    if (piece) lines.at(-1).append(name ? make("span", { class: name }, piece) : piece);
+  });
+  const source = code.join("\n");
+  let end = 0;
+  for (const found of source.matchAll(TOKEN)) {
+    const [text, string, comment] = found;
+    write(source.slice(end, found.index));
+    write(text, string ? "steps-text" : comment ? "steps-comment" : "steps-word");
+    end = found.index + text.length;
+  }
+  write(source.slice(end));
+
+  const codeBox = region("code", "Code");
+  codeBox.append(make("pre", {}, ...lines));
+  const see = region("see", "Map and output");
+  const map = make("div", { class: "steps-map" });
+  const note = make("p", { class: "steps-note" });
+  const output = make("pre", { class: "steps-output" });
+  const printed = make("div", {}, make("p", {}, "Output so far"), output);
+  see.append(map, note, printed);
+  const said = make("p", { role: "status" });
+  const raised = make("p", { class: "steps-raised" });
+  const slider = make("input", {
+    type: "range", min: 1, max: steps.length, "aria-label": "Step",
+    input: () => go(slider.valueAsNumber - 1),
+  });
+  const count = make("span", { class: "steps-count" });
+  const link = make("a", {}, "Link");
+  const turns = make("span", { class: "steps-turns" });
+  const nextTurn = button("Next turn", () => go(after(at, false)));
+  const pastLoop = button("After the loop", () => go(after(at, true)));
+  const first = button("First", () => go(0));
+  const back = button("Back", () => go(asking ? at : at - 1));
+  const forward = button("Forward", () => onward(), "steps-forward");
+  const last = button("Last", () => go(steps.length - 1));
+  const title = make(inDialog ? "h2" : "h1", {}, data.title);
+  const head = make("div", { class: "steps-head" }, title);
+  const loop = make("span", { class: "steps-loop" }, turns, nextTurn, pastLoop);
+  const box = make("div", { class: "steps" }, make("div", {}, head,
+    make("div", { class: "steps-controls", role: "group", "aria-label": "Steps" },
+      first, back, forward, last, slider, count, link, loop),
+    make("div", { class: "steps-said" }, said, raised), codeBox, see));
+
+  // -- Going from step to step --------------------------------------------------------
+  let at = 0;
+  let asking = null;
+  const asked = new Set();
+  // The step after the turn, or after the loop, that a step is in.
+  const after = (index, whole) => {
+    const depth = steps[index].turn.length - 1;
+    const around = (step) => String(step.turn.slice(0, depth));
+    let [turn, of] = steps[index].turn[depth];
+    for (let next = index + 1; next < steps.length; next++) {
+      const other = steps[next].turn[depth];
+      const left = !other || other[1] !== of || other[0] < turn ||
+        around(steps[next]) !== around(steps[index]);
+      if (left || (!whole && other[0] > turn)) return next;
+      turn = other[0];
+    }
+    return steps.length - 1;
+  };
+  const onward = () => {
+    const ask = asks.find((one) => one.step === at + 1 && !asked.has(one));
+    if (!asking && ask) {
+      asked.add(ask);
+      show(at, ask);
+    } else go(at + 1);
+  };
+  const go = (index) => show(Math.min(Math.max(0, index), steps.length - 1), null);
+  const press = (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const controls = { ArrowLeft: back, ArrowRight: forward, Home: first, End: last };
+    const does = controls[event.key];
+    // Code that is wider than its box is moved by the arrows.
+    const wide = event.target === codeBox && codeBox.scrollWidth > codeBox.clientWidth;
+    if (!does || (wide && event.key.startsWith("Arrow"))) return;
+    event.preventDefault();
+    does.click();
+  };
+
+  // -- Showing a step -----------------------------------------------------------------
+  const drawn = (pair, changed) => pair.flatMap((index, half) => {
+    if (index === null) return [];
+    const picture = make("span", { class: "steps-half" });
+    picture.innerHTML = drawings[index];
+    picture.firstElementChild.removeAttribute("id");
+    for (const text of picture.querySelectorAll('text[font-weight="bold"]')) {
+      const names = text.textContent.split(/ = | \(|, /);
+      if (names.some((name) => changed.includes(name))) text.classList.add("steps-new");
+    }
+    const caption = captions[index] ?? ["Gradients", "Memory"][half];
+    picture.prepend(make("span", {}, caption));
+    return [picture];
+  });
+  const pictures = (ask) => {
+    // The order hangs on the step alone: the right one is not always the first.
+    const turned = [...ask.pictures.keys()];
+    if (ask.step % 2) turned.reverse();
+    const choices = turned.map((number, place) => {
+      const right = number === ask.right;
+      const choice = button(make("span", {}, `Picture ${place + 1}`), () => {
+        if (choices.some((one) => one.matches(".right"))) return;
+        choices.forEach((one, other) => {
+          if (turned[other] === ask.right) one.classList.add("right");
+          one.setAttribute("aria-disabled", "true");
+        });
+        if (!right) choice.classList.add("wrong");
+        const judged = right ? "Right: " : "Not this one: ";
+        said.replaceChildren(judged + steps[ask.step].said);
+        skip.textContent = "Go on";
+      }, "steps-choice");
+      choice.append(...drawn(ask.pictures[number], []));
+      return choice;
+    });
+    const skip = button("Skip", () => {
+      forward.focus();
+      go(ask.step);
+    });
+    const group = { class: "steps-ask", role: "group", "aria-label": ask.question };
+    return make("div", group, ...choices, skip);
+  };
+  const light = (step) => {
+    const ran = new Set();
+    for (const { first, last } of steps.slice(0, at + 1)) {
+      for (let line = first; line <= last; line++) ran.add(line);
+    }
+    lines.forEach((line, index) => {
+      const lit = step.first <= index + 1 && index < step.last;
+      line.className = `steps-line ${lit ? "lit" : ran.has(index + 1) ? "" : "future"}`;
+      line.toggleAttribute("aria-current", lit);
+    });
+    const top = lines[step.first - 1].offsetTop, room = codeBox.clientHeight;
+    const bottom = lines[step.last - 1].offsetTop + lines[step.last - 1].offsetHeight;
+    if (top < codeBox.scrollTop + 40 || bottom > codeBox.scrollTop + room - 40) {
+      codeBox.scrollTop = top - Math.max(20, (room - (bottom - top)) / 2);
+    }
+  };
+  const show = (index, ask) => {
+    [at, asking] = [index, ask];
+    const step = steps[ask ? ask.step : at];
+    light(step);
+    const [turn, of] = ask ? [] : step.turn.at(-1) ?? [];
+    count.textContent = `${ask ? "before " : ""}${number(ask ? ask.step : at)}`;
+    const nested = step.turn.map((pair) => pair.join(" of ")).join(", ");
+    turns.textContent = nested && `turn ${nested}`;
+    loop.hidden = !nested;
+    const further = of > 1 && after(at, true) > at;
+    for (const [jump, wanted] of [[nextTurn, turn < of], [pastLoop, further]]) {
+      if (!wanted && jump === document.activeElement) forward.focus();
+      jump.hidden = !wanted;
+    }
+    slider.value = at + 1;
+    slider.setAttribute("aria-valuetext", number(at));
+    for (const one of [first, back]) one.setAttribute("aria-disabled", !at && !ask);
+    for (const one of [forward, last]) {
+      one.setAttribute("aria-disabled", at === steps.length - 1);
+    }
+    said.replaceChildren(ask ? `${ask.question} Choose a picture.` : step.said);
+    raised.textContent = ask ? "" : step.raised ?? "";
+    if (ask) map.replaceChildren(pictures(ask));
+    else {
+      const halves = drawn([step.graph, step.memory], step.changed);
+      map.replaceChildren(...halves.length ? halves : ["There is no tensor yet."]);
+    }
+    note.textContent = ask ? "" : step.note ?? "";
+    const before = steps.slice(0, ask ? at + 1 : at).map((one) => one.printed).join("");
+    output.replaceChildren(before, make("b", {}, ask ? "" : step.printed));
+    printed.hidden = !output.textContent;
+    output.scrollTop = output.scrollHeight;
+    if (key) {
+      link.href = `#${key}-${at + 1}`;
+      address(link.hash);
+    }
+  };
+  const address = (hash) => {
+    const bare = location.href.split("#")[0];
+    if (location.hash !== hash) history.replaceState(history.state, "", bare + hash);
+  };
+  // The step that the address names, counted from zero.
+  const wanted = () => {
+    const [, digits] = location.hash.match(/-(\d+)$/) ?? [];
+    return key && location.hash === `#${key}-${digits}` ? digits - 1 : null;
+  };
+  addEventListener("hashchange", () => {
+    if (box.checkVisibility() && wanted() !== null) go(wanted());
+  });
+
+  // -- Where it is shown --------------------------------------------------------------
+  (inDialog ? box : document).addEventListener("keydown", press);
+  if (!inDialog) {
+    place.replaceChildren(box);
+    link.hidden = !key;
+    go(wanted() ?? 0);
+    return;
+  }
+  const dialog = make("dialog", {
+    class: "steps-dialog",
+    close: () => {
+      address("");
+      place.focus();
+    },
+  }, box);
+  title.id = `${key}-title`;
+  dialog.setAttribute("aria-labelledby", title.id);
+  head.append(button("Close", () => dialog.close()));
+  document.body.append(dialog);
+  place.open = () => {
+    if (!dialog.open) dialog.showModal();
+    forward.focus();
+    go(wanted() ?? at);
+  };
+}
+"""
+
+_COLOURS_OF_PAGE = """\
+:root {
+  color-scheme: light dark;
+  --color-background-primary: light-dark(#fff, #131416);
+  --color-background-border: light-dark(#d9dce1, #3a3f45);
+  --color-foreground-primary: light-dark(#000, #dbdee3);
+  --color-foreground-secondary: light-dark(#4a4c53, #b9bdc2);
+  --color-foreground-muted: light-dark(#4f5158, #adb1b6);
+  --color-foreground-border: light-dark(#878787, #81868d);
+  --color-brand-primary: light-dark(#0a4bff, #3d94ff);
+  --color-brand-content: light-dark(#1b44b8, #72b2ff);
+  --code-block: light-dark(#f7f8fa, #212327);
+  --line-1: light-dark(#0060b0, #6cb6ff);
+  --line-2: light-dark(#b84500, #f2a05c);
+  --line-3: light-dark(#007a5a, #3fcf9f);
+  --line-4: light-dark(#a3387a, #f08cc6);
+  --line-5: light-dark(#5b4bc4, #b3a5ff);
+  --status-wrong: light-dark(#9c1f18, #ff8f85);
+  --font-stack: system-ui, sans-serif;
+  --font-stack--monospace: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
+}
+body {
+  display: grid;
+  grid-template: minmax(0, 1fr) auto / minmax(0, 1fr);
+  height: 100dvh;
+  margin: 0;
+  background: var(--color-background-primary);
+  color: var(--color-foreground-primary);
+  font: 0.9375rem/1.5 var(--font-stack);
+}
+main { overflow: auto; }
+main > :is(h1, pre, ol) { margin: 1rem; }
+footer {
+  padding: 0.3rem 1rem;
+  color: var(--color-foreground-secondary);
+  font-size: 0.8rem;
+}
+"""
+
+# Gives the data to the viewer. In a notebook the colours follow the notebook's, which
+# need not be those of the system: dark where its text is light.
+_START_OF_PAGE = """
+const data = JSON.parse(document.getElementById("data").textContent);
+tensorCopiesSteps(data, document.querySelector("main"));
+try {
+  const around = frameElement.parentElement;
+  const follow = () => {
+    const [red, green, blue] = parent.getComputedStyle(around).color.match(/[\\d.]+/g);
+    document.documentElement.style.colorScheme =
+      0.3 * red + 0.6 * green + 0.1 * blue > 128 ? "dark" : "light";
+  };
+  const seen = new MutationObserver(follow);
+  for (const one of [parent.document.documentElement, parent.document.body])
+    seen.observe(one, { attributes: true });
+  follow();
+} catch { }
+"""
+
+
+def steps_json(data: dict) -> str:
+    """Return the data of :meth:`Steps.data` as JSON that can stand in a ``<script>``.
+
+    It holds no ``<``, with which such an element could end.
+    """
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def steps_page(data: dict) -> str:
+    """Return steps as one HTML file, which needs nothing else and loads nothing.
+
+    Parameters
+    ----------
+    data
+        What ``data()`` of the steps returned.
+
+    Returns
+    -------
+    str
+        A page. Its own security policy lets no other script run and nothing be
+        loaded. Without scripts it lists the steps.
+    """
+    return _steps_page(data, "step")
+
+
+def _steps_page(data: dict, key: str) -> str:
+    script = STEPS_SCRIPT + _START_OF_PAGE
+    style = STEPS_STYLE + _COLOURS_OF_PAGE
+    policy = (
+        f"default-src 'none'; img-src data:; script-src {_policy_hash(script)}; "
+        f"style-src {_policy_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+    made = "Made by tensor_maps.py"
+    if data.get("torch"):
+        made += f" with torch {data['torch']}"
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(_clean(data["title"]))}</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<main data-key="{key}">
+{_listed(data)}
+</main>
+<footer>{escape(_clean(made))}</footer>
+<script type="application/json" id="data">{steps_json(data)}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _policy_hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _listed(data: dict) -> str:
+    """Return the steps as a list, for those without scripts."""
+    code = "\n".join(data["code"])
+    items = []
+    for step in data["steps"]:
+        first, last = step["first"], step["last"]
+        where = f"Line {first}" if first == last else f"Lines {first} to {last}"
+        lines = [f"{where}: {step['said']}", step["printed"], step.get("raised", "")]
+        text = "<br>".join(escape(line.strip("\n")) for line in lines if line)
+        items.append(f"<li>{text}</li>")
+    title = f"<h1>{escape(_clean(data['title']))}</h1>"
+    return f"{title}\n<pre>{escape(code)}</pre>\n<ol>{''.join(items)}</ol>"
+
+
+def save_steps(data: dict, path: str | os.PathLike[str]) -> None:
+    """Write steps to one HTML file, which replaces a file of that name.
+
+    Parameters
+    ----------
+    data
+        What ``data()`` of the steps returned.
+    path
+        Ends in ``.html``, so that no file of another kind is replaced.
+
+    Raises
+    ------
+    ValueError
+        If the name of the file does not end in ``.html``.
+    """
+    path = Path(path)
+    if path.suffix != ".html":
+        raise ValueError(
+            f"steps are saved as HTML: name the file like bug.html, not {path}"
+        )
+    path.write_bytes(steps_page(data).encode("utf-8", "replace"))
+
+
+def steps_frame(data: dict) -> str:
+    """Return steps for a notebook: in a frame, apart from the notebook's own page.
+
+    A notebook shows no frame before the reader trusts it; the line below the frame
+    says what there is to see.
+    """
+    page = _steps_page(data, "")
+    count = len(data["steps"])
+    title = escape(_clean(f"Steps of {data['title']}"), {'"': "&quot;"})
+    return (
+        f'<iframe srcdoc="{escape(page, {chr(34): "&quot;"})}" title="{title}" '
+        'width="100%" height="620" frameborder="0"></iframe>'
+        f"<p>{count} step{'s' * (count != 1)}. A notebook that is not trusted does not "
+        "show them.</p>"
+    )
