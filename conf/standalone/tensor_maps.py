@@ -22,22 +22,33 @@ backward functions will run, not which tensors they have saved.
 
 from __future__ import annotations
 
+import ast
 import base64
 import copy
 import ctypes
+import gc
 import hashlib
 import itertools
 import json
+import linecache
 import math
 import os
+import re
+import sys
+import textwrap
+import time
 import unicodedata
 import warnings
-from collections import Counter, deque
-from collections.abc import Callable, Iterable
+import weakref
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from graphlib import TopologicalSorter
 from pathlib import Path
+from traceback import format_exc
+from types import FrameType
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
@@ -80,7 +91,11 @@ COLOURS = [
 # Looking at tensors -----------------------------------------------------------------
 
 
-def observe(named: dict[str, object], limit: int = MOST_NODES) -> dict:
+def observe(
+    named: dict[str, object],
+    limit: int = MOST_NODES,
+    compared: int = MOST_COMPARED_BYTES,
+) -> dict:
     """Look at tensors and NumPy arrays, and return what there is to draw.
 
     Nothing is kept of the tensors themselves, and nothing in the result is an
@@ -93,6 +108,8 @@ def observe(named: dict[str, object], limit: int = MOST_NODES) -> dict:
     limit
         How many nodes of the graph are kept, breadth-first from the named tensors.
         The nodes of named tensors are always kept.
+    compared
+        Of what has more bytes, no ``digest`` is made.
 
     Returns
     -------
@@ -129,19 +146,32 @@ def observe(named: dict[str, object], limit: int = MOST_NODES) -> dict:
             What else there is to say.
     """
     # Reading never needs to warn, but a backend of someone else might.
-    with warnings.catch_warnings(), torch._C.DisableTorchFunctionSubclass():
-        warnings.simplefilter("ignore")
+    with _quiet(), torch._C.DisableTorchFunctionSubclass():
         objects, names, notes = _sort_out(named)
         tensors = [
-            _see_tensor(value, names[id(value)])
+            _see_tensor(value, names[id(value)], compared)
             if isinstance(value, torch.Tensor)
-            else _see_array(value, names[id(value)])
+            else _see_array(value, names[id(value)], compared)
             for value in objects
         ]
         # The storages first: the walk adds leaves that nobody named.
         storages = _see_storages(objects, tensors)
-        graph = _see_graph(objects, tensors, limit)
+        graph = _see_graph(objects, tensors, limit, compared)
     return {"tensors": tensors, **graph, "storages": storages, "notes": notes}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Show no warning, and leave Python's memory of those that were shown.
+
+    :func:`warnings.catch_warnings` forgets it: a warning would be shown a second time.
+    """
+    silence = ("ignore", None, Warning, None, 0)
+    warnings.filters.insert(0, silence)
+    try:
+        yield
+    finally:
+        warnings.filters.remove(silence)
 
 
 def _sort_out(named: dict[str, object]) -> tuple[list, dict[int, list[str]], list[str]]:
@@ -191,7 +221,7 @@ _SEEN = {
 }
 
 
-def _see_tensor(tensor: torch.Tensor, names: list[str]) -> dict:
+def _see_tensor(tensor: torch.Tensor, names: list[str], compared: int) -> dict:
     is_leaf = _try(lambda: tensor.is_leaf, False)
     retains = not is_leaf and bool(_try(lambda: tensor.retains_grad, False))
     inference = _try(tensor.is_inference, False)
@@ -205,7 +235,7 @@ def _see_tensor(tensor: torch.Tensor, names: list[str]) -> dict:
         "dtype": str(tensor.dtype).removeprefix("torch."),
         "device": str(tensor.device),
         "values": _values(data),
-        "digest": _digest(data),
+        "digest": _digest(data, compared),
         "requires_grad": tensor.requires_grad,
         "is_leaf": is_leaf,
         "retains_grad": retains,
@@ -215,10 +245,10 @@ def _see_tensor(tensor: torch.Tensor, names: list[str]) -> dict:
     }
 
 
-def _see_array(array: Any, names: list[str]) -> dict:
+def _see_array(array: Any, names: list[str], compared: int) -> dict:
     shape, _, item_size = _array_window(array)
     size = math.prod(shape)
-    few, small = size <= MOST_VALUES, size * item_size <= MOST_COMPARED_BYTES
+    few, small = size <= MOST_VALUES, size * item_size <= compared
     return _SEEN | {
         "names": names,
         "kind": "array",
@@ -260,8 +290,8 @@ def _values(data: torch.Tensor | None) -> str | None:
     return _try(lambda: _text(data.tolist()))
 
 
-def _digest(data: torch.Tensor | None) -> str | None:
-    if data is None or data.numel() * data.element_size() > MOST_COMPARED_BYTES:
+def _digest(data: torch.Tensor | None, compared: int) -> str | None:
+    if data is None or data.numel() * data.element_size() > compared:
         return None
 
     def read() -> str:
@@ -330,7 +360,7 @@ class _Walk:
         )
 
 
-def _see_graph(objects: list, tensors: list[dict], limit: int) -> dict:
+def _see_graph(objects: list, tensors: list[dict], limit: int, compared: int) -> dict:
     """Walk from the named tensors, and note in ``tensors`` where each one hangs."""
     walk = _Walk(limit)
     hangs_on = [_start(value, walk) for value in objects]
@@ -343,7 +373,7 @@ def _see_graph(objects: list, tensors: list[dict], limit: int) -> dict:
     for thing in list(walk.held):
         is_leaf = isinstance(thing, torch.Tensor) and id(thing) in walk.order
         if is_leaf and id(thing) not in known:
-            tensors.append(_see_tensor(thing, []))
+            tensors.append(_see_tensor(thing, [], compared))
             _hang(walk, thing, len(tensors) - 1, tensors)
     return {
         "nodes": walk.nodes,
@@ -1315,11 +1345,12 @@ def draw_svg(observed: dict, prefix: str = "map") -> str:
     return _svg(Half("whole", "", describe(observed), whole), prefix)
 
 
-def _svg(half: Half, prefix: str) -> str:
+def _svg(half: Half, prefix: str | None) -> str:
     width, height = (_number(n + EDGE) for n in (half.pen.right, half.pen.bottom))
+    name = "" if prefix is None else f"id={quoteattr(f'{prefix}-{half.name}')} "
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" '
-        f'id={quoteattr(f"{prefix}-{half.name}")} role="img" '
+        f'{name}role="img" '
         f"aria-label={quoteattr(_clean(half.words))} "
         f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'fill="currentColor" font-family="monospace" font-size="{LETTER:g}" '
@@ -1748,6 +1779,1008 @@ def tensor_map(**named: object) -> TensorMap:
         It keeps what was seen and no tensor: later writes do not change it.
     """
     return TensorMap(observe(named))
+
+
+# Step by step -----------------------------------------------------------------------
+
+# Of a loop, the first turns are steps; all later turns together are one more.
+MOST_TURNS = 3
+MOST_STEPS = 300
+# Names that are looked at; of these, how many a picture has, and of a list or a dict,
+# how many of its tensors have a name.
+MOST_NAMES, MOST_DRAWN, MOST_ITEMS = 40, 6, 4
+# A larger tensor is not read: its version says whether it was written to.
+MOST_READ_BYTES = 2**12
+MOST_SAID, MOST_LETTERS = 3, 300
+STEPS_FORMAT = 1
+
+
+class Identity:
+    """Tells one object from all others, also when it is gone; does not keep it alive.
+
+    The id of an object that is gone may be that of another one.
+    """
+
+    __slots__ = ("_reference",)
+
+    def __init__(self, value: object) -> None:
+        self._reference = weakref.ref(value)
+
+    def __eq__(self, other: object) -> bool:
+        # Of one object there is one reference.
+        return isinstance(other, Identity) and self._reference is other._reference
+
+    __hash__ = None
+
+
+class Fact(NamedTuple):
+    """What is compared of one named tensor or array from step to step.
+
+    ``place`` has numbers only: nothing is kept alive by a fact.
+    """
+
+    identity: Identity
+    place: tuple
+    form: tuple
+    flags: tuple
+    version: int | None
+    digest: str | None
+    gradient: tuple | None
+
+
+class Look(NamedTuple):
+    """One look at all names: what is compared, and what can be drawn."""
+
+    facts: dict[str, Fact]
+    observed: dict
+    more: int
+
+
+@dataclass(eq=False)
+class _Loop:
+    """One run of a loop: its node, its turn, and where in the code a turn begins."""
+
+    node: ast.stmt
+    begins: int
+    turn: int = 1
+    collapsed: bool = False
+
+
+@dataclass(eq=False)
+class _Unit:
+    """A statement, or the head of one that has others in it."""
+
+    node: ast.AST
+    first: int
+    last: int
+    loops: tuple[ast.stmt, ...]
+    is_head: bool = False
+    catches: bool = False
+
+
+@dataclass
+class _Step:
+    """One step, before it is drawn."""
+
+    first: int
+    last: int
+    turns: list[tuple[_Loop, int]]
+    said: str
+    printed: str
+    raised: str
+    changed: list[str]
+    drawn: dict | None
+    note: str
+
+
+class Steps:
+    """What happened to tensors and arrays, statement by statement.
+
+    After each statement of the watched code the names of its frame are looked at:
+    tensors, NumPy arrays, parameters and buffers of modules (``net.weight``), and the
+    first tensors of lists, tuples and dicts (``losses[0]``). Functions that the code
+    calls are not watched: what they did is seen when the statement has run. Of a loop
+    the first turns are steps, and all later ones together are one more.
+
+    No tensor is kept alive and nothing is written; of what is larger than 4 KiB no
+    value is read. While the code is watched, the trace function of a debugger or of a
+    coverage tool rests; it is put back afterwards.
+
+    Parameters
+    ----------
+    title
+        What the steps are of; a lesson or a notebook's cell.
+    """
+
+    def __init__(self, title: str | None = None) -> None:
+        self.title = title or "steps"
+        self._code: list[str] = []
+        self._steps: list[_Step] = []
+        self._units: dict[int, _Unit] = {}
+        self._shift = 0
+        self._file: str | None = None
+        self._earlier: Any = None
+        self._earlier_local: Any = None
+        self._seen: Look | None = None
+        self._unit: _Unit | None = None
+        self._began = -1
+        self._turns: list[tuple[_Loop, int]] = []
+        self._loops: list[_Loop] = []
+        self._raised: tuple[str, bool] | None = None
+        self._heard: list[str] = []
+        self._stream: Any = None
+        self._not_shown = 0
+        self.seconds = 0.0
+        self.failed = ""
+
+    # -- Where watching begins and ends
+
+    def __enter__(self) -> Steps:
+        """Watch the block of the ``with`` statement that stands here.
+
+        Raises
+        ------
+        RuntimeError
+            If the source is not to be had, or this is no ``with`` statement.
+        """
+        frame = sys._getframe(1)
+        block = _with_block(frame)
+        if block is None:
+            raise RuntimeError(
+                "steps() watches the block of a `with` statement whose source can be "
+                "read: write `with steps() as seen:` in a file or a notebook's cell"
+            )
+        lines, body = block
+        first, last = _lines(body[0])[0], _lines(body[-1])[1]
+        self._take(lines[first - 1 : last], body, 1 - first)
+        # What stands on the line of the `with` itself has begun.
+        self._unit = self._units.get(frame.f_lineno)
+        self._look_first(frame.f_locals)
+        self._listen()
+        self._earlier, self._earlier_local = sys.gettrace(), frame.f_trace
+        frame.f_trace = self._trace
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        """Stop watching; an exception passes."""
+        if sys.gettrace() == self._call:
+            sys.settrace(self._earlier)
+        self._earlier = None
+        frame = sys._getframe(1)
+        frame.f_trace, self._earlier_local = self._earlier_local, None
+        self._end(frame.f_locals)
+        self._deafen()
+        # Until Python 3.13 a function's frame keeps a copy of what its names hold.
+        copied = frame.f_locals
+        if copied is not frame.f_globals and type(copied) is dict:
+            copied.clear()
+
+    def run(self, source: str, namespace: dict, name: str = "<steps>") -> None:
+        """Run code in a namespace, as a file is run, and watch it.
+
+        What it raises passes. ``name`` is the file that a traceback names.
+        """
+        lines = source.splitlines(keepends=True)
+        linecache.cache[name] = (len(source), None, lines, name)
+        code = compile(source, name, "exec", dont_inherit=True)
+        with self.following(source, name):
+            exec(code, namespace)
+
+    @contextmanager
+    def following(self, source: str, file: str) -> Iterator[Steps]:
+        """Watch what is run, here and now, as the module-level code of a file.
+
+        It may be run in pieces, each compiled with the lines that it has in ``source``.
+        """
+        self.follow(source, file)
+        try:
+            yield self
+        finally:
+            self.stop()
+
+    def follow(self, source: str, file: str) -> None:
+        """Begin what :meth:`following` does."""
+        lines = source.splitlines()
+        self._take(lines, ast.parse(source).body, 0)
+        self._file, self._earlier = file, sys.gettrace()
+        sys.settrace(self._call)
+
+    def stop(self) -> None:
+        """End what :meth:`follow` has begun."""
+        if sys.gettrace() == self._call:
+            sys.settrace(self._earlier)
+        self._earlier = self._file = None
+        self._deafen()
+
+    def _take(self, lines: list[str], body: list[ast.stmt], shift: int) -> None:
+        self._code = textwrap.dedent("\n".join(lines)).split("\n")
+        self._shift = shift
+        for unit in _units(body, ()):
+            for line in range(unit.first, unit.last + 1):
+                # A line with two statements is one step with the first of them.
+                self._units.setdefault(line, unit)
+
+    # -- What Python tells
+
+    def _call(self, frame: FrameType, event: str, arg: object) -> Any:
+        code = frame.f_code
+        if self._file is None or code.co_filename != self._file:
+            return None
+        if code.co_name != "<module>":
+            return None
+        self._listen()
+        if self._seen is None:
+            self._look_first(frame.f_locals)
+        return self._trace
+
+    def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            if event == "line":
+                self._line(frame)
+            elif event == "exception":
+                self._note_raised(*arg[:2])
+            elif event == "return" and self._file is not None:
+                self._end(frame.f_locals)
+                self._deafen()
+        except Exception:  # the program that is watched must not notice
+            self.failed = self.failed or format_exc()
+        finally:
+            self.seconds += time.perf_counter() - start
+        return self._trace
+
+    def _note_raised(self, kind: type[BaseException], error: object) -> None:
+        text = _try(lambda: str(error), "").strip().partition("\n")[0]
+        said = f"{kind.__name__}: {text}" if text else kind.__name__
+        self._raised = (said[:MOST_LETTERS], issubclass(kind, StopIteration))
+
+    def _line(self, frame: FrameType) -> None:
+        unit = self._units.get(frame.f_lineno)
+        if unit is not None and unit is self._unit and frame.f_lasti > self._began:
+            return  # a statement goes on, on another of its lines
+        if self._raised and self._raised[1] and not (unit and unit.catches):
+            self._raised = None  # an iterator has ended
+        before, turns = self._unit, self._turns
+        left = self._move(unit, frame.f_lasti)
+        if before is not None:
+            both = [*self._loops, *left]
+            turn = next((loop for loop in both if loop.node is before.node), None)
+            self._finish(before, turns, frame.f_locals, turn)
+        self._leave(left, frame.f_locals)
+        self._unit, self._began = unit, frame.f_lasti
+        inside = len(unit.loops) if unit else 0
+        self._turns = [(loop, loop.turn) for loop in self._loops[:inside]]
+
+    def _move(self, unit: _Unit | None, at: int) -> list[_Loop]:
+        """Count the turns of the loops; return those that have ended, inner first."""
+        inside = unit.loops if unit else ()
+        around = (*inside, unit.node) if unit and unit.is_head else inside
+        stay = 0
+        while stay < min(len(self._loops), len(around)):
+            loop = self._loops[stay]
+            if loop.node is not around[stay]:
+                break
+            if stay < len(inside) and at <= loop.begins:
+                loop.turn += 1
+                stay += 1
+                break
+            stay += 1
+        left = self._loops[: stay - 1 : -1] if stay else self._loops[::-1]
+        self._loops = self._loops[:stay]
+        for node in inside[stay:]:
+            self._loops.append(_Loop(node, at))
+        return left
+
+    def _leave(self, left: list[_Loop], namespace: Any) -> None:
+        """Make one step of all turns that were not shown, of loops that have ended."""
+        for loop in left:
+            if not loop.collapsed:
+                continue
+            outer = [(one, turn) for one, turn in self._turns if one is not loop]
+            outer = outer[: len(loop_path(self._units, loop.node))]
+            if any(turn > MOST_TURNS for _, turn in outer):
+                continue
+            node, first = loop.node, MOST_TURNS + 1
+            last = node.end_lineno or node.lineno
+            turns = f"turns {first} to {loop.turn}"
+            note = "" if loop.turn == first else f"{turns} in one step"
+            head = turns.capitalize() if note else f"Turn {first}"
+            unit = _Unit(node, node.lineno, last, ())
+            self._add(unit, [*outer, (loop, loop.turn)], namespace, note, f"{head}: ")
+
+    def _finish(
+        self,
+        unit: _Unit,
+        turns: list[tuple[_Loop, int]],
+        namespace: Any,
+        begins: _Loop | None = None,
+    ) -> None:
+        """Note the step of a statement that has run, or of the head of ``begins``."""
+        hidden = [loop for loop, turn in turns if turn > MOST_TURNS]
+        if begins is not None and begins.turn > MOST_TURNS:
+            hidden.append(begins)
+        for loop in hidden:
+            loop.collapsed = True
+        if not hidden:
+            self._add(unit, turns, namespace)
+
+    def _end(self, namespace: Any) -> None:
+        if self._unit is not None:
+            self._finish(self._unit, self._turns, namespace)
+        left, self._loops, self._unit = self._loops[::-1], [], None
+        self._leave(left, namespace)
+        self._turns, self._began, self._raised = [], -1, None
+
+    # -- Steps
+
+    def _look_first(self, namespace: Any) -> None:
+        self._seen = _look(namespace)
+
+    def _add(
+        self,
+        unit: _Unit,
+        turns: list[tuple[_Loop, int]],
+        namespace: Any,
+        note: str = "",
+        head: str = "",
+    ) -> None:
+        if len(self._steps) >= MOST_STEPS:
+            self._not_shown += 1
+            return
+        was = self._seen
+        now = _look(namespace, was)
+        printed, raised = "".join(self._heard), self._raised[0] if self._raised else ""
+        differ = {} if was is None else differences(was.facts, now.facts)
+        if unit.is_head and not (differ or printed or raised):
+            return
+        self._heard.clear()
+        self._raised, self._seen = None, now
+        drawn, notes = None, [note] if note else []
+        if now.observed["tensors"]:
+            names = self._chosen(unit, now, differ)
+            marked = changed(was.observed, now.observed) if differ else now.observed
+            drawn = only(marked, names)
+            more = len(now.facts) + now.more
+            more -= sum(len(seen["names"]) for seen in drawn["tensors"])
+            if more > 0:
+                notes.append(f"and {more} more tensor{'s' * (more > 1)}")
+        said = head + sentence(unit.node, now, differ, printed, raised)
+        if raised or not (differ or isinstance(unit.node, NAMED)):
+            said = said[0].upper() + said[1:]  # a name stays as it is written
+        self._steps.append(
+            _Step(
+                unit.first + self._shift,
+                unit.last + self._shift,
+                turns,
+                said,
+                printed,
+                raised,
+                [name for name, kinds in differ.items() if "gone" not in kinds],
+                drawn,
+                "; ".join(notes),
+            )
+        )
+
+    def _chosen(self, unit: _Unit, now: Look, differ: dict) -> list[str]:
+        """Return the names to draw: what changed, is said or shares, and the last."""
+        looked = [name for seen in now.observed["tensors"] for name in seen["names"]]
+        nodes = _head(unit.node) if unit.is_head else ast.walk(unit.node)
+        said = {node.id for node in nodes if isinstance(node, ast.Name)}
+        wanted = [name for name in looked if name in differ]
+        wanted += [name for name in looked if re.split(r"[.\[]", name)[0] in said]
+        wanted = list(dict.fromkeys(wanted))
+        last: list[str] = []
+        for step in reversed(self._steps):
+            if step.drawn:
+                last = [n for seen in step.drawn["tensors"] for n in seen["names"]]
+                break
+        last = [name for name in last if name in looked]
+        if set(wanted) <= set(last):
+            return last
+        wanted = wanted[: 2 * MOST_DRAWN]
+        for storage in now.observed["storages"]:
+            on_it = [
+                name
+                for window in storage["windows"]
+                for name in now.observed["tensors"][window["tensor"]]["names"]
+            ]
+            if set(on_it) & set(wanted):
+                wanted += [name for name in on_it[:MOST_DRAWN] if name not in wanted]
+        for name in last:
+            if len(wanted) < MOST_DRAWN and name not in wanted:
+                wanted.append(name)
+        return wanted
+
+    # -- What is printed
+
+    def _listen(self) -> None:
+        """Hear what is written to the standard output, which gets it as before."""
+        stream = sys.stdout
+        if self._stream is not None or stream is None:
+            return
+        write, heard = stream.write, self._heard
+
+        def hear(text: str) -> Any:
+            heard.append(text)
+            return write(text)
+
+        if "write" not in getattr(stream, "__dict__", {"write"}):
+            stream.write = hear
+            self._stream = stream
+
+    def _deafen(self) -> None:
+        if self._stream is not None:
+            del self._stream.write
+            self._stream = None
+
+    # -- The result
+
+    def data(self) -> dict:
+        """Return all steps and their drawings, as data that JSON can hold.
+
+        Returns
+        -------
+        dict
+            ``format`` (1), ``title``, ``torch`` (its version), ``code`` (lines),
+            ``steps``, ``drawings`` (each once) and ``captions`` (one a drawing).
+            Of a step: ``first`` and ``last`` (the lines of the statement that has
+            just run, from 1), ``turn`` (for each loop around it, outermost first, the
+            turn and how many there were), ``said`` (a sentence), ``printed``,
+            ``raised`` (only if it did), ``changed`` (names), ``graph`` and ``memory``
+            (indices of drawings, or null) and ``note`` (only if there is more to say).
+        """
+        drawings: dict[tuple[str, str], int] = {}
+        steps = []
+        for step in self._steps:
+            pictures = {"graph": None, "memory": None}
+            for half in draw_halves(step.drawn) if step.drawn else []:
+                drawing = (_svg(half, None), _clean(half.caption))
+                pictures[half.name] = drawings.setdefault(drawing, len(drawings))
+            steps.append(
+                {
+                    "first": step.first,
+                    "last": step.last,
+                    "turn": [[turn, loop.turn] for loop, turn in step.turns],
+                    "said": step.said,
+                    "printed": step.printed,
+                    **({"raised": step.raised} if step.raised else {}),
+                    "changed": step.changed,
+                    **pictures,
+                    **({"note": step.note} if step.note else {}),
+                }
+            )
+        if steps and self._not_shown:
+            more = f"{self._not_shown} more steps are not shown"
+            note = steps[-1].get("note")
+            steps[-1]["note"] = f"{note}; {more}" if note else more
+        return {
+            "format": STEPS_FORMAT,
+            "title": self.title,
+            "torch": torch.__version__,
+            "code": self._code,
+            "steps": steps,
+            "drawings": [drawing for drawing, _ in drawings],
+            "captions": [caption for _, caption in drawings],
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the steps as one HTML file that needs nothing else to be shown."""
+        save_steps(self.data(), path)
+
+    def _repr_html_(self) -> str:
+        return steps_frame(self.data())
+
+
+def steps(title: str | None = None) -> Steps:
+    """Watch a block of code, and see after each statement what became of its tensors.
+
+    Parameters
+    ----------
+    title
+        What the steps are of.
+
+    Returns
+    -------
+    Steps
+        To be used as ``with steps() as seen:``. Afterwards ``seen.data()`` has it all.
+    """
+    return Steps(title)
+
+
+def run_steps(source: str, namespace: dict, title: str | None = None) -> Steps:
+    """Run code in a namespace, and return what became of its tensors.
+
+    What the code raises passes; the steps up to there are then lost.
+
+    Parameters
+    ----------
+    source
+        The text of a program, such as that of a notebook's cell.
+    namespace
+        Where its names are, and will be.
+    title
+        What the steps are of.
+    """
+    seen = Steps(title)
+    seen.run(source, namespace)
+    return seen
+
+
+def _with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
+    """Return the lines of the source, and the block of the ``with`` that is entered."""
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
+    text = "".join(lines)
+    tree = _try(lambda: ast.parse(text))
+    if not lines or tree is None:
+        return None
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.With | ast.AsyncWith)
+        and node.lineno <= frame.f_lineno <= node.body[0].lineno
+        and any(
+            item.context_expr.lineno
+            <= frame.f_lineno
+            <= (item.context_expr.end_lineno or frame.f_lineno)
+            for item in node.items
+        )
+    ]
+    if not found:
+        return None
+    return [line.rstrip("\r\n") for line in lines], found[-1].body
+
+
+LOOPS = ast.For | ast.AsyncFor | ast.While
+HAVE_OTHERS = (
+    LOOPS | ast.If | ast.With | ast.AsyncWith | ast.Try | ast.TryStar | ast.Match
+)
+
+
+def _units(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[_Unit]:
+    """Yield all statements of a body, and the heads of those that have others in them.
+
+    A function or a class is one statement, as is what stands on one line.
+    """
+    for node in body:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue  # a docstring
+        first, last = _lines(node)
+        if not isinstance(node, HAVE_OTHERS) or first == last:
+            yield _Unit(node, first, last, loops)
+            continue
+        parts: list[tuple[ast.AST, list[ast.stmt]]] = []
+        own = getattr(node, "body", [])
+        parts.append((node, own))
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            parts.append((part, part.body))
+        rest = [*getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
+        for part, inside in parts:
+            start = getattr(part, "lineno", None) or part.pattern.lineno
+            caught = isinstance(part, ast.ExceptHandler)
+            ends = [getattr(n, "end_lineno", start) for n in _head(part)]
+            yield _Unit(part, start, max(start, *ends, 0), loops, True, caught)
+            if isinstance(part, LOOPS):
+                yield from _units(inside, (*loops, part))
+            else:
+                yield from _units(inside, loops)
+        yield from _units(rest, loops)
+
+
+DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+NAMED = DEFINITIONS | ast.Import | ast.ImportFrom
+
+
+def _lines(node: ast.stmt) -> tuple[int, int]:
+    """Return the first line of a statement, of its decorators too, and the last."""
+    above = [one.lineno for one in getattr(node, "decorator_list", [])]
+    return min([node.lineno, *above]), node.end_lineno or node.lineno
+
+
+def _head(part: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a statement, less those of statements within it."""
+    within = (ast.stmt, ast.ExceptHandler, ast.match_case)
+    waiting = [part]
+    while waiting:
+        for node in ast.iter_child_nodes(waiting.pop()):
+            if not isinstance(node, within):
+                yield node
+                waiting.append(node)
+
+
+def loop_path(units: dict[int, _Unit], loop: ast.stmt) -> tuple[ast.stmt, ...]:
+    """Return the loops around a loop."""
+    return next((u.loops for u in units.values() if u.node is loop), ())
+
+
+# Looking at all that has a name
+
+
+def _look(namespace: Any, was: Look | None = None) -> Look:
+    """Look at the tensors of a namespace, as if nobody had looked."""
+    if _capturing():
+        return was or Look({}, observe({}), 0)
+    collects = gc.isenabled()
+    gc.disable()  # what a collection frees, the program itself must free
+    try:
+        with _unseen():
+            found, more = _named_in(namespace)
+            facts = {name: _fact(value) for name, value in found.items()}
+            if was is not None and was.facts == facts and was.more == more:
+                return was
+            observed = observe(found, compared=MOST_READ_BYTES)
+    finally:
+        if collects:
+            gc.enable()
+    return Look(facts, observed, more)
+
+
+def _capturing() -> bool:
+    """Whether CUDA records a graph, which reading a value would break."""
+    cuda = torch.cuda
+    return cuda.is_initialized() and _try(cuda.is_current_stream_capturing, False)
+
+
+@contextmanager
+def _unseen() -> Iterator[None]:
+    """Keep what we call from the modes that the program has switched on."""
+    python_modes = torch.utils._python_dispatch._disable_current_modes
+    active = torch._C._len_torch_dispatch_stack() > 0
+    with torch._C.DisableTorchFunction(), python_modes() if active else nullcontext():
+        yield
+
+
+def _named_in(namespace: Any) -> tuple[dict[str, Any], int]:
+    """Return tensors and arrays by name, at most 40, and how many more there are."""
+    found: dict[str, Any] = {}
+    for name, value in list(namespace.items()):
+        if isinstance(name, str) and not name.startswith("_"):
+            found.update(_try(lambda n=name, v=value: _parts(n, v), {}))
+    few = dict(itertools.islice(found.items(), MOST_NAMES))
+    return few, len(found) - len(few)
+
+
+def _parts(name: str, value: Any) -> dict[str, Any]:
+    kind = type(value)
+    if _is_drawn(kind):
+        return {name: value}
+    if issubclass(kind, torch.nn.Module):
+        both = (torch.nn.Module.named_parameters, torch.nn.Module.named_buffers)
+        return {
+            f"{name}.{part}": tensor
+            for named in both
+            for part, tensor in named(value, remove_duplicate=False)
+        }
+    if kind in (list, tuple):
+        items = [(str(at), item) for at, item in enumerate(value[:MOST_ITEMS])]
+    elif kind in (dict, OrderedDict):
+        first = list(itertools.islice(value.items(), MOST_ITEMS))
+        items = [(repr(key), item) for key, item in first if type(key) in (str, int)]
+    else:
+        items = []
+    return {f"{name}[{at}]": item for at, item in items if _is_drawn(type(item))}
+
+
+def _is_drawn(kind: type) -> bool:
+    """Whether what is of a type is a tensor or an array; no code of it is run."""
+    numpy = sys.modules.get("numpy")
+    return issubclass(kind, torch.Tensor) or (
+        numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ()))
+    )
+
+
+def _fact(value: Any) -> Fact:
+    if not isinstance(value, torch.Tensor):
+        shape, strides, item_size = _array_window(value)
+        place = (value.__array_interface__["data"][0],)
+        small = math.prod(shape) * item_size <= MOST_READ_BYTES
+        digest = _try(lambda: _hash(value.tobytes())) if small else None
+        form = (tuple(shape), tuple(strides), str(value.dtype))
+        return Fact(Identity(value), place, form, (), None, digest, None)
+    is_leaf = _try(lambda: value.is_leaf, False)
+    retains = not is_leaf and bool(_try(lambda: value.retains_grad, False))
+    inference = _try(value.is_inference, False)
+    function = _try(lambda: value.grad_fn)
+    flags = (
+        value.requires_grad,
+        is_leaf,
+        retains,
+        None if function is None else _name(function),
+    )
+    gradient = None
+    if retains or (is_leaf and value.requires_grad):
+        gradient = _gradient_fact(_try(lambda: value.grad))
+    version = None if inference else _try(lambda: value._version)
+    form = (_shape_of(value), str(value.dtype), str(value.device))
+    digest = _digest(_readable(value), MOST_READ_BYTES)
+    return Fact(Identity(value), _place(value), form, flags, version, digest, gradient)
+
+
+def _gradient_fact(gradient: torch.Tensor | None) -> tuple:
+    if gradient is None:
+        return ()
+    digest = _digest(_readable(gradient), MOST_READ_BYTES)
+    # A small one is what its values are; a large one what its memory and version are.
+    if digest is not None:
+        return (digest,)
+    return (_place(gradient), _try(lambda: gradient._version))
+
+
+def _place(tensor: torch.Tensor) -> tuple:
+    """Return the storage of a tensor as a number, its address, and where it begins."""
+    storage = _try(tensor.untyped_storage)
+    if storage is None:
+        return ()
+    is_meta = tensor.is_meta or storage.device.type == "meta"
+    address = 0 if is_meta else _try(storage.data_ptr, 0)
+    return (storage._cdata, address, _try(tensor.storage_offset))
+
+
+def _shape_of(tensor: torch.Tensor) -> tuple:
+    shape = _shape(tensor)
+    strides = _try(lambda: tuple(int(n) for n in tensor.stride()))
+    return (None if shape is None else tuple(shape), strides)
+
+
+def differences(
+    before: dict[str, Fact], after: dict[str, Fact]
+) -> dict[str, frozenset[str]]:
+    """Return by name what differs.
+
+    That is "new", "gone", "other" (another object), "values", "version", "gradient",
+    "storage", "form" (shape, strides, dtype, device) or "flags".
+    """
+    found = {}
+    for name, now in after.items():
+        was = before.get(name)
+        kinds = {"new"} if was is None else set()
+        if was is not None and was != now:
+            pairs = {
+                "other": (was.identity, now.identity),
+                "storage": (was.place, now.place),
+                "form": (was.form, now.form),
+                "flags": (was.flags, now.flags),
+                "version": (was.version, now.version),
+                "gradient": (was.gradient or None, now.gradient or None),
+                "values": (was.digest, now.digest),
+            }
+            kinds |= {kind for kind, (one, other) in pairs.items() if one != other}
+            if now.digest is None and "version" in kinds:
+                kinds.add("values")
+        if kinds:
+            found[name] = frozenset(kinds)
+    found |= {name: frozenset({"gone"}) for name in before if name not in after}
+    return found
+
+
+def only(observed: dict, names: Iterable[str]) -> dict:
+    """Return the part of an observation that has to do with some of its names.
+
+    With them go the nodes that a gradient reaches from them, and the tensors that are
+    leaves there.
+    """
+    wanted = set(names)
+    tensors = observed["tensors"]
+    kept = {at for at, seen in enumerate(tensors) if wanted & set(seen["names"])}
+    onward: dict[int, list[int]] = {}
+    for edge in observed["edges"]:
+        onward.setdefault(edge["result"], []).append(edge["input"])
+    nodes = {tensors[at]["node"] for at in kept} - {None}
+    waiting = list(nodes)
+    while waiting:
+        for target in onward.get(waiting.pop(), ()):
+            if target not in nodes:
+                nodes.add(target)
+                waiting.append(target)
+    for number in nodes:
+        if observed["nodes"][number]["kind"] != "operation":
+            kept |= set(observed["nodes"][number]["tensors"])
+    result = copy.deepcopy(observed)
+    tensor_of = {old: new for new, old in enumerate(sorted(kept))}
+    node_of = {old: new for new, old in enumerate(sorted(nodes))}
+    storages = []
+    for storage in result["storages"]:
+        storage["windows"] = [w for w in storage["windows"] if w["tensor"] in kept]
+        for window in storage["windows"]:
+            result["tensors"][window["tensor"]]["storage"] = len(storages)
+            window["tensor"] = tensor_of[window["tensor"]]
+        if storage["windows"]:
+            storages.append(storage)
+    for node in result["nodes"]:
+        node["tensors"] = [tensor_of[at] for at in node["tensors"] if at in kept]
+    for seen in result["tensors"]:
+        if seen["node"] is not None:
+            seen["node"] = node_of.get(seen["node"])
+    result["tensors"] = [result["tensors"][at] for at in sorted(kept)]
+    hides = any(result["nodes"][at]["hidden_inputs"] for at in nodes)
+    hidden_to = [node_of[at] for at in observed["hidden_to"] if at in nodes]
+    result["hidden_to"] = hidden_to if hides else []
+    result["hidden_nodes"] = observed["hidden_nodes"] if hides else 0
+    result["nodes"] = [result["nodes"][at] for at in sorted(nodes)]
+    result["edges"] = [
+        edge | {"result": node_of[edge["result"]], "input": node_of[edge["input"]]}
+        for edge in observed["edges"]
+        if edge["result"] in nodes
+    ]
+    result["storages"] = storages
+    return result
+
+
+# A step in one sentence
+
+
+def sentence(
+    node: ast.AST,
+    now: Look,
+    differ: dict[str, frozenset[str]],
+    printed: str,
+    raised: str,
+) -> str:
+    """Say what a statement did, in one sentence."""
+    said = _said_of_names(now, differ)
+    if raised:
+        said.insert(0, f"it raises {raised.partition(':')[0]}")
+    elif not said:
+        said = [_said_of_statement(node, printed)]
+    shown = said[:MOST_SAID]
+    if len(said) > MOST_SAID:
+        more = len(said) - MOST_SAID
+        shown.append(f"and {more} more change{'s' * (more > 1)}")
+    text = "; ".join(shown)
+    return f"{text}."
+
+
+def _said_of_statement(node: ast.AST, printed: str) -> str:
+    if isinstance(node, ast.Import | ast.ImportFrom) and not printed:
+        names = [alias.asname or alias.name for alias in node.names]
+        return f"{_and(names)} {'are' if len(names) > 1 else 'is'} imported"
+    if isinstance(node, DEFINITIONS) and not printed:
+        return f"{node.name} is defined"
+    if isinstance(node, ast.Assert) and not printed:
+        return "the assertion holds"
+    if printed:
+        count = len(printed.splitlines())
+        return f"no tensor changes; {count} line{'s' * (count > 1)} printed"
+    return "no tensor changes"
+
+
+def _said_of_names(now: Look, differ: dict[str, frozenset[str]]) -> list[str]:
+    said: list[str] = []
+    observed = now.observed
+    entry = {name: seen for seen in observed["tensors"] for name in seen["names"]}
+    fresh = [n for n, kinds in differ.items() if kinds & {"new", "other"}]
+    known = [n for n in entry if n not in fresh]
+    alone: dict[str, list[str]] = {}
+    for name in fresh:
+        if name in entry:
+            known.append(name)
+            told = _said_of_new(name, entry, known[:-1], observed)
+            verb = "now" if "other" in differ[name] else ""
+            if told:
+                said.append(f"{name} {told}")
+            else:
+                end = _gradient_end(entry[name], observed)
+                alone.setdefault(f"{verb}|{end}", []).append(name)
+    for words, names in alone.items():
+        verb, _, end = words.partition("|")
+        many = len(names) > 1
+        memory = "each with a memory of its own" if many else "with a memory of its own"
+        if verb:
+            one = "are now others" if many else "is now another"
+            text = f"{_few(names)} {one}, {memory}"
+        else:
+            text = f"{_few(names)} {'are' if many else 'is'} new, {memory}"
+        said.append(text + end)
+    same = {n: k for n, k in differ.items() if n in entry and not k & {"new", "other"}}
+    told: set[str] = set()
+    for kind, words in _SAID.items():
+        names = [n for n, k in same.items() if kind in k and n not in told]
+        if kind in ("version", "flags", "form"):
+            names = [n for n in names if not any(n in text for text in said)]
+        if names:
+            said.append(words(names, entry, now))
+        if kind in ("storage", "values"):
+            told |= set(names) if kind == "storage" else set()
+    gone = [n for n, kinds in differ.items() if "gone" in kinds]
+    if gone:
+        said.append(f"{_few(gone)} {'are' if len(gone) > 1 else 'is'} gone")
+    return said
+
+
+def _said_of_new(
+    name: str, entry: dict[str, dict], known: list[str], observed: dict
+) -> str:
+    """Say of what a name is new to, or nothing if it stands alone."""
+    seen = entry[name]
+    same = [other for other in known if entry[other] is seen]
+    if same:
+        return f"is another name of {same[0]}"
+    if seen["storage"] is None:
+        return f"is new: {seen['memory']}" if seen["memory"] else "is new"
+    on_it = {
+        window["tensor"] for window in observed["storages"][seen["storage"]]["windows"]
+    }
+    tensors = observed["tensors"]
+    numbers = {id(tensor): at for at, tensor in enumerate(tensors)}
+    share = [other for other in known if numbers[id(entry[other])] in on_it]
+    if not share:
+        return ""
+    requires = [other for other in share if entry[other]["requires_grad"]]
+    end = _gradient_end(seen, observed)
+    if requires and not seen["requires_grad"]:
+        end = ", and no gradient flows through it"
+    return f"now shares the memory of {_few(share)}{end}"
+
+
+def _gradient_end(seen: dict, observed: dict) -> str:
+    node = seen["node"]
+    if node is None or observed["nodes"][node]["kind"] != "operation":
+        return ""
+    return f"; {_flow(observed, node)}"
+
+
+def _few(names: list[str]) -> str:
+    if len(names) <= MOST_SAID:
+        return _and(names)
+    return f"{', '.join(names[:2])} and {len(names) - 2} more"
+
+
+def _hold(names: list[str], entry: dict[str, dict], now: Look) -> str:
+    values = {entry[name]["values"] for name in names}
+    (value,) = values if len(values) == 1 else (None,)
+    many = len(names) > 1
+    place = {entry[name]["storage"] for name in names}
+    one = ", one memory," if many and len(place) == 1 and None not in place else ""
+    holds = "now hold" if many else "now holds"
+    return f"{_few(names)}{one} {holds} {'other values' if value is None else value}"
+
+
+def _gradients(names: list[str], entry: dict[str, dict], now: Look) -> str:
+    values = {entry[name]["gradient"] for name in names}
+    are = "are" if len(names) > 1 else "is"
+    said = _few([f"{name}.grad" for name in names])
+    (value,) = values if len(values) == 1 else (None,)
+    return f"{said} {are} now {value}" if value else f"{said} {are} new"
+
+
+def _moved(names: list[str], entry: dict[str, dict], now: Look) -> str:
+    return f"{_few(names)} {'are' if len(names) > 1 else 'is'} now on another memory"
+
+
+def _formed(names: list[str], entry: dict[str, dict], now: Look) -> str:
+    shapes = {_tuple(entry[name]["shape"]) for name in names}
+    (shape,) = shapes if len(shapes) == 1 else (None,)
+    have = "have" if len(names) > 1 else "has"
+    what = f"shape {shape}" if shape else "other shapes"
+    return f"{_few(names)} now {have} {what}"
+
+
+def _flagged(names: list[str], entry: dict[str, dict], now: Look) -> str:
+    many = len(names) > 1
+    requires = {entry[name]["requires_grad"] for name in names}
+    leaf = {entry[name]["is_leaf"] for name in names}
+    if requires == {True} and leaf == {True}:
+        return f"{_few(names)} now {'require' if many else 'requires'} a gradient"
+    if requires == {False}:
+        return f"{_few(names)} now {'require' if many else 'requires'} no gradient"
+    return f"{_few(names)} {'have' if many else 'has'} another place in the graph now"
+
+
+def _versions(names: list[str], entry: dict[str, dict], now: Look) -> str:
+    versions = {entry[name]["version"] for name in names}
+    (version,) = versions if len(versions) == 1 else (None,)
+    end = f" is now {version}" if version is not None else " has changed"
+    return f"the version of {_few(names)}{end}"
+
+
+_SAID: dict[str, Callable[[list[str], dict[str, dict], Look], str]] = {
+    "storage": _moved,
+    "values": _hold,
+    "gradient": _gradients,
+    "form": _formed,
+    "flags": _flagged,
+    "version": _versions,
+}
 
 
 # Showing steps ----------------------------------------------------------------------
@@ -2274,7 +3307,7 @@ footer {
 # need not be those of the system: dark where its text is light.
 _START_OF_PAGE = """
 const data = JSON.parse(document.getElementById("data").textContent);
-tensorCopiesSteps(data, document.querySelector("main"));
+if (data.steps.length) tensorCopiesSteps(data, document.querySelector("main"));
 try {
   const around = frameElement.parentElement;
   const follow = () => {
@@ -2395,8 +3428,10 @@ def steps_frame(data: dict) -> str:
     A notebook shows no frame before the reader trusts it; the line below the frame
     says what there is to see.
     """
-    page = _steps_page(data, "")
     count = len(data["steps"])
+    if not count:
+        return "<p>No statement ran: there are no steps.</p>"
+    page = _steps_page(data, "")
     title = escape(_clean(f"Steps of {data['title']}"), {'"': "&quot;"})
     return (
         f'<iframe srcdoc="{escape(page, {chr(34): "&quot;"})}" title="{title}" '
@@ -2404,3 +3439,24 @@ def steps_frame(data: dict) -> str:
         f"<p>{count} step{'s' * (count != 1)}. A notebook that is not trusted does not "
         "show them.</p>"
     )
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Give a notebook the cell magic ``%%steps``, with ``%load_ext tensor_maps``.
+
+    It runs the cell and shows its steps, also those of a cell that raises. What
+    stands behind ``%%steps`` is the title.
+    """
+
+    def run_cell(title: str, cell: str) -> Steps:
+        seen = Steps(title.strip() or None)
+        try:
+            seen.run(shell.transform_cell(cell), shell.user_ns)
+        except BaseException:
+            from IPython.display import display
+
+            display(seen)
+            raise
+        return seen
+
+    shell.register_magic_function(run_cell, "cell", "steps")
