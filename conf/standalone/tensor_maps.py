@@ -6,7 +6,15 @@ One file that needs only torch. In a notebook::
 
     tensor_map(w=w, y=y, z=z)
 
-The picture is made in two steps. :func:`observe` looks at the tensors and returns
+and for a map after each statement of a block, in a notebook or in a file to share::
+
+    from tensor_maps import steps
+
+    with steps() as seen:
+        z = w.detach()
+    seen.save("steps.html")
+
+A picture is made in two stages. :func:`observe` looks at the tensors and returns
 plain data; :func:`draw`, :func:`draw_svg` and :func:`describe` turn the data into two
 drawings with their captions, into one file and into words. :func:`changed` compares
 two observations.
@@ -3432,9 +3440,11 @@ def steps_frame(data: dict) -> str:
     if not count:
         return "<p>No statement ran: there are no steps.</p>"
     page = _steps_page(data, "")
-    title = escape(_clean(f"Steps of {data['title']}"), {'"': "&quot;"})
+    # Of all quotes a page has, single ones are the fewest that have to be escaped.
+    page = page.replace("&", "&amp;").replace("'", "&#39;")
+    title = quoteattr(_clean(f"Steps of {data['title']}"))
     return (
-        f'<iframe srcdoc="{escape(page, {chr(34): "&quot;"})}" title="{title}" '
+        f"<iframe srcdoc='{page}' title={title} "
         'width="100%" height="620" frameborder="0"></iframe>'
         f"<p>{count} step{'s' * (count != 1)}. A notebook that is not trusted does not "
         "show them.</p>"
