@@ -1791,8 +1791,9 @@ def tensor_map(**named: object) -> TensorMap:
 
 # Step by step -----------------------------------------------------------------------
 
-# Of a loop, the first turns are steps; all later turns together are one more.
-MOST_TURNS = 3
+# Of a loop, the first turns are steps, and all later ones together are one more; of a
+# loop within a loop, fewer are.
+MOST_TURNS = (3, 2, 1)
 MOST_STEPS = 300
 # Names that are looked at; of these, how many a picture has, and of a list or a dict,
 # how many of its tensors have a name.
@@ -1830,10 +1831,12 @@ class Fact(NamedTuple):
     identity: Identity
     place: tuple
     form: tuple
-    flags: tuple
-    version: int | None
     digest: str | None
-    gradient: tuple | None
+    version: int | None = None
+    gradient: tuple | None = None
+    requires_grad: bool = False
+    retains_grad: bool = False
+    function: str | None = None
 
 
 class Look(NamedTuple):
@@ -1868,16 +1871,16 @@ class _Unit:
 
 @dataclass
 class _Step:
-    """One step, before it is drawn."""
+    """One step, before it is drawn: where, and what was seen before and after."""
 
-    first: int
-    last: int
+    unit: _Unit
     turns: list[tuple[_Loop, int]]
     said: str
     printed: str
     raised: str
     changed: list[str]
-    drawn: dict | None
+    before: Look
+    after: Look
     note: str
 
 
@@ -1991,7 +1994,9 @@ class Steps:
         """Begin what :meth:`following` does."""
         lines = source.splitlines()
         self._take(lines, ast.parse(source).body, 0)
-        self._file, self._earlier = file, sys.gettrace()
+        known = Path(file).exists()
+        self._file = os.path.realpath(file) if known else file
+        self._earlier = sys.gettrace()
         sys.settrace(self._call)
 
     def stop(self) -> None:
@@ -2012,10 +2017,10 @@ class Steps:
     # -- What Python tells
 
     def _call(self, frame: FrameType, event: str, arg: object) -> Any:
-        code = frame.f_code
-        if self._file is None or code.co_filename != self._file:
+        file = frame.f_code.co_filename
+        if self._file is None or frame.f_code.co_name != "<module>":
             return None
-        if code.co_name != "<module>":
+        if file != self._file and os.path.realpath(file) != self._file:
             return None
         self._listen()
         if self._seen is None:
@@ -2087,9 +2092,9 @@ class Steps:
                 continue
             outer = [(one, turn) for one, turn in self._turns if one is not loop]
             outer = outer[: len(loop_path(self._units, loop.node))]
-            if any(turn > MOST_TURNS for _, turn in outer):
+            if any(turn > _shown(depth) for depth, (_, turn) in enumerate(outer)):
                 continue
-            node, first = loop.node, MOST_TURNS + 1
+            node, first = loop.node, _shown(len(outer)) + 1
             last = node.end_lineno or node.lineno
             turns = f"turns {first} to {loop.turn}"
             note = "" if loop.turn == first else f"{turns} in one step"
@@ -2105,8 +2110,10 @@ class Steps:
         begins: _Loop | None = None,
     ) -> None:
         """Note the step of a statement that has run, or of the head of ``begins``."""
-        hidden = [loop for loop, turn in turns if turn > MOST_TURNS]
-        if begins is not None and begins.turn > MOST_TURNS:
+        hidden = [
+            loop for depth, (loop, turn) in enumerate(turns) if turn > _shown(depth)
+        ]
+        if begins is not None and begins.turn > _shown(len(turns)):
             hidden.append(begins)
         for loop in hidden:
             loop.collapsed = True
@@ -2144,61 +2151,13 @@ class Steps:
             return
         self._heard.clear()
         self._raised, self._seen = None, now
-        drawn, notes = None, [note] if note else []
-        if now.observed["tensors"]:
-            names = self._chosen(unit, now, differ)
-            marked = changed(was.observed, now.observed) if differ else now.observed
-            drawn = only(marked, names)
-            more = len(now.facts) + now.more
-            more -= sum(len(seen["names"]) for seen in drawn["tensors"])
-            if more > 0:
-                notes.append(f"and {more} more tensor{'s' * (more > 1)}")
         said = head + sentence(unit.node, now, differ, printed, raised)
         if raised or not (differ or isinstance(unit.node, NAMED)):
             said = said[0].upper() + said[1:]  # a name stays as it is written
+        there = [name for name, kinds in differ.items() if "gone" not in kinds]
         self._steps.append(
-            _Step(
-                unit.first + self._shift,
-                unit.last + self._shift,
-                turns,
-                said,
-                printed,
-                raised,
-                [name for name, kinds in differ.items() if "gone" not in kinds],
-                drawn,
-                "; ".join(notes),
-            )
+            _Step(unit, turns, said, printed, raised, there, was or now, now, note)
         )
-
-    def _chosen(self, unit: _Unit, now: Look, differ: dict) -> list[str]:
-        """Return the names to draw: what changed, is said or shares, and the last."""
-        looked = [name for seen in now.observed["tensors"] for name in seen["names"]]
-        nodes = _head(unit.node) if unit.is_head else ast.walk(unit.node)
-        said = {node.id for node in nodes if isinstance(node, ast.Name)}
-        wanted = [name for name in looked if name in differ]
-        wanted += [name for name in looked if re.split(r"[.\[]", name)[0] in said]
-        wanted = list(dict.fromkeys(wanted))
-        last: list[str] = []
-        for step in reversed(self._steps):
-            if step.drawn:
-                last = [n for seen in step.drawn["tensors"] for n in seen["names"]]
-                break
-        last = [name for name in last if name in looked]
-        if set(wanted) <= set(last):
-            return last
-        wanted = wanted[: 2 * MOST_DRAWN]
-        for storage in now.observed["storages"]:
-            on_it = [
-                name
-                for window in storage["windows"]
-                for name in now.observed["tensors"][window["tensor"]]["names"]
-            ]
-            if set(on_it) & set(wanted):
-                wanted += [name for name in on_it[:MOST_DRAWN] if name not in wanted]
-        for name in last:
-            if len(wanted) < MOST_DRAWN and name not in wanted:
-                wanted.append(name)
-        return wanted
 
     # -- What is printed
 
@@ -2224,8 +2183,13 @@ class Steps:
 
     # -- The result
 
-    def data(self) -> dict:
+    def data(self, drawn: int = MOST_DRAWN) -> dict:
         """Return all steps and their drawings, as data that JSON can hold.
+
+        Parameters
+        ----------
+        drawn
+            How many names a picture has at most, beside the leaves of their graph.
 
         Returns
         -------
@@ -2238,26 +2202,45 @@ class Steps:
             ``raised`` (only if it did), ``changed`` (names), ``graph`` and ``memory``
             (indices of drawings, or null) and ``note`` (only if there is more to say).
         """
-        drawings: dict[tuple[str, str], int] = {}
-        steps = []
+        known: dict[tuple, tuple[dict[str, tuple[str, str]], int]] = {}
+        names: list[str] = []
+        pictures, notes = [], []
         for step in self._steps:
-            pictures = {"graph": None, "memory": None}
-            for half in draw_halves(step.drawn) if step.drawn else []:
-                drawing = (_svg(half, None), _clean(half.caption))
-                pictures[half.name] = drawings.setdefault(drawing, len(drawings))
-            steps.append(
-                {
-                    "first": step.first,
-                    "last": step.last,
-                    "turn": [[turn, loop.turn] for loop, turn in step.turns],
-                    "said": step.said,
-                    "printed": step.printed,
-                    **({"raised": step.raised} if step.raised else {}),
-                    "changed": step.changed,
-                    **pictures,
-                    **({"note": step.note} if step.note else {}),
-                }
+            names = _chosen(step, names, drawn)
+            key = (id(step.before), id(step.after), *names)
+            if key not in known:
+                known[key] = _pictures(step, names)
+            picture, shown = known[key]
+            more = len(step.after.facts) + step.after.more - shown
+            others = (
+                f"and {more} more tensor{'s' * (more > 1)}" if more and names else ""
             )
+            notes.append("; ".join(filter(None, (step.note, others))))
+            pictures.append(picture)
+        # Those of one kind after another: a file of them is the smaller.
+        drawings = list(
+            dict.fromkeys(
+                picture[half]
+                for half in HALVES
+                for picture in pictures
+                if half in picture
+            )
+        )
+        number_of = {drawing: at for at, drawing in enumerate(drawings)}
+        steps = [
+            {
+                "first": step.unit.first + self._shift,
+                "last": step.unit.last + self._shift,
+                "turn": [[turn, loop.turn] for loop, turn in step.turns],
+                "said": step.said,
+                "printed": step.printed,
+                **({"raised": step.raised} if step.raised else {}),
+                "changed": step.changed,
+                **{half: number_of.get(picture.get(half)) for half in HALVES},
+                **({"note": note} if note else {}),
+            }
+            for step, picture, note in zip(self._steps, pictures, notes, strict=True)
+        ]
         if steps and self._not_shown:
             more = f"{self._not_shown} more steps are not shown"
             note = steps[-1].get("note")
@@ -2294,6 +2277,48 @@ def steps(title: str | None = None) -> Steps:
         To be used as ``with steps() as seen:``. Afterwards ``seen.data()`` has it all.
     """
     return Steps(title)
+
+
+HALVES = ("graph", "memory")
+
+
+def _chosen(step: _Step, last: list[str], most: int) -> list[str]:
+    """Return the names to draw: what changed, is said or shares, and the last ones."""
+    seen = step.after.observed
+    looked = [name for one in seen["tensors"] for name in one["names"]]
+    unit = step.unit
+    nodes = _head(unit.node) if unit.is_head else ast.walk(unit.node)
+    said = {node.id for node in nodes if isinstance(node, ast.Name)}
+    wanted = [name for name in looked if name in step.changed]
+    wanted += [name for name in looked if re.split(r"[.\[]", name)[0] in said]
+    wanted = list(dict.fromkeys(wanted))[:most]
+    last = [name for name in last if name in looked]
+    if set(wanted) <= set(last):
+        return last
+    for storage in seen["storages"]:
+        on_it = [
+            name
+            for window in storage["windows"]
+            for name in seen["tensors"][window["tensor"]]["names"]
+        ]
+        if set(on_it) & set(wanted):
+            wanted += [name for name in on_it if name not in wanted]
+    wanted += [name for name in last if name not in wanted]
+    return wanted[:most]
+
+
+def _pictures(step: _Step, names: list[str]) -> tuple[dict[str, tuple[str, str]], int]:
+    """Return the drawing and the caption of each half, and how many names there are."""
+    if not names:
+        return {}, 0
+    before, after = step.before.observed, step.after.observed
+    marked = after if step.before is step.after else changed(before, after)
+    shown = only(marked, names)
+    pictures = {
+        half.name: (_svg(half, None), _clean(half.caption))
+        for half in draw_halves(shown)
+    }
+    return pictures, sum(len(seen["names"]) for seen in shown["tensors"])
 
 
 def run_steps(source: str, namespace: dict, title: str | None = None) -> Steps:
@@ -2396,6 +2421,11 @@ def _head(part: ast.AST) -> Iterator[ast.AST]:
                 waiting.append(node)
 
 
+def _shown(depth: int) -> int:
+    """Return how many turns of a loop within ``depth`` others are steps."""
+    return MOST_TURNS[min(depth, len(MOST_TURNS) - 1)]
+
+
 def loop_path(units: dict[int, _Unit], loop: ast.stmt) -> tuple[ast.stmt, ...]:
     """Return the loops around a loop."""
     return next((u.loops for u in units.values() if u.node is loop), ())
@@ -2484,24 +2514,28 @@ def _fact(value: Any) -> Fact:
         small = math.prod(shape) * item_size <= MOST_READ_BYTES
         digest = _try(lambda: _hash(value.tobytes())) if small else None
         form = (tuple(shape), tuple(strides), str(value.dtype))
-        return Fact(Identity(value), place, form, (), None, digest, None)
+        return Fact(Identity(value), place, form, digest)
     is_leaf = _try(lambda: value.is_leaf, False)
     retains = not is_leaf and bool(_try(lambda: value.retains_grad, False))
     inference = _try(value.is_inference, False)
     function = _try(lambda: value.grad_fn)
-    flags = (
-        value.requires_grad,
-        is_leaf,
-        retains,
-        None if function is None else _name(function),
-    )
     gradient = None
     if retains or (is_leaf and value.requires_grad):
         gradient = _gradient_fact(_try(lambda: value.grad))
     version = None if inference else _try(lambda: value._version)
     form = (_shape_of(value), str(value.dtype), str(value.device))
     digest = _digest(_readable(value), MOST_READ_BYTES)
-    return Fact(Identity(value), _place(value), form, flags, version, digest, gradient)
+    return Fact(
+        Identity(value),
+        _place(value),
+        form,
+        digest,
+        version,
+        gradient,
+        bool(value.requires_grad),
+        retains,
+        None if function is None else _name(function),
+    )
 
 
 def _gradient_fact(gradient: torch.Tensor | None) -> tuple:
@@ -2536,7 +2570,8 @@ def differences(
     """Return by name what differs.
 
     That is "new", "gone", "other" (another object), "values", "version", "gradient",
-    "storage", "form" (shape, strides, dtype, device) or "flags".
+    "storage", "form" (shape, strides, dtype, device), "requires_grad", "retains_grad"
+    or "graph" (the operation that it comes from).
     """
     found = {}
     for name, now in after.items():
@@ -2547,7 +2582,9 @@ def differences(
                 "other": (was.identity, now.identity),
                 "storage": (was.place, now.place),
                 "form": (was.form, now.form),
-                "flags": (was.flags, now.flags),
+                "requires_grad": (was.requires_grad, now.requires_grad),
+                "retains_grad": (was.retains_grad, now.retains_grad),
+                "graph": (was.function, now.function),
                 "version": (was.version, now.version),
                 "gradient": (was.gradient or None, now.gradient or None),
                 "values": (was.digest, now.digest),
@@ -2583,35 +2620,44 @@ def only(observed: dict, names: Iterable[str]) -> dict:
     for number in nodes:
         if observed["nodes"][number]["kind"] != "operation":
             kept |= set(observed["nodes"][number]["tensors"])
-    result = copy.deepcopy(observed)
     tensor_of = {old: new for new, old in enumerate(sorted(kept))}
     node_of = {old: new for new, old in enumerate(sorted(nodes))}
-    storages = []
-    for storage in result["storages"]:
-        storage["windows"] = [w for w in storage["windows"] if w["tensor"] in kept]
-        for window in storage["windows"]:
-            result["tensors"][window["tensor"]]["storage"] = len(storages)
-            window["tensor"] = tensor_of[window["tensor"]]
-        if storage["windows"]:
-            storages.append(storage)
-    for node in result["nodes"]:
-        node["tensors"] = [tensor_of[at] for at in node["tensors"] if at in kept]
-    for seen in result["tensors"]:
-        if seen["node"] is not None:
-            seen["node"] = node_of.get(seen["node"])
-    result["tensors"] = [result["tensors"][at] for at in sorted(kept)]
-    hides = any(result["nodes"][at]["hidden_inputs"] for at in nodes)
-    hidden_to = [node_of[at] for at in observed["hidden_to"] if at in nodes]
-    result["hidden_to"] = hidden_to if hides else []
-    result["hidden_nodes"] = observed["hidden_nodes"] if hides else 0
-    result["nodes"] = [result["nodes"][at] for at in sorted(nodes)]
-    result["edges"] = [
-        edge | {"result": node_of[edge["result"]], "input": node_of[edge["input"]]}
-        for edge in observed["edges"]
-        if edge["result"] in nodes
-    ]
-    result["storages"] = storages
-    return result
+    storages: list[dict] = []
+    storage_of: dict[int, int] = {}
+    for number, storage in enumerate(observed["storages"]):
+        windows = [
+            window | {"tensor": tensor_of[window["tensor"]]}
+            for window in storage["windows"]
+            if window["tensor"] in kept
+        ]
+        if windows:
+            storage_of[number] = len(storages)
+            storages.append(storage | {"windows": windows})
+    hides = any(observed["nodes"][at]["hidden_inputs"] for at in nodes)
+    return observed | {
+        "tensors": [
+            tensors[at]
+            | {
+                "node": node_of.get(tensors[at]["node"]),
+                "storage": storage_of.get(tensors[at]["storage"]),
+            }
+            for at in sorted(kept)
+        ],
+        "nodes": [
+            node | {"tensors": [tensor_of[at] for at in node["tensors"] if at in kept]}
+            for node in (observed["nodes"][at] for at in sorted(nodes))
+        ],
+        "edges": [
+            edge | {"result": node_of[edge["result"]], "input": node_of[edge["input"]]}
+            for edge in observed["edges"]
+            if edge["result"] in nodes
+        ],
+        "hidden_nodes": observed["hidden_nodes"] if hides else 0,
+        "hidden_to": [node_of[at] for at in observed["hidden_to"] if at in nodes]
+        if hides
+        else [],
+        "storages": storages,
+    }
 
 
 # A step in one sentence
@@ -2654,6 +2700,7 @@ def _said_of_statement(node: ast.AST, printed: str) -> str:
 
 def _said_of_names(now: Look, differ: dict[str, frozenset[str]]) -> list[str]:
     said: list[str] = []
+    related: list[str] = []
     observed = now.observed
     entry = {name: seen for seen in observed["tensors"] for name in seen["names"]}
     fresh = [n for n, kinds in differ.items() if kinds & {"new", "other"}]
@@ -2665,7 +2712,7 @@ def _said_of_names(now: Look, differ: dict[str, frozenset[str]]) -> list[str]:
             told = _said_of_new(name, entry, known[:-1], observed)
             verb = "now" if "other" in differ[name] else ""
             if told:
-                said.append(f"{name} {told}")
+                related.append(f"{name} {told}")
             else:
                 end = _gradient_end(entry[name], observed)
                 alone.setdefault(f"{verb}|{end}", []).append(name)
@@ -2679,16 +2726,16 @@ def _said_of_names(now: Look, differ: dict[str, frozenset[str]]) -> list[str]:
         else:
             text = f"{_few(names)} {'are' if many else 'is'} new, {memory}"
         said.append(text + end)
+    said += related
     same = {n: k for n, k in differ.items() if n in entry and not k & {"new", "other"}}
     told: set[str] = set()
     for kind, words in _SAID.items():
-        names = [n for n, k in same.items() if kind in k and n not in told]
-        if kind in ("version", "flags", "form"):
-            names = [n for n in names if not any(n in text for text in said)]
+        names = [n for n, kinds in same.items() if kind in kinds]
+        if kind != "gradient":  # that is another tensor
+            names = [n for n in names if n not in told]
+            told.update(names)
         if names:
-            said.append(words(names, entry, now))
-        if kind in ("storage", "values"):
-            told |= set(names) if kind == "storage" else set()
+            said.append(words(names, entry))
     gone = [n for n, kinds in differ.items() if "gone" in kinds]
     if gone:
         said.append(f"{_few(gone)} {'are' if len(gone) > 1 else 'is'} gone")
@@ -2733,7 +2780,7 @@ def _few(names: list[str]) -> str:
     return f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 
-def _hold(names: list[str], entry: dict[str, dict], now: Look) -> str:
+def _hold(names: list[str], entry: dict[str, dict]) -> str:
     values = {entry[name]["values"] for name in names}
     (value,) = values if len(values) == 1 else (None,)
     many = len(names) > 1
@@ -2743,7 +2790,7 @@ def _hold(names: list[str], entry: dict[str, dict], now: Look) -> str:
     return f"{_few(names)}{one} {holds} {'other values' if value is None else value}"
 
 
-def _gradients(names: list[str], entry: dict[str, dict], now: Look) -> str:
+def _gradients(names: list[str], entry: dict[str, dict]) -> str:
     values = {entry[name]["gradient"] for name in names}
     are = "are" if len(names) > 1 else "is"
     said = _few([f"{name}.grad" for name in names])
@@ -2751,11 +2798,11 @@ def _gradients(names: list[str], entry: dict[str, dict], now: Look) -> str:
     return f"{said} {are} now {value}" if value else f"{said} {are} new"
 
 
-def _moved(names: list[str], entry: dict[str, dict], now: Look) -> str:
+def _moved(names: list[str], entry: dict[str, dict]) -> str:
     return f"{_few(names)} {'are' if len(names) > 1 else 'is'} now on another memory"
 
 
-def _formed(names: list[str], entry: dict[str, dict], now: Look) -> str:
+def _formed(names: list[str], entry: dict[str, dict]) -> str:
     shapes = {_tuple(entry[name]["shape"]) for name in names}
     (shape,) = shapes if len(shapes) == 1 else (None,)
     have = "have" if len(names) > 1 else "has"
@@ -2763,30 +2810,40 @@ def _formed(names: list[str], entry: dict[str, dict], now: Look) -> str:
     return f"{_few(names)} now {have} {what}"
 
 
-def _flagged(names: list[str], entry: dict[str, dict], now: Look) -> str:
-    many = len(names) > 1
+def _required(names: list[str], entry: dict[str, dict]) -> str:
+    verb = "require" if len(names) > 1 else "requires"
     requires = {entry[name]["requires_grad"] for name in names}
-    leaf = {entry[name]["is_leaf"] for name in names}
-    if requires == {True} and leaf == {True}:
-        return f"{_few(names)} now {'require' if many else 'requires'} a gradient"
-    if requires == {False}:
-        return f"{_few(names)} now {'require' if many else 'requires'} no gradient"
-    return f"{_few(names)} {'have' if many else 'has'} another place in the graph now"
+    what = {True: "a gradient", False: "no gradient"}
+    if len(requires) > 1:
+        return f"{_few(names)} have changed whether they require a gradient"
+    return f"{_few(names)} now {verb} {what[requires.pop()]}"
 
 
-def _versions(names: list[str], entry: dict[str, dict], now: Look) -> str:
+def _kept(names: list[str], entry: dict[str, dict]) -> str:
+    return f"{_few(names)} {'keep their' if len(names) > 1 else 'keeps its'} gradient"
+
+
+def _joined(names: list[str], entry: dict[str, dict]) -> str:
+    return (
+        f"{_few(names)} {'are' if len(names) > 1 else 'is'} now elsewhere in the graph"
+    )
+
+
+def _versions(names: list[str], entry: dict[str, dict]) -> str:
     versions = {entry[name]["version"] for name in names}
     (version,) = versions if len(versions) == 1 else (None,)
     end = f" is now {version}" if version is not None else " has changed"
     return f"the version of {_few(names)}{end}"
 
 
-_SAID: dict[str, Callable[[list[str], dict[str, dict], Look], str]] = {
+_SAID: dict[str, Callable[[list[str], dict[str, dict]], str]] = {
     "storage": _moved,
     "values": _hold,
     "gradient": _gradients,
     "form": _formed,
-    "flags": _flagged,
+    "requires_grad": _required,
+    "retains_grad": _kept,
+    "graph": _joined,
     "version": _versions,
 }
 

@@ -8,6 +8,7 @@ button is pressed (static/code.js), and without scripts there is no button.
 from __future__ import annotations
 
 import ast
+import json
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,14 +68,16 @@ def visit_step_through(self: HTML5Translator, node: step_through) -> None:
 
 
 def publish(app: Sphinx, error: Exception | None) -> None:
-    """Write the viewer, and the steps of each lesson, as files that a page can load."""
+    """Write the viewer, and the steps of each lesson, as files that a page loads."""
     if error is not None or app.builder.format != "html":
         return
     wanted = {}
     for page in lesson_scripts(app):
         if (kept := steps_file(Path(app.srcdir), page)) is not None:
-            data = kept.read_text(encoding="utf-8").replace("<", "\\u003c")
-            wanted[published_name(page)] = f"tensorCopiesSteps({data.strip()});\n"
+            data = json.loads(kept.read_text(encoding="utf-8"))
+            data["title"] = app.env.titles[page].astext()
+            text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+            wanted[published_name(page)] = f"tensorCopiesSteps({text});\n"
     if wanted:
         source = Path(app.confdir, "standalone", "tensor_maps.py")
         for name, text in _strings(source).items():
