@@ -2884,6 +2884,7 @@ STEPS_STYLE = """\
 .steps :is(h1, h2) {
   overflow: hidden;
   margin: 0;
+  padding: 0;
   font: 600 1.0625rem/1.4 var(--font-stack);
   text-overflow: ellipsis;
   white-space: nowrap;
@@ -2927,7 +2928,7 @@ STEPS_STYLE = """\
 }
 .steps :is(.steps-code, .steps-see):focus-visible { outline-offset: -2px; }
 .steps input {
-  flex: 1 1 5rem;
+  flex: 1 1 7rem;
   min-width: 0;
   height: 2.25rem;
   margin: 0;
@@ -3497,11 +3498,9 @@ def steps_frame(data: dict) -> str:
     if not count:
         return "<p>No statement ran: there are no steps.</p>"
     page = _steps_page(data, "")
-    # Of all quotes a page has, single ones are the fewest that have to be escaped.
-    page = page.replace("&", "&amp;").replace("'", "&#39;")
     title = quoteattr(_clean(f"Steps of {data['title']}"))
     return (
-        f"<iframe srcdoc='{page}' title={title} "
+        f'<iframe srcdoc="{escape(page, {chr(34): "&quot;"})}" title={title} '
         'width="100%" height="620" frameborder="0"></iframe>'
         f"<p>{count} step{'s' * (count != 1)}. A notebook that is not trusted does not "
         "show them.</p>"
