@@ -63,7 +63,13 @@ def data() -> dict[str, Any]:
     pictures = [[one["graph"], one["memory"]] for one in (before, after)]
     question = "What is z on?"
     seen["asks"] = [
-        {"step": DETACHED, "question": question, "pictures": pictures, "right": 1}
+        {
+            "step": DETACHED,
+            "question": question,
+            "pictures": pictures,
+            "right": 1,
+            "instead": "z = w.new()",
+        }
     ]
     return seen
 
@@ -283,11 +289,12 @@ def test_before_the_surprise_it_asks(
     assert pictures.count() == 2
     # In the order of the data, as the number of the step is even.
     pictures.nth(0).press("Enter")
-    assert said.text_content() == f"Not this one: {truth}"
+    more = " The other picture is that of z = w.new()."
+    assert said.text_content() == f"Not this one: {truth}{more}"
     assert pictures.nth(0).get_attribute("class") == "steps-choice wrong"
     assert pictures.nth(1).get_attribute("class") == "steps-choice right"
     pictures.nth(1).press("Enter")  # too late
-    assert said.text_content() == f"Not this one: {truth}"
+    assert said.text_content() == f"Not this one: {truth}{more}"
     tab.get_by_role("button", name="Go on").press("Enter")
     assert said.text_content() == truth and tab.evaluate(FOCUSED) == "Forward"
     # It asks once; a jump is not asked; a question can be skipped.
@@ -299,7 +306,7 @@ def test_before_the_surprise_it_asks(
     tab.keyboard.press("ArrowLeft")
     tab.keyboard.press("ArrowRight")
     pictures.nth(1).press("Enter")
-    assert said.text_content() == f"Right: {truth}"
+    assert said.text_content() == f"Right: {truth}{more}"
     tab.keyboard.press("ArrowLeft")
     assert number(tab).startswith(f"step {DETACHED} of")
     tab.reload()

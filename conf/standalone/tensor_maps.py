@@ -2952,6 +2952,7 @@ STEPS_STYLE = """\
   overflow-wrap: anywhere;
 }
 .steps-said > p:first-child { font-weight: 600; }
+.steps-said code { padding: 0; border: 0; background: none; font-size: 0.9em; }
 .steps-raised { color: var(--status-wrong); font-family: var(--font-stack--monospace); }
 .steps-raised:not(:empty)::before { content: "\\2715\\00A0" / ""; }
 .steps-code {
@@ -3225,6 +3226,9 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
         if (!right) choice.classList.add("wrong");
         const judged = right ? "Right: " : "Not this one: ";
         said.replaceChildren(judged + steps[ask.step].said);
+        if (ask.instead) {
+          said.append(" The other picture is that of ", make("code", {}, ask.instead), ".");
+        }
         skip.textContent = "Go on";
       }, "steps-choice");
       choice.append(...drawn(ask.pictures[number], []));
