@@ -3227,7 +3227,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
         const judged = right ? "Right: " : "Not this one: ";
         said.replaceChildren(judged + steps[ask.step].said);
         if (ask.instead) {
-          said.append(" The other picture is that of ", make("code", {}, ask.instead), ".");
+          const other = make("code", {}, ask.instead);
+          said.append(" The other picture is that of ", other, ".");
         }
         skip.textContent = "Go on";
       }, "steps-choice");
