@@ -1798,6 +1798,8 @@ MOST_STEPS = 300
 # Names that are looked at; of these, how many a picture has, and of a list or a dict,
 # how many of its tensors have a name.
 MOST_NAMES, MOST_DRAWN, MOST_ITEMS = 40, 6, 4
+# Of a graph, as many nodes: a picture that changes has to be small.
+MOST_STEP_NODES = 16
 # A larger tensor is not read: its version says whether it was written to.
 MOST_READ_BYTES = 2**12
 MOST_SAID, MOST_LETTERS = 3, 300
@@ -2183,13 +2185,15 @@ class Steps:
 
     # -- The result
 
-    def data(self, drawn: int = MOST_DRAWN) -> dict:
+    def data(self, drawn: int = MOST_DRAWN, nodes: int = MOST_STEP_NODES) -> dict:
         """Return all steps and their drawings, as data that JSON can hold.
 
         Parameters
         ----------
         drawn
             How many names a picture has at most, beside the leaves of their graph.
+        nodes
+            How many nodes of the graph a picture has at most, beside the leaves.
 
         Returns
         -------
@@ -2203,13 +2207,11 @@ class Steps:
             (indices of drawings, or null) and ``note`` (only if there is more to say).
         """
         known: dict[tuple, tuple[dict[str, tuple[str, str]], int]] = {}
-        names: list[str] = []
         pictures, notes = [], []
-        for step in self._steps:
-            names = _chosen(step, names, drawn)
+        for step, names in zip(self._steps, self.names_drawn(drawn), strict=True):
             key = (id(step.before), id(step.after), *names)
             if key not in known:
-                known[key] = _pictures(step, names)
+                known[key] = _pictures(step, names, nodes)
             picture, shown = known[key]
             more = len(step.after.facts) + step.after.more - shown
             others = (
@@ -2254,6 +2256,23 @@ class Steps:
             "drawings": [drawing for drawing, _ in drawings],
             "captions": [caption for _, caption in drawings],
         }
+
+    def looks(self) -> list[Look]:
+        """Return what was seen after each step."""
+        return [step.after for step in self._steps]
+
+    def names_drawn(self, drawn: int = MOST_DRAWN) -> list[list[str]]:
+        """Return for each step the names in its picture."""
+        found: list[list[str]] = []
+        for step in self._steps:
+            found.append(_chosen(step, found[-1] if found else [], drawn))
+        return found
+
+    def picture(
+        self, number: int, names: list[str], nodes: int = MOST_STEP_NODES
+    ) -> dict[str, tuple[str, str]]:
+        """Return the drawing and the caption of each half of a step's map."""
+        return _pictures(self._steps[number], names, nodes)[0]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the steps as one HTML file that needs nothing else to be shown."""
@@ -2307,13 +2326,15 @@ def _chosen(step: _Step, last: list[str], most: int) -> list[str]:
     return wanted[:most]
 
 
-def _pictures(step: _Step, names: list[str]) -> tuple[dict[str, tuple[str, str]], int]:
+def _pictures(
+    step: _Step, names: list[str], nodes: int
+) -> tuple[dict[str, tuple[str, str]], int]:
     """Return the drawing and the caption of each half, and how many names there are."""
     if not names:
         return {}, 0
     before, after = step.before.observed, step.after.observed
     marked = after if step.before is step.after else changed(before, after)
-    shown = only(marked, names)
+    shown = only(marked, names, nodes)
     pictures = {
         half.name: (_svg(half, None), _clean(half.caption))
         for half in draw_halves(shown)
@@ -2446,7 +2467,7 @@ def _look(namespace: Any, was: Look | None = None) -> Look:
             facts = {name: _fact(value) for name, value in found.items()}
             if was is not None and was.facts == facts and was.more == more:
                 return was
-            observed = observe(found, compared=MOST_READ_BYTES)
+            observed = observe(found, MOST_STEP_NODES, MOST_READ_BYTES)
     finally:
         if collects:
             gc.enable()
@@ -2598,11 +2619,11 @@ def differences(
     return found
 
 
-def only(observed: dict, names: Iterable[str]) -> dict:
+def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> dict:
     """Return the part of an observation that has to do with some of its names.
 
-    With them go the nodes that a gradient reaches from them, and the tensors that are
-    leaves there.
+    With them go the nodes that a gradient reaches from them, breadth-first and at most
+    ``most``, and the tensors that are leaves there.
     """
     wanted = set(names)
     tensors = observed["tensors"]
@@ -2610,16 +2631,33 @@ def only(observed: dict, names: Iterable[str]) -> dict:
     onward: dict[int, list[int]] = {}
     for edge in observed["edges"]:
         onward.setdefault(edge["result"], []).append(edge["input"])
-    nodes = {tensors[at]["node"] for at in kept} - {None}
-    waiting = list(nodes)
+    reached = dict.fromkeys(
+        tensors[at]["node"] for at in sorted(kept) if tensors[at]["node"] is not None
+    )
+    most = max(most, len(reached))
+    waiting = deque(reached)
     while waiting:
-        for target in onward.get(waiting.pop(), ()):
-            if target not in nodes:
-                nodes.add(target)
+        for target in onward.get(waiting.popleft(), ()):
+            if target not in reached:
+                reached[target] = None
                 waiting.append(target)
-    for number in nodes:
-        if observed["nodes"][number]["kind"] != "operation":
-            kept |= set(observed["nodes"][number]["tensors"])
+    # A leaf is small, and where a gradient goes is what a reader looks for.
+    leaves = {n for n in reached if observed["nodes"][n]["kind"] != "operation"}
+    nodes = set(itertools.islice(reached, most)) | leaves
+    for number in nodes & leaves:
+        kept |= set(observed["nodes"][number]["tensors"])
+    cut = Counter(
+        edge["result"]
+        for edge in observed["edges"]
+        if edge["result"] in nodes and edge["input"] not in nodes
+    )
+    beyond = {
+        edge["input"]
+        for edge in observed["edges"]
+        if edge["input"] in leaves
+        and edge["result"] in reached
+        and edge["result"] not in nodes
+    }
     tensor_of = {old: new for new, old in enumerate(sorted(kept))}
     node_of = {old: new for new, old in enumerate(sorted(nodes))}
     storages: list[dict] = []
@@ -2633,7 +2671,10 @@ def only(observed: dict, names: Iterable[str]) -> dict:
         if windows:
             storage_of[number] = len(storages)
             storages.append(storage | {"windows": windows})
-    hides = any(observed["nodes"][at]["hidden_inputs"] for at in nodes)
+    hides = any(observed["nodes"][at]["hidden_inputs"] for at in reached)
+    hidden = len(reached) - len(nodes) + (observed["hidden_nodes"] if hides else 0)
+    if hides:
+        beyond |= nodes & set(observed["hidden_to"])
     return observed | {
         "tensors": [
             tensors[at]
@@ -2644,18 +2685,21 @@ def only(observed: dict, names: Iterable[str]) -> dict:
             for at in sorted(kept)
         ],
         "nodes": [
-            node | {"tensors": [tensor_of[at] for at in node["tensors"] if at in kept]}
-            for node in (observed["nodes"][at] for at in sorted(nodes))
+            node
+            | {
+                "tensors": [tensor_of[one] for one in node["tensors"] if one in kept],
+                "hidden_inputs": node["hidden_inputs"] + cut[at],
+            }
+            for at, node in enumerate(observed["nodes"])
+            if at in nodes
         ],
         "edges": [
             edge | {"result": node_of[edge["result"]], "input": node_of[edge["input"]]}
             for edge in observed["edges"]
-            if edge["result"] in nodes
+            if edge["result"] in nodes and edge["input"] in nodes
         ],
-        "hidden_nodes": observed["hidden_nodes"] if hides else 0,
-        "hidden_to": [node_of[at] for at in observed["hidden_to"] if at in nodes]
-        if hides
-        else [],
+        "hidden_nodes": hidden,
+        "hidden_to": sorted(node_of[at] for at in beyond),
         "storages": storages,
     }
 
