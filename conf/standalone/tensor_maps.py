@@ -3073,8 +3073,15 @@ STEPS_STYLE = """\
 }
 .steps-see p { color: var(--color-foreground-secondary); font-size: 0.875rem; }
 .steps-output b { color: var(--color-foreground-primary); }
-.steps-ask { display: flex; flex-wrap: wrap; gap: 1rem; align-items: start; }
-.steps .steps-choice { flex: 0 1 auto; max-width: 100%; padding: 0.75rem; }
+.steps-ask {
+  display: flex;
+  flex: 1;
+  flex-wrap: wrap;
+  gap: 0.75rem;
+  align-items: start;
+  margin-inline: -0.75rem; /* room for a whole map on a phone */
+}
+.steps .steps-choice { flex: 0 1 auto; max-width: 100%; padding: 0.5rem; }
 .steps-choice .steps-half + .steps-half { margin-top: 1rem; }
 .steps-choice.right { --says: var(--line-1); }
 .steps-choice.wrong { --says: var(--status-wrong); }
@@ -3089,9 +3096,10 @@ STEPS_STYLE = """\
   .steps > div {
     grid-template:
       "head head" auto "controls controls" auto "said said" auto
-      "code see" minmax(14rem, 1fr) / minmax(0, 1fr) minmax(19rem, 1fr);
+      "code see" minmax(14rem, 1fr) / minmax(0, 1fr) minmax(19rem, 1.15fr);
   }
   .steps-said { min-height: 1.5em; }
+  .steps-ask { margin: 0; }
   .steps-half + .steps-half { order: 0; }
   .steps-controls { border: 0; }
   .steps-code { border-right: 1px solid var(--color-background-border); }
@@ -3322,7 +3330,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     for (const one of [forward, last]) {
       one.setAttribute("aria-disabled", at === steps.length - 1);
     }
-    said.replaceChildren(ask ? `${ask.question} Choose a picture.` : step.said);
+    said.replaceChildren(ask ? `${ask.question} Choose one, or skip.` : step.said);
     raised.textContent = ask ? "" : step.raised ?? "";
     if (ask) map.replaceChildren(pictures(ask));
     else {
@@ -3334,6 +3342,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     output.replaceChildren(before, make("b", {}, ask ? "" : step.printed));
     printed.hidden = !output.textContent;
     output.scrollTop = output.scrollHeight;
+    link.hidden = !key || Boolean(ask);
     if (key) {
       link.href = `#${key}-${at + 1}`;
       address(link.hash);
@@ -3356,7 +3365,6 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   (inDialog ? box : document).addEventListener("keydown", press);
   if (!inDialog) {
     place.replaceChildren(box);
-    link.hidden = !key;
     go(wanted() ?? 0);
     return;
   }
