@@ -1804,6 +1804,7 @@ MOST_STEP_NODES = 16
 MOST_READ_BYTES = 2**12
 MOST_SAID, MOST_LETTERS = 3, 300
 STEPS_FORMAT = 1
+HISTORY = ("In", "Out")  # of IPython
 
 
 class Identity:
@@ -1912,6 +1913,8 @@ class Steps:
         self._units: dict[int, _Unit] = {}
         self._shift = 0
         self._file: str | None = None
+        self._namespace: dict | None = None
+        self._old: dict[str, Fact] = {}
         self._earlier: Any = None
         self._earlier_local: Any = None
         self._seen: Look | None = None
@@ -1992,12 +1995,22 @@ class Steps:
         finally:
             self.stop()
 
-    def follow(self, source: str, file: str) -> None:
-        """Begin what :meth:`following` does."""
+    def follow(
+        self, source: str, file: str | None = None, namespace: dict | None = None
+    ) -> None:
+        """Begin what :meth:`following` does.
+
+        Of a ``namespace`` that is given, all that is run in it is watched, whatever its
+        file, and what its names hold already is left out.
+        """
         lines = source.splitlines()
         self._take(lines, ast.parse(source).body, 0)
-        known = Path(file).exists()
-        self._file = os.path.realpath(file) if known else file
+        known = file is not None and Path(file).exists()
+        self._file = os.path.realpath(file) if known else file or ""
+        self._namespace = namespace
+        if namespace is not None:
+            self._old = _look(namespace).facts
+            self._look_first(namespace)
         self._earlier = sys.gettrace()
         sys.settrace(self._call)
 
@@ -2005,7 +2018,7 @@ class Steps:
         """End what :meth:`follow` has begun."""
         if sys.gettrace() == self._call:
             sys.settrace(self._earlier)
-        self._earlier = self._file = None
+        self._earlier = self._file = self._namespace = None
         self._deafen()
 
     def _take(self, lines: list[str], body: list[ast.stmt], shift: int) -> None:
@@ -2022,7 +2035,10 @@ class Steps:
         file = frame.f_code.co_filename
         if self._file is None or frame.f_code.co_name != "<module>":
             return None
-        if file != self._file and os.path.realpath(file) != self._file:
+        if self._namespace is not None:
+            if frame.f_globals is not self._namespace:
+                return None
+        elif file != self._file and os.path.realpath(file) != self._file:
             return None
         self._listen()
         if self._seen is None:
@@ -2132,7 +2148,7 @@ class Steps:
     # -- Steps
 
     def _look_first(self, namespace: Any) -> None:
-        self._seen = _look(namespace)
+        self._seen = _look(namespace, old=self._old)
 
     def _add(
         self,
@@ -2146,7 +2162,7 @@ class Steps:
             self._not_shown += 1
             return
         was = self._seen
-        now = _look(namespace, was)
+        now = _look(namespace, was, self._old)
         printed, raised = "".join(self._heard), self._raised[0] if self._raised else ""
         differ = {} if was is None else differences(was.facts, now.facts)
         if unit.is_head and not (differ or printed or raised):
@@ -2166,7 +2182,8 @@ class Steps:
     def _listen(self) -> None:
         """Hear what is written to the standard output, which gets it as before."""
         stream = sys.stdout
-        if self._stream is not None or stream is None:
+        own = getattr(stream, "__dict__", None)
+        if self._stream is not None or own is None:
             return
         write, heard = stream.write, self._heard
 
@@ -2174,14 +2191,20 @@ class Steps:
             heard.append(text)
             return write(text)
 
-        if "write" not in getattr(stream, "__dict__", {"write"}):
-            stream.write = hear
-            self._stream = stream
+        # A notebook's stream may have a function of its own there already.
+        self._stream = stream, own.get("write"), hear
+        stream.write = hear
 
     def _deafen(self) -> None:
-        if self._stream is not None:
-            del self._stream.write
-            self._stream = None
+        if self._stream is None:
+            return
+        (stream, earlier, hear), self._stream = self._stream, None
+        if vars(stream).get("write") is not hear:
+            return  # someone else has taken over
+        if earlier is None:
+            del stream.write
+        else:
+            stream.write = earlier
 
     # -- The result
 
@@ -2455,15 +2478,20 @@ def loop_path(units: dict[int, _Unit], loop: ast.stmt) -> tuple[ast.stmt, ...]:
 # Looking at all that has a name
 
 
-def _look(namespace: Any, was: Look | None = None) -> Look:
-    """Look at the tensors of a namespace, as if nobody had looked."""
+def _look(
+    namespace: Any, was: Look | None = None, old: dict[str, Fact] | None = None
+) -> Look:
+    """Look at the tensors of a namespace, as if nobody had looked.
+
+    What is one of the ``old`` objects, under its old name, is passed over.
+    """
     if _capturing():
         return was or Look({}, observe({}), 0)
     collects = gc.isenabled()
     gc.disable()  # what a collection frees, the program itself must free
     try:
         with _unseen():
-            found, more = _named_in(namespace)
+            found, more = _named_in(namespace, old or {})
             facts = {name: _fact(value) for name, value in found.items()}
             if was is not None and was.facts == facts and was.more == more:
                 return was
@@ -2489,14 +2517,21 @@ def _unseen() -> Iterator[None]:
         yield
 
 
-def _named_in(namespace: Any) -> tuple[dict[str, Any], int]:
+def _named_in(namespace: Any, old: dict[str, Fact]) -> tuple[dict[str, Any], int]:
     """Return tensors and arrays by name, at most 40, and how many more there are."""
     found: dict[str, Any] = {}
     for name, value in list(namespace.items()):
+        if name in HISTORY and not _is_drawn(type(value)):
+            continue
         if isinstance(name, str) and not name.startswith("_"):
             found.update(_try(lambda n=name, v=value: _parts(n, v), {}))
-    few = dict(itertools.islice(found.items(), MOST_NAMES))
-    return few, len(found) - len(few)
+    new = {
+        name: value
+        for name, value in found.items()
+        if name not in old or old[name].identity != Identity(value)
+    }
+    few = dict(itertools.islice(new.items(), MOST_NAMES))
+    return few, len(new) - len(few)
 
 
 def _parts(name: str, value: Any) -> dict[str, Any]:
