@@ -17,7 +17,7 @@ import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
 from bs4 import BeautifulSoup
 from nbclient import NotebookClient
-from reading import ROOT, SCRIPTS, page_of, soup
+from reading import ROOT, SCRIPTS, page_of
 from standalone.tensor_maps import (
     STEPS_SCRIPT,
     STEPS_STYLE,
@@ -105,11 +105,6 @@ def number(page: Any) -> str:
 def asked_for_steps(asked: list[str]) -> list[str]:
     """Return the names of the files of steps among what a page asked for."""
     return [Path(urlsplit(one).path).name for one in asked if "_static/steps" in one]
-
-
-def has_lessons_steps(site: Path) -> list[Path]:
-    """Return the scripts whose pages have a button to step through."""
-    return [one for one in SCRIPTS if soup(page_of(site, one)).select(".step-through")]
 
 
 # -- One file -------------------------------------------------------------------------
@@ -449,6 +444,23 @@ def test_without_scripts_a_page_has_no_button(browser: Any, detach: Path) -> Non
     context.close()
 
 
+def test_a_mistake_is_stepped_through_beside_its_cure(browser: Any, site: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(f"{(site / 'silent_mistakes.html').as_uri()}#silent-data-step-4")
+    dialog = page.get_by_role("dialog", name="A write through .data")
+    dialog.wait_for()
+    assert number(page).startswith("step 4 of ")
+    code = dialog.locator(".steps-line").all_text_contents()
+    assert code[0] == "# Wrong" and "# Right" in code
+    page.keyboard.press("Escape")
+    buttons = page.get_by_role("button", name="Step through")
+    assert buttons.count() == page.locator(".pair").count() > 5
+    buttons.nth(1).press("Enter")
+    page.wait_for_function("document.querySelectorAll('dialog[open]').length === 1")
+    assert page.evaluate("location.hash").endswith("-step-1")
+    page.close()
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1280)])
 def test_axe_finds_nothing_in_steps(
     browser: Any, detach: Path, saved: Path, scheme: str, width: int
@@ -470,9 +482,12 @@ def test_axe_finds_nothing_in_steps(
     assert found == []
 
 
-def test_what_a_lesson_has_to_load_is_small(site: Path) -> None:
+def test_what_a_lesson_has_to_load_is_small(
+    site: Path, pages: dict[Path, BeautifulSoup]
+) -> None:
     published = sorted((site / "_static" / "steps").rglob("*.js"))
-    assert len(published) == len(has_lessons_steps(site)) > 0
+    buttons = [one for page in pages.values() for one in page.select(".step-through")]
+    assert len(published) == len(buttons) > 0
     for file in published:
         assert len(gzip.compress(file.read_bytes(), 9)) <= MOST_OF_LESSON, file.name
     viewer = site / "_static" / "steps.js"

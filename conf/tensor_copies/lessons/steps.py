@@ -1,4 +1,4 @@
-"""Stepping through a lesson: the button that opens it, and the files behind it.
+"""Stepping through code: the button that opens its steps, and the files behind it.
 
 The viewer is that of ``tensor_maps.py``, which shows a reader's own steps; the site
 publishes it from there. Neither it nor the steps of a lesson are loaded before the
@@ -11,13 +11,13 @@ import ast
 import json
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx.util.osutil import relative_uri
 
 from tensor_copies.figures.steps import steps_file
-from tensor_copies.machine.code_keys import hash_of
+from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ VIEWER = {"STEPS_SCRIPT": "steps.js", "STEPS_STYLE": "steps.css"}
 
 
 class step_through(nodes.General, nodes.Element):
-    """The button that opens the steps of a lesson."""
+    """The button that opens steps: ``name`` begins the addresses of single ones."""
 
 
 def add_button(app: Sphinx, doctree: nodes.document) -> None:
@@ -44,25 +44,36 @@ def add_button(app: Sphinx, doctree: nodes.document) -> None:
     app.env.note_dependency(kept)
     for row in doctree.findall(nodes.container):
         if "lesson-actions" in row["classes"]:
-            # Another version is another address: a browser keeps what it has loaded.
-            address = f"{published_name(page)}?v={hash_of(kept)[:8]}"
-            row += step_through(address=address, page=page)
+            text = kept.read_text(encoding="utf-8")
+            row += button(page, published_name(page), text, "step")
             return
+
+
+def button(page: str, file: str, text: str, name: str, of: str = "") -> step_through:
+    """Return the button of a page that opens the steps in a published file.
+
+    Another ``text`` of them makes another address: a browser keeps what it has loaded.
+    Where a page has several, ``of`` says what this one steps through.
+    """
+    return step_through(
+        page=page, file=f"{file}?v={key_of(text)[:8]}", name=name, of=of
+    )
 
 
 def published_name(page: str) -> str:
     """Return where the steps of a lesson are on the site."""
-    section, name = page.split("/")[-2:]
-    return f"{FOLDER}/steps/{section}/{name}.js"
+    return "/".join([FOLDER, "steps", *page.split("/")[-2:]]) + ".js"
 
 
 def visit_step_through(self: HTML5Translator, node: step_through) -> None:
     """Write the button, which the script shows."""
-    here = self.builder.get_target_uri(node["page"])
-    address = escape(relative_uri(here, node["address"]))
+    address = relative_uri(self.builder.get_target_uri(node["page"]), node["file"])
+    more = {"aria-label": f"Step through: {node['of']}"} if node["of"] else {}
+    attributes = {"id": node["name"], "data-steps": address, **more}
+    said = " ".join(f'{name}="{escape(text)}"' for name, text in attributes.items())
     self.body.append(
-        '<button type="button" class="step-through" id="step" '
-        f'data-steps="{address}" hidden>Step through</button>\n'
+        f'<button type="button" class="step-through" {said} hidden>Step through'
+        "</button>\n"
     )
     raise nodes.SkipNode
 
@@ -71,22 +82,31 @@ def publish(app: Sphinx, error: Exception | None) -> None:
     """Write the viewer, and the steps of each lesson, as files that a page loads."""
     if error is not None or app.builder.format != "html":
         return
-    wanted = {}
     for page in lesson_scripts(app):
         if (kept := steps_file(Path(app.srcdir), page)) is not None:
             data = json.loads(kept.read_text(encoding="utf-8"))
             data["title"] = app.env.titles[page].astext()
-            text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-            wanted[published_name(page)] = f"tensorCopiesSteps({text});\n"
-    if wanted:
-        source = Path(app.confdir, "standalone", "tensor_maps.py")
-        for name, text in _strings(source).items():
-            if name in VIEWER:
-                wanted[f"{FOLDER}/{VIEWER[name]}"] = text
-    for name, text in wanted.items():
-        path = Path(app.outdir, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+            write(app, published_name(page), as_script(data))
+    source = Path(app.confdir, "standalone", "tensor_maps.py")
+    for name, text in _strings(source).items():
+        if name in VIEWER:
+            write(app, f"{FOLDER}/{VIEWER[name]}", text)
+
+
+def as_script(data: dict[str, Any]) -> str:
+    """Return steps as a script that hands them to the viewer.
+
+    A page opened from a disk may load a script, but no data.
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return f"tensorCopiesSteps({text});\n"
+
+
+def write(app: Sphinx, name: str, text: str) -> None:
+    """Write a file of the built site."""
+    path = Path(app.outdir, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def _strings(module: Path) -> dict[str, str]:
