@@ -15,17 +15,22 @@ import weakref
 from contextlib import redirect_stdout
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 import torch
 import watching
+from bs4 import BeautifulSoup
 from conftest import PATIENCE, ROOT, TinySite, lesson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from standalone.tensor_maps import Steps, run_steps, steps
+from tensor_copies.errors import pair_steps
 from tensor_copies.figures import steps as kept_steps
+from tensor_copies.machine import kernels
+from tensor_copies.recordings.cells import cells
 
 LESSONS = sorted((ROOT / "examples").glob("*/*.py"))
 WATCHED = [script for script in LESSONS if not kept_steps.not_watched(script)]
@@ -548,11 +553,80 @@ def test_the_steps_of_each_lesson_are_kept_and_light(site: Path) -> None:
 
 def test_steps_are_kept_and_made_again_with_the_lesson(tiny_site: TinySite) -> None:
     first = "import torch\nx = torch.ones(2)\ny = x[:1]"
-    folder = tiny_site.lesson("good.py", lesson("Good", first)).parent
-    assert folder.exists()
-    tiny_site.build()
-    (path,) = tiny_site.root.rglob("*_steps.json")
+    timed = "import time\nbegan = time.perf_counter()"
+    lessons = {"good.py": lesson("Good", first), "timed.py": lesson("Timed", timed)}
+    tiny_site.write_lessons(lessons)
+    assert tiny_site.build().status == 0
+    (path,) = tiny_site.folder.rglob("docs/**/*_steps.json")
+    assert path.name == "sphx_glr_good_steps.json"
     kept = path.read_bytes()
-    assert [s["changed"] for s in json.loads(kept)["steps"][1:3]] == [["x"], ["y"]]
-    tiny_site.build()
+    data = json.loads(kept)
+    check_data(data)
+    assert data["code"] == [*first.split("\n"), "", "print('end')"]
+    assert [step["changed"] for step in data["steps"]] == [[], ["x"], ["y"], []]
+    assert data["steps"][-1]["printed"] == "end\n"
+    path.write_text("{}")
+    again = tiny_site.build()
+    assert again.status == 0 and "1 of 2 ran" in again.lessons
     assert path.read_bytes() == kept
+    lessons["good.py"] = lesson("Good", first.replace("y = ", "z = "))
+    tiny_site.write_lessons(lessons)
+    assert tiny_site.build().status == 0
+    assert json.loads(path.read_bytes())["steps"][2]["changed"] == ["z"]
+
+
+def test_an_ask_without_a_difference_fails_with_one_line(tiny_site: TinySite) -> None:
+    marker = '# sphinx_gallery_step_ask = "x.view(2) -> x.view(-1)"'
+    first = f"import torch\nx = torch.ones(2)\n{marker}\ny = x.view(2)"
+    tiny_site.write_lessons({"good.py": lesson("Good", first)})
+    built = tiny_site.build()
+    assert built.status != 0 and "there is nothing to ask" in built.output
+
+
+# Pairs of mistakes -------------------------------------------------------------------
+
+
+def test_pairs_are_watched_in_the_run_that_is_shown(site: Path) -> None:
+    page = ROOT / "docs" / "silent_mistakes.md"
+    sources = [cell.code for cell in cells(page)]
+    pairing = [cell for cell in cells(page) if {"wrong", "right"} & set(cell.tags)]
+    name = kernels.kept_of(Path(), sources).name
+    (path,) = (ROOT / "build" / "pages").glob(f"*/watched/{name}")
+    seen = json.loads(path.read_text())
+    assert len(seen) == len(pairing)
+    shown = (site / "silent_mistakes.html").read_text()
+    text = BeautifulSoup(shown, "html.parser").get_text()
+    for cell, data in zip(pairing, seen, strict=True):
+        check_data(data)
+        assert "\n".join(data["code"]).rstrip() == cell.code.rstrip()
+        for step in data["steps"]:
+            for line in step["printed"].splitlines():
+                assert line.rstrip() in text, (cell.line, line)
+
+
+def test_a_pair_is_one_program_below_the_other() -> None:
+    app = SimpleNamespace(
+        env=SimpleNamespace(doc2path=lambda page: str(ROOT / "docs" / f"{page}.md")),
+        config=SimpleNamespace(nb_execution_cache_path="nowhere"),
+    )
+    assert pair_steps.pair_steps(app, "silent_mistakes") == {}
+    wrong = run_steps("import torch\nx = torch.ones(2)\ny = x\n", {}).data()
+    right = run_steps("import torch\nx = torch.ones(2)\ny = x.clone()\n", {}).data()
+    both = pair_steps.joined("mine", wrong, right)
+    check_data(both)
+    assert both["code"][0] == "# Wrong" and both["code"][5] == "# Right"
+    assert [step["first"] for step in both["steps"]] == [2, 3, 4, 7, 8, 9]
+    assert both["steps"][1]["memory"] == both["steps"][4]["memory"]
+
+
+def test_what_was_there_before_a_cell_is_left_out() -> None:
+    namespace = {"torch": torch, "old": torch.ones(2), "kept": torch.ones(2)}
+    source = "new = torch.zeros(2)\nkept = torch.zeros(2)\n"
+    seen = Steps()
+    seen.follow(source, namespace=namespace)
+    exec(compile(source, "any name", "exec"), namespace)
+    seen.stop()
+    assert [said for _, _, said in told(seen)] == [
+        "new is new, with a memory of its own.",
+        "kept is new, with a memory of its own.",
+    ]

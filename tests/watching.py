@@ -37,7 +37,16 @@ def truth_of(namespace: dict[str, Any]) -> Truth:
             name: _tensor(value) if isinstance(value, torch.Tensor) else _array(value)
             for name, value in namespace.items()
             if not name.startswith("_") and isinstance(value, torch.Tensor | np.ndarray)
+            if not isinstance(value, torch.Tensor) or _is_readable(value)
         }
+
+
+def _is_readable(tensor: torch.Tensor) -> bool:
+    """Whether PyTorch tells where a tensor stands in the graph."""
+    try:
+        return tensor.grad_fn is None or True
+    except RuntimeError:  # a view from inference mode whose base was written to
+        return False
 
 
 def _array(array: np.ndarray) -> dict[str, Any]:
