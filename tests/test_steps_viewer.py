@@ -380,7 +380,8 @@ def test_the_page_on_maps_steps_through_a_training_loop(
     frame = page.locator("iframe").element_handle().content_frame()
     frame.get_by_role("button", name="Last").click()
     assert (
-        "losses[0] > losses[-1] = True" in frame.locator(".steps-output").inner_text()
+        "losses[0] > losses[-1] = tensor(True)"
+        in frame.locator(".steps-output").inner_text()
     )
     assert page.evaluate(FITS) and frame.evaluate(FITS)
     page.close()
