@@ -66,6 +66,8 @@ def _tensor(tensor: torch.Tensor) -> dict[str, Any]:
     reads = tensor.layout == torch.strided and not tensor.is_meta
     small = reads and tensor.numel() * tensor.element_size() <= SMALL
     storage = tensor.untyped_storage() if reads else None
+    if storage is not None and storage.device.type == "meta":  # a fake tensor's
+        reads = small = False
     kept = tensor.is_leaf or tensor.retains_grad
     gradient = tensor.grad if kept else None
     return {
@@ -74,6 +76,7 @@ def _tensor(tensor: torch.Tensor) -> dict[str, Any]:
         "address": storage.data_ptr() if reads and storage.nbytes() else None,
         "function": tensor.grad_fn.name() if tensor.grad_fn is not None else None,
         "requires_grad": tensor.requires_grad,
+        "retains_grad": tensor.retains_grad,
         "gradient": None if gradient is None else repr(gradient.tolist()),
         "values": repr(tensor.detach().tolist()) if small else None,
     }
