@@ -57,8 +57,10 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "within_subsection_order": "tensor_copies.machine.reading_order.ReadingOrder",
     "reset_modules": (
+        "tensor_copies.figures.steps.end",
         "tensor_copies.machine.progress.note_lesson",
         "tensor_copies.machine.isolation.reset",
+        "tensor_copies.figures.steps.begin",
     ),
     "reset_modules_order": "both",
     "image_scrapers": (

@@ -378,6 +378,7 @@ PLACES = {
     "tensor_copies/errors/search.py": (CODE, set()),
     "tensor_copies/errors/cards.py": (CODE, set()),
     "tensor_copies/errors/pairs.py": (CODE, set()),
+    "tensor_copies/errors/pair_steps.py": (CODE, set()),
     "tensor_copies/atlas/page.py": (CODE, set()),
     "tensor_copies/recordings/shown.py": (CODE, set()),
     "tensor_copies/machine/reading_order.py": (CODE, set()),
@@ -391,6 +392,7 @@ PLACES = {
     "tensor_copies/machine/code_links.py": (CODE, {"lessons"}),
     "tensor_copies/figures/charts.py": (CODE, {"lessons"}),
     "tensor_copies/figures/plots.py": (COMMENT, set()),
+    "tensor_copies/figures/steps.py": (CODE, {"lessons"}),
     "tensor_copies/errors/page.py": (CODE, {"pages"}),
     "tensor_copies/recordings/format.py": (COMMENT, set()),
 }

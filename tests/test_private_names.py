@@ -61,6 +61,27 @@ PRIVATE = [
         "subclass runs the code of the subclass",
     ),
     Private(
+        "torch._C.DisableTorchFunction", MAPS,
+        found("torch:_C.DisableTorchFunction"),
+        "as above; without it a mode of the program sees what steps() reads",
+    ),
+    Private(
+        "torch._C._len_torch_dispatch_stack", MAPS,
+        lambda: torch._C._len_torch_dispatch_stack() == 0,
+        "switch the modes off in each look: it only says whether there are any",
+    ),
+    Private(
+        "torch.utils._python_dispatch", MAPS,
+        found("torch.utils._python_dispatch:TorchDispatchMode"),
+        "PyTorch's notes on extending say where TorchDispatchMode is now",
+    ),
+    Private(
+        "torch.utils._python_dispatch._disable_current_modes", MAPS,
+        found("torch.utils._python_dispatch:_disable_current_modes"),
+        "without it a mode of the program sees what steps() reads: skip the look "
+        "while a mode is active",
+    ),
+    Private(
         "torch.Tensor._version", MAPS,
         lambda: torch.ones(1)._version == 0,
         "PyTorch's notes on in-place checks name the counter; drop `version` from "

@@ -17,7 +17,7 @@ ALLOWED = {
     "recordings": {"machine", "figures", "standalone"},
     "explorer": {"machine", "stand_in", "standalone"},
     "atlas": {"machine", "recordings", "stand_in", "explorer", "standalone"},
-    "errors": {"machine", "stand_in", "recordings", "explorer"},
+    "errors": {"machine", "stand_in", "recordings", "explorer", "standalone"},
     "lessons": {"machine", "figures", "recordings"},
     "web": {
         *("machine", "figures", "recordings"),

@@ -6,7 +6,15 @@ One file that needs only torch. In a notebook::
 
     tensor_map(w=w, y=y, z=z)
 
-The picture is made in two steps. :func:`observe` looks at the tensors and returns
+and for a map after each statement of a block, in a notebook or in a file to share::
+
+    from tensor_maps import steps
+
+    with steps() as seen:
+        z = w.detach()
+    seen.save("steps.html")
+
+A picture is made in two stages. :func:`observe` looks at the tensors and returns
 plain data; :func:`draw`, :func:`draw_svg` and :func:`describe` turn the data into two
 drawings with their captions, into one file and into words. :func:`changed` compares
 two observations.
@@ -22,19 +30,33 @@ backward functions will run, not which tensors they have saved.
 
 from __future__ import annotations
 
+import ast
+import base64
 import copy
 import ctypes
+import gc
 import hashlib
 import itertools
 import json
+import linecache
 import math
+import os
+import re
+import sys
+import textwrap
+import time
 import unicodedata
 import warnings
-from collections import Counter, deque
-from collections.abc import Callable, Iterable
+import weakref
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from graphlib import TopologicalSorter
+from pathlib import Path
+from traceback import format_exc
+from types import FrameType
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
@@ -77,7 +99,11 @@ COLOURS = [
 # Looking at tensors -----------------------------------------------------------------
 
 
-def observe(named: dict[str, object], limit: int = MOST_NODES) -> dict:
+def observe(
+    named: dict[str, object],
+    limit: int = MOST_NODES,
+    compared: int = MOST_COMPARED_BYTES,
+) -> dict:
     """Look at tensors and NumPy arrays, and return what there is to draw.
 
     Nothing is kept of the tensors themselves, and nothing in the result is an
@@ -90,6 +116,8 @@ def observe(named: dict[str, object], limit: int = MOST_NODES) -> dict:
     limit
         How many nodes of the graph are kept, breadth-first from the named tensors.
         The nodes of named tensors are always kept.
+    compared
+        Of what has more bytes, no ``digest`` is made.
 
     Returns
     -------
@@ -126,19 +154,32 @@ def observe(named: dict[str, object], limit: int = MOST_NODES) -> dict:
             What else there is to say.
     """
     # Reading never needs to warn, but a backend of someone else might.
-    with warnings.catch_warnings(), torch._C.DisableTorchFunctionSubclass():
-        warnings.simplefilter("ignore")
+    with _quiet(), torch._C.DisableTorchFunctionSubclass():
         objects, names, notes = _sort_out(named)
         tensors = [
-            _see_tensor(value, names[id(value)])
+            _see_tensor(value, names[id(value)], compared)
             if isinstance(value, torch.Tensor)
-            else _see_array(value, names[id(value)])
+            else _see_array(value, names[id(value)], compared)
             for value in objects
         ]
         # The storages first: the walk adds leaves that nobody named.
         storages = _see_storages(objects, tensors)
-        graph = _see_graph(objects, tensors, limit)
+        graph = _see_graph(objects, tensors, limit, compared)
     return {"tensors": tensors, **graph, "storages": storages, "notes": notes}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Show no warning, and leave Python's memory of those that were shown.
+
+    :func:`warnings.catch_warnings` forgets it: a warning would be shown a second time.
+    """
+    silence = ("ignore", None, Warning, None, 0)
+    warnings.filters.insert(0, silence)
+    try:
+        yield
+    finally:
+        warnings.filters.remove(silence)
 
 
 def _sort_out(named: dict[str, object]) -> tuple[list, dict[int, list[str]], list[str]]:
@@ -188,7 +229,7 @@ _SEEN = {
 }
 
 
-def _see_tensor(tensor: torch.Tensor, names: list[str]) -> dict:
+def _see_tensor(tensor: torch.Tensor, names: list[str], compared: int) -> dict:
     is_leaf = _try(lambda: tensor.is_leaf, False)
     retains = not is_leaf and bool(_try(lambda: tensor.retains_grad, False))
     inference = _try(tensor.is_inference, False)
@@ -202,7 +243,7 @@ def _see_tensor(tensor: torch.Tensor, names: list[str]) -> dict:
         "dtype": str(tensor.dtype).removeprefix("torch."),
         "device": str(tensor.device),
         "values": _values(data),
-        "digest": _digest(data),
+        "digest": _digest(data, compared),
         "requires_grad": tensor.requires_grad,
         "is_leaf": is_leaf,
         "retains_grad": retains,
@@ -212,10 +253,10 @@ def _see_tensor(tensor: torch.Tensor, names: list[str]) -> dict:
     }
 
 
-def _see_array(array: Any, names: list[str]) -> dict:
+def _see_array(array: Any, names: list[str], compared: int) -> dict:
     shape, _, item_size = _array_window(array)
     size = math.prod(shape)
-    few, small = size <= MOST_VALUES, size * item_size <= MOST_COMPARED_BYTES
+    few, small = size <= MOST_VALUES, size * item_size <= compared
     return _SEEN | {
         "names": names,
         "kind": "array",
@@ -257,8 +298,8 @@ def _values(data: torch.Tensor | None) -> str | None:
     return _try(lambda: _text(data.tolist()))
 
 
-def _digest(data: torch.Tensor | None) -> str | None:
-    if data is None or data.numel() * data.element_size() > MOST_COMPARED_BYTES:
+def _digest(data: torch.Tensor | None, compared: int) -> str | None:
+    if data is None or data.numel() * data.element_size() > compared:
         return None
 
     def read() -> str:
@@ -327,7 +368,7 @@ class _Walk:
         )
 
 
-def _see_graph(objects: list, tensors: list[dict], limit: int) -> dict:
+def _see_graph(objects: list, tensors: list[dict], limit: int, compared: int) -> dict:
     """Walk from the named tensors, and note in ``tensors`` where each one hangs."""
     walk = _Walk(limit)
     hangs_on = [_start(value, walk) for value in objects]
@@ -340,7 +381,7 @@ def _see_graph(objects: list, tensors: list[dict], limit: int) -> dict:
     for thing in list(walk.held):
         is_leaf = isinstance(thing, torch.Tensor) and id(thing) in walk.order
         if is_leaf and id(thing) not in known:
-            tensors.append(_see_tensor(thing, []))
+            tensors.append(_see_tensor(thing, [], compared))
             _hang(walk, thing, len(tensors) - 1, tensors)
     return {
         "nodes": walk.nodes,
@@ -1312,11 +1353,12 @@ def draw_svg(observed: dict, prefix: str = "map") -> str:
     return _svg(Half("whole", "", describe(observed), whole), prefix)
 
 
-def _svg(half: Half, prefix: str) -> str:
+def _svg(half: Half, prefix: str | None) -> str:
     width, height = (_number(n + EDGE) for n in (half.pen.right, half.pen.bottom))
+    name = "" if prefix is None else f"id={quoteattr(f'{prefix}-{half.name}')} "
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" '
-        f'id={quoteattr(f"{prefix}-{half.name}")} role="img" '
+        f'{name}role="img" '
         f"aria-label={quoteattr(_clean(half.words))} "
         f'viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'fill="currentColor" font-family="monospace" font-size="{LETTER:g}" '
@@ -1745,3 +1787,1834 @@ def tensor_map(**named: object) -> TensorMap:
         It keeps what was seen and no tensor: later writes do not change it.
     """
     return TensorMap(observe(named))
+
+
+# Step by step -----------------------------------------------------------------------
+
+# Of a loop, the first turns are steps, and all later ones together are one more; of a
+# loop within a loop, fewer are.
+MOST_TURNS = (3, 2, 1)
+MOST_STEPS = 300
+# Names that are looked at; of these, how many a picture has, and of a list or a dict,
+# how many of its tensors have a name.
+MOST_NAMES, MOST_DRAWN, MOST_ITEMS = 40, 6, 4
+# Of a graph, as many nodes: a picture that changes has to be small.
+MOST_STEP_NODES = 16
+# A larger tensor is not read: its version says whether it was written to.
+MOST_READ_BYTES = 2**12
+MOST_SAID, MOST_LETTERS = 3, 300
+STEPS_FORMAT = 1
+HISTORY = ("In", "Out")  # of IPython
+
+
+class Identity:
+    """Tells one object from all others, also when it is gone; does not keep it alive.
+
+    The id of an object that is gone may be that of another one.
+    """
+
+    __slots__ = ("_reference",)
+
+    def __init__(self, value: object) -> None:
+        self._reference = weakref.ref(value)
+
+    def __eq__(self, other: object) -> bool:
+        # Of one object there is one reference.
+        return isinstance(other, Identity) and self._reference is other._reference
+
+    __hash__ = None
+
+
+class Fact(NamedTuple):
+    """What is compared of one named tensor or array from step to step.
+
+    ``place`` has numbers only: nothing is kept alive by a fact.
+    """
+
+    identity: Identity
+    place: tuple
+    form: tuple
+    digest: str | None
+    version: int | None = None
+    gradient: tuple | None = None
+    requires_grad: bool = False
+    retains_grad: bool = False
+    function: str | None = None
+
+
+class Look(NamedTuple):
+    """One look at all names: what is compared, and what can be drawn."""
+
+    facts: dict[str, Fact]
+    observed: dict
+    more: int
+
+
+@dataclass(eq=False)
+class _Loop:
+    """One run of a loop: its node, its turn, and where in the code a turn begins."""
+
+    node: ast.stmt
+    begins: int
+    turn: int = 1
+    collapsed: bool = False
+
+
+@dataclass(eq=False)
+class _Unit:
+    """A statement, or the head of one that has others in it."""
+
+    node: ast.AST
+    first: int
+    last: int
+    loops: tuple[ast.stmt, ...]
+    is_head: bool = False
+    catches: bool = False
+
+
+@dataclass
+class _Step:
+    """One step, before it is drawn: where, and what was seen before and after."""
+
+    unit: _Unit
+    turns: list[tuple[_Loop, int]]
+    said: str
+    printed: str
+    raised: str
+    changed: list[str]
+    before: Look
+    after: Look
+    note: str
+
+
+class Steps:
+    """What happened to tensors and arrays, statement by statement.
+
+    After each statement of the watched code the names of its frame are looked at:
+    tensors, NumPy arrays, parameters and buffers of modules (``net.weight``), and the
+    first tensors of lists, tuples and dicts (``losses[0]``). Functions that the code
+    calls are not watched: what they did is seen when the statement has run. Of a loop
+    the first turns are steps, and all later ones together are one more.
+
+    No tensor is kept alive and nothing is written; of what is larger than 4 KiB no
+    value is read. While the code is watched, the trace function of a debugger or of a
+    coverage tool rests; it is put back afterwards.
+
+    Parameters
+    ----------
+    title
+        What the steps are of; a lesson or a notebook's cell.
+    """
+
+    def __init__(self, title: str | None = None) -> None:
+        self.title = title or "steps"
+        self._code: list[str] = []
+        self._steps: list[_Step] = []
+        self._units: dict[int, _Unit] = {}
+        self._shift = 0
+        self._file: str | None = None
+        self._namespace: dict | None = None
+        self._old: dict[str, Fact] = {}
+        self._earlier: Any = None
+        self._earlier_local: Any = None
+        self._seen: Look | None = None
+        self._unit: _Unit | None = None
+        self._began = -1
+        self._turns: list[tuple[_Loop, int]] = []
+        self._loops: list[_Loop] = []
+        self._raised: tuple[str, bool] | None = None
+        self._heard: list[str] = []
+        self._stream: Any = None
+        self._not_shown = 0
+        self.seconds = 0.0
+        self.failed = ""
+
+    # -- Where watching begins and ends
+
+    def __enter__(self) -> Steps:
+        """Watch the block of the ``with`` statement that stands here.
+
+        Raises
+        ------
+        RuntimeError
+            If the source is not to be had, or this is no ``with`` statement.
+        """
+        frame = sys._getframe(1)
+        block = _with_block(frame)
+        if block is None:
+            raise RuntimeError(
+                "steps() watches the block of a `with` statement whose source can be "
+                "read: write `with steps() as seen:` in a file or a notebook's cell"
+            )
+        lines, body = block
+        first, last = _lines(body[0])[0], _lines(body[-1])[1]
+        self._take(lines[first - 1 : last], body, 1 - first)
+        # What stands on the line of the `with` itself has begun.
+        self._unit = self._units.get(frame.f_lineno)
+        self._look_first(frame.f_locals)
+        self._listen()
+        self._earlier, self._earlier_local = sys.gettrace(), frame.f_trace
+        frame.f_trace = self._trace
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        """Stop watching; an exception passes."""
+        if sys.gettrace() == self._call:
+            sys.settrace(self._earlier)
+        self._earlier = None
+        frame = sys._getframe(1)
+        frame.f_trace, self._earlier_local = self._earlier_local, None
+        self._end(frame.f_locals)
+        self._deafen()
+        # Until Python 3.13 a function's frame keeps a copy of what its names hold.
+        copied = frame.f_locals
+        if copied is not frame.f_globals and type(copied) is dict:
+            copied.clear()
+
+    def run(self, source: str, namespace: dict, name: str = "<steps>") -> None:
+        """Run code in a namespace, as a file is run, and watch it.
+
+        What it raises passes. ``name`` is the file that a traceback names.
+        """
+        lines = source.splitlines(keepends=True)
+        linecache.cache[name] = (len(source), None, lines, name)
+        code = compile(source, name, "exec", dont_inherit=True)
+        with self.following(source, name):
+            exec(code, namespace)
+
+    @contextmanager
+    def following(self, source: str, file: str) -> Iterator[Steps]:
+        """Watch what is run, here and now, as the module-level code of a file.
+
+        It may be run in pieces, each compiled with the lines that it has in ``source``.
+        """
+        self.follow(source, file)
+        try:
+            yield self
+        finally:
+            self.stop()
+
+    def follow(
+        self, source: str, file: str | None = None, namespace: dict | None = None
+    ) -> None:
+        """Begin what :meth:`following` does.
+
+        Of a ``namespace`` that is given, all that is run in it is watched, whatever its
+        file, and what its names hold already is left out.
+        """
+        lines = source.splitlines()
+        self._take(lines, ast.parse(source).body, 0)
+        known = file is not None and Path(file).exists()
+        self._file = os.path.realpath(file) if known else file or ""
+        self._namespace = namespace
+        if namespace is not None:
+            self._old = _look(namespace).facts
+            self._look_first(namespace)
+        self._earlier = sys.gettrace()
+        sys.settrace(self._call)
+
+    def stop(self) -> None:
+        """End what :meth:`follow` has begun."""
+        if sys.gettrace() == self._call:
+            sys.settrace(self._earlier)
+        self._earlier = self._file = self._namespace = None
+        self._deafen()
+
+    def _take(self, lines: list[str], body: list[ast.stmt], shift: int) -> None:
+        self._code = textwrap.dedent("\n".join(lines)).split("\n")
+        self._shift = shift
+        for unit in _units(body, ()):
+            for line in range(unit.first, unit.last + 1):
+                # A line with two statements is one step with the first of them.
+                self._units.setdefault(line, unit)
+
+    # -- What Python tells
+
+    def _call(self, frame: FrameType, event: str, arg: object) -> Any:
+        file = frame.f_code.co_filename
+        if self._file is None or frame.f_code.co_name != "<module>":
+            return None
+        if self._namespace is not None:
+            if frame.f_globals is not self._namespace:
+                return None
+        elif file != self._file and os.path.realpath(file) != self._file:
+            return None
+        self._listen()
+        if self._seen is None:
+            self._look_first(frame.f_locals)
+        return self._trace
+
+    def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            if event == "line":
+                self._line(frame)
+            elif event == "exception":
+                self._note_raised(*arg[:2])
+            elif event == "return" and self._file is not None:
+                self._end(frame.f_locals)
+                self._deafen()
+        except Exception:  # the program that is watched must not notice
+            self.failed = self.failed or format_exc()
+        finally:
+            self.seconds += time.perf_counter() - start
+        return self._trace
+
+    def _note_raised(self, kind: type[BaseException], error: object) -> None:
+        text = _try(lambda: str(error), "").strip().partition("\n")[0]
+        said = f"{kind.__name__}: {text}" if text else kind.__name__
+        self._raised = (said[:MOST_LETTERS], issubclass(kind, StopIteration))
+
+    def _line(self, frame: FrameType) -> None:
+        unit = self._units.get(frame.f_lineno)
+        if unit is not None and unit is self._unit and frame.f_lasti > self._began:
+            return  # a statement goes on, on another of its lines
+        if self._raised and self._raised[1] and not (unit and unit.catches):
+            self._raised = None  # an iterator has ended
+        before, turns = self._unit, self._turns
+        left = self._move(unit, frame.f_lasti)
+        if before is not None:
+            both = [*self._loops, *left]
+            turn = next((loop for loop in both if loop.node is before.node), None)
+            self._finish(before, turns, frame.f_locals, turn)
+        self._leave(left, frame.f_locals)
+        self._unit, self._began = unit, frame.f_lasti
+        inside = len(unit.loops) if unit else 0
+        self._turns = [(loop, loop.turn) for loop in self._loops[:inside]]
+
+    def _move(self, unit: _Unit | None, at: int) -> list[_Loop]:
+        """Count the turns of the loops; return those that have ended, inner first."""
+        inside = unit.loops if unit else ()
+        around = (*inside, unit.node) if unit and unit.is_head else inside
+        stay = 0
+        while stay < min(len(self._loops), len(around)):
+            loop = self._loops[stay]
+            if loop.node is not around[stay]:
+                break
+            if stay < len(inside) and at <= loop.begins:
+                loop.turn += 1
+                stay += 1
+                break
+            stay += 1
+        left = self._loops[: stay - 1 : -1] if stay else self._loops[::-1]
+        self._loops = self._loops[:stay]
+        for node in inside[stay:]:
+            self._loops.append(_Loop(node, at))
+        return left
+
+    def _leave(self, left: list[_Loop], namespace: Any) -> None:
+        """Make one step of all turns that were not shown, of loops that have ended."""
+        for loop in left:
+            if not loop.collapsed:
+                continue
+            outer = [(one, turn) for one, turn in self._turns if one is not loop]
+            outer = outer[: len(loop_path(self._units, loop.node))]
+            if any(turn > _shown(depth) for depth, (_, turn) in enumerate(outer)):
+                continue
+            node, first = loop.node, _shown(len(outer)) + 1
+            last = node.end_lineno or node.lineno
+            turns = f"turns {first} to {loop.turn}"
+            note = "" if loop.turn == first else f"{turns} in one step"
+            head = turns.capitalize() if note else f"Turn {first}"
+            unit = _Unit(node, node.lineno, last, ())
+            self._add(unit, [*outer, (loop, loop.turn)], namespace, note, f"{head}: ")
+
+    def _finish(
+        self,
+        unit: _Unit,
+        turns: list[tuple[_Loop, int]],
+        namespace: Any,
+        begins: _Loop | None = None,
+    ) -> None:
+        """Note the step of a statement that has run, or of the head of ``begins``."""
+        hidden = [
+            loop for depth, (loop, turn) in enumerate(turns) if turn > _shown(depth)
+        ]
+        if begins is not None and begins.turn > _shown(len(turns)):
+            hidden.append(begins)
+        for loop in hidden:
+            loop.collapsed = True
+        if not hidden:
+            self._add(unit, turns, namespace)
+
+    def _end(self, namespace: Any) -> None:
+        if self._unit is not None:
+            self._finish(self._unit, self._turns, namespace)
+        left, self._loops, self._unit = self._loops[::-1], [], None
+        self._leave(left, namespace)
+        self._turns, self._began, self._raised = [], -1, None
+
+    # -- Steps
+
+    def _look_first(self, namespace: Any) -> None:
+        self._seen = _look(namespace, old=self._old)
+
+    def _add(
+        self,
+        unit: _Unit,
+        turns: list[tuple[_Loop, int]],
+        namespace: Any,
+        note: str = "",
+        head: str = "",
+    ) -> None:
+        if len(self._steps) >= MOST_STEPS:
+            self._not_shown += 1
+            return
+        was = self._seen
+        now = _look(namespace, was, self._old)
+        printed, raised = "".join(self._heard), self._raised[0] if self._raised else ""
+        differ = {} if was is None else differences(was.facts, now.facts)
+        if unit.is_head and not (differ or printed or raised):
+            return
+        self._heard.clear()
+        self._raised, self._seen = None, now
+        said = head + sentence(unit.node, now, differ, printed, raised)
+        if raised or not (differ or isinstance(unit.node, NAMED)):
+            said = said[0].upper() + said[1:]  # a name stays as it is written
+        there = [name for name, kinds in differ.items() if "gone" not in kinds]
+        self._steps.append(
+            _Step(unit, turns, said, printed, raised, there, was or now, now, note)
+        )
+
+    # -- What is printed
+
+    def _listen(self) -> None:
+        """Hear what is written to the standard output, which gets it as before."""
+        stream = sys.stdout
+        own = getattr(stream, "__dict__", None)
+        if self._stream is not None or own is None:
+            return
+        write, heard = stream.write, self._heard
+
+        def hear(text: str) -> Any:
+            heard.append(text)
+            return write(text)
+
+        # A notebook's stream may have a function of its own there already.
+        self._stream = stream, own.get("write"), hear
+        stream.write = hear
+
+    def _deafen(self) -> None:
+        if self._stream is None:
+            return
+        (stream, earlier, hear), self._stream = self._stream, None
+        if vars(stream).get("write") is not hear:
+            return  # someone else has taken over
+        if earlier is None:
+            del stream.write
+        else:
+            stream.write = earlier
+
+    # -- The result
+
+    def data(self, drawn: int = MOST_DRAWN, nodes: int = MOST_STEP_NODES) -> dict:
+        """Return all steps and their drawings, as data that JSON can hold.
+
+        Parameters
+        ----------
+        drawn
+            How many names a picture has at most, beside the leaves of their graph.
+        nodes
+            How many nodes of the graph a picture has at most, beside the leaves.
+
+        Returns
+        -------
+        dict
+            ``format`` (1), ``title``, ``torch`` (its version), ``code`` (lines),
+            ``steps``, ``drawings`` (each once) and ``captions`` (one a drawing).
+            Of a step: ``first`` and ``last`` (the lines of the statement that has
+            just run, from 1), ``turn`` (for each loop around it, outermost first, the
+            turn and how many there were), ``said`` (a sentence), ``printed``,
+            ``raised`` (only if it did), ``changed`` (names), ``graph`` and ``memory``
+            (indices of drawings, or null) and ``note`` (only if there is more to say).
+        """
+        known: dict[tuple, tuple[dict[str, tuple[str, str]], int]] = {}
+        pictures, notes = [], []
+        for step, names in zip(self._steps, self.names_drawn(drawn), strict=True):
+            key = (id(step.before), id(step.after), *names)
+            if key not in known:
+                known[key] = _pictures(step, names, nodes)
+            picture, shown = known[key]
+            more = len(step.after.facts) + step.after.more - shown
+            others = (
+                f"and {more} more tensor{'s' * (more > 1)}" if more and names else ""
+            )
+            notes.append("; ".join(filter(None, (step.note, others))))
+            pictures.append(picture)
+        # Those of one kind after another: a file of them is the smaller.
+        drawings = list(
+            dict.fromkeys(
+                picture[half]
+                for half in HALVES
+                for picture in pictures
+                if half in picture
+            )
+        )
+        number_of = {drawing: at for at, drawing in enumerate(drawings)}
+        steps = [
+            {
+                "first": step.unit.first + self._shift,
+                "last": step.unit.last + self._shift,
+                "turn": [[turn, loop.turn] for loop, turn in step.turns],
+                "said": step.said,
+                "printed": step.printed,
+                **({"raised": step.raised} if step.raised else {}),
+                "changed": step.changed,
+                **{half: number_of.get(picture.get(half)) for half in HALVES},
+                **({"note": note} if note else {}),
+            }
+            for step, picture, note in zip(self._steps, pictures, notes, strict=True)
+        ]
+        if steps and self._not_shown:
+            more = f"{self._not_shown} more steps are not shown"
+            note = steps[-1].get("note")
+            steps[-1]["note"] = f"{note}; {more}" if note else more
+        return {
+            "format": STEPS_FORMAT,
+            "title": self.title,
+            "torch": torch.__version__,
+            "code": self._code,
+            "steps": steps,
+            "drawings": [drawing for drawing, _ in drawings],
+            "captions": [caption for _, caption in drawings],
+        }
+
+    def looks(self) -> list[Look]:
+        """Return what was seen after each step."""
+        return [step.after for step in self._steps]
+
+    def names_drawn(self, drawn: int = MOST_DRAWN) -> list[list[str]]:
+        """Return for each step the names in its picture."""
+        found: list[list[str]] = []
+        for step in self._steps:
+            found.append(_chosen(step, found[-1] if found else [], drawn))
+        return found
+
+    def picture(
+        self, number: int, names: list[str], nodes: int = MOST_STEP_NODES
+    ) -> dict[str, tuple[str, str]]:
+        """Return the drawing and the caption of each half of a step's map."""
+        return _pictures(self._steps[number], names, nodes)[0]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the steps as one HTML file that needs nothing else to be shown."""
+        save_steps(self.data(), path)
+
+    def _repr_html_(self) -> str:
+        return steps_frame(self.data())
+
+
+def steps(title: str | None = None) -> Steps:
+    """Watch a block of code, and see after each statement what became of its tensors.
+
+    Parameters
+    ----------
+    title
+        What the steps are of.
+
+    Returns
+    -------
+    Steps
+        To be used as ``with steps() as seen:``. Afterwards ``seen.data()`` has it all.
+    """
+    return Steps(title)
+
+
+HALVES = ("graph", "memory")
+
+
+def _chosen(step: _Step, last: list[str], most: int) -> list[str]:
+    """Return the names to draw: what changed, is said or shares, and the last ones."""
+    seen = step.after.observed
+    looked = [name for one in seen["tensors"] for name in one["names"]]
+    unit = step.unit
+    nodes = _head(unit.node) if unit.is_head else ast.walk(unit.node)
+    said = {node.id for node in nodes if isinstance(node, ast.Name)}
+    wanted = [name for name in looked if name in step.changed]
+    wanted += [name for name in looked if re.split(r"[.\[]", name)[0] in said]
+    wanted = list(dict.fromkeys(wanted))[:most]
+    last = [name for name in last if name in looked]
+    if set(wanted) <= set(last):
+        return last
+    for storage in seen["storages"]:
+        on_it = [
+            name
+            for window in storage["windows"]
+            for name in seen["tensors"][window["tensor"]]["names"]
+        ]
+        if set(on_it) & set(wanted):
+            wanted += [name for name in on_it if name not in wanted]
+    wanted += [name for name in last if name not in wanted]
+    return wanted[:most]
+
+
+def _pictures(
+    step: _Step, names: list[str], nodes: int
+) -> tuple[dict[str, tuple[str, str]], int]:
+    """Return the drawing and the caption of each half, and how many names there are."""
+    if not names:
+        return {}, 0
+    before, after = step.before.observed, step.after.observed
+    marked = after if step.before is step.after else changed(before, after)
+    shown = only(marked, names, nodes)
+    pictures = {
+        half.name: (_svg(half, None), _clean(half.caption))
+        for half in draw_halves(shown)
+    }
+    return pictures, sum(len(seen["names"]) for seen in shown["tensors"])
+
+
+def run_steps(source: str, namespace: dict, title: str | None = None) -> Steps:
+    """Run code in a namespace, and return what became of its tensors.
+
+    What the code raises passes; the steps up to there are then lost.
+
+    Parameters
+    ----------
+    source
+        The text of a program, such as that of a notebook's cell.
+    namespace
+        Where its names are, and will be.
+    title
+        What the steps are of.
+    """
+    seen = Steps(title)
+    seen.run(source, namespace)
+    return seen
+
+
+def _with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
+    """Return the lines of the source, and the block of the ``with`` that is entered."""
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
+    text = "".join(lines)
+    tree = _try(lambda: ast.parse(text))
+    if not lines or tree is None:
+        return None
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.With | ast.AsyncWith)
+        and node.lineno <= frame.f_lineno <= node.body[0].lineno
+        and any(
+            item.context_expr.lineno
+            <= frame.f_lineno
+            <= (item.context_expr.end_lineno or frame.f_lineno)
+            for item in node.items
+        )
+    ]
+    if not found:
+        return None
+    return [line.rstrip("\r\n") for line in lines], found[-1].body
+
+
+LOOPS = ast.For | ast.AsyncFor | ast.While
+HAVE_OTHERS = (
+    LOOPS | ast.If | ast.With | ast.AsyncWith | ast.Try | ast.TryStar | ast.Match
+)
+
+
+def _units(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[_Unit]:
+    """Yield all statements of a body, and the heads of those that have others in them.
+
+    A function or a class is one statement, as is what stands on one line.
+    """
+    for node in body:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue  # a docstring
+        first, last = _lines(node)
+        if not isinstance(node, HAVE_OTHERS) or first == last:
+            yield _Unit(node, first, last, loops)
+            continue
+        parts: list[tuple[ast.AST, list[ast.stmt]]] = []
+        own = getattr(node, "body", [])
+        parts.append((node, own))
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            parts.append((part, part.body))
+        rest = [*getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
+        for part, inside in parts:
+            start = getattr(part, "lineno", None) or part.pattern.lineno
+            caught = isinstance(part, ast.ExceptHandler)
+            ends = [getattr(n, "end_lineno", start) for n in _head(part)]
+            yield _Unit(part, start, max(start, *ends, 0), loops, True, caught)
+            if isinstance(part, LOOPS):
+                yield from _units(inside, (*loops, part))
+            else:
+                yield from _units(inside, loops)
+        yield from _units(rest, loops)
+
+
+DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+NAMED = DEFINITIONS | ast.Import | ast.ImportFrom
+
+
+def _lines(node: ast.stmt) -> tuple[int, int]:
+    """Return the first line of a statement, of its decorators too, and the last."""
+    above = [one.lineno for one in getattr(node, "decorator_list", [])]
+    return min([node.lineno, *above]), node.end_lineno or node.lineno
+
+
+def _head(part: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a statement, less those of statements within it."""
+    within = (ast.stmt, ast.ExceptHandler, ast.match_case)
+    waiting = [part]
+    while waiting:
+        for node in ast.iter_child_nodes(waiting.pop()):
+            if not isinstance(node, within):
+                yield node
+                waiting.append(node)
+
+
+def _shown(depth: int) -> int:
+    """Return how many turns of a loop within ``depth`` others are steps."""
+    return MOST_TURNS[min(depth, len(MOST_TURNS) - 1)]
+
+
+def loop_path(units: dict[int, _Unit], loop: ast.stmt) -> tuple[ast.stmt, ...]:
+    """Return the loops around a loop."""
+    return next((u.loops for u in units.values() if u.node is loop), ())
+
+
+# Looking at all that has a name
+
+
+def _look(
+    namespace: Any, was: Look | None = None, old: dict[str, Fact] | None = None
+) -> Look:
+    """Look at the tensors of a namespace, as if nobody had looked.
+
+    What is one of the ``old`` objects, under its old name, is passed over.
+    """
+    if _capturing():
+        return was or Look({}, observe({}), 0)
+    collects = gc.isenabled()
+    gc.disable()  # what a collection frees, the program itself must free
+    try:
+        with _unseen():
+            found, more = _named_in(namespace, old or {})
+            facts = {name: _fact(value) for name, value in found.items()}
+            if was is not None and was.facts == facts and was.more == more:
+                return was
+            observed = observe(found, MOST_STEP_NODES, MOST_READ_BYTES)
+    finally:
+        if collects:
+            gc.enable()
+    return Look(facts, observed, more)
+
+
+def _capturing() -> bool:
+    """Whether CUDA records a graph, which reading a value would break."""
+    cuda = torch.cuda
+    return cuda.is_initialized() and _try(cuda.is_current_stream_capturing, False)
+
+
+@contextmanager
+def _unseen() -> Iterator[None]:
+    """Keep what we call from the modes that the program has switched on."""
+    python_modes = torch.utils._python_dispatch._disable_current_modes
+    active = torch._C._len_torch_dispatch_stack() > 0
+    with torch._C.DisableTorchFunction(), python_modes() if active else nullcontext():
+        yield
+
+
+def _named_in(namespace: Any, old: dict[str, Fact]) -> tuple[dict[str, Any], int]:
+    """Return tensors and arrays by name, at most 40, and how many more there are."""
+    found: dict[str, Any] = {}
+    for name, value in list(namespace.items()):
+        if name in HISTORY and not _is_drawn(type(value)):
+            continue
+        if isinstance(name, str) and not name.startswith("_"):
+            found.update(_try(lambda n=name, v=value: _parts(n, v), {}))
+    new = {
+        name: value
+        for name, value in found.items()
+        if name not in old or old[name].identity != Identity(value)
+    }
+    few = dict(itertools.islice(new.items(), MOST_NAMES))
+    return few, len(new) - len(few)
+
+
+def _parts(name: str, value: Any) -> dict[str, Any]:
+    kind = type(value)
+    if _is_drawn(kind):
+        return {name: value}
+    if issubclass(kind, torch.nn.Module):
+        both = (torch.nn.Module.named_parameters, torch.nn.Module.named_buffers)
+        return {
+            f"{name}.{part}": tensor
+            for named in both
+            for part, tensor in named(value, remove_duplicate=False)
+        }
+    if kind in (list, tuple):
+        items = [(str(at), item) for at, item in enumerate(value[:MOST_ITEMS])]
+    elif kind in (dict, OrderedDict):
+        first = list(itertools.islice(value.items(), MOST_ITEMS))
+        items = [(repr(key), item) for key, item in first if type(key) in (str, int)]
+    else:
+        items = []
+    return {f"{name}[{at}]": item for at, item in items if _is_drawn(type(item))}
+
+
+def _is_drawn(kind: type) -> bool:
+    """Whether what is of a type is a tensor or an array; no code of it is run."""
+    numpy = sys.modules.get("numpy")
+    return issubclass(kind, torch.Tensor) or (
+        numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ()))
+    )
+
+
+def _fact(value: Any) -> Fact:
+    if not isinstance(value, torch.Tensor):
+        shape, strides, item_size = _array_window(value)
+        place = (value.__array_interface__["data"][0],)
+        small = math.prod(shape) * item_size <= MOST_READ_BYTES
+        digest = _try(lambda: _hash(value.tobytes())) if small else None
+        form = (tuple(shape), tuple(strides), str(value.dtype))
+        return Fact(Identity(value), place, form, digest)
+    is_leaf = _try(lambda: value.is_leaf, False)
+    retains = not is_leaf and bool(_try(lambda: value.retains_grad, False))
+    inference = _try(value.is_inference, False)
+    function = _try(lambda: value.grad_fn)
+    gradient = None
+    if retains or (is_leaf and value.requires_grad):
+        gradient = _gradient_fact(_try(lambda: value.grad))
+    version = None if inference else _try(lambda: value._version)
+    form = (_shape_of(value), str(value.dtype), str(value.device))
+    digest = _digest(_readable(value), MOST_READ_BYTES)
+    return Fact(
+        Identity(value),
+        _place(value),
+        form,
+        digest,
+        version,
+        gradient,
+        bool(value.requires_grad),
+        retains,
+        None if function is None else _name(function),
+    )
+
+
+def _gradient_fact(gradient: torch.Tensor | None) -> tuple:
+    if gradient is None:
+        return ()
+    digest = _digest(_readable(gradient), MOST_READ_BYTES)
+    # A small one is what its values are; a large one what its memory and version are.
+    if digest is not None:
+        return (digest,)
+    return (_place(gradient), _try(lambda: gradient._version))
+
+
+def _place(tensor: torch.Tensor) -> tuple:
+    """Return the storage of a tensor as a number, its address, and where it begins."""
+    storage = _try(tensor.untyped_storage)
+    if storage is None:
+        return ()
+    is_meta = tensor.is_meta or storage.device.type == "meta"
+    address = 0 if is_meta else _try(storage.data_ptr, 0)
+    return (storage._cdata, address, _try(tensor.storage_offset))
+
+
+def _shape_of(tensor: torch.Tensor) -> tuple:
+    shape = _shape(tensor)
+    strides = _try(lambda: tuple(int(n) for n in tensor.stride()))
+    return (None if shape is None else tuple(shape), strides)
+
+
+def differences(
+    before: dict[str, Fact], after: dict[str, Fact]
+) -> dict[str, frozenset[str]]:
+    """Return by name what differs.
+
+    That is "new", "gone", "other" (another object), "values", "version", "gradient",
+    "storage", "form" (shape, strides, dtype, device), "requires_grad", "retains_grad"
+    or "graph" (the operation that it comes from).
+    """
+    found = {}
+    for name, now in after.items():
+        was = before.get(name)
+        kinds = {"new"} if was is None else set()
+        if was is not None and was != now:
+            pairs = {
+                "other": (was.identity, now.identity),
+                "storage": (was.place, now.place),
+                "form": (was.form, now.form),
+                "requires_grad": (was.requires_grad, now.requires_grad),
+                "retains_grad": (was.retains_grad, now.retains_grad),
+                "graph": (was.function, now.function),
+                "version": (was.version, now.version),
+                "gradient": (was.gradient or None, now.gradient or None),
+                "values": (was.digest, now.digest),
+            }
+            kinds |= {kind for kind, (one, other) in pairs.items() if one != other}
+            if now.digest is None and "version" in kinds:
+                kinds.add("values")
+        if kinds:
+            found[name] = frozenset(kinds)
+    found |= {name: frozenset({"gone"}) for name in before if name not in after}
+    return found
+
+
+def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> dict:
+    """Return the part of an observation that has to do with some of its names.
+
+    With them go the nodes that a gradient reaches from them, breadth-first and at most
+    ``most``, and the tensors that are leaves there.
+    """
+    wanted = set(names)
+    tensors = observed["tensors"]
+    kept = {at for at, seen in enumerate(tensors) if wanted & set(seen["names"])}
+    onward: dict[int, list[int]] = {}
+    for edge in observed["edges"]:
+        onward.setdefault(edge["result"], []).append(edge["input"])
+    reached = dict.fromkeys(
+        tensors[at]["node"] for at in sorted(kept) if tensors[at]["node"] is not None
+    )
+    most = max(most, len(reached))
+    waiting = deque(reached)
+    while waiting:
+        for target in onward.get(waiting.popleft(), ()):
+            if target not in reached:
+                reached[target] = None
+                waiting.append(target)
+    # A leaf is small, and where a gradient goes is what a reader looks for.
+    leaves = {n for n in reached if observed["nodes"][n]["kind"] != "operation"}
+    nodes = set(itertools.islice(reached, most)) | leaves
+    for number in nodes & leaves:
+        kept |= set(observed["nodes"][number]["tensors"])
+    cut = Counter(
+        edge["result"]
+        for edge in observed["edges"]
+        if edge["result"] in nodes and edge["input"] not in nodes
+    )
+    beyond = {
+        edge["input"]
+        for edge in observed["edges"]
+        if edge["input"] in leaves
+        and edge["result"] in reached
+        and edge["result"] not in nodes
+    }
+    tensor_of = {old: new for new, old in enumerate(sorted(kept))}
+    node_of = {old: new for new, old in enumerate(sorted(nodes))}
+    storages: list[dict] = []
+    storage_of: dict[int, int] = {}
+    for number, storage in enumerate(observed["storages"]):
+        windows = [
+            window | {"tensor": tensor_of[window["tensor"]]}
+            for window in storage["windows"]
+            if window["tensor"] in kept
+        ]
+        if windows:
+            storage_of[number] = len(storages)
+            storages.append(storage | {"windows": windows})
+    hides = any(observed["nodes"][at]["hidden_inputs"] for at in reached)
+    hidden = len(reached) - len(nodes) + (observed["hidden_nodes"] if hides else 0)
+    if hides:
+        beyond |= nodes & set(observed["hidden_to"])
+    return observed | {
+        "tensors": [
+            tensors[at]
+            | {
+                "node": node_of.get(tensors[at]["node"]),
+                "storage": storage_of.get(tensors[at]["storage"]),
+            }
+            for at in sorted(kept)
+        ],
+        "nodes": [
+            node
+            | {
+                "tensors": [tensor_of[one] for one in node["tensors"] if one in kept],
+                "hidden_inputs": node["hidden_inputs"] + cut[at],
+            }
+            for at, node in enumerate(observed["nodes"])
+            if at in nodes
+        ],
+        "edges": [
+            edge | {"result": node_of[edge["result"]], "input": node_of[edge["input"]]}
+            for edge in observed["edges"]
+            if edge["result"] in nodes and edge["input"] in nodes
+        ],
+        "hidden_nodes": hidden,
+        "hidden_to": sorted(node_of[at] for at in beyond),
+        "storages": storages,
+    }
+
+
+# A step in one sentence
+
+
+def sentence(
+    node: ast.AST,
+    now: Look,
+    differ: dict[str, frozenset[str]],
+    printed: str,
+    raised: str,
+) -> str:
+    """Say what a statement did, in one sentence."""
+    said = _said_of_names(now, differ)
+    if raised:
+        said.insert(0, f"it raises {raised.partition(':')[0]}")
+    elif not said:
+        said = [_said_of_statement(node, printed)]
+    shown = said[:MOST_SAID]
+    if len(said) > MOST_SAID:
+        more = len(said) - MOST_SAID
+        shown.append(f"and {more} more change{'s' * (more > 1)}")
+    text = "; ".join(shown)
+    return f"{text}."
+
+
+def _said_of_statement(node: ast.AST, printed: str) -> str:
+    if isinstance(node, ast.Import | ast.ImportFrom) and not printed:
+        names = [alias.asname or alias.name for alias in node.names]
+        return f"{_and(names)} {'are' if len(names) > 1 else 'is'} imported"
+    if isinstance(node, DEFINITIONS) and not printed:
+        return f"{node.name} is defined"
+    if isinstance(node, ast.Assert) and not printed:
+        return "the assertion holds"
+    if printed:
+        count = len(printed.splitlines())
+        return f"no tensor changes; {count} line{'s' * (count > 1)} printed"
+    return "no tensor changes"
+
+
+def _said_of_names(now: Look, differ: dict[str, frozenset[str]]) -> list[str]:
+    said: list[str] = []
+    related: list[str] = []
+    observed = now.observed
+    entry = {name: seen for seen in observed["tensors"] for name in seen["names"]}
+    fresh = [n for n, kinds in differ.items() if kinds & {"new", "other"}]
+    known = [n for n in entry if n not in fresh]
+    alone: dict[str, list[str]] = {}
+    for name in fresh:
+        if name in entry:
+            known.append(name)
+            told = _said_of_new(name, entry, known[:-1], observed)
+            verb = "now" if "other" in differ[name] else ""
+            if told:
+                related.append(f"{name} {told}")
+            else:
+                end = _gradient_end(entry[name], observed)
+                alone.setdefault(f"{verb}|{end}", []).append(name)
+    for words, names in alone.items():
+        verb, _, end = words.partition("|")
+        many = len(names) > 1
+        memory = "each with a memory of its own" if many else "with a memory of its own"
+        if verb:
+            one = "are now others" if many else "is now another"
+            text = f"{_few(names)} {one}, {memory}"
+        else:
+            text = f"{_few(names)} {'are' if many else 'is'} new, {memory}"
+        said.append(text + end)
+    said += related
+    same = {n: k for n, k in differ.items() if n in entry and not k & {"new", "other"}}
+    told: set[str] = set()
+    for kind, words in _SAID.items():
+        names = [n for n, kinds in same.items() if kind in kinds]
+        if kind != "gradient":  # that is another tensor
+            names = [n for n in names if n not in told]
+            told.update(names)
+        if names:
+            said.append(words(names, entry))
+    gone = [n for n, kinds in differ.items() if "gone" in kinds]
+    if gone:
+        said.append(f"{_few(gone)} {'are' if len(gone) > 1 else 'is'} gone")
+    return said
+
+
+def _said_of_new(
+    name: str, entry: dict[str, dict], known: list[str], observed: dict
+) -> str:
+    """Say of what a name is new to, or nothing if it stands alone."""
+    seen = entry[name]
+    same = [other for other in known if entry[other] is seen]
+    if same:
+        return f"is another name of {same[0]}"
+    if seen["storage"] is None:
+        return f"is new: {seen['memory']}" if seen["memory"] else "is new"
+    on_it = {
+        window["tensor"] for window in observed["storages"][seen["storage"]]["windows"]
+    }
+    tensors = observed["tensors"]
+    numbers = {id(tensor): at for at, tensor in enumerate(tensors)}
+    share = [other for other in known if numbers[id(entry[other])] in on_it]
+    if not share:
+        return ""
+    requires = [other for other in share if entry[other]["requires_grad"]]
+    end = _gradient_end(seen, observed)
+    if requires and not seen["requires_grad"]:
+        end = ", and no gradient flows through it"
+    return f"now shares the memory of {_few(share)}{end}"
+
+
+def _gradient_end(seen: dict, observed: dict) -> str:
+    node = seen["node"]
+    if node is None or observed["nodes"][node]["kind"] != "operation":
+        return ""
+    return f"; {_flow(observed, node)}"
+
+
+def _few(names: list[str]) -> str:
+    if len(names) <= MOST_SAID:
+        return _and(names)
+    return f"{', '.join(names[:2])} and {len(names) - 2} more"
+
+
+def _hold(names: list[str], entry: dict[str, dict]) -> str:
+    values = {entry[name]["values"] for name in names}
+    (value,) = values if len(values) == 1 else (None,)
+    many = len(names) > 1
+    place = {entry[name]["storage"] for name in names}
+    one = ", one memory," if many and len(place) == 1 and None not in place else ""
+    holds = "now hold" if many else "now holds"
+    return f"{_few(names)}{one} {holds} {'other values' if value is None else value}"
+
+
+def _gradients(names: list[str], entry: dict[str, dict]) -> str:
+    values = {entry[name]["gradient"] for name in names}
+    are = "are" if len(names) > 1 else "is"
+    said = _few([f"{name}.grad" for name in names])
+    (value,) = values if len(values) == 1 else (None,)
+    return f"{said} {are} now {value}" if value else f"{said} {are} new"
+
+
+def _moved(names: list[str], entry: dict[str, dict]) -> str:
+    return f"{_few(names)} {'are' if len(names) > 1 else 'is'} now on another memory"
+
+
+def _formed(names: list[str], entry: dict[str, dict]) -> str:
+    shapes = {_tuple(entry[name]["shape"]) for name in names}
+    (shape,) = shapes if len(shapes) == 1 else (None,)
+    have = "have" if len(names) > 1 else "has"
+    what = f"shape {shape}" if shape else "other shapes"
+    return f"{_few(names)} now {have} {what}"
+
+
+def _required(names: list[str], entry: dict[str, dict]) -> str:
+    verb = "require" if len(names) > 1 else "requires"
+    requires = {entry[name]["requires_grad"] for name in names}
+    what = {True: "a gradient", False: "no gradient"}
+    if len(requires) > 1:
+        return f"{_few(names)} have changed whether they require a gradient"
+    return f"{_few(names)} now {verb} {what[requires.pop()]}"
+
+
+def _kept(names: list[str], entry: dict[str, dict]) -> str:
+    return f"{_few(names)} {'keep their' if len(names) > 1 else 'keeps its'} gradient"
+
+
+def _joined(names: list[str], entry: dict[str, dict]) -> str:
+    return (
+        f"{_few(names)} {'are' if len(names) > 1 else 'is'} now elsewhere in the graph"
+    )
+
+
+def _versions(names: list[str], entry: dict[str, dict]) -> str:
+    versions = {entry[name]["version"] for name in names}
+    (version,) = versions if len(versions) == 1 else (None,)
+    end = f" is now {version}" if version is not None else " has changed"
+    return f"the version of {_few(names)}{end}"
+
+
+_SAID: dict[str, Callable[[list[str], dict[str, dict]], str]] = {
+    "storage": _moved,
+    "values": _hold,
+    "gradient": _gradients,
+    "form": _formed,
+    "requires_grad": _required,
+    "retains_grad": _kept,
+    "graph": _joined,
+    "version": _versions,
+}
+
+
+# Showing steps ----------------------------------------------------------------------
+
+# What steps() returns is shown by one script and one style: on this site's pages, in a
+# notebook and in a file. They take the site's colours, which a page of its own names.
+STEPS_STYLE = """\
+.steps {
+  box-sizing: border-box;
+  container-type: inline-size;
+  height: 100%;
+  overflow: auto;
+  background: var(--color-background-primary);
+  color: var(--color-foreground-primary);
+  font: 0.9375rem/1.5 var(--font-stack);
+}
+.steps > div {
+  display: grid;
+  grid-template:
+    "head" auto "code" minmax(7rem, 2fr) "said" auto "see" minmax(9rem, 3fr)
+    "controls" auto / minmax(0, 1fr);
+  min-height: 100%;
+  max-height: max(100%, 34rem);
+}
+.steps [hidden] { display: none; }
+.steps p, .steps pre { max-width: none; margin: 0; }
+.steps-head {
+  grid-area: head;
+  display: flex;
+  gap: 1rem;
+  align-items: center;
+  justify-content: space-between;
+  min-width: 0;
+  padding: 0.5rem 1rem;
+}
+.steps :is(h1, h2) {
+  overflow: hidden;
+  margin: 0;
+  padding: 0;
+  font: 600 1.0625rem/1.4 var(--font-stack);
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+.steps-controls {
+  grid-area: controls;
+  display: flex;
+  flex-wrap: wrap;
+  gap: 0.4rem 0.5rem;
+  align-items: center;
+  padding: 0.5rem 1rem;
+  border-top: 1px solid var(--color-background-border);
+}
+.steps button {
+  flex: none;
+  min-width: 2.25rem;
+  min-height: 2.25rem;
+  padding: 0.2rem 0.7rem;
+  border: 1px solid var(--color-foreground-muted);
+  border-radius: 0.4rem;
+  background: var(--color-background-primary);
+  color: var(--color-foreground-primary);
+  font: inherit;
+  font-size: 0.875rem;
+  cursor: pointer;
+}
+.steps button:hover { border-color: var(--color-brand-primary); }
+.steps button[aria-disabled="true"]:not(.steps-choice) {
+  border-style: dashed;
+  color: var(--color-foreground-muted);
+  cursor: default;
+}
+.steps .steps-forward:not([aria-disabled="true"]) {
+  border-color: var(--color-foreground-primary);
+  background: var(--color-foreground-primary);
+  color: var(--color-background-primary);
+}
+.steps :focus-visible {
+  outline: 2px solid var(--color-brand-primary);
+  outline-offset: 2px;
+}
+.steps :is(.steps-code, .steps-see):focus-visible { outline-offset: -2px; }
+.steps input {
+  flex: 1 1 7rem;
+  min-width: 0;
+  height: 2.25rem;
+  margin: 0;
+  accent-color: var(--color-brand-primary);
+}
+.steps-count { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.steps-loop { display: flex; gap: 0.5rem; align-items: center; }
+.steps-turns { font-weight: 600; line-height: 1.2; }
+.steps-loop > button { padding-inline: 0.5rem; }
+.steps a {
+  display: inline-block;
+  min-height: 1.5rem;
+  color: var(--color-brand-content);
+  text-underline-offset: 0.2em;
+}
+.steps-said {
+  grid-area: said;
+  min-height: 3em;
+  padding: 0.4rem 1rem;
+  border-block: 1px solid var(--color-background-border);
+  overflow-wrap: anywhere;
+}
+.steps-said > p:first-child { font-weight: 600; }
+.steps-said code { padding: 0; border: 0; background: none; font-size: 0.9em; }
+.steps-raised { color: var(--status-wrong); font-family: var(--font-stack--monospace); }
+.steps-raised:not(:empty)::before { content: "\\2715\\00A0" / ""; }
+.steps-code {
+  grid-area: code;
+  position: relative;
+  overflow: auto;
+  background: var(--code-block);
+  overscroll-behavior: contain;
+}
+.steps-code > pre {
+  width: max-content;
+  min-width: 100%;
+  padding: 0.5rem 0;
+  counter-reset: line;
+  font: 0.8125rem/1.6 var(--font-stack--monospace);
+}
+.steps-line {
+  display: block;
+  min-height: 1.6em;
+  padding-right: 1rem;
+  border-left: 4px solid transparent;
+}
+.steps-line::before {
+  counter-increment: line;
+  content: counter(line);
+  display: inline-block;
+  width: 2.2em;
+  margin-right: 1em;
+  color: var(--color-foreground-muted);
+  text-align: right;
+}
+.steps-line.lit {
+  border-color: var(--line-1);
+  background: color-mix(in srgb, var(--line-1) 13%, var(--color-background-primary));
+}
+.steps-line:not(.lit), .steps-line.future span { color: var(--color-foreground-muted); }
+.steps-line.lit .steps-comment { color: var(--color-foreground-secondary); }
+.steps-line:not(.future) .steps-text { color: var(--line-3); }
+.steps-line:not(.future) .steps-word { color: var(--line-5); }
+.steps-line.lit :is(.steps-text, .steps-word) {
+  color: color-mix(in srgb, var(--line-3) 85%, var(--color-foreground-primary));
+}
+.steps-line.lit .steps-word {
+  color: color-mix(in srgb, var(--line-5) 85%, var(--color-foreground-primary));
+}
+.steps-see {
+  grid-area: see;
+  overflow: auto;
+  padding: 0.75rem 1rem;
+  overscroll-behavior: contain;
+}
+.steps-map { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
+.steps-half { display: block; max-width: 100%; overflow-x: auto; }
+.steps-half + .steps-half { order: -1; } /* on a phone, the smaller one first */
+.steps-half > span, .steps-choice > span:first-child {
+  display: block;
+  margin-bottom: 0.4rem;
+  font-size: 0.875rem;
+  font-weight: 600;
+  text-align: left;
+}
+.steps-half > svg { display: block; overflow: visible; }
+.steps-new { text-decoration: underline; text-decoration-thickness: 2px; }
+.steps-map + .steps-note + div { margin-top: 1rem; }
+.steps-output {
+  overflow: auto;
+  max-height: 14rem;
+  padding: 0.25rem 0 0.25rem 0.75rem;
+  border-left: 3px solid var(--color-background-border);
+  color: var(--color-foreground-secondary);
+  font: 0.8125rem/1.5 var(--font-stack--monospace);
+  white-space: pre-wrap;
+  overflow-wrap: anywhere;
+}
+.steps-see p { color: var(--color-foreground-secondary); font-size: 0.875rem; }
+.steps-output b { color: var(--color-foreground-primary); }
+.steps-ask {
+  display: flex;
+  flex: 1;
+  flex-wrap: wrap;
+  gap: 0.75rem;
+  align-items: start;
+  margin-inline: -0.75rem; /* room for a whole map on a phone */
+}
+.steps .steps-choice { flex: 0 1 auto; max-width: 100%; padding: 0.5rem; }
+.steps-choice .steps-half + .steps-half { margin-top: 1rem; }
+.steps-choice.right { --says: var(--line-1); }
+.steps-choice.wrong { --says: var(--status-wrong); }
+.steps .steps-choice:is(.right, .wrong) {
+  border-color: var(--says);
+  box-shadow: inset 0 0 0 2px var(--says);
+}
+.steps-choice:is(.right, .wrong) > :first-child::after { color: var(--says); }
+.steps-choice.right > :first-child::after { content: " \\2713  this one"; }
+.steps-choice.wrong > :first-child::after { content: " \\2715  not this one"; }
+@container (min-width: 40rem) {
+  .steps > div {
+    grid-template:
+      "head head" auto "controls controls" auto "said said" auto
+      "code see" minmax(14rem, 1fr) / minmax(0, 1fr) minmax(19rem, 1.15fr);
+  }
+  .steps-said { min-height: 1.5em; }
+  .steps-ask { margin: 0; }
+  .steps-half + .steps-half { order: 0; }
+  .steps-controls { border: 0; }
+  .steps-code { border-right: 1px solid var(--color-background-border); }
+}
+@media (pointer: coarse) {
+  .steps button, .steps input, .steps a { min-height: 2.75rem; }
+  .steps a { min-width: 2.75rem; align-content: center; text-align: center; }
+}
+.steps-dialog {
+  box-sizing: border-box;
+  width: 100%;
+  max-width: none;
+  height: 100dvh;
+  max-height: none;
+  padding: 0;
+  border: 0;
+}
+.steps-dialog::backdrop { background: rgb(0 0 0 / 0.5); }
+html:has(.steps-dialog[open]) { overflow: hidden; }
+@media (min-width: 48rem) and (min-height: 40rem) {
+  .steps-dialog {
+    width: calc(100% - 2rem);
+    max-width: 84rem;
+    height: calc(100dvh - 2rem);
+    border: 1px solid var(--color-foreground-border);
+    border-radius: 0.5rem;
+  }
+}
+@media (prefers-reduced-motion: no-preference) {
+  .steps-code { scroll-behavior: smooth; }
+  .steps-new { animation: steps-new 0.7s; }
+  @keyframes steps-new { from { opacity: 0.2; } }
+}
+"""
+
+STEPS_SCRIPT = r"""
+// Code, map and output after each statement of a program, from what steps() returned. A
+// page of the site hands over the button that was pressed, and gets a dialog; a file or
+// a notebook hands over the element that is to be filled.
+"use strict";
+function tensorCopiesSteps(data, place = document.currentScript.place) {
+  const { code, steps, drawings, captions = [], asks = [] } = data;
+  const inDialog = place.matches("button");
+  const key = inDialog ? place.id : place.dataset.key;
+  const make = (name, attributes, ...children) => {
+    const made = document.createElement(name);
+    for (const [attribute, value] of Object.entries(attributes)) {
+      if (typeof value === "function") made.addEventListener(attribute, value);
+      else made.setAttribute(attribute, value);
+    }
+    made.append(...children);
+    return made;
+  };
+  const button = (words, click, name = "") =>
+    make("button", { type: "button", class: name, click }, words);
+  const region = (name, label) => make("div",
+    { class: `steps-${name}`, role: "region", "aria-label": label, tabindex: 0 });
+  const number = (index) => `step ${index + 1} of ${steps.length}`;
+
+  // -- The parts ------------------------------------------------------------------
+  const STRING = String.raw`"{3}[^]*?"{3}|'{3}[^]*?'{3}|"(?:\\.|[^"\\\n])*"|` +
+    String.raw`'(?:\\.|[^'\\\n])*'`;
+  const WORDS = "and|as|assert|async|await|break|class|continue|def|del|elif|else|" +
+    "except|finally|for|from|global|if|import|in|is|lambda|nonlocal|not|or|pass|" +
+    "raise|return|try|while|with|yield|True|False|None";
+  const TOKEN = new RegExp(`(${STRING})|(#.*)|\\b(?:${WORDS})\\b`, "g");
+  const lines = [make("span", { class: "steps-line" })];
+  const write = (text, name) => text.split("\n").forEach((piece, place) => {
+    if (place) lines.push(make("span", { class: "steps-line" }));
+    if (piece) lines.at(-1).append(name ? make("span", { class: name }, piece) : piece);
+  });
+  const source = code.join("\n");
+  let end = 0;
+  for (const found of source.matchAll(TOKEN)) {
+    const [text, string, comment] = found;
+    write(source.slice(end, found.index));
+    write(text, string ? "steps-text" : comment ? "steps-comment" : "steps-word");
+    end = found.index + text.length;
+  }
+  write(source.slice(end));
+
+  const codeBox = region("code", "Code");
+  codeBox.append(make("pre", {}, ...lines));
+  const see = region("see", "Map and output");
+  const map = make("div", { class: "steps-map" });
+  const note = make("p", { class: "steps-note" });
+  const output = make("pre", { class: "steps-output" });
+  const printed = make("div", {}, make("p", {}, "Output so far"), output);
+  see.append(map, note, printed);
+  const said = make("p", { role: "status" });
+  const raised = make("p", { class: "steps-raised" });
+  const slider = make("input", {
+    type: "range", min: 1, max: steps.length, "aria-label": "Step",
+    input: () => go(slider.valueAsNumber - 1),
+  });
+  const count = make("span", { class: "steps-count" });
+  const link = make("a", {}, "Link");
+  const turns = make("span", { class: "steps-turns" });
+  const nextTurn = button("Next turn", () => go(after(at, false)));
+  const pastLoop = button("After the loop", () => go(after(at, true)));
+  const first = button("First", () => go(0));
+  const back = button("Back", () => go(asking ? at : at - 1));
+  const forward = button("Forward", () => onward(), "steps-forward");
+  const last = button("Last", () => go(steps.length - 1));
+  const title = make(inDialog ? "h2" : "h1", {}, data.title);
+  const head = make("div", { class: "steps-head" }, title);
+  const loop = make("span", { class: "steps-loop" }, turns, nextTurn, pastLoop);
+  const box = make("div", { class: "steps" }, make("div", {}, head,
+    make("div", { class: "steps-controls", role: "group", "aria-label": "Steps" },
+      first, back, forward, last, slider, count, link, loop),
+    make("div", { class: "steps-said" }, said, raised), codeBox, see));
+
+  // -- Going from step to step --------------------------------------------------------
+  let at = 0;
+  let asking = null;
+  const asked = new Set();
+  // The step after the turn, or after the loop, that a step is in.
+  const after = (index, whole) => {
+    const depth = steps[index].turn.length - 1;
+    const around = (step) => String(step.turn.slice(0, depth));
+    let [turn, of] = steps[index].turn[depth];
+    for (let next = index + 1; next < steps.length; next++) {
+      const other = steps[next].turn[depth];
+      const left = !other || other[1] !== of || other[0] < turn ||
+        around(steps[next]) !== around(steps[index]);
+      if (left || (!whole && other[0] > turn)) return next;
+      turn = other[0];
+    }
+    return steps.length - 1;
+  };
+  const onward = () => {
+    const ask = asks.find((one) => one.step === at + 1 && !asked.has(one));
+    if (!asking && ask) {
+      asked.add(ask);
+      show(at, ask);
+    } else go(at + 1);
+  };
+  const go = (index) => show(Math.min(Math.max(0, index), steps.length - 1), null);
+  const press = (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const controls = { ArrowLeft: back, ArrowRight: forward, Home: first, End: last };
+    const does = controls[event.key];
+    // Code that is wider than its box is moved by the arrows.
+    const wide = event.target === codeBox && codeBox.scrollWidth > codeBox.clientWidth;
+    if (!does || (wide && event.key.startsWith("Arrow"))) return;
+    event.preventDefault();
+    does.click();
+  };
+
+  // -- Showing a step -----------------------------------------------------------------
+  const drawn = (pair, changed) => pair.flatMap((index, half) => {
+    if (index === null) return [];
+    const picture = make("span", { class: "steps-half" });
+    picture.innerHTML = drawings[index];
+    picture.firstElementChild.removeAttribute("id");
+    for (const text of picture.querySelectorAll('text[font-weight="bold"]')) {
+      const names = text.textContent.split(/ = | \(|, /);
+      if (names.some((name) => changed.includes(name))) text.classList.add("steps-new");
+    }
+    const caption = captions[index] ?? ["Gradients", "Memory"][half];
+    picture.prepend(make("span", {}, caption));
+    return [picture];
+  });
+  const pictures = (ask) => {
+    // The order hangs on the step alone: the right one is not always the first.
+    const turned = [...ask.pictures.keys()];
+    if (ask.step % 2) turned.reverse();
+    const choices = turned.map((number, place) => {
+      const right = number === ask.right;
+      const choice = button(make("span", {}, `Picture ${place + 1}`), () => {
+        if (choices.some((one) => one.matches(".right"))) return;
+        choices.forEach((one, other) => {
+          if (turned[other] === ask.right) one.classList.add("right");
+          one.setAttribute("aria-disabled", "true");
+        });
+        if (!right) choice.classList.add("wrong");
+        const judged = right ? "Right: " : "Not this one: ";
+        said.replaceChildren(judged + steps[ask.step].said);
+        if (ask.instead) {
+          const other = make("code", {}, ask.instead);
+          said.append(" The other picture is that of ", other, ".");
+        }
+        skip.textContent = "Go on";
+      }, "steps-choice");
+      choice.append(...drawn(ask.pictures[number], []));
+      return choice;
+    });
+    const skip = button("Skip", () => {
+      forward.focus();
+      go(ask.step);
+    });
+    const group = { class: "steps-ask", role: "group", "aria-label": ask.question };
+    return make("div", group, ...choices, skip);
+  };
+  const light = (step) => {
+    const ran = new Set();
+    for (const { first, last } of steps.slice(0, at + 1)) {
+      for (let line = first; line <= last; line++) ran.add(line);
+    }
+    lines.forEach((line, index) => {
+      const lit = step.first <= index + 1 && index < step.last;
+      line.className = `steps-line ${lit ? "lit" : ran.has(index + 1) ? "" : "future"}`;
+      line.toggleAttribute("aria-current", lit);
+    });
+    const top = lines[step.first - 1].offsetTop, room = codeBox.clientHeight;
+    const bottom = lines[step.last - 1].offsetTop + lines[step.last - 1].offsetHeight;
+    if (top < codeBox.scrollTop + 40 || bottom > codeBox.scrollTop + room - 40) {
+      codeBox.scrollTop = top - Math.max(20, (room - (bottom - top)) / 2);
+    }
+  };
+  const show = (index, ask) => {
+    [at, asking] = [index, ask];
+    const step = steps[ask ? ask.step : at];
+    light(step);
+    const [turn, of] = ask ? [] : step.turn.at(-1) ?? [];
+    count.textContent = `${ask ? "before " : ""}${number(ask ? ask.step : at)}`;
+    const nested = step.turn.map((pair) => pair.join(" of ")).join(", ");
+    turns.textContent = nested && `turn ${nested}`;
+    loop.hidden = !nested;
+    const further = of > 1 && after(at, true) > at;
+    for (const [jump, wanted] of [[nextTurn, turn < of], [pastLoop, further]]) {
+      if (!wanted && jump === document.activeElement) forward.focus();
+      jump.hidden = !wanted;
+    }
+    slider.value = at + 1;
+    slider.setAttribute("aria-valuetext", number(at));
+    for (const one of [first, back]) one.setAttribute("aria-disabled", !at && !ask);
+    for (const one of [forward, last]) {
+      one.setAttribute("aria-disabled", at === steps.length - 1);
+    }
+    said.replaceChildren(ask ? `${ask.question} Choose one, or skip.` : step.said);
+    raised.textContent = ask ? "" : step.raised ?? "";
+    if (ask) map.replaceChildren(pictures(ask));
+    else {
+      const halves = drawn([step.graph, step.memory], step.changed);
+      map.replaceChildren(...halves.length ? halves : ["There is no tensor yet."]);
+    }
+    note.textContent = ask ? "" : step.note ?? "";
+    const before = steps.slice(0, ask ? at + 1 : at).map((one) => one.printed).join("");
+    output.replaceChildren(before, make("b", {}, ask ? "" : step.printed));
+    printed.hidden = !output.textContent;
+    output.scrollTop = output.scrollHeight;
+    link.hidden = !key || Boolean(ask);
+    if (key) {
+      link.href = `#${key}-${at + 1}`;
+      address(link.hash);
+    }
+  };
+  const address = (hash) => {
+    const bare = location.href.split("#")[0];
+    if (location.hash !== hash) history.replaceState(history.state, "", bare + hash);
+  };
+  // The step that the address names, counted from zero.
+  const wanted = () => {
+    const [, digits] = location.hash.match(/-(\d+)$/) ?? [];
+    return key && location.hash === `#${key}-${digits}` ? digits - 1 : null;
+  };
+  addEventListener("hashchange", () => {
+    if (box.checkVisibility() && wanted() !== null) go(wanted());
+  });
+
+  // -- Where it is shown --------------------------------------------------------------
+  (inDialog ? box : document).addEventListener("keydown", press);
+  if (!inDialog) {
+    place.replaceChildren(box);
+    go(wanted() ?? 0);
+    return;
+  }
+  const dialog = make("dialog", {
+    class: "steps-dialog",
+    close: () => {
+      address("");
+      place.focus();
+    },
+  }, box);
+  title.id = `${key}-title`;
+  dialog.setAttribute("aria-labelledby", title.id);
+  head.append(button("Close", () => dialog.close()));
+  document.body.append(dialog);
+  place.open = () => {
+    if (!dialog.open) dialog.showModal();
+    forward.focus();
+    go(wanted() ?? at);
+  };
+}
+"""
+
+_COLOURS_OF_PAGE = """\
+:root {
+  color-scheme: light dark;
+  --color-background-primary: light-dark(#fff, #131416);
+  --color-background-border: light-dark(#d9dce1, #3a3f45);
+  --color-foreground-primary: light-dark(#000, #dbdee3);
+  --color-foreground-secondary: light-dark(#4a4c53, #b9bdc2);
+  --color-foreground-muted: light-dark(#4f5158, #adb1b6);
+  --color-foreground-border: light-dark(#878787, #81868d);
+  --color-brand-primary: light-dark(#0a4bff, #3d94ff);
+  --color-brand-content: light-dark(#1b44b8, #72b2ff);
+  --code-block: light-dark(#f7f8fa, #212327);
+  --line-1: light-dark(#0060b0, #6cb6ff);
+  --line-2: light-dark(#b84500, #f2a05c);
+  --line-3: light-dark(#007a5a, #3fcf9f);
+  --line-4: light-dark(#a3387a, #f08cc6);
+  --line-5: light-dark(#5b4bc4, #b3a5ff);
+  --status-wrong: light-dark(#9c1f18, #ff8f85);
+  --font-stack: system-ui, sans-serif;
+  --font-stack--monospace: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace;
+}
+body {
+  display: grid;
+  grid-template: minmax(0, 1fr) auto / minmax(0, 1fr);
+  height: 100dvh;
+  margin: 0;
+  background: var(--color-background-primary);
+  color: var(--color-foreground-primary);
+  font: 0.9375rem/1.5 var(--font-stack);
+}
+main { overflow: auto; }
+main > :is(h1, pre, ol) { margin: 1rem; }
+footer {
+  padding: 0.3rem 1rem;
+  color: var(--color-foreground-secondary);
+  font-size: 0.8rem;
+}
+"""
+
+# Gives the data to the viewer. In a notebook the colours follow the notebook's, which
+# need not be those of the system: dark where its text is light.
+_START_OF_PAGE = """
+const data = JSON.parse(document.getElementById("data").textContent);
+if (data.steps.length) tensorCopiesSteps(data, document.querySelector("main"));
+try {
+  const around = frameElement.parentElement;
+  const follow = () => {
+    const [red, green, blue] = parent.getComputedStyle(around).color.match(/[\\d.]+/g);
+    document.documentElement.style.colorScheme =
+      0.3 * red + 0.6 * green + 0.1 * blue > 128 ? "dark" : "light";
+  };
+  const seen = new MutationObserver(follow);
+  for (const one of [parent.document.documentElement, parent.document.body])
+    seen.observe(one, { attributes: true });
+  follow();
+} catch { }
+"""
+
+
+def steps_json(data: dict) -> str:
+    """Return the data of :meth:`Steps.data` as JSON that can stand in a ``<script>``.
+
+    It holds no ``<``, with which such an element could end.
+    """
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def steps_page(data: dict) -> str:
+    """Return steps as one HTML file, which needs nothing else and loads nothing.
+
+    Parameters
+    ----------
+    data
+        What ``data()`` of the steps returned.
+
+    Returns
+    -------
+    str
+        A page. Its own security policy lets no other script run and nothing be
+        loaded. Without scripts it lists the steps.
+    """
+    return _steps_page(data, "step")
+
+
+def _steps_page(data: dict, key: str) -> str:
+    script = STEPS_SCRIPT + _START_OF_PAGE
+    style = STEPS_STYLE + _COLOURS_OF_PAGE
+    policy = (
+        f"default-src 'none'; img-src data:; script-src {_policy_hash(script)}; "
+        f"style-src {_policy_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+    made = "Made by tensor_maps.py"
+    if data.get("torch"):
+        made += f" with torch {data['torch']}"
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(_clean(data["title"]))}</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<main data-key="{key}">
+{_listed(data)}
+</main>
+<footer>{escape(_clean(made))}</footer>
+<script type="application/json" id="data">{steps_json(data)}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _policy_hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _listed(data: dict) -> str:
+    """Return the steps as a list, for those without scripts."""
+    code = "\n".join(data["code"])
+    items = []
+    for step in data["steps"]:
+        first, last = step["first"], step["last"]
+        where = f"Line {first}" if first == last else f"Lines {first} to {last}"
+        lines = [f"{where}: {step['said']}", step["printed"], step.get("raised", "")]
+        text = "<br>".join(escape(line.strip("\n")) for line in lines if line)
+        items.append(f"<li>{text}</li>")
+    title = f"<h1>{escape(_clean(data['title']))}</h1>"
+    return f"{title}\n<pre>{escape(code)}</pre>\n<ol>{''.join(items)}</ol>"
+
+
+def save_steps(data: dict, path: str | os.PathLike[str]) -> None:
+    """Write steps to one HTML file, which replaces a file of that name.
+
+    Parameters
+    ----------
+    data
+        What ``data()`` of the steps returned.
+    path
+        Ends in ``.html``, so that no file of another kind is replaced.
+
+    Raises
+    ------
+    ValueError
+        If the name of the file does not end in ``.html``.
+    """
+    path = Path(path)
+    if path.suffix != ".html":
+        raise ValueError(
+            f"steps are saved as HTML: name the file like bug.html, not {path}"
+        )
+    path.write_bytes(steps_page(data).encode("utf-8", "replace"))
+
+
+def steps_frame(data: dict) -> str:
+    """Return steps for a notebook: in a frame, apart from the notebook's own page.
+
+    A notebook shows no frame before the reader trusts it; the line below the frame
+    says what there is to see.
+    """
+    count = len(data["steps"])
+    if not count:
+        return "<p>No statement ran: there are no steps.</p>"
+    page = _steps_page(data, "")
+    title = quoteattr(_clean(f"Steps of {data['title']}"))
+    return (
+        f'<iframe srcdoc="{escape(page, {chr(34): "&quot;"})}" title={title} '
+        'width="100%" height="620" frameborder="0"></iframe>'
+        f"<p>{count} step{'s' * (count != 1)}. A notebook that is not trusted does not "
+        "show them.</p>"
+    )
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Give a notebook the cell magic ``%%steps``, with ``%load_ext tensor_maps``.
+
+    It runs the cell and shows its steps, also those of a cell that raises. What
+    stands behind ``%%steps`` is the title.
+    """
+
+    def run_cell(title: str, cell: str) -> Steps:
+        seen = Steps(title.strip() or None)
+        try:
+            seen.run(shell.transform_cell(cell), shell.user_ns)
+        except BaseException:
+            from IPython.display import display
+
+            display(seen)
+            raise
+        return seen
+
+    shell.register_magic_function(run_cell, "cell", "steps")

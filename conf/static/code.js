@@ -116,3 +116,39 @@
     for (const answer of opened) answer.open = false;
   });
 })();
+
+// Steps through a lesson: what shows them is loaded when they are asked for, by the
+// button or by an address that names a step.
+(() => {
+  "use strict";
+  const folder = document.documentElement.dataset.content_root + "_static/";
+  const load = (name, more) => new Promise((done, failed) => document.head.append(
+    Object.assign(document.createElement(name), more, { onload: done, onerror: failed })));
+  let viewer;
+  const open = async (button) => {
+    try {
+      viewer ??= Promise.all([
+        load("link", { rel: "stylesheet", href: `${folder}steps.css` }),
+        load("script", { src: `${folder}steps.js` }),
+      ]);
+      await viewer;
+      if (!button.open) await load("script", { src: button.dataset.steps, place: button });
+      button.open();
+    } catch {
+      viewer = null;
+      button.textContent = "The steps did not load: try again";
+    }
+  };
+  const buttons = [...document.querySelectorAll("button.step-through")];
+  const named = () => {
+    const name = location.hash.match(/^#(.+)-\d+$/)?.[1];
+    const button = buttons.find(({ id }) => id === name);
+    if (button) open(button);
+  };
+  for (const button of buttons) {
+    button.hidden = false;
+    button.addEventListener("click", () => open(button));
+  }
+  addEventListener("hashchange", named);
+  named();
+})();

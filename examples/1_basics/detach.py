@@ -50,6 +50,7 @@ assert y.item() == 5 and w.grad.item() == 2
 # The result has the values and the device of ``w``, but no ``grad_fn`` and
 # ``requires_grad=False``. That makes it a *leaf*, a constant for autograd.
 
+# sphinx_gallery_step_ask = "w.detach() -> w.clone()"
 z = w.detach()
 print(f"{z = }")
 print(f"{z.requires_grad = }")

@@ -27,6 +27,7 @@ print("This lesson runs on:", device)
 # goes to ``z``.
 
 x = torch.tensor([2.0])
+# sphinx_gallery_step_ask = "x.numpy() -> x.numpy().copy()"
 z = x.numpy()
 z[0] = 7.0
 print(f"{z = }")

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect; the labels before Sphinx reads the headings of a page (500)."""
     from tensor_copies.errors import cards, pairs, search
+    from tensor_copies.machine import kernels
 
+    for tag in ("wrong", "right"):
+        kernels.watch(tag, "tensor_copies.errors.watched_cells")
     app.add_directive("error-box", cards.Box)
     app.add_directive("error-index", cards.ErrorIndex)
     app.add_directive("sign-legend", cards.Legend)

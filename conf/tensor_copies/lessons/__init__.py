@@ -19,6 +19,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         places,
         predictions,
         remember,
+        steps,
     )
     from tensor_copies.machine import outdated
 
@@ -49,6 +50,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         opening.setup_words,
         html=(opening.visit_setup_words, opening.depart_setup_words),
     )
+    app.add_node(steps.step_through, html=(steps.visit_step_through, None))
     # It is known what will run (400), and nothing has (500).
     app.connect("builder-inited", choices.begin, priority=450)
     # After the gallery (500) and after a failed lesson has stopped the build (600).
@@ -62,9 +64,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before Sphinx collects the files and pictures of a page (500).
     app.connect("doctree-read", page.change_page, priority=400)
     app.connect("doctree-read", places.say_place, priority=410)
+    # At the end of the row, after the link to the explorer (420).
+    app.connect("doctree-read", steps.add_button, priority=430)
     # After the recordings: these move the outputs that they look for.
     app.connect("doctree-read", opening.open_page, priority=455)
     app.connect("doctree-read", predictions.add_predictions, priority=460)
     app.connect("html-page-context", page.lead_on)
     app.connect("html-page-context", page.add_style)
+    app.connect("build-finished", steps.publish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

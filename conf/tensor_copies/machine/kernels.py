@@ -10,6 +10,10 @@ MyST-NB runs a page when it reads it, one after the other. Here they are run bef
 first those that measure time, each alone, then the others, as many at once as there are
 processors, while the wrong answers of questions run (lessons/choices.py) and pages
 are read. MyST-NB then finds the outputs of the very cells that it asks for.
+
+A kernel may also watch cells with certain tags (:func:`watch`), by an extension of
+IPython. What it writes is kept in the folder of the cache: with the page's outputs it
+is found again, or made again.
 """
 
 from __future__ import annotations
@@ -21,12 +25,15 @@ import os
 import re
 import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from tensor_copies.machine import progress
+from tensor_copies.machine.code_keys import key_of
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -40,6 +47,11 @@ SHORT = "/tmp"
 # What a page does that measures time: nothing may run beside it.
 TIMES = re.compile(r"\bTimer\(|\bperfplot\.|\bperf_counter\b|\btimeit\b")
 
+# The environment variable that names the folder of a kernel's watched cells: of one
+# kernel at a time, since the variables are those of the whole process.
+WATCH = "TENSOR_COPIES_WATCH"
+_watching = Lock()
+_tags: dict[str, str] = {}
 _ahead: dict[str, Future[NotebookNode]] = {}
 _pool: ThreadPoolExecutor | None = None
 
@@ -52,7 +64,8 @@ def take_over(app: Sphinx, config: Config) -> None:
     # It would say for each page that its kernel is called python3, as soon as anyone
     # lets the log of the whole process show more than warnings.
     logging.getLogger("traitlets").setLevel(logging.WARNING)
-    utils.executenb = _take_or_execute
+    cache = Path(config.nb_execution_cache_path)
+    utils.executenb = partial(_take_or_execute, cache)
     db.create_engine = _open
 
 
@@ -112,6 +125,7 @@ def _to_run(app: Sphinx, path: Path) -> NotebookNode | None:
 def _timed(app: Sphinx, page: str, notebook: NotebookNode, cwd: str) -> NotebookNode:
     begun = perf_counter()
     _execute(
+        Path(app.config.nb_execution_cache_path),
         notebook,
         cwd=cwd,
         timeout=app.config.nb_execution_timeout,
@@ -135,11 +149,13 @@ def _key(notebook: NotebookNode, cwd: str) -> str:
     return json.dumps([os.path.realpath(cwd), cells])
 
 
-def _take_or_execute(notebook: NotebookNode, **options: Any) -> NotebookNode:
+def _take_or_execute(
+    cache: Path, notebook: NotebookNode, **options: Any
+) -> NotebookNode:
     """Give a notebook the outputs that it has if it ran ahead; else run it."""
     done = _ahead.pop(_key(notebook, options["cwd"]), None)
     if done is None:
-        return _execute(notebook, **options)
+        return _execute(cache, notebook, **options)
     ran = done.result()
     for cell, other in zip(_cells(notebook), _cells(ran), strict=True):
         cell.outputs, cell.execution_count = other.outputs, other.execution_count
@@ -155,7 +171,49 @@ def _open(address: str) -> Engine:
     return create_engine(URL.create("sqlite", database=path))
 
 
-def _execute(notebook: NotebookNode, **options: Any) -> NotebookNode:
+def watch(tag: str, extension: str) -> None:
+    """Have the cells with a tag watched by an extension of IPython.
+
+    It finds their sources, a list, in ``wanted.json`` in the folder that the variable
+    :data:`WATCH` names, and writes ``NUMBER.json`` beside it, for each of the list.
+    """
+    _tags[tag] = extension
+
+
+def kept_of(cache: Path, sources: list[str]) -> Path:
+    """Return where what was seen of a page is kept, by the code of all its cells."""
+    return cache / "watched" / f"{key_of(*map(str.strip, sources))}.json"
+
+
+def _execute(cache: Path, notebook: NotebookNode, **options: Any) -> NotebookNode:
+    code = _cells(notebook)
+    wanted, extensions = [], set()
+    for cell in code:
+        for tag in set(cell.metadata.get("tags", ())) & set(_tags):
+            wanted.append(cell.source)
+            extensions.add(_tags[tag])
+    if not wanted:
+        return _run(notebook, **options)
+    with ExitStack() as stack:
+        stack.enter_context(_watching)
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
+        os.environ[WATCH] = str(folder)
+        stack.callback(os.environ.pop, WATCH)
+        arguments = [f"--ext={name}" for name in sorted(extensions)]
+        result = _run(notebook, extra_arguments=arguments, **options)
+        seen = []
+        for number in range(len(wanted)):
+            path = folder / f"{number}.json"
+            text = path.read_text(encoding="utf-8") if path.exists() else "null"
+            seen.append(json.loads(text))
+    path = kept_of(cache, [cell.source for cell in code])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(seen), encoding="utf-8")
+    return result
+
+
+def _run(notebook: NotebookNode, **options: Any) -> NotebookNode:
     """Run a notebook, its outputs whole, its kernel talking over files.
 
     On a busy machine a line reaches us in pieces. MyST-NB takes each for a line of its

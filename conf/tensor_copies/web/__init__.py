@@ -27,6 +27,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         search_index,
         search_page,
         sections,
+        steps_of_pairs,
         styles,
         weight,
     )
@@ -53,6 +54,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )
     # After the row of actions was made (400) and the lesson's place put in it (410).
     app.connect("doctree-read", chain_links.link_lesson, priority=420)
+    # After the pairs were set side by side (460).
+    app.connect("doctree-read", steps_of_pairs.add_buttons, priority=470)
     app.connect("env-check-consistency", forwards.check)
     app.connect("doctree-read", head.keep_description)
     app.connect("html-page-context", foot.add_foot)
@@ -74,6 +77,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Sphinx has copied the styles.
     app.connect("build-finished", weight.drop_comments)
     app.connect("build-finished", head.copy_cards)
+    app.connect("build-finished", steps_of_pairs.publish)
     app.connect("build-finished", files.write)
     app.connect("build-finished", inventories.report_unused)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,322 @@
+"""Steps of a lesson: what became of its tensors, statement by statement.
+
+The gallery runs a lesson; :func:`begin` and :func:`end` are its hooks around that run.
+In between each statement of the lesson is followed by a look at all tensors that have a
+name (standalone/tensor_maps.py). So the run that is watched is the one that is shown.
+What was seen is kept beside the lesson's pictures, and goes with them when the lesson
+has to be run again. What a watched lesson leaves to chance is the same in each build:
+its steps show all values, also those that it does not print.
+
+A lesson that takes times is not watched: watching makes each call of a Python function
+a little slower.
+
+A comment above a statement asks the reader which of two pictures comes next::
+
+    # sphinx_gallery_step_ask = "w.detach() -> w.clone()"
+
+The other picture is that of a run in which the statement has this call exchanged.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import io
+import json
+import random
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sphinx.errors import ExtensionError
+from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+
+from tensor_copies.machine.markers import LINE
+
+if TYPE_CHECKING:
+    from standalone.tensor_maps import Steps
+
+# What takes times, or counts across statements, with the reason that a reader is told.
+TIMES = "It takes times, and watching would change them."
+COUNTS = "It counts what is allocated or run, and looking would be counted."
+NOT_WATCHED = {
+    **dict.fromkeys(
+        ("perf_counter", "perf_counter_ns", "monotonic", "process_time", "time_ns"),
+        TIMES,
+    ),
+    **dict.fromkeys(("Timer", "timeit", "perfplot", "elapsed_time"), TIMES),
+    "BENCHMARK_QUALITY": TIMES,
+}
+# These count; within a function they see nothing of the looks between two statements.
+NOT_WATCHED_OUTSIDE_FUNCTIONS = dict.fromkeys(
+    ("profile", "tracemalloc", "getrusage", "max_memory_allocated"), COUNTS
+)
+# What a reader loads, compressed. To keep to it a picture may have fewer names and
+# nodes of a graph: the first pair that is light enough, or else the last.
+MOST_BYTES = 11_900
+DRAWN = ((6, 16), (5, 12), (4, 9), (3, 6), (2, 4), (2, 3))
+QUESTION = "Which picture comes next?"
+ASK = re.compile(r"""^# sphinx_gallery_step_ask = "(.+)"$""", re.MULTILINE)
+_watching: dict[str, Steps] = {}
+
+
+def not_watched(script: Path) -> str:
+    """Return why a lesson is not watched, or nothing if it is."""
+    try:
+        tree = ast.parse(script.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError):
+        return "It is no Python."  # the gallery says more
+    for name in _names(tree):
+        if name in NOT_WATCHED:
+            return NOT_WATCHED[name]
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
+    for statement in tree.body:
+        if not isinstance(statement, functions):
+            for name in _names(statement):
+                if name in NOT_WATCHED_OUTSIDE_FUNCTIONS:
+                    return NOT_WATCHED_OUTSIDE_FUNCTIONS[name]
+    return ""
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    """Yield each name, attribute, imported name and short text of code."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.alias):
+            yield node.name.rpartition(".")[2]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def begin(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
+    """Begin to watch a lesson (a ``reset_modules`` hook: the last before it runs)."""
+    if when != "before":
+        return
+    script = _script(gallery_conf, lesson)
+    if script is None or not_watched(script):
+        return
+    from standalone.tensor_maps import Steps
+
+    _take_chances_out()
+    seen = Steps(script.stem)
+    seen.follow(script.read_text(encoding="utf-8"), str(script))
+    _watching[lesson] = seen
+
+
+def _take_chances_out() -> None:
+    import numpy
+    import torch
+
+    torch.manual_seed(0)
+    random.seed(0)
+    numpy.random.seed(0)
+
+
+def end(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
+    """Keep what was seen of a lesson (a ``reset_modules`` hook: the first after it).
+
+    Raises
+    ------
+    ExtensionError
+        If the lesson could not be watched to its end.
+    """
+    seen = _watching.pop(lesson, None)
+    if when != "after" or seen is None:
+        return
+    seen.stop()
+    script = _script(gallery_conf, lesson)
+    failing = {Path(path).name for path in gallery_conf.get("failing_examples", ())}
+    if script is None or lesson in failing:
+        return
+    if seen.failed:
+        raise ExtensionError(f"{lesson} could not be watched:\n{seen.failed}")
+    for gallery in gallery_conf["gallery_dirs"]:
+        folder = Path(gallery_conf["src_dir"], gallery, script.parent.name)
+        if folder.is_dir():
+            path = steps_path(folder, script.stem)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(as_kept(seen, script), encoding="utf-8")
+
+
+def _script(gallery_conf: dict[str, Any], lesson: str) -> Path | None:
+    """Return the script of a lesson, of which a hook is told only the file's name."""
+    source = Path(gallery_conf["src_dir"])
+    for folder in gallery_conf["examples_dirs"]:
+        for script in sorted((source / folder).resolve().rglob(lesson)):
+            return script
+    return None
+
+
+def steps_path(folder: Path, lesson: str) -> Path:
+    """Return where the steps of a lesson are kept, beside its picture for cards."""
+    return folder / "images" / "thumb" / f"sphx_glr_{lesson}_steps.json"
+
+
+def steps_file(source: str | Path, page: str) -> Path | None:
+    """Return where the steps of the lesson that a page shows are kept, if they are."""
+    folder, _, name = page.rpartition("/")
+    path = steps_path(Path(source, folder), name)
+    return path if path.exists() else None
+
+
+def as_kept(seen: Steps, script: Path) -> str:
+    """Return the steps of a lesson as they are kept.
+
+    Raises
+    ------
+    ExtensionError
+        If a marker asks for a step and its other picture cannot be made.
+    """
+    asks = [(ask, _other_run(script, ask)) for ask in asks_of(script)]
+    for drawn in DRAWN:
+        data = seen.data(*drawn)
+        for ask, other in asks:
+            _add_ask(data, seen, other, ask, drawn)
+        text = as_json(as_shown(data, script))
+        if len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES:
+            break
+    return text
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question before a step: its statement's line, and the call that is exchanged.
+
+    ``end`` is the last line of the statement, ``instead`` its text with the exchange.
+    """
+
+    line: int
+    end: int
+    old: str
+    new: str
+    instead: str
+
+
+def asks_of(script: Path) -> list[Ask]:
+    """Return what the markers of a lesson ask, in order.
+
+    Raises
+    ------
+    ExtensionError
+        If a marker is not written as ``"old -> new"``, or not above a statement of the
+        lesson's own level that has ``old`` once.
+    """
+    text = script.read_text(encoding="utf-8")
+    if not ASK.search(text):
+        return []
+    lines, tree, found = text.splitlines(), ast.parse(text), []
+    for number, line in enumerate(lines, 1):
+        marked = ASK.fullmatch(line)
+        if not marked:
+            continue
+        old, arrow, new = (part.strip() for part in marked[1].partition("->"))
+        below = [node for node in tree.body if node.lineno > number]
+        first, last = (below[0].lineno, below[0].end_lineno) if below else (0, 0)
+        statement = "\n".join(lines[first - 1 : last])
+        if not (old and arrow and new) or statement.count(old) != 1:
+            raise ExtensionError(
+                f"{script.name}, line {number}: a marker that asks for a step stands "
+                'above a statement, is written "old -> new", and the statement has '
+                "`old` once"
+            )
+        instead = statement.replace(old, new)
+        found.append(Ask(first, last, old, new, instead))
+    return found
+
+
+def _other_run(script: Path, ask: Ask) -> Steps:
+    """Run a lesson up to the statement of a question, that with the call exchanged."""
+    from standalone.tensor_maps import Steps
+
+    lines = script.read_text(encoding="utf-8").splitlines()[: ask.end]
+    lines[ask.line - 1 :] = ask.instead.split("\n")
+    _take_chances_out()
+    other, namespace = Steps(script.stem), {"__name__": "__main__"}
+    with redirect_stdout(io.StringIO()):
+        try:
+            other.run("\n".join(lines), namespace, f"<{script.stem} with {ask.new}>")
+        except Exception as error:
+            raise ExtensionError(
+                f"{script.name}: with `{ask.new}` the statement on line {ask.line} "
+                f"raises {type(error).__name__}, and there is no other picture"
+            ) from None
+    return other
+
+
+def _add_ask(
+    data: dict[str, Any], seen: Steps, other: Steps, ask: Ask, drawn: tuple[int, int]
+) -> None:
+    """Add a question to the steps of a lesson, with the picture of the other run."""
+    place = [step["first"] for step in data["steps"]].index(ask.line)
+    right = [data["steps"][place][half] for half in ("graph", "memory")]
+    wrong = []
+    names, nodes = drawn
+    picture = other.picture(place, seen.names_drawn(names)[place], nodes)
+    for half in ("graph", "memory"):
+        if half not in picture:
+            wrong.append(None)
+            continue
+        both = list(zip(data["drawings"], data["captions"], strict=True))
+        if picture[half] not in both:
+            for key, part in zip(("drawings", "captions"), picture[half], strict=True):
+                data[key].append(part)
+            both.append(picture[half])
+        wrong.append(both.index(picture[half]))
+    if right == wrong:
+        raise ExtensionError(
+            f"{data['title']}: with `{ask.new}` the picture of line {ask.line} is the "
+            "same: there is nothing to ask"
+        )
+    data.setdefault("asks", []).append(
+        {
+            "step": place,
+            "question": QUESTION,
+            "pictures": [right, wrong],
+            "right": 0,
+            "instead": ask.instead,
+        }
+    )
+
+
+def as_json(data: dict[str, Any]) -> str:
+    """Return steps as the text that is kept: the same data give the same text."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def as_shown(data: dict[str, Any], script: Path) -> dict[str, Any]:
+    """Return steps with the code that a reader of the page sees, and its lines.
+
+    That is the code of all blocks, without prose and marker comments, and with one
+    blank line between two blocks.
+    """
+    code: list[str] = []
+    number_of: dict[int, int] = {}
+    for kind, content, first in split_code_and_text_blocks(str(script))[1]:
+        if kind != "code":
+            continue
+        lines = [
+            (first + at, line)
+            for at, line in enumerate(content.split("\n"))
+            if not LINE.fullmatch(line)
+        ]
+        while lines and not lines[0][1].strip():
+            del lines[0]
+        while lines and not lines[-1][1].strip():
+            del lines[-1]
+        code += [""] if code and lines else []
+        for number, line in lines:
+            code.append(line)
+            number_of[number] = len(code)
+    steps = [
+        step | {"first": number_of[step["first"]], "last": number_of[step["last"]]}
+        for step in data["steps"]
+    ]
+    return data | {"code": code, "steps": steps}

@@ -1,0 +1,122 @@
+"""Stepping through code: the button that opens its steps, and the files behind it.
+
+The viewer is that of ``tensor_maps.py``, which shows a reader's own steps; the site
+publishes it from there. Neither it nor the steps of a lesson are loaded before the
+button is pressed (static/code.js), and without scripts there is no button.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.util.osutil import relative_uri
+
+from tensor_copies.figures.steps import steps_file
+from tensor_copies.machine.code_keys import key_of
+from tensor_copies.machine.lesson_list import lesson_scripts
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
+
+FOLDER = "_static"
+# What the viewer is called in tensor_maps.py, and on the site.
+VIEWER = {"STEPS_SCRIPT": "steps.js", "STEPS_STYLE": "steps.css"}
+
+
+class step_through(nodes.General, nodes.Element):
+    """The button that opens steps: ``name`` begins the addresses of single ones."""
+
+
+def add_button(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the button into the row of actions of a lesson that has steps."""
+    page = app.env.docname
+    if page not in lesson_scripts(app):
+        return
+    kept = steps_file(Path(app.srcdir), page)
+    if kept is None:
+        return
+    app.env.note_dependency(kept)
+    for row in doctree.findall(nodes.container):
+        if "lesson-actions" in row["classes"]:
+            text = kept.read_text(encoding="utf-8")
+            row += button(page, published_name(page), text, "step")
+            return
+
+
+def button(page: str, file: str, text: str, name: str, of: str = "") -> step_through:
+    """Return the button of a page that opens the steps in a published file.
+
+    Another ``text`` of them makes another address: a browser keeps what it has loaded.
+    Where a page has several, ``of`` says what this one steps through.
+    """
+    return step_through(
+        page=page, file=f"{file}?v={key_of(text)[:8]}", name=name, of=of
+    )
+
+
+def published_name(page: str) -> str:
+    """Return where the steps of a lesson are on the site."""
+    return "/".join([FOLDER, "steps", *page.split("/")[-2:]]) + ".js"
+
+
+def visit_step_through(self: HTML5Translator, node: step_through) -> None:
+    """Write the button, which the script shows."""
+    address = relative_uri(self.builder.get_target_uri(node["page"]), node["file"])
+    more = {"aria-label": f"Step through: {node['of']}"} if node["of"] else {}
+    attributes = {"id": node["name"], "data-steps": address, **more}
+    said = " ".join(f'{name}="{escape(text)}"' for name, text in attributes.items())
+    self.body.append(
+        f'<button type="button" class="step-through" {said} hidden>Step through'
+        "</button>\n"
+    )
+    raise nodes.SkipNode
+
+
+def publish(app: Sphinx, error: Exception | None) -> None:
+    """Write the viewer, and the steps of each lesson, as files that a page loads."""
+    if error is not None or app.builder.format != "html":
+        return
+    for page in lesson_scripts(app):
+        if (kept := steps_file(Path(app.srcdir), page)) is not None:
+            data = json.loads(kept.read_text(encoding="utf-8"))
+            data["title"] = app.env.titles[page].astext()
+            write(app, published_name(page), as_script(data))
+    source = Path(app.confdir, "standalone", "tensor_maps.py")
+    for name, text in _strings(source).items():
+        if name in VIEWER:
+            write(app, f"{FOLDER}/{VIEWER[name]}", text)
+
+
+def as_script(data: dict[str, Any]) -> str:
+    """Return steps as a script that hands them to the viewer.
+
+    A page opened from a disk may load a script, but no data.
+    """
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return f"tensorCopiesSteps({text});\n"
+
+
+def write(app: Sphinx, name: str, text: str) -> None:
+    """Write a file of the built site."""
+    path = Path(app.outdir, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _strings(module: Path) -> dict[str, str]:
+    """Return what a module calls its strings; read, not imported: torch takes long."""
+    return {
+        target.id: statement.value.value
+        for statement in ast.parse(module.read_text(encoding="utf-8")).body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
