@@ -223,7 +223,7 @@ PRIVATE = [
     ),
 ]  # fmt: skip
 # Promised by Python, in spite of its name.
-DOCUMENTED = {"os._exit"}
+DOCUMENTED = {"os._exit", "sys._getframe"}
 
 
 @pytest.mark.parametrize("private", PRIVATE, ids=lambda p: f"{p.name} {p.used_in}")

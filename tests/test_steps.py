@@ -31,6 +31,7 @@ from tensor_copies.errors import pair_steps
 from tensor_copies.figures import steps as kept_steps
 from tensor_copies.machine import kernels
 from tensor_copies.recordings.cells import cells
+from tensor_copies.recordings.format import keys
 
 LESSONS = sorted((ROOT / "examples").glob("*/*.py"))
 WATCHED = [script for script in LESSONS if not kept_steps.not_watched(script)]
@@ -521,6 +522,14 @@ def test_asks_stand_above_their_statement(tmp_path: Path) -> None:
         script.write_text(marker.format(wrong) + "z = w + 1\n")
         with pytest.raises(kept_steps.ExtensionError, match="line 1"):
             kept_steps.asks_of(script)
+
+
+def test_an_ask_leaves_recordings_valid(tmp_path: Path) -> None:
+    script = ROOT / "examples" / "1_basics" / "detach.py"
+    text = script.read_text()
+    plain = tmp_path / "detach.py"
+    plain.write_text(kept_steps.ASK.sub("", text).replace("\n\nz = ", "\nz = ", 1))
+    assert list(keys(plain).values()) == list(keys(script).values())
 
 
 def test_lessons_that_ask() -> None:
