@@ -31,6 +31,7 @@ from tensor_copies.errors import pair_steps
 from tensor_copies.figures import steps as kept_steps
 from tensor_copies.machine import kernels
 from tensor_copies.recordings.cells import cells
+from tensor_copies.recordings.format import keys
 
 LESSONS = sorted((ROOT / "examples").glob("*/*.py"))
 WATCHED = [script for script in LESSONS if not kept_steps.not_watched(script)]
@@ -523,6 +524,14 @@ def test_asks_stand_above_their_statement(tmp_path: Path) -> None:
             kept_steps.asks_of(script)
 
 
+def test_an_ask_leaves_recordings_valid(tmp_path: Path) -> None:
+    script = ROOT / "examples" / "1_basics" / "detach.py"
+    text = script.read_text()
+    plain = tmp_path / "detach.py"
+    plain.write_text(kept_steps.ASK.sub("", text).replace("\n\nz = ", "\nz = ", 1))
+    assert list(keys(plain).values()) == list(keys(script).values())
+
+
 def test_lessons_that_ask() -> None:
     asking = {script.stem for script in LESSONS if kept_steps.asks_of(script)}
     assert asking >= {
@@ -566,8 +575,10 @@ def test_steps_are_kept_and_made_again_with_the_lesson(tiny_site: TinySite) -> N
     assert [step["changed"] for step in data["steps"]] == [[], ["x"], ["y"], []]
     assert data["steps"][-1]["printed"] == "end\n"
     path.write_text("{}")
+    lessons["timed.py"] = lesson("Timed", f"{timed}\nx = 1")
+    tiny_site.write_lessons(lessons)
     again = tiny_site.build()
-    assert again.status == 0 and "1 of 2 ran" in again.lessons
+    assert again.status == 0 and "2 of 2 ran" in again.lessons
     assert path.read_bytes() == kept
     lessons["good.py"] = lesson("Good", first.replace("y = ", "z = "))
     tiny_site.write_lessons(lessons)

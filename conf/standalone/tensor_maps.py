@@ -1813,14 +1813,14 @@ class Identity:
     The id of an object that is gone may be that of another one.
     """
 
-    __slots__ = ("_reference",)
+    __slots__ = ("reference",)
 
     def __init__(self, value: object) -> None:
-        self._reference = weakref.ref(value)
+        self.reference = weakref.ref(value)
 
     def __eq__(self, other: object) -> bool:
         # Of one object there is one reference.
-        return isinstance(other, Identity) and self._reference is other._reference
+        return isinstance(other, Identity) and self.reference is other.reference
 
     __hash__ = None
 
@@ -2871,6 +2871,8 @@ def _hold(names: list[str], entry: dict[str, dict]) -> str:
 
 def _gradients(names: list[str], entry: dict[str, dict]) -> str:
     values = {entry[name]["gradient"] for name in names}
+    if len(names) <= MOST_SAID and len(values) > 1:
+        return _and([f"{name}.grad is now {entry[name]['gradient']}" for name in names])
     are = "are" if len(names) > 1 else "is"
     said = _few([f"{name}.grad" for name in names])
     (value,) = values if len(values) == 1 else (None,)

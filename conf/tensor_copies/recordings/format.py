@@ -73,7 +73,10 @@ ATLAS_KEYS = ("operation", "state", "device")
 # A marker that changes neither what runs nor what is seen (predictions.py).
 PREDICT = r"^[ \t]*#[ \t]*sphinx_gallery_predict\b"
 # All that change neither: they say where on the page something stands.
-FOR_THE_PAGE = r"^[ \t]*#[ \t]*sphinx_gallery_(predict(_instead(_\d+)?)?|setup|lead)\b"
+FOR_THE_PAGE = (
+    r"^[ \t]*#[ \t]*sphinx_gallery_"
+    r"(predict(_instead(_\d+)?)?|setup|lead|step_ask)\b"
+)
 # Cells that are recorded: by their own code, or by what they raise (see messages).
 RECORDED = {"recorded", "raises-exception", "warning"}
 
