@@ -62,8 +62,7 @@ def waits(call):
     x = torch.arange(4.0, device=device)
     call(x)  # the first call loads code
     torch.cuda.synchronize()
-    # Private, but no public call takes a known time.
-    torch.cuda._sleep(10**8)  # cycles
+    torch.cuda._sleep(10**8)  # private, in cycles
     event = torch.cuda.Event()
     event.record()
     call(x)

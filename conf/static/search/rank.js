@@ -14,7 +14,8 @@
   const OF_PAGE = 1.1; // a page as a whole, of which a section says as much
   const ALIKE = 0.25; // what another word for the same counts
   const ASKED = 16; // what a reader's own question counts, beside the section's text
-  const LEAST = 0.12; // of the best: what is not shown
+  const LEAST = 0.12; // of the best: what is not shown, if there are enough others
+  const ENOUGH = 5;
 
   // The anchor that most headings have, which so need not be listed.
   const slug = (heading) =>
@@ -140,7 +141,8 @@
         (one.names.includes(named) + (one.heading === asked));
     found.sort((one, other) => other.score - one.score || one.id - other.id);
     const least = (found[0]?.score ?? 0) * LEAST;
-    return [...messages, ...found.filter(({ score }) => score >= least)];
+    return [...messages,
+      ...found.filter(({ score }, place) => place < ENOUGH || score >= least)];
   };
   window.searchFor.sections = sections;
 })();
