@@ -11,6 +11,7 @@ import nbformat
 import pytest
 from conftest import ROOT, TinySite, lesson
 from docutils import nodes
+from jupyter_cache.cache import db
 from jupyter_cache.executors import utils
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
@@ -167,7 +168,9 @@ def test_a_line_that_a_kernel_sends_in_pieces_stays_one_line(
     cells = [nbformat.v4.new_code_cell(PIECES)]
     kernel = {"name": "python3", "display_name": "Python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    kernels.take_over(None, None)
+    monkeypatch.setattr(db, "create_engine", db.create_engine)
+    cache = SimpleNamespace(nb_execution_cache_path=str(tmp_path / "cache"))
+    kernels.take_over(None, cache)
     options = {"cwd": str(tmp_path), "timeout": 120, "allow_errors": False}
     done = utils.single_nb_execution(notebook, **options)
     assert [output["text"] for output in done.nb.cells[0].outputs] == ["one line\n"]

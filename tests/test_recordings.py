@@ -505,7 +505,8 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "no object": (lambda data: [data], "not a JSON object"),
     "a lesson that leaves": (edit(lesson="../../a"), "$.lesson: '../../a' does not"),
     "no date": (edit(day="yesterday"), "$.day: 'yesterday' is not a 'date'"),
-    "not finite": (edit(seconds=float("inf")), "$.seconds: inf is greater than"),
+    "not finite": (edit(seconds=float("inf")), "it has Infinity, which is no number"),
+    "no number": (edit(seconds=float("nan")), "it has NaN, which is no number"),
     "another machine": (
         edit(machine={**OTHER, "torch": "9"}),
         "machine is not the one",

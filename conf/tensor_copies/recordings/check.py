@@ -302,7 +302,7 @@ def _parse(raw: bytes) -> dict[str, Any]:
 
 def _no_number(name: str) -> NoReturn:
     """Refuse NaN, which is neither JSON nor below or above any limit."""
-    raise ValueError(name)
+    raise _Wrong(f"it has {name}, which is no number of JSON")
 
 
 def _inert(value: Any) -> Any:
