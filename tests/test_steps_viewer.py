@@ -162,7 +162,7 @@ def test_the_viewer_is_small() -> None:
 def test_the_file_loads_nothing_and_holds_hostile_text(
     browser: Any, saved: Path, data: dict[str, Any]
 ) -> None:
-    context = browser.new_context()
+    context = browser.new_context(bypass_csp=False)  # the file has a policy of its own
     page, asked = context.new_page(), []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(saved.as_uri())
