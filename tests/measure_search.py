@@ -292,7 +292,8 @@ def measure_library(name: str, asked: Sequence[Query]) -> Measured:
     package, path = LIBRARIES[name]
     library, index = fetched(package) / path, SITE / "_static" / "search_index.js"
     with tab() as page:
-        page.evaluate("window.module = { exports: {} }")  # of a library for Node
+        if library.suffix == ".cjs":  # made for Node
+            page.evaluate("window.module = { exports: {} }")
         page.add_script_tag(content=index.read_text(encoding="utf-8"))
         page.add_script_tag(content=library.read_text(encoding="utf-8"))
         page.evaluate(DOCUMENTS)
