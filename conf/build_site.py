@@ -154,7 +154,7 @@ def _build(options: argparse.Namespace) -> int:
             print(STANDS)
         kept.trust(published if html else None, child.lasting)
         prune()
-    elif status != 0:
+    else:
         if "text" in verdict:
             print(f"build_site: {verdict['text']}", file=sys.stderr)
         if not verdict.get("is_known", True) and kept.is_to_blame():

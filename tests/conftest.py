@@ -233,6 +233,14 @@ class TinySite:
         return TinySite(folder)
 
 
+def computing_page(title: str = "Computes", code: str = 'print("the page ran")') -> str:
+    """Return a page with one cell, which MyST-NB runs."""
+    return (
+        "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n\n"
+        f"# {title}\n\n```{{code-cell}} ipython3\n{code}\n```\n"
+    )
+
+
 def new_tiny_site(folder: Path) -> TinySite:
     """Make a site with our conf/ and an index, without lessons."""
     shutil.copytree(

@@ -30,7 +30,7 @@ from time import monotonic, sleep
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "conf"), str(HERE)]
 
-from conftest import GOOD, ROOT, Built, TinySite, lesson, plain  # noqa: E402
+from conftest import GOOD, ROOT, Built, TinySite, computing_page, lesson, plain  # noqa: E402
 from planted_faults import (  # noqa: E402
     CHAINS,
     FOLDER,
@@ -38,7 +38,6 @@ from planted_faults import (  # noqa: E402
     Chain,
     lessons,
     new_good_site,
-    page,
 )
 from tensor_copies.machine.fingerprint import fingerprint  # noqa: E402
 
@@ -219,7 +218,7 @@ def killed(workshop: Workshop | None) -> Build:
         site.write_lessons({"good.py": GOOD.replace("'good'", f"'good {number}'")})
         prose = f"# Prose\n\nWords {number}.\n"
         (site.folder / "docs" / "prose.md").write_text(prose)
-        cell = page("Computes", f"print({number})")
+        cell = computing_page("Computes", f"print({number})")
         (site.folder / "docs" / "computes.md").write_text(cell)
 
     def run(site: TinySite) -> Built:

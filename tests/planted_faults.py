@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from conftest import GOOD, Built, TinySite, lesson, new_tiny_site
+from conftest import GOOD, Built, TinySite, computing_page, lesson, new_tiny_site
 from reading import parts_of
 from test_freshness import DAMAGED, garble, halve, pages, recording_of
 from test_freshness import A as DRAWN
@@ -29,17 +29,6 @@ from test_isolation import CHANGE_EVERYTHING, SHOW_EVERYTHING
 
 EXAMPLES = Path("examples", "1_first")
 FOLDER = "with a space, it's ü 日本 50%20#"  # where all that follows is built
-RUNS = """---
-file_format: mystnb
-kernelspec: {name: python3}
----
-
-# {title}
-
-```{code-cell} ipython3
-{code}
-```
-"""
 Plant = Callable[[TinySite], None]
 
 
@@ -78,18 +67,15 @@ def new_good_site(folder: Path) -> TinySite:
     site.write_lessons({"good.py": GOOD, "drawn.py": DRAWN})
     docs = site.folder / "docs"
     pages(site, "computes", "prose")
-    (docs / "computes.md").write_text(page("Computes", "print('the page ran')"))
+    (docs / "computes.md").write_text(
+        computing_page("Computes", "print('the page ran')")
+    )
     (docs / "prose.md").write_text("# Prose\n\nSome words.\n")
     recording_of(site, "good")
     built = site.build()
     if built.status != 0:
         raise SystemExit(f"The site without a fault cannot be built:\n{built.output}")
     return site
-
-
-def page(title: str, code: str) -> str:
-    """Return a page with one cell."""
-    return RUNS.replace("{title}", title).replace("{code}", code)
 
 
 def lessons(**codes: str) -> Plant:
@@ -112,7 +98,9 @@ def cell(fault: str, code: str, words: str, *arguments: str) -> Build:
     """Return a build with a page whose cell goes wrong."""
 
     def plant(site: TinySite) -> None:
-        (site.folder / "docs" / "computes.md").write_text(page("Computes", code))
+        (site.folder / "docs" / "computes.md").write_text(
+            computing_page("Computes", code)
+        )
 
     return Build({fault: words}, plant, arguments)
 
@@ -295,7 +283,7 @@ def plant_silence(site: TinySite) -> None:
     mute.write_text(mute.read_text().replace("print('end')", "y = 1"))
     site.order(["good.py", "drawn.py", "much.py", "mute.py", "gone.py"])
     docs = site.folder / "docs"
-    skipped = page("Computes", ":tags: [skip-execution]\n\nprint('not run')")
+    skipped = computing_page("Computes", ":tags: [skip-execution]\n\nprint('not run')")
     more = f"\n```{{code-cell}} ipython3\n{MUCH}\n```\n"
     (docs / "computes.md").write_text(skipped + more)
     machine = next((docs / "recordings").iterdir())
@@ -353,7 +341,7 @@ def plant_latin(site: TinySite) -> None:
 
 def plant_unexecuted(site: TinySite) -> None:
     """Leave out the lines that make a page run."""
-    prose = page("Prose", "print(1)").partition("---\n\n")[2]
+    prose = computing_page("Prose", "print(1)").partition("---\n\n")[2]
     (site.folder / "docs" / "prose.md").write_text(prose)
 
 
@@ -396,7 +384,9 @@ def plant_hostile(site: TinySite) -> None:
     title = "Turns <script>alert(1)</script>"
     text = script.read_text().replace("planted\n=======", f"{title}\n{'=' * 40}")
     script.write_text(text)
-    (site.folder / "docs" / "computes.md").write_text(page("Computes", HOSTILE))
+    (site.folder / "docs" / "computes.md").write_text(
+        computing_page("Computes", HOSTILE)
+    )
     (recording,) = (site.folder / "docs" / "recordings").glob("*/good.json")
     seen = "<script>alert(1)</script> \\u202e \\u001b[1m </pre>"
     recording.write_text(recording.read_text().replace("seen elsewhere", seen))
@@ -570,7 +560,9 @@ def plant_edits(site: TinySite) -> None:
     docs = site.folder / "docs"
     (docs / "prose.md").unlink()
     (docs / "added.md").write_text("# Added\n\nWords.\n")
-    (docs / "computes.md").write_text(page("Calculates", "print('the page ran')"))
+    (docs / "computes.md").write_text(
+        computing_page("Calculates", "print('the page ran')")
+    )
     pages(site, "computes", "added")
     new = DRAWN.replace("A\n=", "Renamed\n=======", 1)
     site.write_lessons({"renamed.py": new, "more.py": lesson("More", "print(1)")})

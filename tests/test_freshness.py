@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TinySite, lesson, new_tiny_site
+from conftest import ROOT, TinySite, computing_page, lesson, new_tiny_site
 from tensor_copies.machine import code_keys, fingerprint, freshness, kept
 from tensor_copies.recordings import format as recordings
 
@@ -24,18 +24,6 @@ y = x.detach()
 A = lesson("A", MAP)
 B = lesson("B", "print('b runs')")
 SECTION = Path("examples", "1_first")
-EXECUTED_PAGE = """---
-file_format: mystnb
-kernelspec:
-  name: python3
----
-
-# Computes
-
-```{code-cell} ipython3
-print("the page ran")
-```
-"""
 PROSE_PAGE = "# Prose\n\nSome words. See {doc}`what computes <computes>`.\n"
 # Ends the build between the reading and the writing of the pages, when asked to.
 MAY_BE_KILLED = """
@@ -93,7 +81,7 @@ def new_site(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
     site.order(["a.py", "b.py", "renamed.py", "added.py"])
     pages(site, "computes", "prose")
     docs = site.folder / "docs"
-    (docs / "computes.md").write_text(EXECUTED_PAGE)
+    (docs / "computes.md").write_text(computing_page())
     (docs / "prose.md").write_text(PROSE_PAGE)
     done = site.build()
     assert done.status == 0, done.output
@@ -135,7 +123,7 @@ def test_an_incremental_build_is_a_clean_one(site: TinySite) -> None:
 
     def retitle_a_page() -> None:
         page = docs / "computes.md"
-        page.write_text(EXECUTED_PAGE.replace("# Computes", "# Calculates"))
+        page.write_text(computing_page("Calculates"))
 
     def add_a_page_and_a_lesson() -> None:
         pages(site, "computes", "prose", "added")

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import GOOD, PATIENCE, TinySite, lesson
+from conftest import GOOD, PATIENCE, TinySite, computing_page, lesson
 
 LAST_GOOD = "still the last good site"
 # What a lesson does, and what the build then says in one line.
@@ -28,17 +28,6 @@ ENDINGS = {
         "its own clock could not stop it",
     ),
 }
-COMPUTES = """---
-file_format: mystnb
-kernelspec: {name: python3}
----
-
-# Page
-
-```{code-cell} ipython3
-print(1)
-```
-"""
 
 
 def start(site: TinySite) -> subprocess.Popen[str]:
@@ -136,7 +125,7 @@ def test_the_log_is_for_a_person(good_site: TinySite, tmp_path: Path) -> None:
     site = good_site.copy_to(tmp_path / "tiny")
     profiles = "import torch\nwith torch.profiler.profile():\n    print(1)"
     site.write_lessons({"good.py": GOOD, "new.py": lesson("New", profiles)})
-    (site.folder / "docs" / "page.md").write_text(COMPUTES)
+    (site.folder / "docs" / "page.md").write_text(computing_page("Page", "print(1)"))
     index = site.folder / "docs" / "index.md"
     index.write_text(index.read_text().replace("/index\n", "/index\npage\n"))
     built = site.build_alone()

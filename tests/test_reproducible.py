@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import lesson, new_tiny_site
+from conftest import computing_page, lesson, new_tiny_site
 from reading import soup
 from reproduce import (
     DAY,
@@ -23,18 +23,6 @@ MAPPED = lesson(
     'import torch\nx = torch.ones(2)\ny = x.detach()\nprint("mapped")\n'
     '# sphinx_gallery_tensor_map_lead = "x, y"',
 )
-COMPUTES = """---
-file_format: mystnb
-kernelspec:
-  name: python3
----
-
-# Computes
-
-```{code-cell} ipython3
-print("the page ran")
-```
-"""
 INDEX = "# Tiny\n\n```{toctree}\nauto_examples/index\ncomputes\n```\n"
 
 
@@ -43,7 +31,7 @@ def test_a_clean_build_is_the_same_elsewhere(tmp_path: Path) -> None:
     for name, variables in (("first", FIRST), ("the second, it's another", SECOND)):
         site = new_tiny_site(tmp_path / name)
         site.write_lessons({"mapped.py": MAPPED})
-        (site.folder / "docs" / "computes.md").write_text(COMPUTES)
+        (site.folder / "docs" / "computes.md").write_text(computing_page())
         (site.folder / "docs" / "index.md").write_text(INDEX)
         environment = {**os.environ, "SOURCE_DATE_EPOCH": DAY, **variables}
         # A seed of hashes counts from the start of a Python only.

@@ -17,13 +17,11 @@ from textwrap import indent
 from typing import Any
 
 from sphinx.errors import ExtensionError
-from sphinx_gallery.py_source_parser import (
-    extract_file_config,
-    split_code_and_text_blocks,
-)
+from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.figures.pictures import Preview, keep
 from tensor_copies.figures.strips import strip
+from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.markers import MAP_LEAD
 
 MAP, CHANGE = "tensor_map", "tensor_map_change"
@@ -126,7 +124,7 @@ def _named(
 @cache
 def _changes(script: str) -> dict[int, str]:
     """Return the names that a block's successor compares, by the block's line."""
-    code = [b for b in split_code_and_text_blocks(script)[1] if b[0] == "code"]
+    code = [block for block in blocks_of(script) if block[0] == "code"]
     return {
         code[place][2]: extract_file_config(code[place + 1][1])[CHANGE]
         for place in range(len(code) - 1)

@@ -32,8 +32,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sphinx.errors import ExtensionError
-from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
+from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.markers import LINE
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ def as_shown(data: dict[str, Any], script: Path) -> dict[str, Any]:
     """
     code: list[str] = []
     number_of: dict[int, int] = {}
-    for kind, content, first in split_code_and_text_blocks(str(script))[1]:
+    for kind, content, first in blocks_of(script):
         if kind != "code":
             continue
         lines = [

@@ -1,4 +1,4 @@
-"""What a process has started, and how much memory each part of it takes (Linux)."""
+"""What a process has started, how much memory each part of it takes, and its end."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from pathlib import Path
 
-PROC = Path("/proc")
 SET_CHILD_SUBREAPER = 36  # of <linux/prctl.h>
 
 
@@ -24,19 +22,17 @@ def taken_by(pid: int) -> dict[int, int]:
     Returns
     -------
     dict
-        Bytes by process; empty where the system does not say it in ``/proc``.
+        Bytes by process, of those that have not ended.
     """
-    parents, sizes = {}, {}
-    for path in PROC.glob("[0-9]*/stat"):
-        with suppress(OSError):  # it has ended meanwhile
-            said = path.read_text(errors="replace").rpartition(") ")[2].split()
-            number = int(path.parent.name)
-            parents[number] = int(said[1])
-            sizes[number] = int(said[21]) * os.sysconf("SC_PAGE_SIZE")
-    found = {pid} & set(parents)
-    while more := {child for child in parents if parents[child] in found} - found:
-        found |= more
-    return {number: sizes[number] for number in found}
+    import psutil  # not at the top: who lacks a package is told so first
+
+    sizes = {}
+    with suppress(psutil.Error):  # it has ended meanwhile
+        process = psutil.Process(pid)
+        for one in (process, *process.children(recursive=True)):
+            with suppress(psutil.Error):
+                sizes[one.pid] = one.memory_info().rss
+    return sizes
 
 
 def end_all(pid: int) -> None:
