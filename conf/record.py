@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import traceback
+from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -26,7 +27,7 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import (
@@ -37,6 +38,9 @@ from tensor_copies.machine.fingerprint import (
     check,
     fingerprint,
 )
+
+if TYPE_CHECKING:
+    from standalone.tensor_maps import Steps
 
 CONF = Path(__file__).resolve().parent
 ROOT = CONF.parent
@@ -109,16 +113,18 @@ def record(
         keys,
         require_fitting,
         save,
+        steps_name,
     )
 
     machine = machine or fingerprint()
     reasons = _left_out(script, machine)
+    steps = None
     try:
         require_utf8(script)
         if all(reasons):
             outputs, drawn, seconds = [""] * len(reasons), [[]] * len(reasons), 0.0
         else:
-            outputs, drawn, seconds = _run(script, machine)
+            outputs, drawn, seconds, steps = _run(script, machine)
         for line, output in zip(keys(script), outputs, strict=True):
             require_fitting(f"{script.name}: the block on line {line}", output)
     except UnreadableLesson as problem:
@@ -137,7 +143,12 @@ def record(
             files[names[-1]] = content
         blocks.append(Block(key, output, tuple(names)))
     lesson = f"{script.parent.name}/{script.stem}"
-    whole = Recording(lesson, machine, today(), round(seconds, 2), tuple(blocks))
+    kept = ""
+    if steps is not None:
+        kept = steps_name(script.stem)
+        files[kept] = _kept_steps(script, steps, reasons)
+    took = round(seconds, 2)
+    whole = Recording(lesson, machine, today(), took, tuple(blocks), kept)
     save(whole, files, recordings / machine.name)
     return seconds
 
@@ -271,16 +282,35 @@ def _clean_up(gallery: dict[str, Any], name: str) -> None:
         raise LessonFailed(str(left)) from None
 
 
+def _kept_steps(script: Path, steps: Steps, reasons: list[str]) -> bytes:
+    """Return the file of a lesson's steps, but for blocks that are left out."""
+    from tensor_copies.figures.steps import shown_lines
+    from tensor_copies.recordings.format import keys
+    from tensor_copies.recordings.step_facts import as_text, packed
+
+    starts = list(keys(script))
+    facts = [
+        fact
+        for fact in steps.facts()
+        if not reasons[bisect_right(starts, fact["first"]) - 1]
+    ]
+    return as_text(packed(facts, shown_lines(script)[1])).encode()
+
+
 def _run(
     script: Path, machine: Fingerprint
-) -> tuple[list[str], list[list[Any]], float]:
-    """Run a script block by block; return texts, figures and the time it took."""
+) -> tuple[list[str], list[list[Any]], float, Steps | None]:
+    """Run a script block by block; return texts, figures, the time it took and steps.
+
+    There are no steps of a script that takes times, or that could not be watched.
+    """
     from sphinx.errors import ExtensionError
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
     from sphinx_gallery.py_source_parser import split_code_and_text_blocks
     from tensor_copies.figures.maps import requested_maps
     from tensor_copies.figures.samples import requested_samples
+    from tensor_copies.figures.steps import not_watched, watch
     from tensor_copies.figures.tables import requested_table, without_table
     from tensor_copies.machine import isolation
 
@@ -319,15 +349,25 @@ def _run(
             "image_path_iterator": gen_rst.ImagePathIterator(f"{folder}/{{0}}.png"),
         }
         isolation.reset(gallery, script.name, "before")
+        steps = None
+        if not not_watched(script):
+            source = _renamed(script.read_text(encoding="utf-8"), machine)
+            steps = watch(script, source)
         try:
             shown, seconds = gen_rst.execute_script(blocks, run, gallery, settings)
         except ExtensionError as wrong:  # a marker that cannot be followed
             gallery["failing_examples"][str(script)] = str(wrong)
             raise LessonFailed(str(wrong)) from None
         finally:
+            if steps is not None:
+                steps.stop()
             _clean_up(gallery, script.name)
     if "formatted_exception" in run:
         raise LessonFailed(run["formatted_exception"])
+    if steps is not None and steps.failed:
+        why = steps.failed.strip().rpartition("\n")[2]
+        print(f"{script.stem}: recorded without its steps: {why}", file=sys.stderr)
+        steps = None
     code = [
         rst for block, rst in zip(blocks, shown, strict=True) if block.type == "code"
     ]
@@ -336,7 +376,7 @@ def _run(
         for figure in data:
             if isinstance(figure, dict) and "table" in figure:
                 outputs[place] = without_table(outputs[place], figure["table"])
-    return outputs, figures, seconds
+    return outputs, figures, seconds, steps
 
 
 def _printed(rst: str) -> str:

@@ -1881,10 +1881,16 @@ class _Step:
     said: str
     printed: str
     raised: str
-    changed: list[str]
+    differ: dict[str, frozenset[str]]
     before: Look
     after: Look
     note: str
+    collapsed: bool
+
+    @property
+    def changed(self) -> list[str]:
+        """The names that are there and whose facts changed."""
+        return [name for name, kinds in self.differ.items() if "gone" not in kinds]
 
 
 class Steps:
@@ -2112,13 +2118,8 @@ class Steps:
             outer = outer[: len(loop_path(self._units, loop.node))]
             if any(turn > _shown(depth) for depth, (_, turn) in enumerate(outer)):
                 continue
-            node, first = loop.node, _shown(len(outer)) + 1
-            last = node.end_lineno or node.lineno
-            turns = f"turns {first} to {loop.turn}"
-            note = "" if loop.turn == first else f"{turns} in one step"
-            head = turns.capitalize() if note else f"Turn {first}"
-            unit = _Unit(node, node.lineno, last, ())
-            self._add(unit, [*outer, (loop, loop.turn)], namespace, note, f"{head}: ")
+            unit = _as_one(loop.node)
+            self._add(unit, [*outer, (loop, loop.turn)], namespace, collapsed=True)
 
     def _finish(
         self,
@@ -2155,8 +2156,7 @@ class Steps:
         unit: _Unit,
         turns: list[tuple[_Loop, int]],
         namespace: Any,
-        note: str = "",
-        head: str = "",
+        collapsed: bool = False,
     ) -> None:
         if len(self._steps) >= MOST_STEPS:
             self._not_shown += 1
@@ -2169,13 +2169,33 @@ class Steps:
             return
         self._heard.clear()
         self._raised, self._seen = None, now
+        self._tell(unit, turns, printed, raised, differ, was or now, now, collapsed)
+
+    def _tell(
+        self,
+        unit: _Unit,
+        turns: list[tuple[_Loop, int]],
+        printed: str,
+        raised: str,
+        differ: dict[str, frozenset[str]],
+        was: Look,
+        now: Look,
+        collapsed: bool,
+    ) -> None:
+        """Add a step of which all is known but the words."""
+        head = note = ""
+        if collapsed:
+            first, last = _shown(len(turns) - 1) + 1, turns[-1][1]
+            several = f"turns {first} to {last}"
+            note = "" if last == first else f"{several} in one step"
+            head = f"{several.capitalize() if note else f'Turn {first}'}: "
         said = head + sentence(unit.node, now, differ, printed, raised)
         if raised or not (differ or isinstance(unit.node, NAMED)):
             said = said[0].upper() + said[1:]  # a name stays as it is written
-        there = [name for name, kinds in differ.items() if "gone" not in kinds]
-        self._steps.append(
-            _Step(unit, turns, said, printed, raised, there, was or now, now, note)
+        step = _Step(
+            unit, turns, said, printed, raised, differ, was, now, note, collapsed
         )
+        self._steps.append(step)
 
     # -- What is printed
 
@@ -2279,6 +2299,71 @@ class Steps:
             "drawings": [drawing for drawing, _ in drawings],
             "captions": [caption for _, caption in drawings],
         }
+
+    def facts(self) -> list[dict]:
+        """Return what was seen at each step, as data that JSON can hold.
+
+        Neither words nor drawings are in it: :meth:`from_facts` makes them, there and
+        then. Of a step: ``first``, ``last`` and ``turn`` as in :meth:`data`;
+        ``collapsed``, whether it is all later turns of a loop; ``printed``;
+        ``raised``; ``differ`` (a list of kinds for each name, see
+        :func:`differences`); ``seen``, what :func:`observe` returned; and ``names``,
+        how many there were.
+        """
+        return [
+            {
+                "first": step.unit.first + self._shift,
+                "last": step.unit.last + self._shift,
+                "turn": [[turn, loop.turn] for loop, turn in step.turns],
+                "collapsed": step.collapsed,
+                "printed": step.printed,
+                "raised": step.raised,
+                "differ": {name: sorted(kinds) for name, kinds in step.differ.items()},
+                "seen": step.after.observed,
+                "names": len(step.after.facts) + step.after.more,
+            }
+            for step in self._steps
+        ]
+
+    @classmethod
+    def from_facts(
+        cls, source: str, facts: list[dict], title: str | None = None
+    ) -> Steps:
+        """Return the steps of a program that ran elsewhere.
+
+        Parameters
+        ----------
+        source
+            The text of the program.
+        facts
+            What :meth:`facts` returned there, with the lines of ``source``.
+        title
+            What the steps are of.
+
+        Raises
+        ------
+        ValueError
+            If a step is of no statement of the program. What is wrong inside the facts
+            may raise anything, here or when it is drawn.
+        """
+        steps = cls(title)
+        lines = source.splitlines()
+        steps._take(lines, ast.parse(source).body, 0)
+        was = Look({}, observe({}), 0)
+        for fact in facts:
+            unit = steps._units.get(fact["first"])
+            if unit is not None and fact["collapsed"]:
+                unit = _as_one(unit.node)
+            if unit is None or (unit.first, unit.last) != (fact["first"], fact["last"]):
+                where = f"lines {fact['first']} to {fact['last']}"
+                raise ValueError(f"there is no statement on {where}")
+            turns = [(_Loop(unit.node, 0, of), turn) for turn, of in fact["turn"]]
+            differ = {name: frozenset(kinds) for name, kinds in fact["differ"].items()}
+            now = Look({}, fact["seen"], fact["names"])
+            words = fact["printed"], fact["raised"]
+            steps._tell(unit, turns, *words, differ, was, now, fact["collapsed"])
+            was = now
+        return steps
 
     def looks(self) -> list[Look]:
         """Return what was seen after each step."""
@@ -2468,6 +2553,11 @@ def _head(part: ast.AST) -> Iterator[ast.AST]:
 def _shown(depth: int) -> int:
     """Return how many turns of a loop within ``depth`` others are steps."""
     return MOST_TURNS[min(depth, len(MOST_TURNS) - 1)]
+
+
+def _as_one(loop: ast.stmt) -> _Unit:
+    """Return a loop as one statement: with its body."""
+    return _Unit(loop, loop.lineno, loop.end_lineno or loop.lineno, ())
 
 
 def loop_path(units: dict[int, _Unit], loop: ast.stmt) -> tuple[ast.stmt, ...]:
@@ -2785,6 +2875,8 @@ def _said_of_names(now: Look, differ: dict[str, frozenset[str]]) -> list[str]:
     fresh = [n for n, kinds in differ.items() if kinds & {"new", "other"}]
     known = [n for n in entry if n not in fresh]
     alone: dict[str, list[str]] = {}
+    # Where there are several devices, that of what is new is worth a word.
+    devices = {seen["device"] for seen in entry.values() if seen["storage"] is not None}
     for name in fresh:
         if name in entry:
             known.append(name)
@@ -2794,6 +2886,8 @@ def _said_of_names(now: Look, differ: dict[str, frozenset[str]]) -> list[str]:
                 related.append(f"{name} {told}")
             else:
                 end = _gradient_end(entry[name], observed)
+                if len(devices) > 1:
+                    end = f" on {entry[name]['device']}{end}"
                 alone.setdefault(f"{verb}|{end}", []).append(name)
     for words, names in alone.items():
         verb, _, end = words.partition("|")

@@ -36,7 +36,7 @@ from tensor_copies.recordings.format import (
     BadRecording,
     atlas_key,
 )
-from tensor_copies.recordings.shown import _refuse, renewal
+from tensor_copies.recordings.shown import refuse, renewal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -189,7 +189,7 @@ def recorded(app: Sphinx) -> list[AtlasRecording]:
         try:
             found.append(load_atlas(path))
         except BadRecording as bad:
-            _refuse(app, bad)
+            refuse(app, bad)
     return found
 
 
@@ -210,7 +210,7 @@ def views(app: Sphinx) -> list[View]:
             found += _views(other.machine, RECORDED, other.day, records)
         else:
             name = f"recordings/{other.machine.name}/atlas.json"
-            _refuse(app, BadRecording(f"{name} is refused: it has unknown probes"))
+            refuse(app, BadRecording(f"{name} is refused: it has unknown probes"))
     if (second := on_stand_in()) is not None:
         machine = replace(here, device_kind=STAND_IN, device_name="no GPU")
         # Of an x on the CPU it knows nothing better than a live probe, unless the call

@@ -103,12 +103,17 @@ def begin(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
     script = _script(gallery_conf, lesson)
     if script is None or not_watched(script):
         return
+    _watching[lesson] = watch(script, script.read_text(encoding="utf-8"))
+
+
+def watch(script: Path, source: str) -> Steps:
+    """Begin to watch what is run as a lesson, whose text is now ``source``."""
     from standalone.tensor_maps import Steps
 
     _take_chances_out()
     seen = Steps(script.stem)
-    seen.follow(script.read_text(encoding="utf-8"), str(script))
-    _watching[lesson] = seen
+    seen.follow(source, str(script))
+    return seen
 
 
 def _take_chances_out() -> None:
@@ -177,7 +182,7 @@ def as_kept(seen: Steps, script: Path) -> str:
     """
     asks = [(ask, _other_run(script, ask)) for ask in asks_of(script)]
     for drawn in DRAWN:
-        data = seen.data(*drawn)
+        data = seen.data(*drawn) | {"drawn": drawn}
         for ask, other in asks:
             _add_ask(data, seen, other, ask, drawn)
         text = as_json(as_shown(data, script))
@@ -294,8 +299,21 @@ def as_json(data: dict[str, Any]) -> str:
 def as_shown(data: dict[str, Any], script: Path) -> dict[str, Any]:
     """Return steps with the code that a reader of the page sees, and its lines.
 
+    See :func:`shown_lines`.
+    """
+    code, number_of = shown_lines(script)
+    steps = [
+        step | {"first": number_of[step["first"]], "last": number_of[step["last"]]}
+        for step in data["steps"]
+    ]
+    return data | {"code": code, "steps": steps}
+
+
+def shown_lines(script: Path) -> tuple[list[str], dict[int, int]]:
+    """Return the code that a reader of the page sees, and the number of each line.
+
     That is the code of all blocks, without prose and marker comments, and with one
-    blank line between two blocks.
+    blank line between two blocks. The numbers are by those in the script.
     """
     code: list[str] = []
     number_of: dict[int, int] = {}
@@ -315,8 +333,4 @@ def as_shown(data: dict[str, Any], script: Path) -> dict[str, Any]:
         for number, line in lines:
             code.append(line)
             number_of[number] = len(code)
-    steps = [
-        step | {"first": number_of[step["first"]], "last": number_of[step["last"]]}
-        for step in data["steps"]
-    ]
-    return data | {"code": code, "steps": steps}
+    return code, number_of

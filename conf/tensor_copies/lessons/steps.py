@@ -19,6 +19,8 @@ from sphinx.util.osutil import relative_uri
 from tensor_copies.figures.steps import steps_file
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.outdated import depend_on
+from tensor_copies.recordings.other_steps import as_published, other_steps
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -36,17 +38,26 @@ class step_through(nodes.General, nodes.Element):
 def add_button(app: Sphinx, doctree: nodes.document) -> None:
     """Put the button into the row of actions of a lesson that has steps."""
     page = app.env.docname
-    if page not in lesson_scripts(app):
-        return
+    script = lesson_scripts(app).get(page)
     kept = steps_file(Path(app.srcdir), page)
-    if kept is None:
+    if script is None or kept is None:
         return
     app.env.note_dependency(kept)
+    depend_on(app, "recordings")
+    text = kept.read_text(encoding="utf-8")
+    others = as_published(other_steps(app, script, json.loads(text)), script.stem)
+    elsewhere = json.dumps(others, ensure_ascii=False)
+    _elsewhere(kept).write_text(elsewhere, encoding="utf-8")
+    text += elsewhere if others["files"] else ""
     for row in doctree.findall(nodes.container):
         if "lesson-actions" in row["classes"]:
-            text = kept.read_text(encoding="utf-8")
             row += button(page, published_name(page), text, "step")
             return
+
+
+def _elsewhere(kept: Path) -> Path:
+    """Return where it is kept what other machines did otherwise at the steps."""
+    return kept.with_name(f"{kept.stem}_elsewhere.json")
 
 
 def button(page: str, file: str, text: str, name: str, of: str = "") -> step_through:
@@ -86,7 +97,12 @@ def publish(app: Sphinx, error: Exception | None) -> None:
         if (kept := steps_file(Path(app.srcdir), page)) is not None:
             data = json.loads(kept.read_text(encoding="utf-8"))
             data["title"] = app.env.titles[page].astext()
-            write(app, published_name(page), as_script(data))
+            del data["drawn"]
+            others = json.loads(_elsewhere(kept).read_text(encoding="utf-8"))
+            name = published_name(page)
+            write(app, name, as_script(data | others["own"]))
+            for file, text in others["files"].items():
+                write(app, f"{name.rpartition('/')[0]}/{file}", text)
     source = Path(app.confdir, "standalone", "tensor_maps.py")
     for name, text in _strings(source).items():
         if name in VIEWER:

@@ -18,6 +18,7 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
+from xml.etree import ElementTree
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
@@ -36,7 +37,9 @@ from tensor_copies.recordings.format import (
     Recording,
     atlas_key,
     inert,
+    steps_name,
 )
+from tensor_copies.recordings.step_facts import OF_LOOK, unpacked
 
 WIDEST_PNG = 10_000  # pixels, and as many high
 LONGEST_REASON = 120  # characters
@@ -94,6 +97,7 @@ LESSON = COMMON | {
         }
     ),
 }
+OF_LESSON = {"steps": _text(100, pattern=r"\A[\w-]+\.steps\.json\Z")}
 PAGE = COMMON | {
     "page": _text(100),
     "key": _text(64),
@@ -169,6 +173,99 @@ SAMPLES = {
 }  # fmt: skip
 
 
+COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
+COUNTED = COUNT | {"minimum": -(2**53)}
+FLAG = {"type": "boolean"}
+
+
+def _or_null(kind: dict[str, Any]) -> dict[str, Any]:
+    return kind | {"type": [kind["type"], "null"]}
+
+
+SHORT, NAME = _text(2000), _text(200)
+# What is seen of each, by the names of the columns, which stand in this order.
+SEEN: dict[str, dict[str, dict[str, Any]]] = {
+    "tensors": {
+        "device": NAME, "digest": _or_null(NAME), "dtype": NAME,
+        "gradient": _or_null(SHORT), "inference": FLAG, "is_leaf": FLAG,
+        "kind": {"enum": ["tensor", "array"]}, "memory": SHORT, "names": _list(NAME),
+        "node": _or_null(COUNT), "output": COUNT, "requires_grad": FLAG,
+        "retains_grad": FLAG, "shape": _or_null(_list(COUNT, maxItems=64)),
+        "storage": _or_null(COUNT), "values": _or_null(SHORT),
+        "version": _or_null(COUNT),
+    },
+    "nodes": {
+        "hidden_inputs": COUNT, "inputs_without_gradient": COUNT,
+        "kind": {"enum": ["operation", "leaf", "constant"]}, "label": NAME,
+        "tensors": _list(COUNT, maxItems=200),
+    },
+    "edges": {"input": COUNT, "output": COUNT, "result": COUNT},
+    "storages": {
+        "addressed": FLAG, "bytes": COUNT, "cells": _or_null(_list(NAME, maxItems=12)),
+        "device": NAME, "dtype": NAME, "windows": _list(COUNT, maxItems=200),
+    },
+    "windows": {
+        "covers_all": FLAG, "offset": COUNTED,
+        "runs": _list(_list(COUNTED, minItems=2, maxItems=2), maxItems=200),
+        "shape": _list(COUNT, maxItems=64), "strides": _list(COUNTED, maxItems=64),
+        "tensor": COUNT,
+    },
+}  # fmt: skip
+STEPS = {
+    "schema": {"const": SCHEMA},
+    "tables": _object(
+        {
+            table: _object(
+                {
+                    "columns": {"enum": [list(columns), []]},
+                    "rows": _list(
+                        {
+                            "type": "array",
+                            "prefixItems": list(columns.values()),
+                            "minItems": len(columns),
+                            "items": False,
+                        },
+                        maxItems=5000,
+                    ),
+                }
+            )
+            for table, columns in SEEN.items()
+        }
+    ),
+    "looks": _list(
+        _object(
+            {name: _list(COUNT, maxItems=200) for name in (*OF_LOOK, "hidden_to")}
+            | {"hidden_nodes": COUNT, "names": COUNT, "notes": _list(SHORT)}
+        ),
+        maxItems=300,
+    ),
+    "steps": _list(
+        _object(
+            dict.fromkeys(("first", "last", "look"), COUNT),
+            turn=_list(_list(COUNT, minItems=2, maxItems=2), minItems=1, maxItems=10),
+            collapsed={"const": True},
+            printed=_text(LONGEST_OUTPUT),
+            raised=SHORT,
+            differ=_dictionary(_list(NAME, minItems=1)),
+        ),
+        maxItems=300,
+    ),
+}
+# What a drawing is made of: nothing that loads, runs or refers.
+DRAWN = {
+    "svg": {"role", "aria-label", "viewBox", "overflow", "text-rendering"},
+    "rect": {"rx"},
+    "circle": {"cx", "cy", "r"},
+    "path": {"d"},
+    "text": {"text-anchor"},
+}
+LOOKS = {
+    *("x", "y", "width", "height", "fill", "fill-opacity", "stroke", "stroke-width"),
+    *("stroke-dasharray", "font-family", "font-size", "font-weight"),
+}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
 class _Wrong(Exception):
     """What is wrong with a file, in half a sentence."""
 
@@ -181,16 +278,70 @@ def load(path: Path) -> Recording:
 
 @cache  # several parts of a build read all recordings
 def _lesson(path: Path, raw: bytes) -> Recording:
-    data, machine = _recording(path, raw, LESSON)
+    data, machine = _recording(path, raw, LESSON, **OF_LESSON)
     if data["lesson"].rpartition("/")[2] != path.stem:
         raise _Wrong("its lesson is not the one that the file is named after")
+    if data.get("steps", steps_name(path.stem)) != steps_name(path.stem):
+        raise _Wrong("its steps are not those that the file is named after")
     blocks = tuple(
         Block(block["key"], "", (), block["left_out"])
         if "left_out" in block
         else Block(block["key"], "\n".join(block["output"]), tuple(block["figures"]))
         for block in data["blocks"]
     )
-    return Recording(data["lesson"], machine, data["day"], data["seconds"], blocks)
+    lesson, steps = data["lesson"], data.get("steps", "")
+    return Recording(lesson, machine, data["day"], data["seconds"], blocks, steps)
+
+
+def load_steps(
+    path: Path, code: str, drawn: tuple[int, int]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Read what a machine saw at each step of a lesson, and draw it.
+
+    Parameters
+    ----------
+    path
+        The file of the steps.
+    code
+        The code that a reader of the page sees.
+    drawn
+        How many names and nodes a picture has at most.
+
+    Returns
+    -------
+    tuple
+        What ``Steps.facts()`` of standalone/tensor_maps.py returned there, and what
+        ``Steps.data(*drawn)`` makes of it here.
+
+    Raises
+    ------
+    BadRecording
+        If the file is not exactly as it should be, or of other code.
+    """
+    with _naming(path):
+        data = _parse(_read(path))
+        _require(data, STEPS)
+        from standalone.tensor_maps import Steps
+
+        try:
+            facts = unpacked(data)
+            shown = Steps.from_facts(code, facts).data(*drawn)
+        except Exception:  # whatever is wrong inside, these are no steps of the code
+            raise _Wrong(
+                "its steps are not of the lesson's code, or cannot be drawn"
+            ) from None
+        for drawing in shown["drawings"]:
+            _require_inert(drawing)
+        return facts, shown
+
+
+def _require_inert(drawing: str) -> None:
+    """Raise unless a drawing is made of nothing but what :data:`DRAWN` names."""
+    for element in ElementTree.fromstring(drawing).iter():
+        name, others = element.tag.removeprefix(SVG), set(element.attrib) - LOOKS
+        refers = any("url(" in element.get(look, "") for look in LOOKS)
+        if name not in DRAWN or others - DRAWN[name] or refers:
+            raise _Wrong("a drawing of its steps has more than shapes and texts")
 
 
 def load_page(path: Path) -> PageRecording:
@@ -268,10 +419,10 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _recording(
-    path: Path, raw: bytes, properties: dict[str, Any]
+    path: Path, raw: bytes, properties: dict[str, Any], **optional: Any
 ) -> tuple[dict[str, Any], Fingerprint]:
     data = _parse(raw)
-    _require(data, properties)
+    _require(data, properties, **optional)
     machine = Fingerprint(**data["machine"])
     if machine.name != path.parent.name:
         raise _Wrong("its machine is not the one that the folder is named after")
@@ -315,10 +466,11 @@ def _inert(value: Any) -> Any:
     return value
 
 
-def _require(data: dict[str, Any], properties: dict[str, Any]) -> None:
+def _require(data: dict[str, Any], properties: dict[str, Any], **optional: Any) -> None:
     """Raise unless ``data`` is an object with just these properties."""
     validator = Draft202012Validator(
-        _object(properties), format_checker=Draft202012Validator.FORMAT_CHECKER
+        _object(properties, **optional),
+        format_checker=Draft202012Validator.FORMAT_CHECKER,
     )
     error = best_match(validator.iter_errors(data))
     if error is not None:

@@ -17,6 +17,9 @@ One file per lesson and machine, ``docs/recordings/<machine>/<lesson>.json``::
       ]
     }
 
+A lesson that was watched while it ran (figures/steps.py) has ``steps``, the name of
+the file beside it with what was seen after each statement (step_facts.py).
+
 A block of which the stand-in device can show nothing that is true has ``left_out``,
 the reason, in the place of ``output`` and ``figures``.
 
@@ -104,13 +107,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Recording:
-    """What one machine saw when it ran one lesson."""
+    """What one machine saw when it ran one lesson; ``steps`` names a file, or none."""
 
     lesson: str
     machine: Fingerprint
     day: str
     seconds: float
     blocks: tuple[Block, ...]
+    steps: str = ""
 
 
 @dataclass(frozen=True)
@@ -268,7 +272,8 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
     recording
         What to write.
     figures
-        The content of each figure's file, by its name: data or the bytes of a PNG.
+        The content of each figure's file, and of that of the steps, by its name: data,
+        or the bytes of a PNG or of a text.
     folder
         ``docs/recordings/<machine>``; made if it is not there.
 
@@ -279,6 +284,8 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
     """
     name = recording.lesson.rpartition("/")[2]
     data = {"schema": SCHEMA, **asdict(recording)}
+    if not recording.steps:
+        del data["steps"]
     for block in data["blocks"]:
         if block["left_out"]:
             del block["output"], block["figures"]
@@ -286,9 +293,14 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
             del block["left_out"]
             block["output"] = block["output"].split("\n")
     _write(folder, figures | {f"{name}.json": data})
-    for old in folder.glob(f"{name}.[0-9]*"):
+    for old in (*folder.glob(f"{name}.[0-9]*"), folder / steps_name(name)):
         if old.name not in figures:
-            old.unlink()
+            old.unlink(missing_ok=True)
+
+
+def steps_name(lesson: str) -> str:
+    """Return the name of the file with a lesson's steps."""
+    return f"{lesson}.steps.json"
 
 
 def _write(folder: Path, contents: dict[str, Any]) -> None:

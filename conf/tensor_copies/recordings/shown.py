@@ -125,18 +125,18 @@ def load_all(app: Sphinx, lesson: str) -> list[Recording]:
         try:
             recording = load(path)
         except BadRecording as bad:
-            _refuse(app, bad)
+            refuse(app, bad)
             continue
         if recording.lesson == lesson:
             found.append(recording)
         else:
             where = f"recordings/{path.parent.name}/{path.name}"
             gone = f"{where} is of {recording.lesson}, which is no lesson; remove it"
-            _refuse(app, BadRecording(gone))
+            refuse(app, BadRecording(gone))
     return found
 
 
-def _refuse(app: Sphinx, bad: BadRecording) -> None:
+def refuse(app: Sphinx, bad: BadRecording) -> None:
     """Warn of a refused file, once in a build."""
     if not hasattr(app, "refused_recordings"):
         app.refused_recordings = set()
@@ -167,7 +167,7 @@ def load_pages(app: Sphinx) -> list[tuple[PageRecording, bool]]:
         try:
             recording = load_page(path)
         except BadRecording as bad:
-            _refuse(app, bad)
+            refuse(app, bad)
             continue
         page = Path(app.srcdir, f"{recording.page}.md")
         found.append((recording, page.exists() and page_key(page) == recording.key))
@@ -273,7 +273,7 @@ def _seen(app: Sphinx, recording: Recording, block: Block) -> Seen:
                 Path(app.srcdir, "recordings", recording.machine.name, file)
             )
         except BadRecording as bad:
-            _refuse(app, bad)
+            refuse(app, bad)
             figures[file] = {}
     machine, day = recording.machine, recording.day
     return Seen(machine, day, block.output, figures, block.left_out)
