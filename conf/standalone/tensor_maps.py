@@ -3073,7 +3073,7 @@ STEPS_STYLE = """\
   padding: 0.5rem 1rem;
   border-top: 1px solid var(--color-background-border);
 }
-.steps button {
+.steps :is(button, select) {
   flex: none;
   min-width: 2.25rem;
   min-height: 2.25rem;
@@ -3086,7 +3086,7 @@ STEPS_STYLE = """\
   font-size: 0.875rem;
   cursor: pointer;
 }
-.steps button:hover { border-color: var(--color-brand-primary); }
+.steps :is(button, select):hover { border-color: var(--color-brand-primary); }
 .steps button[aria-disabled="true"]:not(.steps-choice) {
   border-style: dashed;
   color: var(--color-foreground-muted);
@@ -3113,6 +3113,9 @@ STEPS_STYLE = """\
 .steps-loop { display: flex; gap: 0.5rem; align-items: center; }
 .steps-turns { font-weight: 600; line-height: 1.2; }
 .steps-loop > button { padding-inline: 0.5rem; }
+.steps-on { display: flex; gap: 0.5rem; align-items: center; max-width: 100%; }
+.steps .steps-on > select { flex: 0 1 auto; min-width: 0; padding-inline: 0.3rem; }
+.steps-others { color: var(--color-foreground-secondary); font-size: 0.875rem; }
 .steps a {
   display: inline-block;
   min-height: 1.5rem;
@@ -3236,7 +3239,7 @@ STEPS_STYLE = """\
   .steps-code { border-right: 1px solid var(--color-background-border); }
 }
 @media (pointer: coarse) {
-  .steps button, .steps input, .steps a { min-height: 2.75rem; }
+  .steps :is(button, input, select, a) { min-height: 2.75rem; }
   .steps a { min-width: 2.75rem; align-content: center; text-align: center; }
 }
 .steps-dialog {
@@ -3272,7 +3275,8 @@ STEPS_SCRIPT = r"""
 // a notebook hands over the element that is to be filled.
 "use strict";
 function tensorCopiesSteps(data, place = document.currentScript.place) {
-  const { code, steps, drawings, captions = [], asks = [] } = data;
+  const { code, asks = [], machines = [] } = data;
+  let { steps, drawings, captions = [] } = data;
   const inDialog = place.matches("button");
   const key = inDialog ? place.id : place.dataset.key;
   const make = (name, attributes, ...children) => {
@@ -3322,6 +3326,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   see.append(map, note, printed);
   const said = make("p", { role: "status" });
   const raised = make("p", { class: "steps-raised" });
+  const others = make("div", { class: "steps-others", "aria-live": "polite" });
   const slider = make("input", {
     type: "range", min: 1, max: steps.length, "aria-label": "Step",
     input: () => go(slider.valueAsNumber - 1),
@@ -3331,6 +3336,11 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   const turns = make("span", { class: "steps-turns" });
   const nextTurn = button("Next turn", () => go(after(at, false)));
   const pastLoop = button("After the loop", () => go(after(at, true)));
+  const names = [data.here, ...machines.map(({ name }) => name)];
+  const machine = make("select", { change: () => choose(machine.selectedIndex - 1) },
+    ...names.map((name) => make("option", {}, name ?? "")));
+  const on = make("label", { class: "steps-on" }, "Machine", machine);
+  on.hidden = !machines.length;
   const first = button("First", () => go(0));
   const back = button("Back", () => go(asking ? at : at - 1));
   const forward = button("Forward", () => onward(), "steps-forward");
@@ -3340,8 +3350,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   const loop = make("span", { class: "steps-loop" }, turns, nextTurn, pastLoop);
   const box = make("div", { class: "steps" }, make("div", {}, head,
     make("div", { class: "steps-controls", role: "group", "aria-label": "Steps" },
-      first, back, forward, last, slider, count, link, loop),
-    make("div", { class: "steps-said" }, said, raised), codeBox, see));
+      first, back, forward, last, slider, count, link, loop, on),
+    make("div", { class: "steps-said" }, said, raised, others), codeBox, see));
 
   // -- Going from step to step --------------------------------------------------------
   let at = 0;
@@ -3363,7 +3373,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   };
   const onward = () => {
     const ask = asks.find((one) => one.step === at + 1 && !asked.has(one));
-    if (!asking && ask) {
+    if (chosen < 0 && !asking && ask) {
       asked.add(ask);
       show(at, ask);
     } else go(at + 1);
@@ -3378,6 +3388,47 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     if (!does || (wide && event.key.startsWith("Arrow"))) return;
     event.preventDefault();
     does.click();
+  };
+
+  // -- On another machine -------------------------------------------------------------
+  // Its place among the others, or -1: this build. A step there knows which it is here.
+  let chosen = -1;
+  const hereOf = (index) => steps[index].here ?? index;
+  const placeOf = (here) => {
+    const found = steps.findIndex((step, index) => hereOf(index) >= here);
+    return found < 0 ? steps.length - 1 : found;
+  };
+  const loaded = (file) => new Promise((done, failed) => {
+    const src = new URL(file, new URL(place.dataset.steps, location));
+    const load = () => (script.steps ? done(script.steps) : failed());
+    const script = make("script", { src, load, error: failed });
+    document.head.append(script);
+  });
+  const choose = async (index) => {
+    const other = machines[index];
+    try {
+      if (other && !other.steps) {
+        const more = await loaded(other.file);
+        other.steps = more.steps.map((step) =>
+          typeof step === "number" ? { ...data.steps[step], here: step } : step);
+        other.drawings = [...data.drawings, ...more.drawings];
+        other.captions = [...data.captions, ...more.captions];
+      }
+    } catch {
+      machine.selectedIndex = chosen + 1;
+      others.textContent = "The steps of this machine did not load: try again.";
+    }
+    if (machine.selectedIndex !== index + 1) return;
+    const here = hereOf(at);
+    chosen = index;
+    ({ steps, drawings, captions = [] } = other ?? data);
+    slider.max = steps.length;
+    go(placeOf(here));
+  };
+  const elsewhere = (here, step) => {
+    if (chosen < 0) return machines.map((one) => [one.name, one.differs[here]]);
+    const words = machines[chosen].differs[here], { said } = data.steps[here];
+    return [[data.here, words && (said === step.said ? words : said)]];
   };
 
   // -- Showing a step -----------------------------------------------------------------
@@ -3469,13 +3520,16 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
       map.replaceChildren(...halves.length ? halves : ["There is no tensor yet."]);
     }
     note.textContent = ask ? "" : step.note ?? "";
+    const told = ask ? [] : elsewhere(hereOf(at), step).filter(([, words]) => words);
+    others.replaceChildren(...told.map(([name, words]) =>
+      make("p", {}, make("b", {}, name), `: ${words}`)));
     const before = steps.slice(0, ask ? at + 1 : at).map((one) => one.printed).join("");
     output.replaceChildren(before, make("b", {}, ask ? "" : step.printed));
     printed.hidden = !output.textContent;
     output.scrollTop = output.scrollHeight;
     link.hidden = !key || Boolean(ask);
     if (key) {
-      link.href = `#${key}-${at + 1}`;
+      link.href = `#${key}-${hereOf(at) + 1}`;
       address(link.hash);
     }
   };
@@ -3489,7 +3543,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     return key && location.hash === `#${key}-${digits}` ? digits - 1 : null;
   };
   addEventListener("hashchange", () => {
-    if (box.checkVisibility() && wanted() !== null) go(wanted());
+    if (box.checkVisibility() && wanted() !== null) go(placeOf(wanted()));
   });
 
   // -- Where it is shown --------------------------------------------------------------
@@ -3513,7 +3567,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   place.open = () => {
     if (!dialog.open) dialog.showModal();
     forward.focus();
-    go(wanted() ?? at);
+    go(wanted() === null ? at : placeOf(wanted()));
   };
 }
 """

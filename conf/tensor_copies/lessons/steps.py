@@ -45,7 +45,7 @@ def add_button(app: Sphinx, doctree: nodes.document) -> None:
     app.env.note_dependency(kept)
     depend_on(app, "recordings")
     text = kept.read_text(encoding="utf-8")
-    others = as_published(other_steps(app, script, json.loads(text)), script.stem)
+    others = as_published(other_steps(app, script, json.loads(text)), script.stem, text)
     elsewhere = json.dumps(others, ensure_ascii=False)
     _elsewhere(kept).write_text(elsewhere, encoding="utf-8")
     text += elsewhere if others["files"] else ""

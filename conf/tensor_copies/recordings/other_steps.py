@@ -9,13 +9,14 @@ all is on one device, nor is what the setup prints; steps of other code are not 
 
 from __future__ import annotations
 
+import gzip
 import json
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensor_copies.figures.steps import shown_lines
+from tensor_copies.figures.steps import DRAWN, MOST_BYTES, shown_lines
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.markers import setup_line
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 HALVES = ("graph", "memory")
-# Where a reader is told nothing else, this differs.
-DIFFERS = {"picture": "the picture differs", "printed": "the output differs"}
+LONGEST_QUOTED = 100  # characters of what is printed there
+MOST_WITH_OTHERS = 12_000  # bytes, compressed, of a lesson's own steps
+Data = dict[str, Any]  # what Steps.data() returns
 
 
 @dataclass(frozen=True)
@@ -45,10 +47,10 @@ class OtherSteps:
     name: str
     slug: str
     differs: dict[int, str]
-    data: dict[str, Any]
+    data: Data
 
 
-def other_steps(app: Sphinx, script: Path, own: dict[str, Any]) -> list[OtherSteps]:
+def other_steps(app: Sphinx, script: Path, own: Data) -> list[OtherSteps]:
     """Return what other machines did otherwise at the steps of a lesson.
 
     Parameters
@@ -79,38 +81,59 @@ def other_steps(app: Sphinx, script: Path, own: dict[str, Any]) -> list[OtherSte
 
 
 def _other(
-    app: Sphinx, recording: Recording, script: Path, own: dict[str, Any]
+    app: Sphinx, recording: Recording, script: Path, own: Data
 ) -> OtherSteps | None:
-    folder = Path(app.srcdir, "recordings", recording.machine.name)
-    code = "\n".join(own["code"])
-    drawn = own["drawn"][0], own["drawn"][1]
-    facts, theirs = load_steps(folder / recording.steps, code, drawn)
-    here = "cuda:0" if fingerprint().device_kind == "cuda" else "cpu"
-    alike = drawn_on(here, code, facts, drawn)
+    machine, code = recording.machine, "\n".join(own["code"])
+    path = Path(app.srcdir, "recordings", machine.name, recording.steps)
+    drawn = tuple(own["drawn"])
+    facts, theirs = load_steps(path, code, drawn)
     left_out = {
         line
         for line, block in zip(keys(script), recording.blocks, strict=True)
         if block.left_out
     }
-    not_compared = lines_of(script, left_out | {setup_line(script)})
-    compared = compare(own, theirs, alike, not_compared)
-    if compared is None:
+    not_compared = _lines_of(script, left_out | {setup_line(script)})
+    renamed = facts
+    if machine.device_kind == "stand-in":  # its code names it where ours names CUDA
+        renamed = json.loads(json.dumps(facts).replace("standin", "cuda"))
+    here = "cuda:0" if fingerprint().device_kind == "cuda" else "cpu"
+    alike = []
+    for moved in (map_on, _all_on):
+        same = [one | {"seen": moved(here, one["seen"])} for one in renamed]
+        alike.append(theirs if same == facts else _drawn(code, same, drawn))
+    differs = differences(own, theirs, *alike, not_compared)
+    if not differs:
         return None
-    name = short(recording.machine)
-    return OtherSteps(name[0].upper() + name[1:], slug(recording.machine), *compared)
+    for fewer in (one for one in DRAWN if one <= drawn):
+        shown = theirs if fewer == drawn else _drawn(code, facts, fewer)
+        data = shown_steps(own, theirs, shown)
+        if _weight(json.dumps(data, ensure_ascii=False)) <= MOST_BYTES:
+            break
+    name = short(machine)
+    return OtherSteps(name[0].upper() + name[1:], slug(machine), differs, data)
 
 
-def drawn_on(
-    device: str, code: str, facts: list[dict[str, Any]], drawn: tuple[int, int]
-) -> dict[str, Any]:
-    """Return the steps as if of this device, as long as all is on one."""
+def _weight(text: str) -> int:
+    return len(gzip.compress(text.encode(), 9, mtime=0))
+
+
+def _drawn(code: str, facts: list[dict[str, Any]], drawn: tuple[int, int]) -> Data:
     from standalone.tensor_maps import Steps
 
-    moved = [fact | {"seen": map_on(device, fact["seen"])} for fact in facts]
-    return Steps.from_facts(code, moved).data(*drawn)
+    return Steps.from_facts(code, facts).data(*drawn)
 
 
-def lines_of(script: Path, blocks: set[int | None]) -> set[int]:
+def _all_on(device: str, seen: dict[str, Any]) -> dict[str, Any]:
+    """Return a map as if all that it has on a GPU were on this device."""
+
+    def moved(entry: dict[str, Any]) -> dict[str, Any]:
+        known = entry["device"] in ("cpu", "meta")
+        return entry if known else entry | {"device": device}
+
+    return seen | {name: [*map(moved, seen[name])] for name in ("tensors", "storages")}
+
+
+def _lines_of(script: Path, blocks: set[int | None]) -> set[int]:
     """Return the lines, as a reader sees them, of the blocks that begin on these."""
     starts = list(keys(script))
     return {
@@ -120,68 +143,105 @@ def lines_of(script: Path, blocks: set[int | None]) -> set[int]:
     }
 
 
-def compare(
-    own: dict[str, Any],
-    theirs: dict[str, Any],
-    alike: dict[str, Any],
-    not_compared: set[int],
-) -> tuple[dict[int, str], dict[str, Any]] | None:
-    """Return how another machine's steps differ, and what is shown of them.
+def differences(
+    own: Data, theirs: Data, told: Data, pictured: Data, not_compared: set[int]
+) -> dict[int, str]:
+    """Say how another machine's steps differ, by the number of the step here.
+
+    A step differs in its sentence, in what it raises or prints, or in a picture. Where
+    pictures differ in one step after the other, only the first says so.
 
     Parameters
     ----------
     own, theirs
-        The steps here and there, as ``Steps.data()`` gives them.
-    alike
-        Theirs, as if they were of a device here.
+        The steps here and there.
+    told, pictured
+        Those there again, as if all had been on a device of this machine: as long as
+        all is on one, to compare the words, and in any case, to compare the pictures.
     not_compared
         Lines of which a difference says nothing.
-
-    Returns
-    -------
-    tuple or None
-        See :class:`OtherSteps`; nothing if nothing differs.
     """
-    place_of = {key: place for place, key in enumerate(_places(own))}
-    drawings = list(zip(own["drawings"], own["captions"], strict=True))
-    differs: dict[int, str] = {}
-    shown: list[int | dict[str, Any]] = []
-    last = 0
-    for number, key in enumerate(_places(theirs)):
+    place_of = {key: place for place, key in enumerate(_keys(own))}
+    found: dict[int, str] = {}
+    last, was_other = 0, False
+    for number, key in enumerate(_keys(told)):
         step, place = theirs["steps"][number], place_of.pop(key, None)
-        if place is not None:
-            last = place
-            if _seen(own, place) == _seen(theirs, number):
-                shown.append(place)
-                continue
-        if step["first"] not in not_compared:
-            if place is None:
-                where = f"line {step['first']} runs there, and not here"
-                differs.setdefault(last, f"{where}: {step['said']}")
-            elif said := _difference(_seen(own, place), _seen(alike, number), step):
-                differs[place] = said
+        counts = step["first"] not in not_compared
+        if place is None:
+            if counts:
+                words = f"line {step['first']} runs there, and not here: {step['said']}"
+                found.setdefault(last, words)
+            continue
+        last = place
+        here, there = _seen(own, place), _seen(told, number)
+        pictures = (there["picture"], _seen(pictured, number)["picture"])
+        is_other = here["picture"] not in pictures
+        words = ""
+        if here["said"] != there["said"]:
+            words = step["said"]
+        elif here["raised"] != there["raised"]:
+            words = step.get("raised") or "nothing is raised."
+        elif here["printed"] != there["printed"]:
+            words = _prints(step["printed"])
+        elif is_other and not was_other:
+            words = "the picture differs."
+        was_other = is_other
+        if words and counts:
+            found[place] = words
+    for place in place_of.values():  # what ran here alone
+        if own["steps"][place]["first"] not in not_compared:
+            found[place] = "this does not run there."
+    return dict(sorted(found.items()))
+
+
+def _prints(text: str) -> str:
+    """Return in words what is printed there."""
+    line = text.strip("\n")
+    if not line:
+        return "nothing is printed."
+    if "\n" in line or len(line) > LONGEST_QUOTED:
+        return "the output differs."
+    return f"it prints {line}"
+
+
+def shown_steps(own: Data, theirs: Data, shown: Data) -> Data:
+    """Return another machine's steps as a file has them.
+
+    Parameters
+    ----------
+    own, theirs
+        The steps here and there.
+    shown
+        Those there again, as they are to be drawn.
+    """
+    place_of = {key: place for place, key in enumerate(_keys(own))}
+    drawings = list(zip(own["drawings"], own["captions"], strict=True))
+    steps: list[int | dict[str, Any]] = []
+    last = 0
+    for number, key in enumerate(_keys(theirs)):
+        place = place_of.get(key)
+        last = last if place is None else place
+        if place is not None and _seen(own, place) == _seen(theirs, number):
+            steps.append(place)
+            continue
+        step = shown["steps"][number]
         pictures = {}
         for half in HALVES:
             if step[half] is not None:
-                both = theirs["drawings"][step[half]], theirs["captions"][step[half]]
+                both = shown["drawings"][step[half]], shown["captions"][step[half]]
                 if both not in drawings:
                     drawings.append(both)
                 pictures[half] = drawings.index(both)
-        shown.append(step | pictures | {"here": last})
-    for place in place_of.values():  # what ran here alone
-        if own["steps"][place]["first"] not in not_compared:
-            differs[place] = "this does not run there."
-    if not differs:
-        return None
+        steps.append(step | pictures | {"here": last})
     more = drawings[len(own["drawings"]) :]
-    return dict(sorted(differs.items())), {
-        "steps": shown,
+    return {
+        "steps": steps,
         "drawings": [drawing for drawing, _ in more],
         "captions": [caption for _, caption in more],
     }
 
 
-def _places(data: dict[str, Any]) -> list[tuple[Any, ...]]:
+def _keys(data: Data) -> list[tuple[Any, ...]]:
     """Return what tells a step from the others: lines, turns, and how often before."""
     found: list[tuple[Any, ...]] = []
     count: dict[tuple[Any, ...], int] = {}
@@ -192,7 +252,7 @@ def _places(data: dict[str, Any]) -> list[tuple[Any, ...]]:
     return found
 
 
-def _seen(data: dict[str, Any], number: int) -> dict[str, Any]:
+def _seen(data: Data, number: int) -> dict[str, Any]:
     """Return what a reader sees of a step."""
     step = data["steps"][number]
     pictures = [
@@ -201,21 +261,12 @@ def _seen(data: dict[str, Any], number: int) -> dict[str, Any]:
         else (data["drawings"][step[half]], data["captions"][step[half]])
         for half in HALVES
     ]
-    words = {name: step.get(name, "") for name in ("said", "raised", "printed")}
-    return {**words, "picture": pictures}
+    printed = on_one_device(step["printed"])
+    words = {name: step.get(name, "") for name in ("said", "raised")}
+    return {**words, "printed": printed, "picture": pictures}
 
 
-def _difference(here: dict[str, Any], there: dict[str, Any], step: dict) -> str:
-    """Return in words what differs, or nothing; ``step`` is theirs as it is shown."""
-    there = there | {"printed": on_one_device(there["printed"])}
-    here = here | {"printed": on_one_device(here["printed"])}
-    if (here["said"], here["raised"]) != (there["said"], there["raised"]):
-        return step["said"]
-    found = [words for name, words in DIFFERS.items() if here[name] != there[name]]
-    return f"{' and '.join(found)}." if found else ""
-
-
-def as_published(others: list[OtherSteps], name: str) -> dict[str, Any]:
+def as_published(others: list[OtherSteps], name: str, own: str = "") -> dict[str, Any]:
     """Return what a lesson's steps have of other machines.
 
     Parameters
@@ -224,6 +275,8 @@ def as_published(others: list[OtherSteps], name: str) -> dict[str, Any]:
         What they did otherwise.
     name
         The name of the lesson.
+    own
+        The text of its own steps: what a reader loads with them must remain light.
 
     Returns
     -------
@@ -238,9 +291,13 @@ def as_published(others: list[OtherSteps], name: str) -> dict[str, Any]:
         files[file] = text
         address = f"{file}?v={key_of(text)[:8]}"  # a browser keeps what it has loaded
         machines.append({"name": one.name, "file": address, "differs": one.differs})
-    here = f"This build: {short(fingerprint())}"
-    own = {"here": here, "machines": machines} if machines else {}
-    return {"own": own, "files": files}
+    added: dict[str, Any] = {}
+    if machines:
+        added = {"here": f"This build ({short(fingerprint())})", "machines": machines}
+        if _weight(own + json.dumps(added, ensure_ascii=False)) > MOST_WITH_OTHERS:
+            for machine in machines:
+                machine["differs"] = dict.fromkeys(machine["differs"], "it differs.")
+    return {"own": added, "files": files}
 
 
 def _as_script(data: dict[str, Any]) -> str:
