@@ -47,7 +47,8 @@ def add_button(app: Sphinx, doctree: nodes.document) -> None:
     text = kept.read_text(encoding="utf-8")
     others = as_published(other_steps(app, script, json.loads(text)), script.stem, text)
     elsewhere = json.dumps(others, ensure_ascii=False)
-    _elsewhere(kept).write_text(elsewhere, encoding="utf-8")
+    _elsewhere(app, page).parent.mkdir(parents=True, exist_ok=True)
+    _elsewhere(app, page).write_text(elsewhere, encoding="utf-8")
     text += elsewhere if others["files"] else ""
     for row in doctree.findall(nodes.container):
         if "lesson-actions" in row["classes"]:
@@ -55,9 +56,9 @@ def add_button(app: Sphinx, doctree: nodes.document) -> None:
             return
 
 
-def _elsewhere(kept: Path) -> Path:
-    """Return where it is kept what other machines did otherwise at the steps."""
-    return kept.with_name(f"{kept.stem}_elsewhere.json")
+def _elsewhere(app: Sphinx, page: str) -> Path:
+    """Return where it is kept what other machines did otherwise: with the doctree."""
+    return Path(app.doctreedir, f"{page}.steps.json")
 
 
 def button(page: str, file: str, text: str, name: str, of: str = "") -> step_through:
@@ -98,7 +99,7 @@ def publish(app: Sphinx, error: Exception | None) -> None:
             data = json.loads(kept.read_text(encoding="utf-8"))
             data["title"] = app.env.titles[page].astext()
             del data["drawn"]
-            others = json.loads(_elsewhere(kept).read_text(encoding="utf-8"))
+            others = json.loads(_elsewhere(app, page).read_text(encoding="utf-8"))
             name = published_name(page)
             write(app, name, as_script(data | others["own"]))
             for file, text in others["files"].items():

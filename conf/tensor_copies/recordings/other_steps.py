@@ -68,10 +68,15 @@ def other_steps(app: Sphinx, script: Path, own: Data) -> list[OtherSteps]:
         same, of = current_blocks(recording, script)
         if recording.steps and same == of == len(recording.blocks):
             current.append(recording)
+    current = cuda_first(current)
+    machines = [fingerprint(), *(recording.machine for recording in current)]
+    names = [short(machine) for machine in machines]
+    if len(set(names)) < len(names):
+        names = [machine.label for machine in machines]
     found = []
-    for recording in cuda_first(current):
+    for name, recording in zip(names[1:], current, strict=True):
         try:
-            other = _other(app, recording, script, own)
+            other = _other(app, name, recording, script, own)
         except BadRecording as bad:
             refuse(app, bad)
             continue
@@ -81,7 +86,7 @@ def other_steps(app: Sphinx, script: Path, own: Data) -> list[OtherSteps]:
 
 
 def _other(
-    app: Sphinx, recording: Recording, script: Path, own: Data
+    app: Sphinx, name: str, recording: Recording, script: Path, own: Data
 ) -> OtherSteps | None:
     machine, code = recording.machine, "\n".join(own["code"])
     path = Path(app.srcdir, "recordings", machine.name, recording.steps)
@@ -109,7 +114,6 @@ def _other(
         data = shown_steps(own, theirs, shown)
         if _weight(json.dumps(data, ensure_ascii=False)) <= MOST_BYTES:
             break
-    name = short(machine)
     return OtherSteps(name[0].upper() + name[1:], slug(machine), differs, data)
 
 
