@@ -488,7 +488,9 @@ def test_what_a_lesson_has_to_load_is_small(
 ) -> None:
     published = sorted((site / "_static" / "steps").rglob("*.js"))
     buttons = [one for page in pages.values() for one in page.select(".step-through")]
-    assert len(published) == len(buttons) > 0
+    # What another machine did otherwise is loaded when it is chosen.
+    own = [file for file in published if "." not in file.stem]
+    assert len(own) == len(buttons) > 0
     for file in published:
         assert len(gzip.compress(file.read_bytes(), 9)) <= MOST_OF_LESSON, file.name
     viewer = site / "_static" / "steps.js"
