@@ -2347,11 +2347,16 @@ class Steps:
             may raise anything, here or when it is drawn.
         """
         steps = cls(title)
+        steps.retell(source, facts)
+        return steps
+
+    def retell(self, source: str, facts: list[dict]) -> None:
+        """Add the steps of a program that ran elsewhere: see :meth:`from_facts`."""
         lines = source.splitlines()
-        steps._take(lines, ast.parse(source).body, 0)
+        self._take(lines, ast.parse(source).body, 0)
         was = Look({}, observe({}), 0)
         for fact in facts:
-            unit = steps._units.get(fact["first"])
+            unit = self._units.get(fact["first"])
             if unit is not None and fact["collapsed"]:
                 unit = _as_one(unit.node)
             if unit is None or (unit.first, unit.last) != (fact["first"], fact["last"]):
@@ -2361,9 +2366,8 @@ class Steps:
             differ = {name: frozenset(kinds) for name, kinds in fact["differ"].items()}
             now = Look({}, fact["seen"], fact["names"])
             words = fact["printed"], fact["raised"]
-            steps._tell(unit, turns, *words, differ, was, now, fact["collapsed"])
+            self._tell(unit, turns, *words, differ, was, now, fact["collapsed"])
             was = now
-        return steps
 
     def looks(self) -> list[Look]:
         """Return what was seen after each step."""
