@@ -27,6 +27,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -454,7 +456,7 @@ class Probe:
         self.warning: str | None = None
         x, self.source = _new_x(state, device)
         self.names = {"x": x, "torch": torch, "np": np, "nn": nn, "copy": copy}
-        exec(_named(operation.given), self.names)
+        exec(_compiled(operation.given)[0], self.names)
         self.x = self.names[operation.subject]
         if self.names["x"] is not x:  # it became a parameter
             self.source = self.x if self.x.requires_grad else None
@@ -468,17 +470,16 @@ class Probe:
 
     def run(self) -> Any:
         """Return the result; keep the first warning."""
-        names, text = self.names, _named(self.operation.code)
+        names = self.names
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 with torch.set_grad_enabled(self.state != "no_grad"):
-                    try:
-                        code = compile(text, "<atlas>", "eval")
-                    except SyntaxError:
-                        exec(text, names)
-                        return names["y"]
-                    return eval(code, names)
+                    code, is_expression = _compiled(self.operation.code)
+                    if is_expression:
+                        return eval(code, names)
+                    exec(code, names)
+                    return names["y"]
             finally:
                 if caught:
                     name = caught[0].category.__name__
@@ -545,6 +546,16 @@ def _named(code: str) -> str:
     """Return code with the accelerator's name where it names CUDA."""
     kind = accelerator()
     return code if kind is None else re.sub(r"\bcuda\b", kind, code)
+
+
+@cache
+def _compiled(code: str) -> tuple[CodeType, bool]:
+    """Return code to run, and whether it is an expression, whose value is asked for."""
+    named = _named(code)
+    try:
+        return compile(named, "<atlas>", "eval"), True
+    except SyntaxError:
+        return compile(named, "<atlas>", "exec"), False
 
 
 def _new_x(state: str, device: str) -> tuple[torch.Tensor, torch.Tensor | None]:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import SphinxError
 from sphinx.util import logging
 
-from tensor_copies.machine import progress
+from tensor_copies.machine import beside, progress
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
@@ -119,11 +119,27 @@ def _probe(*, with_device: bool) -> dict[str, Any]:
 
 def live() -> dict[str, Any]:
     """Return what this machine sees, from the last time it looked if it did."""
-    kept = KEPT / f"{live_key()}.json"
+    beside.finish()
+    kept = _kept_live()
     if (seen := _kept(kept)) is None:
         seen = _keep(kept, probe())
         progress.say(f"Atlas: probed {len(seen['records'])} records")
     return seen
+
+
+def keep_ready() -> None:
+    """Run the probes, and those on the stand-in; keep what they saw."""
+    live()
+    on_stand_in()
+
+
+def is_kept() -> bool:
+    """Whether nothing has to be probed."""
+    return None not in (_kept(_kept_live()), _kept(_kept_on_stand_in()))
+
+
+def _kept_live() -> Path:
+    return KEPT / f"{live_key()}.json"
 
 
 @cache

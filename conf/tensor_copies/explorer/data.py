@@ -24,6 +24,7 @@ from sphinx.errors import SphinxError
 from sphinx.util import logging
 
 from tensor_copies.explorer.chains import CALLS, LONGEST
+from tensor_copies.machine import beside
 from tensor_copies.machine.code_keys import code_behind, key_of
 from tensor_copies.machine.fingerprint import CONF, fingerprint
 
@@ -111,22 +112,39 @@ def _run(cache: Path) -> subprocess.CompletedProcess[str]:
 @cache
 def live() -> Explorer:
     """Return what this machine sees, from the last time it looked if it did."""
-    kept = BUILD / "explorer" / f"{live_key()}.json"
-    try:
-        digest, text = kept.read_text(encoding="utf-8").split("\n", 1)
-        if digest == key_of(text):
-            return Explorer(json.loads(text))
-    except (OSError, ValueError):  # there is none, or it is damaged
-        pass
+    beside.finish()
+    return Explorer(_kept() or keep_ready())
+
+
+def keep_ready() -> dict[str, Any]:
+    """Run the probes, keep what they saw, and return it packed."""
     head, seen = probe()
     logger.info("Explorer: probed %d chains", len(seen))
-    packed = pack(head, seen)
+    packed, kept = pack(head, seen), _file()
     kept.parent.mkdir(parents=True, exist_ok=True)
     aside = kept.with_suffix(f".{os.getpid()}")
     text = json.dumps(packed)
     aside.write_text(f"{key_of(text)}\n{text}", encoding="utf-8")
     aside.replace(kept)
-    return Explorer(packed)
+    return packed
+
+
+def is_kept() -> bool:
+    """Whether nothing has to be probed."""
+    return _kept() is not None
+
+
+def _kept() -> dict[str, Any] | None:
+    """Return what was kept; None where there is none, or it is damaged."""
+    try:
+        digest, text = _file().read_text(encoding="utf-8").split("\n", 1)
+        return json.loads(text) if digest == key_of(text) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _file() -> Path:
+    return BUILD / "explorer" / f"{live_key()}.json"
 
 
 def live_key() -> str:

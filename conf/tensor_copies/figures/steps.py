@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import ExtensionError
 
 from tensor_copies.machine.blocks import blocks_of
+from tensor_copies.machine.lesson_list import script_of
 from tensor_copies.machine.markers import LINE
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def begin(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
     """Begin to watch a lesson (a ``reset_modules`` hook: the last before it runs)."""
     if when != "before":
         return
-    script = _script(gallery_conf, lesson)
+    script = script_of(gallery_conf, lesson)
     if script is None or not_watched(script):
         return
     _watching[lesson] = watch(script, script.read_text(encoding="utf-8"))
@@ -137,7 +138,7 @@ def end(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
     if when != "after" or seen is None:
         return
     seen.stop()
-    script = _script(gallery_conf, lesson)
+    script = script_of(gallery_conf, lesson)
     failing = {Path(path).name for path in gallery_conf.get("failing_examples", ())}
     if script is None or lesson in failing:
         return
@@ -149,15 +150,6 @@ def end(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
             path = steps_path(folder, script.stem)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(as_kept(seen, script), encoding="utf-8")
-
-
-def _script(gallery_conf: dict[str, Any], lesson: str) -> Path | None:
-    """Return the script of a lesson, of which a hook is told only the file's name."""
-    source = Path(gallery_conf["src_dir"])
-    for folder in gallery_conf["examples_dirs"]:
-        for script in sorted((source / folder).resolve().rglob(lesson)):
-            return script
-    return None
 
 
 def steps_path(folder: Path, lesson: str) -> Path:

@@ -31,11 +31,11 @@ from sphinx_gallery.py_source_parser import extract_file_config
 from tensor_copies.lessons.exchanges import BadExchange, Exchange, exchanges
 from tensor_copies.lessons.variants import normal
 from tensor_copies.machine import progress
+from tensor_copies.machine.beside import TIMES
 from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.code_keys import code_behind, key_of
 from tensor_copies.machine.fingerprint import CONF, fingerprint
 from tensor_copies.machine.freshness import run_path
-from tensor_copies.machine.kernels import TIMES
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.markers import without_markers
 from tensor_copies.recordings.cells import cells
@@ -101,9 +101,9 @@ class Question:
     @cached_property
     def key(self) -> str:
         """The key of the answers: the program, who runs it, and how."""
-        return key_of(
-            fingerprint().signature, json.dumps(asdict(self)), _key_of_the_code()
-        )
+        asked = asdict(self)
+        del asked["line"]  # what stands above without being run changes it
+        return key_of(fingerprint().signature, json.dumps(asked), _key_of_the_code())
 
     @cached_property
     def exchanges(self) -> list[Exchange]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
     from tensor_copies.machine import (
+        beside,
         bytes_output,
         code_links,
         freshness,
@@ -41,8 +42,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # The gallery would fail on such a script without its name.
     app.connect("builder-inited", lesson_list.require_readable, priority=350)
     app.connect("builder-inited", freshness.drop_what_is_stale, priority=400)
+    # When it is known which lessons run, and before the first does.
+    app.connect("builder-inited", beside.begin, priority=450)
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
+    # What lessons have imported stays.
+    app.connect("builder-inited", sphinx_process.collect_garbage, priority=610)
     # When all that makes sources has done so, and before Sphinx asks for dates.
     app.connect("builder-inited", outdated.forget_dates, priority=950)
     app.connect("env-get-outdated", outdated.find_outdated)
@@ -58,6 +63,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before any file is added to the folder, which this may empty.
     app.connect("env-updated", written.write_what_changed, priority=50)
     app.connect("build-finished", kernels.stop, priority=100)
+    app.connect("build-finished", beside.stop, priority=110)
     # The last words of the build, before what is stale.
     app.connect("build-finished", freshness.report, priority=900)
     app.connect("build-finished", lesson_list.report_unknown, priority=940)

@@ -104,6 +104,9 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
     source = Path(gallery_conf.get("src_dir", "."))
     if when == "before":
         _put_back()
+        # Around a lesson garbage is collected twice: of what was there before, which
+        # stays, none is looked for. It takes longer than most lessons.
+        gc.freeze()
         folders = gallery_conf.get("examples_dirs", ())
         _before[:] = [
             leftovers.before_a_lesson((source / name).resolve() for name in folders)

@@ -22,7 +22,6 @@ import copy
 import json
 import logging
 import os
-import re
 import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -32,7 +31,7 @@ from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from tensor_copies.machine import progress
+from tensor_copies.machine import beside, progress
 from tensor_copies.machine.code_keys import key_of
 
 if TYPE_CHECKING:
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
 
 # The name of a socket has at most 103 bytes: a folder for temporary files may be deep.
 SHORT = "/tmp"
-# What a page does that measures time: nothing may run beside it.
-TIMES = re.compile(r"\bTimer\(|\bperfplot\.|\bperf_counter\b|\btimeit\b")
 
 # The environment variable that names the folder of a kernel's watched cells: of one
 # kernel at a time, since the variables are those of the whole process.
@@ -79,13 +76,17 @@ def run_ahead(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
             waiting.append((page, notebook, str(path.parent)))
     if len(waiting) < 2:  # there is nothing that could run beside it
         return
-    timed = [one for one in waiting if TIMES.search(_code(one[1]))]
+    from tensor_copies.machine import forked_kernels  # not needed where no page runs
+
+    forked_kernels.begin()
+    timed = [one for one in waiting if beside.TIMES.search(_code(one[1]))]
     _pool = ThreadPoolExecutor(max(1, os.cpu_count() or 1))
     for page, notebook, folder in timed:
         progress.tell("begun", kind="page", name=page)
-        done = _pool.submit(_timed, app, page, copy.deepcopy(notebook), folder)
-        _ahead[_key(notebook, folder)] = done
-        done.exception()  # waits
+        with beside.stopped():
+            done = _pool.submit(_timed, app, page, copy.deepcopy(notebook), folder)
+            _ahead[_key(notebook, folder)] = done
+            done.exception()  # waits
         progress.tell("passed", kind="page", name=page)
     for page, notebook, folder in [one for one in waiting if one not in timed]:
         done = _pool.submit(_timed, app, page, copy.deepcopy(notebook), folder)
@@ -99,8 +100,11 @@ def stop(app: Sphinx, exception: Exception | None) -> None:
     """Begin no other page: the build has ended."""
     global _pool
     if _pool is not None:
+        from tensor_copies.machine import forked_kernels
+
         _pool.shutdown(wait=False, cancel_futures=True)
         _pool = None
+        forked_kernels.end()
     _ahead.clear()
 
 

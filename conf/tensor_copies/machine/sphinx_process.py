@@ -89,7 +89,7 @@ def _read_as_utf8(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _end_with_the_parent() -> None:
+def end_with_the_parent() -> None:
     """End when the parent is gone: its end of our standard input closes."""
 
     def wait() -> None:
@@ -101,7 +101,7 @@ def _end_with_the_parent() -> None:
 
 def main() -> int:
     """Build with the options given as JSON; send the verdict."""
-    _end_with_the_parent()
+    end_with_the_parent()
     processes.adopt_orphans()
     gc.disable()  # until all is imported: it finds nothing, and takes half a second
     try:

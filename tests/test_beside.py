@@ -1,0 +1,148 @@
+"""What runs beside lessons and pages: stopped where times are taken, ended with all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from types import SimpleNamespace
+
+import nbformat
+import psutil
+import pytest
+from conftest import PATIENCE
+from nbclient import execute
+from nbclient.exceptions import DeadKernelError
+from tensor_copies.machine import beside, forked_kernels
+from traitlets.config import Config
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="no fork, no signals")
+WAITS = "import sys; print(flush=True); sys.stdin.read()"
+
+
+@pytest.fixture
+def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[psutil.Process]:
+    """Give a process that is beside the lessons, and that ends with its input."""
+    pipe = subprocess.PIPE
+    begun = subprocess.Popen(
+        [sys.executable, "-c", WAITS], stdin=pipe, stdout=pipe, start_new_session=True
+    )
+    begun.stdout.readline()
+    monkeypatch.setattr(beside, "_process", begun)
+    yield psutil.Process(begun.pid)
+    beside.stop(SimpleNamespace(), None)
+    begun.stdout.close()
+
+
+def is_soon(process: psutil.Process, *, stopped: bool) -> bool:
+    """Whether a process gets into a state: a signal takes its time to arrive."""
+    until = monotonic() + PATIENCE
+    while (process.status() == psutil.STATUS_STOPPED) is not stopped:
+        if monotonic() > until:
+            return False
+        sleep(0.01)
+    return True
+
+
+def lesson(folder: Path, code: str) -> dict:
+    """Write a lesson; return what the gallery tells its hooks."""
+    (folder / "docs").mkdir()
+    (folder / "examples").mkdir()
+    (folder / "examples" / "one.py").write_text(code, encoding="utf-8")
+    return {"src_dir": str(folder / "docs"), "examples_dirs": ["../examples"]}
+
+
+def test_nothing_runs_beside_a_lesson_that_takes_times(
+    process: psutil.Process, tmp_path: Path
+) -> None:
+    conf = lesson(tmp_path, "from torch.utils.benchmark import Timer\nTimer('1')\n")
+    beside.make_room(conf, "one.py", "before")
+    assert is_soon(process, stopped=True)
+    beside.make_room(conf, "one.py", "after")
+    assert is_soon(process, stopped=False)
+
+
+def test_it_runs_beside_other_lessons(process: psutil.Process, tmp_path: Path) -> None:
+    conf = lesson(tmp_path, "print(1)\n")
+    beside.make_room(conf, "one.py", "before")
+    assert is_soon(process, stopped=False)
+
+
+def test_nothing_runs_beside_a_page_that_takes_times(process: psutil.Process) -> None:
+    with beside.stopped():
+        assert is_soon(process, stopped=True)
+    assert is_soon(process, stopped=False)
+
+
+def test_what_is_stopped_ends_with_the_build(process: psutil.Process) -> None:
+    os.killpg(process.pid, signal.SIGSTOP)
+    beside.stop(SimpleNamespace(), RuntimeError("the build has failed"))
+    assert not process.is_running()
+
+
+@pytest.fixture
+def forks() -> Iterator[None]:
+    """Fork all kernels of a test."""
+    forked_kernels.begin()
+    yield
+    forked_kernels.end()
+
+
+def run(*cells: str, cwd: Path) -> list[str]:
+    """Return what the cells of a notebook print."""
+    made = [nbformat.v4.new_code_cell(cell) for cell in cells]
+    notebook = nbformat.v4.new_notebook(cells=made)
+    # The name of a socket is short, and pytest's folders are deep.
+    with tempfile.TemporaryDirectory(prefix="kernel-", dir="/tmp") as folder:
+        traits = {"transport": "ipc", "ip": f"{folder}/socket"}
+        execute(notebook, cwd=str(cwd), config=Config({"KernelManager": traits}))
+    return ["".join(o.get("text", "") for o in cell.outputs) for cell in notebook.cells]
+
+
+ABOUT = """
+import os, sys
+print(os.getppid())
+print(os.getcwd())
+print("torch" in sys.modules, "ipykernel_launcher" in sys.argv[0], __name__)
+print(os.environ.get("SAID_LATE"))
+"""
+
+
+def test_kernels_are_forks_of_one_python(
+    forks: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAID_LATE", "after the first Python began")
+    first, second = (run("shared = 1", ABOUT, cwd=tmp_path)[1] for _ in range(2))
+    parent, *rest = first.splitlines()
+    assert int(parent) in {c.pid for c in psutil.Process().children()}
+    folder = str(tmp_path.resolve())
+    assert rest == [folder, "True True __main__", "after the first Python began"]
+    assert second == first
+    [nothing] = run("print('shared' in globals())", cwd=tmp_path)
+    assert nothing == "False\n"
+
+
+def test_a_kernel_has_what_a_new_one_has(forks: None, tmp_path: Path) -> None:
+    path = "import sys; print(sys.path, sys.flags, sys.stdin)"
+    [forked] = run(path, cwd=tmp_path)
+    forked_kernels.end()
+    [new] = run(path, cwd=tmp_path)
+    assert forked == new
+
+
+def test_a_forked_kernel_that_dies_is_noticed(forks: None, tmp_path: Path) -> None:
+    with pytest.raises(DeadKernelError):
+        run("import os; os._exit(3)", cwd=tmp_path)
+    assert run("print(2)", cwd=tmp_path) == ["2\n"]
+
+
+def test_without_forks_kernels_start_as_always(forks: None, tmp_path: Path) -> None:
+    forked_kernels._forks._process.kill()
+    forked_kernels._forks._process.wait()
+    [parent] = run("import os; print(os.getppid())", cwd=tmp_path)
+    assert int(parent) == os.getpid()
