@@ -45,7 +45,7 @@ token = torch.tensor(1, device=device)
 scores = model(token)
 scores.sum().backward()
 first, second = model.inp.weight, model.out.weight
-print(f"{scores = }")
+print(f"{scores.tolist() = }")
 print(f"{first.grad.tolist() = }")
 assert scores.tolist() == [6, 9]
 assert first.grad.flatten().tolist() == [3, 8]
