@@ -42,8 +42,7 @@ x = torch.tensor([[3.0]], device=device)
 h = net_a(x)
 y = net_b(h)
 y.backward()
-print(f"{a.grad = }")
-print(f"{b.grad = }")
+print(f"{a.grad = }, {b.grad = }")
 assert a.grad.item() == 15 and b.grad is None
 # sphinx_gallery_tensor_map_lead = "a, b, h, y"
 
@@ -131,8 +130,7 @@ net_b.requires_grad_(False)
 y = net_b(net_a(x))
 net_b.requires_grad_(True)
 y.backward()
-print(f"{a.grad = }")
-print(f"{b.grad = }")
+print(f"{a.grad = }, {b.grad = }")
 assert a.grad.item() == 15 and b.grad is None
 # sphinx_gallery_predict = "Which gradients arrive?"
 # sphinx_gallery_predict_instead = "requires_grad_(False) -> requires_grad_(True)"
