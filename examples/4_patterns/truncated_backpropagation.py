@@ -24,8 +24,8 @@ print("This lesson runs on:", device)
 # The value is carried on, the gradient is cut
 # --------------------------------------------
 # In each step the state is multiplied by ``w``, which is 1, and 1 is added: it counts
-# the steps. A step adds to the gradient of ``w`` the state that it found: 0, 1, 2 ... 7,
-# in all 28. Here the state is cut every four steps.
+# the steps. A step adds to the gradient of ``w`` the state that it found: 0, 1 ... 7.
+# That makes 28. Here the state is cut every four steps.
 
 w = torch.ones((), device=device).requires_grad_()
 state = torch.zeros((), device=device)
