@@ -110,8 +110,7 @@ assert target.weight.item() == 1
 # sphinx_gallery_predict_instead_2 = "old = old.lerp(new, 0.5) -> old.copy_(new)"
 
 # %%
-# ``old = ...`` gives a name to a new tensor, and the module keeps its own. Write
-# into it: ``old.lerp_(new, 0.5)``.
+# ``old = ...`` names a new tensor, and the module keeps its own. Call ``old.lerp_``.
 #
 # Buffers: the averages of BatchNorm
 # ----------------------------------
