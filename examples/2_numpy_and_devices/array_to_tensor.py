@@ -26,7 +26,7 @@ print("This lesson runs on:", device)
 # The same call shares or copies
 # ------------------------------
 # ``array`` is float32. :func:`torch.as_tensor` shares its memory, unless you ask for
-# another dtype. ``moved`` shares it on a CPU; memory of a GPU is another.
+# another dtype. ``moved`` shares it on a CPU; on a GPU it cannot.
 
 array = np.ones(2, dtype=np.float32)
 shared = torch.as_tensor(array)
