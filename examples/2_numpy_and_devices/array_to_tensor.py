@@ -90,10 +90,10 @@ for row in rows:
 found = [list(row.values())[1:] for row in rows]
 copies = ["copy"] * 3 + ["ValueError", "copy"]
 assert found[0] == found[3] == copies
-shares = [["alias", "copy", "alias", "ValueError", "alias"]]
-assert found[1:3] == shares * 2
-assert found[4][1] == "ValueError"
-assert found[7][1] == "alias"
+alias, error = "alias", "ValueError"
+shares = [alias, "copy", alias, error, alias]
+assert found[1] == found[2] == shares
+assert (found[4][1], found[7][1]) == (error, alias)
 # sphinx_gallery_folded = "The code that probes"
 # sphinx_gallery_table = "rows"
 

@@ -50,7 +50,7 @@ print(f"{first.grad.tolist() = }")
 assert scores.tolist() == [6, 9]
 assert first.grad.flatten().tolist() == [3, 8]
 count = sum(p.numel() for p in model.parameters())
-print(f"{count = }, {list(model.state_dict()) = }")
+print(f"{count = }, {[*model.state_dict()] = }")
 assert first is second and count == 2
 # sphinx_gallery_tensor_map_lead = "first, second"
 
@@ -131,7 +131,7 @@ assert rows[3]["memory"] == rows[5]["memory"] == "one"
 inp, out = [copy.deepcopy(part) for part in model]
 with torch.no_grad():
     inp.weight[1] = 7.0
-print(f"{inp.weight[1].item()}, {out.weight[1].item()}")
+print(inp.weight[1].item(), out.weight[1].item())
 assert inp.weight[1] == 7 and out.weight[1] == 3
 # sphinx_gallery_predict = "What do the two hold in row 1?"
 # sphinx_gallery_predict_instead = "copy.deepcopy(part) -> part"
