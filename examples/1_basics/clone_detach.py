@@ -29,8 +29,8 @@ def shares_memory(a, b):
 # %%
 # One graph with the clone, one with the detached clone
 # -----------------------------------------------------
-# ``y`` is computed from ``v``, a clone of ``w``. ``u`` is computed from ``z``,
-# which is ``v`` after :meth:`torch.Tensor.detach`.
+# ``y`` is computed from ``v``, a clone of ``w``. ``u`` is computed from ``z``, which
+# is ``v`` after :meth:`torch.Tensor.detach`: ``w.clone().detach()`` in two steps.
 
 x = torch.tensor([2.0], device=device)
 w = torch.tensor([4.0], device=device)
@@ -70,9 +70,8 @@ assert x.grad is None and z.grad is None
 # %%
 # Only the first pass reaches ``w``: ``w.grad`` is 2, the value of ``x``. The
 # second stops at ``z``. ``t.grad`` is 4, the value of ``z``.
-
-# %%
-# Nothing is shared with ``w`` either.
+#
+# ``z`` shares memory with ``v``, and none with ``w``. A write to it leaves ``w`` alone.
 
 z[0] = 0.0
 print(f"{shares_memory(z, w) = }")
@@ -83,8 +82,8 @@ assert w.tolist() == [4.0]
 # %%
 # The extra node
 # --------------
-# Look between the two calls. :meth:`torch.Tensor.clone` of a tensor that
-# requires grad records ``CloneBackward0``, and ``detach`` drops it again.
+# Look between the two calls. :meth:`torch.Tensor.clone` of a tensor that requires
+# grad records a node, ``CloneBackward0``, and the result of ``detach`` is without it.
 # In the other order ``clone`` sees a constant and records nothing.
 
 step_1 = w.clone()
@@ -107,14 +106,16 @@ for copy in copy_1, copy_2:
 # %%
 # What the documentation names
 # ----------------------------
-# The text of :meth:`torch.Tensor.new_tensor` recommends an equivalent. Since
-# PyTorch 2.7 that is ``detach().clone()``. Before, it was the other order.
+# The text of :meth:`torch.Tensor.new_tensor`, which copies as well, says which calls
+# do the same and recommends them. Since PyTorch 2.7 it names ``detach().clone()``,
+# before it named the other order.
 
 text = torch.Tensor.new_tensor.__doc__
 new = "``x.detach().clone()``" in text
 old = "``x.clone().detach()``" in text
 print("detach().clone() in the text:", new)
 print("clone().detach() in the text:", old)
+# Not compared as text: 2.13 is after 2.7.
 since_2_7 = torch.__version__ >= "2.7"
 assert new == since_2_7
 assert old == (not since_2_7)
@@ -123,5 +124,6 @@ assert old == (not since_2_7)
 # Remember
 # --------
 # - Both orders give the same values, new memory and no graph.
-# - ``clone().detach()`` records a node first, if ``w`` requires grad.
+# - ``clone().detach()`` records a node first, if ``w`` requires grad (and grad mode
+#   is on).
 # - Write ``detach().clone()``.

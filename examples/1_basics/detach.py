@@ -48,7 +48,8 @@ assert y.item() == 5 and w.grad.item() == 2
 # What ``detach`` returns
 # -----------------------
 # The result has the values and the device of ``w``, but no ``grad_fn`` and
-# ``requires_grad=False``. That makes it a *leaf*, a constant for autograd.
+# ``requires_grad=False``. So it is a *leaf*: no recorded operation made it
+# (:doc:`leaf_tensors`). As it does not require grad, it is a constant for autograd.
 
 # sphinx_gallery_step_ask = "w.detach() -> w.clone()"
 z = w.detach()
@@ -67,8 +68,8 @@ assert z.is_leaf and z.grad is None
 # %%
 # A new object, not new memory
 # ----------------------------
-# ``z is w`` is False, because ``detach`` makes a new Python object. It says
-# nothing about memory. To ask about memory, compare the storages.
+# ``z is w`` is False, because ``detach`` makes a new Python object. That says nothing
+# about memory. To ask about memory, compare the storages.
 
 print(f"{z is w = }")
 print(f"{shares_memory(z, w) = }")
@@ -78,7 +79,7 @@ assert shares_memory(z, w)
 # %%
 # Write to one of the two
 # -----------------------
-# ``z`` is a constant, ``w`` a parameter. The write goes to ``z`` alone.
+# To autograd ``z`` is a constant, and ``w`` is not. The write names ``z`` alone.
 
 z[0] = 2.0
 print(f"{z = }")
@@ -88,14 +89,17 @@ assert w.tolist() == [2.0]
 # sphinx_gallery_tensor_map_change = "w, z"
 
 # %%
+# ``w`` holds 2 as well: the write went to the memory of both.
+#
 # Autograd notices the write
 # --------------------------
 # Both tensors share one *version counter*, which you can read as ``_version``
 # (it is PyTorch's own: look at it, build nothing on it). A write such as
-# ``z[0] = 2.0`` adds one. When a later backward pass needs a value that was
-# saved before the write, the counters differ, and PyTorch stops instead of
-# computing a wrong gradient. Which operation saves what:
-# :doc:`in_place_and_backward`.
+# ``z[0] = 2.0`` adds one.
+#
+# An operation that saves a tensor for the backward pass notes the count. If the count
+# is another when the backward pass needs the tensor, PyTorch stops instead of
+# computing a wrong gradient. Which operation saves what: :doc:`in_place_and_backward`.
 
 print(f"{z._version = }, {w._version = }")
 assert z._version == w._version == 1
@@ -114,8 +118,9 @@ assert "modified by an inplace" in message
 # -------------------------------------
 # The counter misses some writes: through
 # :doc:`NumPy <../2_numpy_and_devices/numpy_bridge>`, through ``.data``, and the
-# step of an optimizer with ``fused=True``. Here ``w`` changes twice, and the
-# counter stays.
+# step of an optimizer with ``fused=True`` (:ref:`silent-fused`). Here ``w`` changes
+# twice, and the counter stays. The step subtracts ``lr`` times the gradient, which is
+# still 2.
 
 before = w._version
 w.data[0] = 8.0

@@ -9,7 +9,7 @@ Turn an array into a tensor: which call copies?
 ``torch.tensor`` always copies; ``from_numpy`` shares the array's memory, and so do
 ``as_tensor`` and ``asarray``, unless the dtype or the device has to change.
 
-You will see eight calls in six cases, and what a tensor does to a read-only array.
+You will see eight calls on five arrays, and what a tensor does to a read-only array.
 """
 
 # sphinx_gallery_setup = True
@@ -25,24 +25,25 @@ print("This lesson runs on:", device)
 # %%
 # The same call shares or copies
 # ------------------------------
-# ``array`` is float32. :func:`torch.as_tensor` shares its memory, unless you ask
-# for another dtype: then the numbers have to be written anew.
+# ``array`` is float32. :func:`torch.as_tensor` shares its memory, unless you ask for
+# another dtype. ``moved`` shares it on a CPU; on a GPU it cannot.
 
 array = np.ones(2, dtype=np.float32)
 shared = torch.as_tensor(array)
 cast = torch.as_tensor(array, dtype=torch.float64)
+moved = torch.as_tensor(array, device=device)
 array[0] = 7.0
 print(f"{shared = }, {cast = }")
 assert shared.tolist() == [7, 1]
 assert cast.tolist() == [1, 1]
-# sphinx_gallery_tensor_map_lead = "array, shared, cast"
+assert moved[0] == (7 if device == "cpu" else 1)
+# sphinx_gallery_tensor_map_lead = "array, shared, cast, moved"
 
 # %%
-# Eight calls, six cases
-# ----------------------
-# Each tensor is filled with 7. If the array changes, the tensor is an alias. The
-# columns: a float32 array; the same with ``device=device``; a float64 array with
-# ``dtype=torch.float32``; every second element; backwards; read-only.
+# Eight calls, five arrays
+# ------------------------
+# Each tensor is filled with 7. If the array changes, the tensor is an alias. *From
+# float64* asks for ``dtype=torch.float32``.
 
 copying = partial(torch.asarray, copy=True)
 sharing = partial(torch.asarray, copy=False)
@@ -60,65 +61,45 @@ calls = {
 }
 
 
-def kinds():
+def arrays():
     a = np.arange(6, dtype=np.float32)
-    locked = a.copy()
-    locked.flags.writeable = False
-    return {
-        "float32": (a.copy(), {}),
-        "device": (a.copy(), {"device": device}),
-        "from float64": (a.astype(float), single),
-        "a[::2]": (a.copy()[::2], {}),
-        "a[::-1]": (a.copy()[::-1], {}),
-        "read-only": (locked, {}),
-    }
-
-
-def follow(call, array, to):
-    old = array.tolist()
-    try:
-        tensor = call(array, **to)
-    except (RuntimeError, TypeError, ValueError) as e:
-        return type(e).__name__
-    if tensor.tolist() != old:
-        return "other numbers"
-    tensor.fill_(7.0)
-    return "copy" if array.tolist() == old else "alias"
+    yield "float32", a.copy(), {}
+    yield "from float64", a.astype(float), single
+    yield "a[::2]", a.copy()[::2], {}
+    yield "a[::-1]", a.copy()[::-1], {}
+    a.flags.writeable = False
+    yield "read-only", a, {}
 
 
 warnings.filterwarnings("ignore", "The given ")
+refused = RuntimeError, TypeError, ValueError
 rows = []
 for name, call in calls.items():
     row = {"call": name}
-    for kind, given in kinds().items():
-        row[kind] = follow(call, *given)
+    for kind, array, options in arrays():
+        try:
+            call(array, **options).fill_(7.0)
+            same = array[0] == 0
+            row[kind] = "copy" if same else "alias"
+        except refused as error:
+            row[kind] = type(error).__name__
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-for row in rows:
-    copies = row in (rows[0], rows[3])
-    found = {row["float32"], row["read-only"]}
-    assert found == {"copy" if copies else "alias"}
-    assert "Error" in row["a[::-1]"]
-    assert row is rows[7] or row["a[::2]"] in found
-    if row in (rows[4], rows[6]) and device == "cuda":
-        assert "Error" in row["device"]
-for row in rows[:4]:
-    assert row["from float64"] == "copy"
-    same = device == "cpu" and row["float32"]
-    assert row["device"] == (same or "copy")
-assert rows[4]["from float64"] == "ValueError"
-assert rows[7]["from float64"] == "other numbers"
+found = [list(row.values())[1:] for row in rows]
+copies = ["copy"] * 3 + ["ValueError", "copy"]
+assert found[0] == found[3] == copies
+alias, error = "alias", "ValueError"
+shares = [alias, "copy", alias, error, alias]
+assert found[1] == found[2] == shares
+assert (found[4][1], found[7][1]) == (error, alias)
 # sphinx_gallery_folded = "The code that probes"
 # sphinx_gallery_table = "rows"
 
 # %%
-# With ``device=device`` on CUDA the first four copy, ``copy=False`` raises, and so
-# does ``torch.Tensor``. ``torch.from_numpy(a).to(device)`` is one copy there, and
-# none on a CPU. A ``TypeError`` means that the call does not know the argument.
-# Backwards is refused by all, even by those that copy: a tensor has no negative
-# strides. ``torch.from_numpy(a[::-1].copy())`` works.
+# A ``TypeError`` means that the call takes no ``dtype``. ``a[::-1]`` is refused by all:
+# a tensor has no negative strides. Take ``a[::-1].copy()``.
 #
 # Read-only: written all the same
 # -------------------------------
@@ -135,34 +116,28 @@ assert locked.tolist() == [5, 5]
 # sphinx_gallery_predict_instead_2 = "tensor += 5 -> locked += 5"
 
 # %%
-# Whoever locked the array relied on its values. Only copy such an array:
-# ``torch.tensor(locked)`` does, and warns of nothing.
+# Only copy such an array: ``torch.tensor(locked)`` does, and warns of nothing.
 #
 # ``frombuffer`` reads bytes
 # --------------------------
-# :func:`torch.frombuffer` converts nothing. It shares any contiguous buffer, say a
-# mapped file, and takes its bytes for numbers of your dtype. With another dtype than
-# the array's they are other numbers.
+# :func:`torch.frombuffer` shares any contiguous buffer, say a mapped file, and converts
+# nothing: here it takes the bytes of one float64 for two float32.
 
-array = np.ones(1)  # float64: 8 bytes
-right = torch.frombuffer(array, dtype=torch.float64)
+array = np.ones(1)
 wrong = torch.frombuffer(array, dtype=torch.float32)
-print(f"{right = }, {wrong = }")
-assert right.tolist() == [1]
+print(f"{wrong = }")
 assert wrong.tolist() == [0, 1.875]
 
 # %%
 # ``torch.Tensor`` is not ``torch.tensor``
 # ----------------------------------------
-# The class makes the default dtype, float32, of whatever it gets: of a float32 array
-# an alias, of a float64 array a copy. And it takes an integer for a size.
+# The class makes the default dtype, float32, of whatever it gets: a float32 array is
+# shared, as the table shows, a float64 array copied. And it takes a number for a size.
 
-for array in np.ones(2, np.float32), np.ones(2):
-    torch.Tensor(array).zero_()
-    print(f"{array.dtype = }, {array = }")
-    assert array.any() == (array.dtype == float)
-print(torch.Tensor(3).shape)
-assert torch.Tensor(3).shape == (3,)
+double, size = torch.Tensor(np.ones(2)), torch.Tensor(3)
+print(f"{double.dtype = }, {size.shape = }")
+assert double.dtype == torch.float32
+assert size.shape == (3,)
 
 # %%
 # Remember

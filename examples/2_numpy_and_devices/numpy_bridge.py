@@ -23,8 +23,8 @@ print("This lesson runs on:", device)
 # %%
 # One memory, two libraries
 # -------------------------
-# NumPy reads host memory, so ``x`` is on the CPU, on every machine. The write
-# goes to ``z``.
+# NumPy works in the memory of the CPU, so ``x`` is there on every machine. The write
+# goes to the array, ``z``.
 
 x = torch.tensor([2.0])
 # sphinx_gallery_step_ask = "x.numpy() -> x.numpy().copy()"
@@ -39,8 +39,9 @@ assert x.item() == z.item() == 7
 # A write before the backward pass
 # --------------------------------
 # The gradient of ``(w * w).sum()`` is ``2 * w``, which is 2 for ones. NumPy
-# writes a 3 before the backward pass. ``w.detach().fill_(3.0)`` would raise the
-# version counter and stop it (:doc:`../1_basics/detach`).
+# writes a 3 before the backward pass. Had PyTorch written it, with
+# ``w.detach().fill_(3.0)``, the backward pass would stop with an error: it compares
+# version counters (:doc:`../1_basics/detach`).
 
 w = torch.ones(3, requires_grad=True)
 loss = (w * w).sum()  # saves w for backward
@@ -53,13 +54,14 @@ assert w.grad.tolist() == [6, 6, 6]
 # sphinx_gallery_predict = "What is ``w.grad``?"
 
 # %%
-# Autograd does not see the write: it takes the 3 for the value that it saved,
-# and the gradient is wrong without an error.
+# The counter stays at 0. Autograd takes the 3 for the value that it saved: the
+# gradient is 2 * 3, where 2 is right, and there is no error.
 #
 # Refused: a tensor that requires grad
-# --------------------------------------
-# The error protects you from that silent mistake, but only while grad mode is
-# on. Under :class:`torch.no_grad` you get an alias of the parameter.
+# ------------------------------------
+# ``w.numpy()``, without ``detach``, is refused. That protects you from the silent
+# mistake, but only while grad mode is on: under :class:`torch.no_grad` the array
+# shares the memory of ``w``.
 
 try:
     w.numpy()
@@ -78,9 +80,9 @@ assert w.tolist() == [99, 3, 3]
 # %%
 # Refused: a tensor that is not on the CPU
 # ----------------------------------------
-# Without a GPU, the ``meta`` device stands in for CUDA: it has shapes but no
-# data, and meets the same check. ``g`` requires grad as well. Both errors
-# apply, and the one about the device comes first.
+# ``g`` is on CUDA. Without a GPU it is on the ``meta`` device, which has shapes but no
+# data, and the same check refuses it. ``g`` requires grad as well. Both errors apply,
+# and the one about the device comes first.
 
 elsewhere = "cuda" if device == "cuda" else "meta"
 g = torch.ones(3, device=elsewhere).requires_grad_()
@@ -98,8 +100,9 @@ assert message == (
 # %%
 # ``force=True``: a copy or an alias
 # ----------------------------------
-# ``numpy(force=True)`` detaches and moves the tensor as needed. On CUDA the
-# array is a copy. On a CPU nothing has to move: it is an alias of ``p``.
+# ``numpy(force=True)`` detaches and moves the tensor as needed. From CUDA the array is
+# a copy. On a CPU nothing has to move: the array shares the memory of ``p``, so it is
+# an *alias* of it. Here 7 is written to the array.
 
 p = torch.tensor([2.0], device=device)
 p.requires_grad_()
@@ -110,8 +113,8 @@ assert p.item() == (7 if device == "cpu" else 2)
 # %%
 # The way back
 # ------------
-# :func:`torch.from_numpy` shares too and keeps NumPy's dtype, which is float64
-# here. :func:`torch.tensor` copies.
+# :func:`torch.from_numpy` shares too, :func:`torch.tensor` copies. Both keep NumPy's
+# dtype, which is float64 here.
 
 array = np.zeros(2)
 shared = torch.from_numpy(array)
@@ -122,7 +125,7 @@ print(f"{shared = }")
 print(f"{copied = }")
 assert array.tolist() == shared.tolist() == [5, 0]
 assert copied.tolist() == [0, 0]
-assert shared.dtype == torch.float64
+assert shared.dtype == copied.dtype == torch.float64
 # sphinx_gallery_tensor_map = "array, shared, copied"
 
 # %%

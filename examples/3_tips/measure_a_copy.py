@@ -8,7 +8,7 @@ Is one copy faster than another? Measure the spread
 
 Two calls differ if their times differ by more than the spread of these times.
 
-You will see five copies and one limit timed in turns, each time divided by that
+You will see five copies and a bare write timed in turns, each time divided by that
 of ``x.detach().clone()`` in the same round, and a verdict made from the numbers.
 """
 
@@ -29,9 +29,9 @@ print("This lesson runs on:", device)
 # What is compared
 # ----------------
 # The first five are those of :doc:`the lesson before <copy_a_tensor>`, which proves
-# that each returns the values of ``x`` in new memory. The last one is the limit: it
-# writes the same bytes to memory that is there already. What a copy takes beyond
-# that, it spends on more calls and, on a CPU, on new memory.
+# that each returns the values of ``x`` in new memory. The last one is no copy of that
+# kind, but the limit: it writes the same bytes to memory that is there already. What a
+# copy takes beyond that, it spends on more calls and, on a CPU, on new memory.
 
 calls = [
     "x.detach().clone()",
@@ -52,10 +52,11 @@ assert torch.equal(warm, x)
 # %%
 # Take turns
 # ----------
-# :class:`torch.utils.benchmark.Timer` runs a call many times in one thread and
-# waits for CUDA to finish: here for about a millisecond. Give each call one turn in
-# a round, and start the next round with another call: when the machine slows down,
-# it slows down for all. ``Compare`` prints what was timed for the smallest tensor.
+# :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, here for
+# about a millisecond, and waits for CUDA to finish. Give each call one turn in a round:
+# when the machine slows down, it slows down for all. Start the next round with another
+# call, so that none is always the first. ``Compare`` prints what was timed for the
+# smallest tensor.
 
 quality = os.environ.get("BENCHMARK_QUALITY")
 rounds = {"quick": 33, "long": 300}.get(quality, 63)
@@ -100,18 +101,17 @@ samples = [
 # Divide within a round
 # ---------------------
 # Two times of one round met the machine in the same state. So divide them, round
-# by round, and look at the middle half of these ratios: it is the bar in the
-# chart. A call differs if all of that half is more than a third away from 1; then
+# by round, and look at the middle half of these ratios: it is the bar in the chart at
+# the top. A call differs if all of that half is above 4/3 or all of it below 3/4; then
 # the chart and the verdict name the median. The table has the median times.
 #
-# The assertions take the fastest runs, which other programs disturb least: up to
-# 4 KiB more bytes hardly take more time, from 4 MiB to 64 MiB they do.
+# The assertions take the fastest runs, which other programs disturb least. From 4 B to
+# 4 KiB, 1024 times the bytes take less than twice the time. From 4 MiB to 64 MiB, 16
+# times the bytes take more than twice the time.
 
 fastest = np.nanmin(times, axis=0)
 for c in range(len(calls)):
-    # 1024 times the bytes, and not twice the time
     assert fastest[1, c] < 2 * fastest[0, c]
-    # 16 times the bytes, and more than twice the time
     assert fastest[3, c] > 2 * fastest[2, c]
 ratios = times / times[:, :, :1]
 parts = [0.25, 0.5, 0.75]
@@ -151,8 +151,8 @@ for row in rows:
 # sphinx_gallery_table = "rows"
 
 # %%
-# A process is a sample too: the next one gets other memory and other neighbours.
-# Run the script a few times, and believe what all of the runs say.
+# A run of the script is a sample too: the next process gets other memory, and other
+# programs run beside it. Run it a few times, and believe what all of the runs say.
 #
 # Remember
 # --------

@@ -22,8 +22,8 @@ print("This lesson runs on:", device)
 # %%
 # The idea in four numbers
 # ------------------------
-# A is ``y = x * w + b``, B is ``u = z * t + c``, and ``z`` is ``w`` without its
-# graph. Backward passes change no weight: they fill ``grad``.
+# A is ``y = x * w + b``, B is ``u = z * t + c``, and ``z`` is ``w`` detached. So B's
+# input is A's weight. Backward passes change no weight: they fill ``grad``.
 
 x = torch.tensor([[2.0]], device=device)
 w = torch.tensor([4.0], device=device)
@@ -56,8 +56,8 @@ assert w.item() == z.item() == 3
 #
 # Two modules, three steps
 # ------------------------
-# The same with :class:`torch.nn.Linear`. In each iteration A takes its step,
-# then B takes A's weight anew. B's backward pass leaves no gradient in A.
+# The same with :class:`torch.nn.Linear`. A takes its step, from 4 to 3, 2.5 and 2.25,
+# and B then takes A's weight anew. B's backward pass leaves no gradient in A.
 
 net_a = torch.nn.Linear(1, 1, bias=False, device=device)
 net_b = torch.nn.Linear(1, 1, bias=False, device=device)
@@ -83,7 +83,7 @@ for expected in 16, 4, 1:
 # ------------------------------------------------
 # Here ``a`` is A's weight, 4. B's forward pass saves it, so the gradient of ``t``
 # is to be 4. Then A's step writes 3. With a clone B does not see it. And with an
-# alias? (A step with ``fused=True`` raises no version counter.)
+# alias? (With ``fused=True`` :doc:`autograd does not see it <../1_basics/detach>`.)
 
 
 def gradient(take, fused):
@@ -109,12 +109,12 @@ assert gradient(torch.detach, True) == 3
 # sphinx_gallery_predict_instead = "fused=fused -> fused=False"
 
 # %%
-# After the plain step autograd refuses, after the fused one the gradient is wrong.
+# After the plain step autograd refuses. After the fused one the gradient is 3: wrong.
 #
 # New memory for A
 # ----------------
-# A cast of a module, even there and back, gives A new memory. Then the alias that
-# you hold is stale.
+# A cast of a module, even there and back, gives A new memory. The alias that you hold
+# keeps the old one: it no longer sees what happens to A.
 
 held = net_a.weight.detach()
 net_a.double().float()
@@ -125,9 +125,9 @@ assert held.item() != net_a.weight.item() == 5
 # %%
 # Cut a path, or freeze weights
 # -----------------------------
-# ``detach`` keeps the gradient from A and from all before A. Frozen with
-# :meth:`torch.nn.Module.requires_grad_`, A gets none but hands it on to ``p``. All
-# ways beside each other: :doc:`../1_basics/stop_a_gradient`.
+# ``p`` is an input of A that requires grad. ``detach`` behind A keeps the gradient from
+# A and from ``p``. Frozen with :meth:`torch.nn.Module.requires_grad_`, A gets none but
+# hands it on to ``p``. All ways: :doc:`../1_basics/stop_a_gradient`.
 
 p = x.clone().requires_grad_()
 net_b(net_a(p).detach()).backward()

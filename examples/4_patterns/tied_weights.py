@@ -15,19 +15,13 @@ and which leave two copies that drift apart.
 
 # sphinx_gallery_setup = True
 import copy
+from collections import OrderedDict
 
 import torch
 from torch import nn
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
-
-
-def shares_memory(a, b):
-    """Compare the storages of two live tensors."""
-    a, b = a.untyped_storage(), b.untyped_storage()
-    return a.data_ptr() == b.data_ptr()
-
 
 # %%
 # Tie the output to the embedding
@@ -37,18 +31,14 @@ def shares_memory(a, b):
 # each use: 3 for both rows, through ``out``, and 2 + 3 for row 1, through ``inp``.
 
 
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inp = nn.Embedding(2, 1)
-        self.out = nn.Linear(1, 2, bias=False)
-        self.out.weight = self.inp.weight
-
-    def forward(self, token):
-        return self.out(self.inp(token))
+def tied():
+    inp = nn.Embedding(2, 1)
+    out = nn.Linear(1, 2, bias=False)
+    out.weight = inp.weight
+    return nn.Sequential(OrderedDict(inp=inp, out=out))
 
 
-model = Model().to(device)
+model = tied().to(device)
 with torch.no_grad():
     model.inp.weight.copy_(torch.tensor([[2.0], [3.0]]))
 token = torch.tensor(1, device=device)
@@ -58,11 +48,10 @@ first, second = model.inp.weight, model.out.weight
 print(f"{scores.tolist() = }")
 print(f"{first.grad.tolist() = }")
 assert scores.tolist() == [6, 9]
-assert first.grad.tolist() == [[3], [8]]
+assert first.grad.flatten().tolist() == [3, 8]
 count = sum(p.numel() for p in model.parameters())
-names = list(model.state_dict())
-print(f"{count = }, {names = }")
-assert first is second and count == len(names) == 2
+print(f"{count = }, {[*model.state_dict()] = }")
+assert first is second and count == 2
 # sphinx_gallery_tensor_map_lead = "first, second"
 
 # %%
@@ -70,35 +59,30 @@ assert first is second and count == len(names) == 2
 #
 # What keeps the tie
 # ------------------
-# ``known`` is a copy of the state of a tied model. Each row looks at what comes out:
-# is it one Parameter, one memory, and how many are counted? Then a new optimizer takes
-# one step with weight decay. Row 1 holds 3, and its gradients are 3 and 5: tied, it
-# goes to 3 - (3 + 5 + 3) = -8.
+# ``known`` is a copy of the state of a tied model. Each call makes a model of it: with
+# one Parameter, on one memory? Then a new optimizer takes one step with weight decay.
+# Row 1 holds 3, and its gradients are 3 and 5: tied, it goes to 3 - (3 + 5 + 3) = -8.
 
 
 def load(**options):
-    model = Model().to(device)
+    model = tied().to(device)
     model.load_state_dict(known, **options)
     return model
 
 
-def fill_later():
+def fill_later(tie=False):
     with torch.device("meta"):
-        model = Model()
+        model = tied()
     model.to_empty(device=device)
     model.load_state_dict(known)
+    if tie:
+        model.out.weight = model.inp.weight
     return model
 
 
 def as_parameter():
     model = load()
     model.out.weight = nn.Parameter(model.inp.weight)
-    return model
-
-
-def tie_again():
-    model = fill_later()
-    model.out.weight = model.inp.weight
     return model
 
 
@@ -109,12 +93,11 @@ made = {
     "the same, assign=True": lambda: load(assign=True),
     "to_empty() from meta, load": fill_later,
     "nn.Parameter(inp.weight)": as_parameter,
-    "to_empty(), load, tie again": tie_again,
+    "to_empty(), load, tie": lambda: fill_later(True),
 }
 # One parameter after the other, also on CUDA
 sgd = torch.optim.SGD
 options = dict(lr=1, weight_decay=1, foreach=False)
-first.grad = None
 rows = []
 for call, make in made.items():
     known = copy.deepcopy(model.state_dict())
@@ -122,9 +105,8 @@ for call, make in made.items():
     one, two = new.inp.weight, new.out.weight
     row = {"call": call}
     row["Parameter"] = "one" if one is two else "two"
-    shared = shares_memory(one, two)
+    shared = one.data_ptr() == two.data_ptr()
     row["memory"] = "one" if shared else "two"
-    row["counted"] = len(list(new.parameters()))
     new(token).sum().backward()
     sgd(new.parameters(), **options).step()
     row |= {"inp": one[1].item(), "out": two[1].item()}
@@ -132,41 +114,34 @@ for call, make in made.items():
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-tied = [row["inp"] == row["out"] == -8 for row in rows]
-assert tied == [True] * 3 + [False] * 3 + [True]
-memory = [row["memory"] for row in rows]
-assert memory[3:6] == ["one", "two", "one"]
+right = [row["inp"] == row["out"] == -8 for row in rows]
+assert right == [True] * 3 + [False] * 3 + [True]
+assert rows[3]["memory"] == rows[5]["memory"] == "one"
 # sphinx_gallery_folded = "The code that makes the table"
 # sphinx_gallery_table = "rows"
 
 # %%
-# Two parameters on one memory look tied, and the optimizer steps them twice: weight
-# decay comes out wrong, and the next cast gives each a memory of its own. On two
-# memories they drift apart. So tie again, then make the optimizer.
+# Two parameters on one memory look tied, but the optimizer steps it twice: weight decay
+# comes out wrong, and the next cast parts them. On two memories they drift apart.
 #
 # Copy the parts, or the whole
 # ----------------------------
 # ``deepcopy`` keeps a tie within one call. Here the parts are copied one by one.
 
-parts = model.inp, model.out
-inp, out = [copy.deepcopy(part) for part in parts]
+inp, out = [copy.deepcopy(part) for part in model]
 with torch.no_grad():
     inp.weight[1] = 7.0
-print(f"{inp.weight[1].item()}, {out.weight[1].item()}")
-whole = copy.deepcopy(parts)
-assert not shares_memory(inp.weight, out.weight)
-assert whole[0].weight is whole[1].weight
+print(inp.weight[1].item(), out.weight[1].item())
+assert inp.weight[1] == 7 and out.weight[1] == 3
 # sphinx_gallery_predict = "What do the two hold in row 1?"
 # sphinx_gallery_predict_instead = "copy.deepcopy(part) -> part"
 # sphinx_gallery_predict_instead_2 = "inp.weight[1] = 7.0 -> inp.weight[1].add(4.0)"
 
 # %%
-# In one call, ``copy.deepcopy(parts)``, they stay one Parameter.
-
-# %%
+# In one call, ``copy.deepcopy(model)``, they stay one Parameter, as in the table.
+#
 # Remember
 # --------
 # - ``out.weight = inp.weight``: one Parameter. Not ``nn.Parameter(inp.weight)``.
-# - ``deepcopy``, casts and ``load_state_dict`` keep the tie; ``assign=True`` and
-#   ``to_empty`` do not.
-# - After these tie again, and only then make the optimizer.
+# - ``deepcopy``, casts and ``load_state_dict`` keep the tie.
+# - After ``assign=True`` or ``to_empty`` tie again, and only then make the optimizer.

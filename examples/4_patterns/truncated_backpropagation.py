@@ -14,11 +14,8 @@ LSTM saves nothing, and what too short a window cannot learn.
 """
 
 # sphinx_gallery_setup = True
-from weakref import WeakSet
-
 import matplotlib.pyplot as plt
 import torch
-from torch.autograd.graph import saved_tensors_hooks
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
@@ -26,10 +23,9 @@ print("This lesson runs on:", device)
 # %%
 # The value is carried on, the gradient is cut
 # --------------------------------------------
-# In each step the state is multiplied by ``w``, and 1 is added. ``w`` is 1, so the
-# state counts the steps. In step ``k`` the gradient of ``w`` grows by the state
-# that step ``k`` found: 0, 1, 2 ... 7, in all 28. Here the state is cut every four
-# steps.
+# In each step the state is multiplied by ``w``, which is 1, and 1 is added: it counts
+# the steps. A step adds to the gradient of ``w`` the state that it found: 0, 1 ... 7.
+# That makes 28. Here the state is cut every four steps.
 
 w = torch.ones((), device=device).requires_grad_()
 state = torch.zeros((), device=device)
@@ -46,47 +42,32 @@ assert w.grad.item() == 4 + 5 + 6 + 7
 # sphinx_gallery_predict_instead_2 = "step % 4 -> step % 1"
 
 # %%
-# The state is right, and the gradient lacks what the first window gave: 0 + 1 + 2 +
-# 3.
+# The state is right, and the gradient lacks what the first window gave, 6.
 #
 # What the cut bounds
 # -------------------
-# Count the nodes behind the last state, and the tensors that they have saved for
-# the backward pass. A hook of autograd wraps each saved tensor; the wrappers that
-# live are counted.
-
-
-class Saved:
-    def __init__(self, tensor):
-        self.tensor = tensor
-        alive.add(self)
-
-
-alive = WeakSet()
+# Count the nodes behind the last state. Each step has two: a product, which saves its
+# factors for the backward pass, and a sum. ``w`` has one more.
 
 
 def nodes_behind(*results):
-    found, waiting = set(), [r.grad_fn for r in results]
-    while waiting:
-        node = waiting.pop()
-        if node and node not in found:
-            found.add(node)
-            inputs = node.next_functions
-            waiting += [n for n, _ in inputs]
-    return len(found)
+    nodes = [result.grad_fn for result in results]
+    for node in nodes:  # the list grows meanwhile
+        for before, _ in node.next_functions:
+            if before and before not in nodes:
+                nodes.append(before)
+    return len(nodes)
 
 
 rows = []
 for steps, window in (8, 8), (8, 4), (32, 32), (32, 4):
     w.grad, state = None, torch.zeros_like(w)
-    with saved_tensors_hooks(Saved, lambda s: s.tensor):
-        for step in range(steps):
-            if step % window == 0:
-                state = state.detach()
-            state = w * state + 1
+    for step in range(steps):
+        if step % window == 0:
+            state = state.detach()
+        state = w * state + 1
     row = {"steps": steps, "window": window}
     row["nodes"] = nodes_behind(state)
-    row["saved tensors"] = len(alive)
     state.backward()
     row["gradient of w"] = w.grad.item()
     rows.append(row)
@@ -109,28 +90,26 @@ plt.show()
 # sphinx_gallery_table = "rows"
 
 # %%
-# Without the cut the second window raises, for the first backward pass has freed its
-# graph (:ref:`backward-twice`). With ``retain_graph=True``, which the message
-# suggests, all windows stay in memory.
+# Without the cut, a second window would go back into the first one's graph, which its
+# backward pass has freed: an error (:ref:`backward-twice`). The ``retain_graph=True``
+# that the message suggests keeps all windows in memory.
 #
 # An LSTM has two states
 # ----------------------
 # ``h`` and ``c`` each hold the graph. Cut one of them, and it grows through the
-# other. The table counts the nodes after each window of two steps. (The LSTM is on
-# the CPU on every machine: how many nodes a step has depends on the device.)
+# other. The table counts the nodes after each window of two steps, on the CPU: how
+# many nodes a step has depends on the device.
 
 lstm = torch.nn.LSTMCell(1, 1)
 x = torch.ones(1, 1)
 cuts = {
-    "(h, c)": lambda h, c: (h, c),
-    "(h.detach(), c)": lambda h, c: (h.detach(), c),
-    "(h.detach(), c.detach())": (  # both
-        lambda h, c: (h.detach(), c.detach())
-    ),
+    "nothing": lambda h, c: (h, c),
+    "h": lambda h, c: (h.detach(), c),
+    "h and c": lambda h, c: (h.detach(), c.detach()),
 }
 rows = []
-for call, cut in cuts.items():
-    state, row = None, {"carried on": call}
+for name, cut in cuts.items():
+    state, row = None, {"detached": name}
     for window in 1, 2, 3:
         for _ in range(2):
             state = lstm(x, state)
@@ -147,23 +126,19 @@ for row, grows in zip(rows, (True, True, False)):
 # %%
 # Cut too often
 # -------------
-# The state has to remember the first of four inputs, times ``u``; ``u`` is to
-# become 2. If the window is shorter than the memory, the gradient of ``u`` is 0.
+# The state has to remember the first of four inputs, times ``u``. A window of fewer
+# than four steps does not reach back to it: the gradient of ``u`` is 0.
 
 for window in 4, 2, 1:
-    u = torch.zeros_like(w, requires_grad=True)
-    sgd = torch.optim.SGD([u], lr=1 / 4)
-    for _ in range(3):
-        state = torch.zeros_like(w)
-        for step, value in enumerate((1, 0, 0, 0)):
-            if step % window == 0:
-                state = state.detach()
-            state = state + u * value
-        sgd.zero_grad()
-        (state - 2).square().backward()
-        sgd.step()
-    print(f"{window = }, {u.item() = }")
-    assert u.item() == (1.75 if window == 4 else 0)
+    u = torch.ones((), device=device).requires_grad_()
+    state = torch.zeros((), device=device)
+    for step, value in enumerate((1, 0, 0, 0)):
+        if step % window == 0:
+            state = state.detach()
+        state = state + u * value
+    state.backward()
+    print(f"{window = }, {u.grad.item() = }")
+    assert u.grad.item() == (window == 4)
 
 # %%
 # Remember
