@@ -423,7 +423,10 @@ def start_chromium(
 @pytest.fixture(scope="session")
 def browser(start_chromium: Callable[[str], Chromium]) -> Chromium:
     """Return Chromium with the fonts that are there on every machine."""
-    return start_chromium("DejaVu")
+    family, *_ = fonts.FAMILIES
+    started = start_chromium(family)
+    assert started.drawn_with() == set(fonts.FAMILIES[family].values())
+    return started
 
 
 @pytest.fixture(scope="session", params=fonts.FAMILIES)

@@ -122,6 +122,7 @@ def test_random_programs_are_what_an_independent_trace_finds(program: str) -> No
     with redirect_stdout(io.StringIO()):
         seen, truths = watching.watched(program, "random program", {})
         assert watching.problems(seen, truths) == []
+        check_data(seen.data())
 
 
 @settings(deadline=None, max_examples=30)
