@@ -122,7 +122,14 @@ def test_random_programs_are_what_an_independent_trace_finds(program: str) -> No
     with redirect_stdout(io.StringIO()):
         seen, truths = watching.watched(program, "random program", {})
         assert watching.problems(seen, truths) == []
-        check_data(seen.data())
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=40)
+@given(program=random_programs())
+def test_steps_of_random_programs_are_drawn(program: str) -> None:
+    with redirect_stdout(io.StringIO()):
+        check_data(run_steps(program, {}).data())
 
 
 @settings(deadline=None, max_examples=30)
