@@ -213,6 +213,17 @@ class TinySite:
         )
         return Built(done.returncode, plain(done.stdout))
 
+    def start(self, **options: object) -> subprocess.Popen[str]:
+        """Start the site's own build command, in the background."""
+        return subprocess.Popen(
+            [sys.executable, "conf/build_site.py"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            **options,
+        )
+
     def page(self, name: str, section: str = "1_first") -> Path:
         """Return the published page of a lesson."""
         return self.html / "auto_examples" / section / f"{name}.html"
@@ -231,6 +242,19 @@ class TinySite:
         """Return a copy of this site, with all that it has built."""
         shutil.copytree(self.folder, folder)
         return TinySite(folder)
+
+
+def client_of(notebook: Any, folder: Path) -> Any:
+    """Return nbclient's client that runs a notebook in a folder."""
+    from nbclient import NotebookClient
+
+    return NotebookClient(
+        notebook,
+        timeout=PATIENCE,
+        startup_timeout=PATIENCE,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+    )
 
 
 def computing_page(title: str = "Computes", code: str = 'print("the page ran")') -> str:
@@ -292,6 +316,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         slow = not SLOW_FIXTURES.isdisjoint(item.fixturenames)
         if not slow and not item.get_closest_marker("slow"):
             item.add_marker("unit")
+
+
+@pytest.fixture(autouse=True)
+def unit_tests_build_nothing(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refuse a build to a test that is taken to need none."""
+
+    def refuse(*_: object, **__: object) -> None:
+        pytest.fail("it builds a site: mark it as `slow`", pytrace=False)
+
+    if request.node.get_closest_marker("unit"):
+        for how in ("build", "build_alone", "start"):
+            monkeypatch.setattr(TinySite, how, refuse)
 
 
 @pytest.fixture
@@ -423,7 +461,10 @@ def start_chromium(
 @pytest.fixture(scope="session")
 def browser(start_chromium: Callable[[str], Chromium]) -> Chromium:
     """Return Chromium with the fonts that are there on every machine."""
-    return start_chromium("DejaVu")
+    family, *_ = fonts.FAMILIES
+    started = start_chromium(family)
+    assert started.drawn_with() == set(fonts.FAMILIES[family].values())
+    return started
 
 
 @pytest.fixture(scope="session", params=fonts.FAMILIES)

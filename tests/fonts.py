@@ -21,7 +21,8 @@ PLACES = [
     Path.home() / ".fonts",
 ]
 STYLES = ("", "-Regular", "-Bold", "-Italic", "-Oblique", "-BoldItalic", "-BoldOblique")
-# The names of a family for text and for code, by the beginning of its files' names.
+# The names of a family for text and for code, by the beginning of its files' names;
+# first the one that is there on every machine.
 # Where a family has no letters for code, or is installed without them, it takes those
 # of DejaVu.
 FAMILIES = {

@@ -18,7 +18,6 @@ import random
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ProcessPoolExecutor
@@ -198,18 +197,6 @@ def shortened(line: str, words: str) -> str:
 # -- Builds that are stopped from outside ----------------------------------------------
 
 
-def start(site: TinySite) -> subprocess.Popen[str]:
-    """Start a build in the background."""
-    return subprocess.Popen(
-        [sys.executable, "conf/build_site.py"],
-        cwd=site.folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-
-
 def killed(workshop: Workshop | None) -> Build:
     """Return a build that is killed at ten moments, drawn with a seed."""
     draw = random.Random(SEED)
@@ -229,7 +216,7 @@ def killed(workshop: Workshop | None) -> Build:
         whole, early, stands = last.status == 0, 0, site.published()
         for number in range(1, KILLS + 1):
             edit(site, number)
-            build = start(site)
+            build = site.start(start_new_session=True)
             sleep(draw.uniform(0.2, seconds))
             os.kill(build.pid, signal.SIGKILL)
             build.communicate()  # until all that it has started is gone too
@@ -255,7 +242,7 @@ def stopped(number: signal.Signals) -> Build:
 
     def run(site: TinySite) -> Built:
         lessons(planted="import time\ntime.sleep(600)")(site)
-        build = start(site)
+        build = site.start(start_new_session=True)
         while "planted.py" not in (line := build.stdout.readline()) and line:
             pass
         os.kill(build.pid, number)
@@ -270,7 +257,7 @@ def two_at_once(site: TinySite) -> Built:
     """Start a build while another one runs."""
     code = "import time\ntime.sleep(600)"
     site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
-    first = start(site)
+    first = site.start(start_new_session=True)
     while "planted.py" not in (line := first.stdout.readline()) and line:
         pass
     second = site.build_alone()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fonts
 import pytest
 from reading import EVERYTHING, SCRIPTS, page_of
 from visits import (
@@ -20,13 +21,13 @@ from visits import (
     LAYOUT,
     LAYOUT_OF_EACH,
     PAIRS,
-    PROBLEMS,
     TARGET_SIZE,
     UNFOLD,
     WIDTHS_OF_LAYOUT,
     Visitor,
     layout_problems,
     pages_of,
+    problems_of_new_kinds,
     resize,
 )
 
@@ -37,6 +38,11 @@ MOST_KB, MOST_KB_WITH_PLOTS, MOST_KB_OF_LONG_PAGES = 50, 60, 80
 MOST_REQUESTS, MOST_ELEMENTS, MOST_ELEMENTS_WITH_PLOTS = 16, 1600, 2100
 # A font changes how wide words are: the widest and the narrowest screen tell.
 WIDTHS_OF_FONTS = WIDTHS_OF_LAYOUT if EVERYTHING else WIDTHS_OF_LAYOUT[::3]
+# The visits draw with the first of them, at these widths too.
+FAMILIES = [*fonts.FAMILIES] if EVERYTHING else [*fonts.FAMILIES][1:]
+OTHER_FONTS = pytest.mark.parametrize(
+    "browser_of_each_family", FAMILIES, indirect=True, scope="session"
+)
 AAA = 7.0
 LESSON = KINDS[2]
 # The answer and the picture of a lesson begin above this, at 1280 x 900.
@@ -102,6 +108,7 @@ def test_nothing_sticks_out_is_cut_off_or_hard_to_read(
     assert [one for seen in visits for one in seen.layout] == []
 
 
+@OTHER_FONTS
 def test_in_any_font_nothing_sticks_out_is_cut_off_or_hard_to_read(
     browser_of_each_family: Any, site: Path, address: str
 ) -> None:
@@ -124,11 +131,13 @@ def test_in_any_font_nothing_sticks_out_is_cut_off_or_hard_to_read(
     assert found == []
 
 
+@OTHER_FONTS
 def test_in_any_font_nothing_is_hard_to_press(
     browser_of_each_family: Any, site: Path, address: str
 ) -> None:
     """Nor sticks out, on pages of each kind and those with much to press."""
     tab, found = browser_of_each_family.new_page(), []
+    known: dict[int, set[str]] = {width: set() for width in WIDTHS_OF_FONTS}
     for page in pages_of(site) if EVERYTHING else [*KINDS, *DENSE]:
         tab.goto(address + page, wait_until="load")
         tab.evaluate(UNFOLD)
@@ -136,7 +145,7 @@ def test_in_any_font_nothing_is_hard_to_press(
         for width in WIDTHS_OF_FONTS:
             resize(tab, width)
             found += layout_problems(tab.evaluate(LAYOUT), page, width)
-            small = tab.evaluate(PROBLEMS, TARGET_SIZE)
+            small = problems_of_new_kinds(tab, [TARGET_SIZE], known[width])
             found += [(page, width, *one) for one in small]
     tab.close()
     assert found == []

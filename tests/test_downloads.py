@@ -17,8 +17,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import PATIENCE, forks
-from nbclient import NotebookClient
+from conftest import PATIENCE, client_of, forks
 from reading import (
     EVERYTHING,
     NAMES,
@@ -126,13 +125,7 @@ def test_notebook_executes_and_prints_its_page(
     for name, value in QUICK.items():
         monkeypatch.setenv(name, value)
     notebook = nbformat.read(downloads_of(page_of(site, script))[".ipynb"], 4)
-    client = NotebookClient(
-        notebook,
-        timeout=PATIENCE,
-        startup_timeout=PATIENCE,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(tmp_path)}},
-    )
+    client = client_of(notebook, tmp_path)
     # All of it runs, the cell that installs too, with what is here already.
     client.execute(env=os.environ | {"PIP_NO_INDEX": "1"})
     printed = "".join(

@@ -14,8 +14,7 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
-from conftest import PATIENCE, TinySite, lesson, new_tiny_site
-from nbclient import NotebookClient
+from conftest import TinySite, client_of, lesson, new_tiny_site
 from packaging.requirements import Requirement
 from reading import NAMES, SCRIPTS, downloads_of, page_of, pages_in, soup
 from tensor_copies.web.chain_links import chains_in
@@ -419,13 +418,7 @@ def test_a_notebook_installs_what_the_script_names(script: Path, site: Path) -> 
 def run(notebook: nbformat.NotebookNode, folder: Path) -> str:
     """Execute a notebook's first cell where pip may fetch nothing; return its text."""
     notebook.cells = notebook.cells[:1]
-    client = NotebookClient(
-        notebook,
-        timeout=PATIENCE,
-        startup_timeout=PATIENCE,
-        kernel_name="python3",
-        resources={"metadata": {"path": str(folder)}},
-    )
+    client = client_of(notebook, folder)
     client.execute(
         env=os.environ | {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
     )

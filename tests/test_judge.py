@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -28,17 +27,6 @@ ENDINGS = {
         "its own clock could not stop it",
     ),
 }
-
-
-def start(site: TinySite) -> subprocess.Popen[str]:
-    """Start a build of the site, in the background."""
-    return subprocess.Popen(
-        [sys.executable, "conf/build_site.py"],
-        cwd=site.folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
 
 
 def speak_up_soon(site: TinySite) -> None:
@@ -88,7 +76,7 @@ def test_a_build_that_is_stopped_leaves_no_trace(
     site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
     # The lock is free and nothing of a stopped build is in the way of the next.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        build = start(site)
+        build = site.start()
         read_until(build, "planted.py")  # named once it has run for a while
         os.kill(build.pid, number)
         output = build.communicate(timeout=PATIENCE)[0]
@@ -110,7 +98,7 @@ def test_two_builds_at_once(good_site: TinySite, tmp_path: Path) -> None:
     code = f"import pathlib, time\nwhile not pathlib.Path({str(go)!r}).exists():\n"
     code += "    time.sleep(0.1)"
     site.write_lessons({"good.py": GOOD, "planted.py": lesson("Planted", code)})
-    first = start(site)
+    first = site.start()
     read_until(first, "planted.py")
     second = site.build_alone()
     assert second.status == 2

@@ -26,6 +26,7 @@ MAPPED = lesson(
 INDEX = "# Tiny\n\n```{toctree}\nauto_examples/index\ncomputes\n```\n"
 
 
+@pytest.mark.slow
 def test_a_clean_build_is_the_same_elsewhere(tmp_path: Path) -> None:
     sites = []
     for name, variables in (("first", FIRST), ("the second, it's another", SECOND)):

@@ -13,7 +13,13 @@ import pytest
 from conftest import TinySite, lesson
 from measure_search import is_right, queries, score
 from reading import pages_in, soup
-from visits import AXE, AXE_RULES, PROBLEMS
+from visits import (
+    AXE,
+    AXE_RULES,
+    OF_EACH_KIND,
+    PROBLEMS_OF_ALL_KINDS,
+    problems_of_new_kinds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -325,9 +331,10 @@ def test_a_box_in_sight_answers_by_keyboard_alone(
     page.keyboard.type(QUESTION)
     page.wait_for_selector(".result")
     page.evaluate(AXE)
-    assert page.evaluate(PROBLEMS, AXE_RULES) == []
+    assert page.evaluate(PROBLEMS_OF_ALL_KINDS, [AXE_RULES, OF_EACH_KIND]) == []
+    assert problems_of_new_kinds(page, OF_EACH_KIND, set()) == []
     page.emulate_media(color_scheme="dark")
-    assert page.evaluate(PROBLEMS, {"type": "rule", "values": COLOUR_RULES}) == []
+    assert problems_of_new_kinds(page, COLOUR_RULES, set()) == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
     links = page.locator(".result:visible a")
     first = links.first

@@ -103,6 +103,7 @@ def test_an_edit_of_prose_imports_no_torch(good_site: TinySite, tmp_path: Path) 
     assert imports(done.output).isdisjoint({"torch", "perfplot"})
 
 
+@pytest.mark.slow
 def test_one_edited_lesson_runs_alone_and_its_page_is_read_alone(
     five: tuple[TinySite, dict],
 ) -> None:
@@ -132,6 +133,7 @@ def test_one_edited_lesson_runs_alone_and_its_page_is_read_alone(
     } == {f"{page}.html"}
 
 
+@pytest.mark.slow
 def test_another_style_writes_all_pages_and_reads_none(
     five: tuple[TinySite, dict],
 ) -> None:
@@ -149,6 +151,7 @@ def test_another_style_writes_all_pages_and_reads_none(
     assert site.published() == files
 
 
+@pytest.mark.slow
 def test_work_and_memory_grow_no_faster_than_the_lessons(
     five: tuple[TinySite, dict], tmp_path: Path
 ) -> None:

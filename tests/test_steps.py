@@ -124,6 +124,14 @@ def test_random_programs_are_what_an_independent_trace_finds(program: str) -> No
         assert watching.problems(seen, truths) == []
 
 
+@pytest.mark.slow
+@settings(deadline=None, max_examples=40)
+@given(program=random_programs())
+def test_steps_of_random_programs_are_drawn(program: str) -> None:
+    with redirect_stdout(io.StringIO()):
+        check_data(run_steps(program, {}).data())
+
+
 @settings(deadline=None, max_examples=30)
 @given(program=random_programs())
 def test_random_programs_do_the_same_when_watched(program: str) -> None:

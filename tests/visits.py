@@ -5,10 +5,11 @@ once, and what the tests ask of every page is looked at then.
 
 What axe asks of colours, of links in a text and of the size of what is pressed takes
 most of its time, and hangs on what an element is, on what it stands in, and on the
-view. In each view it is asked of every element whose tag, classes, role and attributes,
-with those of its parent, no page before had. What does not hang on colours, such as
-names, roles and headings, is asked of every page. ``TEST_EVERYTHING=1`` asks all of
-each page in each view.
+view. In each view it is asked of elements whose tag, classes, role and attributes, with
+those of its parent, no page before had; where a page has many alike, as the Atlas has
+thousands, of some of each kind from its beginning to its end. What does not hang on
+colours, such as names, roles and headings, is asked of every page.
+``TEST_EVERYTHING=1`` asks all of each page in each view.
 """
 
 from __future__ import annotations
@@ -123,9 +124,11 @@ PROBLEMS = """async (rules) => {
   const places = (one) => one.nodes.slice(0, 2).map((node) => String(node.target));
   return violations.map((one) => [one.id, ...places(one)]);
 }"""
-TARGET_SIZE = {"type": "rule", "values": ["target-size"]}
 # What hangs on the view, and on what an element is and stands in; see above.
-OF_EACH_KIND = ["color-contrast", "link-in-text-block", "target-size"]
+TARGET_SIZE = "target-size"
+OF_EACH_KIND = ["color-contrast", "link-in-text-block", TARGET_SIZE]
+# Of how many elements of a kind on one page it is asked.
+SOME, ALL = 8, 1_000_000
 PROBLEMS_OF_ALL_KINDS = """async ([tags, others]) => {
   const rules = Object.fromEntries(others.map((name) => [name, {enabled: false}]));
   const options = {runOnly: tags, rules, resultTypes: ["violations"]};
@@ -135,28 +138,30 @@ PROBLEMS_OF_ALL_KINDS = """async ([tags, others]) => {
 }"""
 # Asked are the elements that hold words or can be pressed. The colours of code have a
 # check of their own. A link in it has a class for each name.
-PROBLEMS_OF_NEW_KINDS = """async ([rules, known]) => {
-  const seen = new Set(known), now = new Set();
+PROBLEMS_OF_NEW_KINDS = """async ([rules, known, most]) => {
+  const seen = new Set(known), now = new Map();
   const said = (name) => !name.startsWith("sphx-glr-backref");
   const kind = (part) => [
     part.localName, part.getAttribute("role") ?? "",
     ...[...part.classList].filter(said).sort(),
     ...part.getAttributeNames().sort()].join(" ");
   const says = (node) => node.nodeType === Node.TEXT_NODE && node.data.trim();
-  const parts = [...document.body.querySelectorAll("*")].filter((part) => {
+  for (const part of document.body.querySelectorAll("*")) {
     if (!part.matches("a, button, input, label, select, summary, textarea, [tabindex]")
-        && ![...part.childNodes].some(says)) return false;
-    if (part.parentElement.closest("pre") || !part.checkVisibility()) return false;
+        && ![...part.childNodes].some(says)) continue;
+    if (part.parentElement.closest("pre") || !part.checkVisibility()) continue;
     const kinds = kind(part.parentElement) + " > " + kind(part);
-    if (seen.has(kinds)) return false;
-    now.add(kinds);
-    return true;
-  });
-  if (!parts.length) return [[], []];
+    if (seen.has(kinds)) continue;
+    if (!now.has(kinds)) now.set(kinds, []);
+    now.get(kinds).push(part);
+  }
+  if (!now.size) return [[], []];
+  const parts = [...now.values()].flatMap((alike) =>
+    alike.filter((_, at) => at % Math.ceil(alike.length / most) === 0));
   const options = {runOnly: {type: "rule", values: rules}, resultTypes: ["violations"]};
   const {violations} = await axe.run({include: parts}, options);
   const places = (one) => one.nodes.slice(0, 2).map((node) => String(node.target));
-  return [[...now], violations.map((one) => [one.id, ...places(one)])];
+  return [[...now.keys()], violations.map((one) => [one.id, ...places(one)])];
 }"""
 # How a lesson begins: how far down its picture is, the classes of its parts in the
 # order in which a reader meets them, whether the code of its setup is seen before and
@@ -257,6 +262,14 @@ def resize(tab: Any, width: int) -> None:
           await new Promise((done) => requestAnimationFrame(done)); }""",
         width,
     )
+
+
+def problems_of_new_kinds(tab: Any, rules: list[str], known: set[str]) -> list[Any]:
+    """Ask axe of a page's elements of kinds that are not known yet; add these kinds."""
+    asked = [rules, [], ALL] if EVERYTHING else [rules, sorted(known), SOME]
+    kinds, found = tab.evaluate(PROBLEMS_OF_NEW_KINDS, asked)
+    known |= set(kinds)
+    return found
 
 
 def layout_problems(seen: dict[str, Any], *where: Any) -> list[tuple[Any, ...]]:
@@ -383,9 +396,7 @@ class Visitor:
         """Ask axe of the page as it is now."""
         scheme, _ = view
         known = self._known[view, folded]
-        asked = [OF_EACH_KIND, [] if EVERYTHING else sorted(known)]
-        kinds, found = self._tab.evaluate(PROBLEMS_OF_NEW_KINDS, asked)
-        known |= set(kinds)
+        found = problems_of_new_kinds(self._tab, OF_EACH_KIND, known)
         # What else axe asks hangs on no colour, and hardly on a width.
         if EVERYTHING or (scheme == "light" if folded else view == EVERY):
             found += self._tab.evaluate(

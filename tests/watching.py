@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import io
 import json
 import os
@@ -27,6 +28,7 @@ from tensor_copies.machine import isolation
 
 MODULE = {"__name__": "__main__"}
 SMALL = 64  # bytes of which the values are compared
+UNDRAWN = 0  # names a picture has: the pictures are most of the work, and not asked for
 Truth = dict[str, dict[str, Any]]
 
 
@@ -100,7 +102,7 @@ def problems(seen: Steps, truths: list[tuple[ast.stmt, Truth]]) -> list[str]:
     if seen.failed:
         return [seen.failed]
     found: list[str] = []
-    data, looks = seen.data()["steps"], seen.looks()
+    data, looks = seen.data(UNDRAWN)["steps"], seen.looks()
     before: Truth = {}
     at = 0
     for statement, truth in truths:
@@ -166,6 +168,9 @@ def _compare(look: Any, truth: Truth) -> list[str]:
 
 
 def _start(name: str) -> None:
+    # Each lesson ends with a full collection, and some make many. What was imported,
+    # with torch's compiler a million objects, need not be searched again each time.
+    gc.freeze()
     isolation.reset({}, name, "before")
     torch.manual_seed(0)
     random.seed(0)
@@ -194,7 +199,8 @@ def compare(script: Path) -> dict[str, Any]:
         isolation.reset({}, script.name, "after")
     if texts[0] != texts[1]:
         wrong.append("it prints something else, or draws others, when watched")
-    if "".join(step["printed"] for step in seen.data()["steps"]) != texts[1][0]:
+    told = "".join(step["printed"] for step in seen.data(UNDRAWN)["steps"])
+    if told != texts[1][0]:
         wrong.append("the steps do not have all that was printed")
     _start(script.name)
     with contextlib.redirect_stdout(io.StringIO()):

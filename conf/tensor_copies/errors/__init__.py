@@ -21,7 +21,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("cures", cards.Cures)
     app.add_directive("wording", cards.Wording)
     app.add_node(cards.error_index)
-    app.add_node(cards.fold, html=(cards.visit_fold, cards.depart_fold))
     app.connect("doctree-read", search.keep_labels, priority=400)
     app.connect("doctree-read", search.list_messages, priority=450)
     # After the messages are listed: this moves what they are looked for in.

@@ -22,10 +22,10 @@ from sphinx.util.docutils import SphinxDirective
 from tensor_copies.errors.messages import entries
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
+from tensor_copies.machine.folds import fold
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
 
 PAGE = "errors"
 MACHINES = "machines"
@@ -48,20 +48,6 @@ LEGEND = ("shares", "copies", "itself", "flows", "stops")
 
 class error_index(nodes.General, nodes.Element):
     """The place of the index, until the page has been read."""
-
-
-class fold(nodes.General, nodes.Element):
-    """What a reader may open: its words stand in ``summary``."""
-
-
-def visit_fold(self: HTML5Translator, node: fold) -> None:
-    """Open the native element."""
-    self.body.append(f"<details><summary>{escape(node['summary'])}</summary>\n")
-
-
-def depart_fold(self: HTML5Translator, node: fold) -> None:
-    """Close it."""
-    self.body.append("</details>\n")
 
 
 def prose(text: str) -> Markup:
@@ -194,7 +180,7 @@ def _arrange_entry(section: nodes.section) -> None:
     for node in rest:
         section.remove(node)
     section += nodes.container(
-        "", fold("", code, summary="The code that raises it"), *rest, classes=["foot"]
+        "", fold("", code, words="The code that raises it"), *rest, classes=["foot"]
     )
 
 

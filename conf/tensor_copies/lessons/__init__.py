@@ -32,24 +32,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_post_transform(remember.Gather)
     app.add_node(page.picture, html=(page.visit_picture, page.depart_picture))
     app.add_node(
-        predictions.reveal,
-        html=(predictions.visit_reveal, predictions.depart_reveal),
-    )
-    app.add_node(
-        predictions.question,
-        html=(predictions.visit_question, predictions.depart_question),
+        predictions.answer_box,
+        html=(predictions.visit_answer, predictions.depart_answer),
     )
     app.add_node(predictions.choices, html=(predictions.visit_choices, None))
     app.add_node(predictions.score, html=(predictions.visit_score, None))
     app.add_directive("score", predictions.Score)
-    app.add_node(
-        opening.setup_fold,
-        html=(opening.visit_setup_fold, opening.depart_setup_fold),
-    )
-    app.add_node(
-        opening.setup_words,
-        html=(opening.visit_setup_words, opening.depart_setup_words),
-    )
     app.add_node(steps.step_through, html=(steps.visit_step_through, None))
     # It is known what will run (400), and nothing has (500).
     app.connect("builder-inited", choices.begin, priority=450)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 
 from tensor_copies.lessons.predictions import say
+from tensor_copies.machine.folds import fold, fold_words
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.markers import setup_line
 from tensor_copies.recordings.live import UnknownPage, code_blocks
@@ -21,15 +22,8 @@ from tensor_copies.recordings.shown import LEAD_CLASS
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
 
-
-class setup_fold(nodes.General, nodes.Element):
-    """What prepares a lesson, folded: a native element of the browser."""
-
-
-class setup_words(nodes.General, nodes.TextElement):
-    """What the folded code defines: always in sight."""
+SETUP = "setup"
 
 
 def open_page(app: Sphinx, doctree: nodes.document) -> None:
@@ -62,13 +56,13 @@ def _fold(code: nodes.literal_block) -> None:
         if isinstance(node, nodes.comment | nodes.section | nodes.target):
             break
         folded.append(node)
-    summary = setup_words()
-    say(summary, f"Setup: {described(code.astext())}")
-    fold = setup_fold("", summary)
-    parent.insert(parent.index(code), fold)
+    line = fold_words()
+    say(line, f"Setup: {described(code.astext())}")
+    box = fold("", line, kind=SETUP)
+    parent.insert(parent.index(code), box)
     for node in folded:
         parent.remove(node)
-        fold += node
+        box += node
 
 
 def described(code: str) -> str:
@@ -87,23 +81,3 @@ def described(code: str) -> str:
                         device = name.id == "device"
                         said["the device" if device else f"``{name.id}``"] = None
     return ", ".join(said)
-
-
-def visit_setup_fold(self: HTML5Translator, node: setup_fold) -> None:
-    """Open the native element."""
-    self.body.append('<details class="setup">\n')
-
-
-def depart_setup_fold(self: HTML5Translator, node: setup_fold) -> None:
-    """Close it."""
-    self.body.append("</details>\n")
-
-
-def visit_setup_words(self: HTML5Translator, node: setup_words) -> None:
-    """Begin the line that stays in sight."""
-    self.body.append("<summary>")
-
-
-def depart_setup_words(self: HTML5Translator, node: setup_words) -> None:
-    """End it."""
-    self.body.append("</summary>\n")

@@ -43,6 +43,7 @@ from tensor_copies.lessons.choices import (
 )
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import fingerprint
+from tensor_copies.machine.folds import fold, fold_words
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.comparing import on_one_device
 from tensor_copies.recordings.live import code_blocks, set_text
@@ -52,13 +53,11 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
-
-class reveal(nodes.General, nodes.Element):
-    """What is hidden until the reader opens it."""
+PREDICT = "predict"
 
 
-class question(nodes.General, nodes.TextElement):
-    """What the reader answers before that: always in sight, opens the rest."""
+class answer_box(nodes.General, nodes.Element):
+    """What a fold has below its question."""
 
 
 class choices(nodes.General, nodes.Element):
@@ -106,7 +105,7 @@ def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
             box.parent.insert(box.parent.index(box), made)
 
 
-def _printed(box: reveal) -> tuple[str, list[str]]:
+def _printed(box: fold) -> tuple[str, list[str]]:
     """Return what the live machine printed for an answer, and others, if it differs."""
     live: list[str] = []
     elsewhere: list[str] = []
@@ -141,7 +140,7 @@ def _choices(
     return choices(words=asked.words, offered=offered, name=name, key=key, where=where)
 
 
-def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> reveal:
+def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> fold:
     """Hide what follows a lesson's block, to the next heading or cell."""
     parent = code.parent
     answer: list[nodes.Node] = []
@@ -158,16 +157,13 @@ def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> reveal:
     shown = [node for node in answer if not isinstance(node, nodes.comment)]
     if not shown:
         raise ExtensionError(f"{lesson}: a block asks {words!r} and shows nothing")
-    hidden = _reveal(words)
-    parent.insert(parent.index(answer[0]), hidden)
     outputs = [node for node in answer if _is_output(node)]
+    others = [node for node in answer if node not in outputs]
+    place = parent.index(answer[0])
     for node in answer:
         parent.remove(node)
-    hidden += outputs
-    proof = _take_proof(code)
-    if proof is not None:
-        hidden += proof
-    hidden += [node for node in answer if node not in outputs]
+    hidden = _reveal(words, [*outputs, *_take_proof(code), *others])
+    parent.insert(place, hidden)
     return hidden
 
 
@@ -176,8 +172,8 @@ def _is_output(node: nodes.Node) -> bool:
     return isinstance(node, kinds)
 
 
-def _take_proof(code: nodes.literal_block) -> nodes.literal_block | None:
-    """Cut the assertions at the end of a block off it and return them."""
+def _take_proof(code: nodes.literal_block) -> list[nodes.literal_block]:
+    """Cut the assertions at the end of a block off it; return them, if it has some."""
     text = code.astext()
     first = None
     for statement in reversed(ast.parse(text).body):
@@ -185,15 +181,15 @@ def _take_proof(code: nodes.literal_block) -> nodes.literal_block | None:
             break
         first = statement.lineno
     if first in (None, 1):
-        return None
+        return []
     lines = text.splitlines(keepends=True)
     proof = code.deepcopy()
     set_text(code, "".join(lines[: first - 1]).rstrip() + "\n")
     set_text(proof, "".join(lines[first - 1 :]))
-    return proof
+    return [proof]
 
 
-def _hide_cell(page: str, cell: nodes.container) -> reveal:
+def _hide_cell(page: str, cell: nodes.container) -> fold:
     """Hide the output of a page's cell and what follows it in its section."""
     outputs = [
         node
@@ -204,22 +200,23 @@ def _hide_cell(page: str, cell: nodes.container) -> reveal:
         raise ExtensionError(f"{page}: a cell tagged `predict` shows nothing")
     section = cell.parent
     rest = section[section.index(cell) + 1 :]
-    hidden = _reveal(ASK)
     for node in outputs:
         cell.remove(node)
     for node in rest:
         section.remove(node)
     # The style of outputs is that of a cell's outputs.
-    hidden += nodes.container("", *outputs, classes=["cell"])
-    hidden += rest
+    hidden = _reveal(ASK, [nodes.container("", *outputs, classes=["cell"]), *rest])
     section += hidden
     return hidden
 
 
-def _reveal(words: str) -> reveal:
-    asked = question()
+def _reveal(words: str, answer: list[nodes.Node]) -> fold:
+    """Return a fold: in sight is the question, which opens its answer."""
+    # The style sheet adds what to do, and leaves the question to the choices.
+    asked = nodes.inline(classes=["predict-question"])
     say(asked, words)
-    return reveal("", asked)
+    line = fold_words("", "", asked)
+    return fold("", line, answer_box("", *answer), kind=PREDICT)
 
 
 def say(node: nodes.TextElement, words: str) -> None:
@@ -228,25 +225,14 @@ def say(node: nodes.TextElement, words: str) -> None:
         node += nodes.literal(text=piece) if place % 2 else nodes.Text(piece)
 
 
-def visit_reveal(self: HTML5Translator, node: reveal) -> None:
-    """Open the native element."""
-    self.body.append('<details class="predict">\n')
+def visit_answer(self: HTML5Translator, node: answer_box) -> None:
+    """Begin what the reader opens."""
+    self.body.append('<div class="predict-answer">\n')
 
 
-def depart_reveal(self: HTML5Translator, node: reveal) -> None:
-    """Close it."""
-    self.body.append("</div>\n</details>\n")
-
-
-def visit_question(self: HTML5Translator, node: question) -> None:
-    """Begin the line that stays in sight."""
-    # The style sheet adds what to do, and leaves the question to the choices.
-    self.body.append('<summary><span class="predict-question">')
-
-
-def depart_question(self: HTML5Translator, node: question) -> None:
-    """End it; begin the answer."""
-    self.body.append('</span></summary>\n<div class="predict-answer">\n')
+def depart_answer(self: HTML5Translator, node: answer_box) -> None:
+    """End it."""
+    self.body.append("</div>\n")
 
 
 def visit_choices(self: HTML5Translator, node: choices) -> None:

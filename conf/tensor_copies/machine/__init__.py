@@ -14,6 +14,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         beside,
         bytes_output,
         code_links,
+        folds,
         freshness,
         isolation,
         kept,
@@ -28,6 +29,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
     bytes_output.give_buffer()
     code_links.link_methods()
+    folds.add_to(app)
     outdated.add_key("files", outdated.files_of)
     app.add_config_value("lesson_time_limit", 120, "", int)
     app.add_config_value("memory_limit", 8000, "", int)

@@ -18,7 +18,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(provenance.machine_tabs, html=(provenance.visit_machine_tabs, None))
     app.add_directive("lesson-chart", beside.LessonChart)
     app.add_directive("lesson-table", beside.LessonTable)
-    app.add_node(folded.folded, html=(folded.visit_folded, folded.depart_folded))
     app.connect("source-read", live.require_readable)
     # What a table says need not be said again.
     app.connect("doctree-read", beside.say_tables_once, priority=430)

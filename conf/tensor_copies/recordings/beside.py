@@ -25,9 +25,10 @@ from tensor_copies.figures.maps import framed_map
 from tensor_copies.figures.samples import as_csv, link_text
 from tensor_copies.figures.tables import CLASS, table_node, without_table
 from tensor_copies.machine.fingerprint import fingerprint
+from tensor_copies.machine.folds import fold
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.recordings.folded import folded
+from tensor_copies.recordings.folded import KIND
 from tensor_copies.recordings.format import keys
 from tensor_copies.recordings.live import live_blocks, set_text
 from tensor_copies.recordings.provenance import output_head, short, slug
@@ -165,7 +166,7 @@ def _add_tables(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
                 same.append(short(seen.machine))
                 continue
             words = f"{seen.machine.label} (recorded {in_words(seen.day)})"
-            node += folded("", table_node(table), words=words)
+            node += fold("", table_node(table), kind=KIND, words=words)
     if same:
         node.insert(1, output_head(label="", same=same))
 

@@ -12,22 +12,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from docutils import nodes
 from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.machine.blocks import blocks_of
+from tensor_copies.machine.folds import fold
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.live import code_blocks
 
 if TYPE_CHECKING:
+    from docutils import nodes
     from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
 
-MARKER = "folded"
-
-
-class folded(nodes.General, nodes.Element):
-    """What a reader can unfold; its attribute ``words`` is always in sight."""
+MARKER = KIND = "folded"
 
 
 def fold_code(app: Sphinx, doctree: nodes.document) -> None:
@@ -40,17 +36,6 @@ def fold_code(app: Sphinx, doctree: nodes.document) -> None:
         if kind == "code" and MARKER in (wanted := extract_file_config(content)):
             asked[line] = str(wanted[MARKER])
     for block in code_blocks(doctree, set(asked)):
-        fold = folded(words=asked[block.line])
-        block.code.replace_self(fold)
-        fold += block.code
-
-
-def visit_folded(self: HTML5Translator, node: folded) -> None:
-    """Open the native element."""
-    words = self.encode(node["words"])
-    self.body.append(f'<details class="folded"><summary>{words}</summary>\n')
-
-
-def depart_folded(self: HTML5Translator, node: folded) -> None:
-    """Close it."""
-    self.body.append("</details>\n")
+        box = fold(kind=KIND, words=asked[block.line])
+        block.code.replace_self(box)
+        box += block.code

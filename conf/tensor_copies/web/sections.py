@@ -24,10 +24,11 @@ from sphinx.util import docname_join
 from tensor_copies.atlas.data import live
 from tensor_copies.atlas.page import sign_of
 from tensor_copies.explorer.signs import SIGNS
-from tensor_copies.lessons.opening import setup_fold
-from tensor_copies.lessons.predictions import choices, reveal
+from tensor_copies.lessons.opening import SETUP
+from tensor_copies.lessons.predictions import PREDICT, choices
 from tensor_copies.machine import outdated
 from tensor_copies.machine.code_keys import code_behind
+from tensor_copies.machine.folds import is_fold
 from tensor_copies.machine.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _remembered(section: nodes.section) -> list[nodes.Node]:
 
 def _is_furniture(node: nodes.Node) -> bool:
     while node is not None and not isinstance(node, nodes.section):
-        if isinstance(node, setup_fold | nodes.comment):
+        if is_fold(node, SETUP) or isinstance(node, nodes.comment):
             return True
         if isinstance(node, nodes.raw) and f'class="{CURES}"' in node.astext():
             return False
@@ -204,7 +205,7 @@ def _says(node: nodes.Node) -> bool:
     """Whether a node is a paragraph that does not stand behind a question."""
     if not isinstance(node, nodes.paragraph):
         return False
-    while node is not None and not isinstance(node, reveal):
+    while node is not None and not is_fold(node, PREDICT):
         node = node.parent
     return node is None
 
