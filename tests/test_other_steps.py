@@ -15,7 +15,7 @@ from conftest import ROOT, TinySite, lesson, new_tiny_site
 from reading import soup
 from recording import OTHER, OTHER_NAME, pretend_other_machine, record, recorded
 from standalone.tensor_maps import Steps, run_steps
-from tensor_copies.figures.steps import shown_lines
+from tensor_copies.figures.steps import NOT_SHOWN, shown_lines
 from tensor_copies.machine.fingerprint import Fingerprint
 from tensor_copies.recordings import check, other_steps, step_facts
 from tensor_copies.recordings.format import BadRecording
@@ -49,6 +49,11 @@ del w
     "import torch\nnet = torch.nn.Linear(2, 1)\n\nif net:\n    out = net(\n        net"
     ".weight\n    )\n",
 )
+
+
+def drawn_from(path: Path) -> dict[str, Any]:
+    """Read a file of steps, and draw them."""
+    return check.drawn_steps(path, check.load_steps(path), CODE, (6, 16))
 
 
 def facts_of(script: Path, change: Callable[[str], str]) -> list[dict[str, Any]]:
@@ -181,7 +186,7 @@ def test_only_what_differs_is_published(shown: TinySite) -> None:
     (other,) = (name for name in files if name.count(".") == 2)
     assert set(files) == {"a.js", "same.js", "real.js", other}
     for name in ("same.js", "real.js"):
-        assert not {"machines", "here", "drawn"} & set(steps_in(files[name]))
+        assert not {"machines", "here", *NOT_SHOWN} & set(steps_in(files[name]))
         assert "Test Card" not in files[name]
     own = steps_in(files["a.js"])
     (machine,) = own["machines"]
@@ -342,7 +347,7 @@ def test_a_hostile_text_is_drawn_as_text(hostile: str, steps_path: Path) -> None
         step["printed"] = step["raised"] = hostile
     steps_path.write_text(json.dumps(data))
     # Each drawing was looked through: it is made of shapes and texts alone.
-    _, seen = check.load_steps(steps_path, CODE, (6, 16))
+    seen = drawn_from(steps_path)
     drawings = "".join(seen["drawings"])
     assert "<svg" in drawings and hostile[:4] in soup_of(drawings).get_text()
     page = soup_of(drawings)
@@ -378,7 +383,7 @@ def test_what_is_more_than_shapes_is_refused(
         Steps, "data", lambda self, *drawn: {"steps": [], "drawings": [drawing]}
     )
     with pytest.raises(BadRecording, match="has more than shapes and texts"):
-        check.load_steps(steps_path, CODE, (6, 16))
+        drawn_from(steps_path)
 
 
 def edited(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
@@ -413,13 +418,13 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_refused(kind: str, steps_path: Path) -> None:
-    assert check.load_steps(steps_path, CODE, (6, 16))[1]["drawings"]
+    assert drawn_from(steps_path)["drawings"]
     change, reason = REFUSED[kind]
     data = json.loads(steps_path.read_text())
     change(data)
     steps_path.write_text(json.dumps(data))
     with pytest.raises(BadRecording) as refused:
-        check.load_steps(steps_path, CODE, (6, 16))
+        drawn_from(steps_path)
     message = str(refused.value)
     assert message.startswith(f"recordings/{OTHER_NAME}/a.steps.json is refused: ")
     assert reason in message and "\n" not in message and len(message) < 300

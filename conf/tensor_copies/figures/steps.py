@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import ExtensionError
 
 from tensor_copies.machine.blocks import blocks_of
+from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import script_of
 from tensor_copies.machine.markers import LINE
 
@@ -180,7 +181,21 @@ def as_kept(seen: Steps, script: Path) -> str:
         text = as_json(as_shown(data, script))
         if len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES:
             break
-    return text
+    digests = [digest_of(fact) for fact in seen.facts()]
+    return as_json(as_shown(data, script) | {"digests": digests})
+
+
+# What the build keeps of steps and a page does not show.
+NOT_SHOWN = ("drawn", "digests")
+
+
+def digest_of(fact: dict[str, Any]) -> str:
+    """Return what is the same where a step's facts are, but for its place and output.
+
+    Who compares two machines' steps need not draw those that are told by equal facts.
+    """
+    told = {name: fact[name] for name in ("raised", "differ", "seen", "names")}
+    return key_of(json.dumps(told, sort_keys=True))
 
 
 @dataclass(frozen=True)

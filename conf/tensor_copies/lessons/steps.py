@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.util.osutil import relative_uri
 
-from tensor_copies.figures.steps import steps_file
+from tensor_copies.figures.steps import NOT_SHOWN, steps_file
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
@@ -98,7 +98,8 @@ def publish(app: Sphinx, error: Exception | None) -> None:
         if (kept := steps_file(Path(app.srcdir), page)) is not None:
             data = json.loads(kept.read_text(encoding="utf-8"))
             data["title"] = app.env.titles[page].astext()
-            del data["drawn"]
+            for name in NOT_SHOWN:
+                del data[name]
             others = json.loads(_elsewhere(app, page).read_text(encoding="utf-8"))
             name = published_name(page)
             write(app, name, as_script(data | others["own"]))

@@ -263,6 +263,7 @@ LOOKS = {
     *("x", "y", "width", "height", "fill", "fill-opacity", "stroke", "stroke-width"),
     *("stroke-dasharray", "font-family", "font-size", "font-weight"),
 }
+NO_STEPS = "its steps are not of the lesson's code, or cannot be drawn"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -293,46 +294,54 @@ def _lesson(path: Path, raw: bytes) -> Recording:
     return Recording(lesson, machine, data["day"], data["seconds"], blocks, steps)
 
 
-def load_steps(
-    path: Path, code: str, drawn: tuple[int, int]
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Read what a machine saw at each step of a lesson, and draw it.
+def load_steps(path: Path) -> list[dict[str, Any]]:
+    """Return what ``Steps.facts()`` of standalone/tensor_maps.py returned elsewhere.
+
+    Raises
+    ------
+    BadRecording
+        If the file is not exactly as it should be.
+    """
+    with _naming(path):
+        data = _parse(_read(path))
+        _require(data, STEPS)
+        try:
+            return unpacked(data)
+        except Exception:
+            raise _Wrong(NO_STEPS) from None
+
+
+def drawn_steps(
+    path: Path, facts: list[dict[str, Any]], code: str, drawn: tuple[int, int]
+) -> dict[str, Any]:
+    """Return what ``Steps.data(*drawn)`` makes here of another machine's facts.
 
     Parameters
     ----------
     path
-        The file of the steps.
+        The file that they were read from.
+    facts
+        What :func:`load_steps` returned.
     code
         The code that a reader of the page sees.
     drawn
         How many names and nodes a picture has at most.
 
-    Returns
-    -------
-    tuple
-        What ``Steps.facts()`` of standalone/tensor_maps.py returned there, and what
-        ``Steps.data(*drawn)`` makes of it here.
-
     Raises
     ------
     BadRecording
-        If the file is not exactly as it should be, or of other code.
+        If they are of other code, or make a drawing that is more than one.
     """
     with _naming(path):
-        data = _parse(_read(path))
-        _require(data, STEPS)
         from standalone.tensor_maps import Steps
 
         try:
-            facts = unpacked(data)
             shown = Steps.from_facts(code, facts).data(*drawn)
         except Exception:  # whatever is wrong inside, these are no steps of the code
-            raise _Wrong(
-                "its steps are not of the lesson's code, or cannot be drawn"
-            ) from None
+            raise _Wrong(NO_STEPS) from None
         for drawing in shown["drawings"]:
             _require_inert(drawing)
-        return facts, shown
+        return shown
 
 
 def _require_inert(drawing: str) -> None:

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensor_copies.figures.steps import DRAWN, MOST_BYTES, shown_lines
+from tensor_copies.figures.steps import DRAWN, MOST_BYTES, digest_of, shown_lines
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.markers import setup_line
-from tensor_copies.recordings.check import load_steps
+from tensor_copies.recordings.check import drawn_steps, load_steps
 from tensor_copies.recordings.comparing import map_on, on_one_device
 from tensor_copies.recordings.format import BadRecording, Recording, cuda_first, keys
 from tensor_copies.recordings.provenance import short, slug
@@ -91,7 +91,7 @@ def _other(
     machine, code = recording.machine, "\n".join(own["code"])
     path = Path(app.srcdir, "recordings", machine.name, recording.steps)
     drawn = tuple(own["drawn"])
-    facts, theirs = load_steps(path, code, drawn)
+    facts = load_steps(path)
     left_out = {
         line
         for line, block in zip(keys(script), recording.blocks, strict=True)
@@ -102,10 +102,14 @@ def _other(
     if machine.device_kind == "stand-in":  # its code names it where ours names CUDA
         renamed = json.loads(json.dumps(facts).replace("standin", "cuda"))
     here = "cuda:0" if fingerprint().device_kind == "cuda" else "cpu"
-    alike = []
-    for moved in (map_on, _all_on):
-        same = [one | {"seen": moved(here, one["seen"])} for one in renamed]
-        alike.append(theirs if same == facts else _drawn(code, same, drawn))
+    moved = [
+        [one | {"seen": on(here, one["seen"])} for one in renamed]
+        for on in (map_on, _all_on)
+    ]
+    if _are_told_alike(own, moved[0], not_compared):
+        return None
+    theirs = drawn_steps(path, facts, code, drawn)
+    alike = [theirs if one == facts else _drawn(code, one, drawn) for one in moved]
     differs = differences(own, theirs, *alike, not_compared)
     if not differs:
         return None
@@ -115,6 +119,22 @@ def _other(
         if _weight(json.dumps(data, ensure_ascii=False)) <= MOST_BYTES:
             break
     return OtherSteps(name[0].upper() + name[1:], slug(machine), differs, data)
+
+
+def _are_told_alike(
+    own: Data, facts: list[dict[str, Any]], not_compared: set[int]
+) -> bool:
+    """Whether the facts of all steps are those of this build: nothing is drawn."""
+    if [*map(digest_of, facts)] != own["digests"]:
+        return False
+    return all(
+        all(step[name] == one[name] for name in ("first", "last", "turn"))
+        and (
+            on_one_device(step["printed"]) == on_one_device(one["printed"])
+            or step["first"] in not_compared
+        )
+        for step, one in zip(own["steps"], facts, strict=True)
+    )
 
 
 def _weight(text: str) -> int:
