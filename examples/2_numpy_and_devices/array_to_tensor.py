@@ -136,7 +136,8 @@ assert locked.tolist() == [5, 5]
 
 # %%
 # Whoever locked the array relied on its values. Only copy such an array:
-# ``torch.tensor(locked)`` does, and warns of nothing.
+# ``torch.tensor(locked)`` does, and warns of nothing. Arrays of pandas 3, and
+# ``np.asarray`` of an image, are read-only: :ref:`from-pandas-and-pillow`.
 #
 # ``frombuffer`` reads bytes
 # --------------------------

@@ -163,7 +163,8 @@ def _calls() -> Iterator[Section]:
             said = ", ".join(SIGNS[sign] for sign in sign_of(record))
             if record["error"] is not None:
                 said += f": {record['error']}"
-        what = "an array" if row["subject"] == "a" else f"a {state.replace('_', ' ')}"
+        plain = f"a {state.replace('_', ' ')}"
+        what = atlas["subjects"].get(row["subject"], plain)
         sentence = shorten(f"Of {what}: {said}.", LONGEST, placeholder=" ...")
         name = re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; ")
         prose = f"{row['group']} {row['lesson'].rpartition('/')[2].replace('_', ' ')}"
