@@ -71,10 +71,10 @@ COLUMNS = {
 }
 # What plays the part of x, by its name, where that is no tensor.
 SUBJECTS = {
-    "a": "a NumPy array",
-    "df": "a pandas DataFrame",
-    "mixed": "a pandas DataFrame of two dtypes",
-    "image": "a Pillow (PIL) image",
+    "a": "NumPy array",
+    "df": "pandas DataFrame",
+    "mixed": "pandas DataFrame of two dtypes",
+    "image": "Pillow (PIL) image",
 }
 LIBRARIES = ("pandas", "pillow")  # what some rows need, as it is installed
 SLEEP = 100_000_000  # cycles that the device is kept busy: about 50 ms

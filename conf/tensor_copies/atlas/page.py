@@ -317,7 +317,7 @@ class Drawing:
         """Return what takes the place of x in a row that stands apart, or nothing."""
         if row["needs"] not in self.atlas["libraries"]:
             return ""
-        return f"{row['subject']}, {self.atlas['subjects'][row['subject']]}"
+        return self.atlas["subjects"][row["subject"]]
 
     def facts(self, row: Record) -> tuple[list[str], list[Record]]:
         """Return the columns that say something, and a line for each kind of x.
