@@ -135,9 +135,8 @@ assert locked.tolist() == [5, 5]
 # sphinx_gallery_predict_instead_2 = "tensor += 5 -> locked += 5"
 
 # %%
-# Whoever locked the array relied on its values. Only copy such an array:
-# ``torch.tensor(locked)`` does, and warns of nothing. Arrays of pandas 3, and
-# ``np.asarray`` of an image, are read-only: :ref:`from-pandas-and-pillow`.
+# Whoever locked the array relied on its values. Only copy it: ``torch.tensor(locked)``
+# does, and warns of nothing. Pandas locks its arrays: :ref:`from-pandas-and-pillow`.
 #
 # ``frombuffer`` reads bytes
 # --------------------------
