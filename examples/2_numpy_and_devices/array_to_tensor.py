@@ -136,7 +136,7 @@ assert locked.tolist() == [5, 5]
 
 # %%
 # Whoever locked the array relied on its values. Only copy it: ``torch.tensor(locked)``
-# does, and warns of nothing. Pandas locks its arrays: :ref:`from-pandas-and-pillow`.
+# does, and warns of nothing. pandas 3 locks its arrays: :ref:`from-pandas-and-pillow`.
 #
 # ``frombuffer`` reads bytes
 # --------------------------
