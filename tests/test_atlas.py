@@ -60,6 +60,10 @@ np.from_dlpack(x) | torch.from_dlpack(x) | x.tolist() | x[0, 0].item()
 x.requires_grad_(False) | nn.Parameter(x) | module.state_dict()["weight"]
 copy.deepcopy(module).weight | x.detach().clone().requires_grad_()
 x.detach().to("cpu", copy=True) | x.detach().to("cpu", copy=True).numpy()
+torch.from_numpy(df["a"].to_numpy()) | torch.as_tensor(df.values)
+torch.tensor(df.to_numpy()) | torch.from_numpy(df.to_numpy(copy=True))
+torch.from_numpy(mixed.to_numpy()) | torch.tensor(df)
+torch.from_numpy(np.array(image)) | torch.as_tensor(np.asarray(image))
 """
 
 
@@ -132,6 +136,13 @@ class Again:
         return self.names["y"]
 
 
+def value_of(x: Any) -> float:
+    """Return the first value of a tensor, an array, a data frame or an image."""
+    if hasattr(x, "iloc"):
+        return float(x.iloc[0, 0])
+    return x.getpixel((0, 0)) if hasattr(x, "getpixel") else x[0, 0].item()
+
+
 def each(
     observed: dict[tuple[str, str], Record],
 ) -> list[tuple[atlas.Operation, str, Record]]:
@@ -175,8 +186,34 @@ def test_memory_by_writing_through_the_result(observed: dict) -> None:
             inference = tensor and result.is_inference()
             with torch.inference_mode() if inference else torch.no_grad():
                 result[where] = 77.0
-            shares = x[0, 0].item() == 77.0
+            shares = value_of(x) == 77.0
         assert bool(shares) is record["shares_memory"], (operation.code, state)
+
+
+def test_the_memory_of_frames_and_images_by_their_own_libraries(
+    observed: dict[tuple[str, str], Record],
+) -> None:
+    """What pandas and Pillow write shows in the tensor, or it does not."""
+    counted = {True: 0, False: 0}
+    for operation, state, record in each(observed):
+        if operation.needs not in atlas.LIBRARIES:
+            continue
+        again = Again(operation, state)
+        result, x = again.run(), again.x
+        before = result.clone()
+        if operation.needs == "pillow":
+            x.paste(200, (0, 0, *x.size))
+        else:
+            x.loc[:, "a"] = 200.0
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                shares = np.shares_memory(result.numpy(), x["a"].to_numpy())
+            assert shares is record["shares_memory"], operation.code
+        assert value_of(x) == 200
+        follows = not torch.equal(result, before)
+        assert follows is record["shares_memory"], operation.code
+        counted[follows] += 1
+    assert counted[True] >= 2 and counted[False] >= 4
 
 
 def test_version_counters_by_an_alarm_in_the_backward_pass(observed: dict) -> None:
@@ -233,7 +270,8 @@ def test_bytes_by_the_allocators_own_events(observed: dict) -> None:
         if event.name in by_numpy
     }
     assert len(left) == len(held)
-    others = ("pin-memory", "share-memory")
+    # The bytes behind np.asarray(image) are an object of Python's.
+    others = ("pin-memory", "share-memory", "image-as-tensor")
     wrong: dict[tuple[str, str], tuple[int, int | None]] = {}
     for operation, state, record in each(observed):
         if record["result_device"] == "cuda" or operation.id in others:
@@ -241,6 +279,8 @@ def test_bytes_by_the_allocators_own_events(observed: dict) -> None:
         bytes_left = left[f"probe {operation.id} {state}"]
         if operation.id in ("load-state-dict-assign", "module-double"):
             bytes_left += 24  # the weight that the module had is freed
+        if operation.id == "column-from-numpy":
+            bytes_left -= 32  # the frame's map of its columns, made at a first look
         if operation.id == "functional-call" and record["grad_fn"]:
             bytes_left -= 12  # what the module was called with, kept for backward
         if (operation.id, state) == ("detach-in-place", "nonleaf"):
@@ -379,15 +419,26 @@ def test_one_record_for_each_operation_state_and_device(published: dict) -> None
         assert len(keys) == len(set(keys))
         on_cpu = {key[:2] for key in keys if key[2] == "cpu"}
         if machine["source"] == "stand-in":
-            needs = {row["id"] for row in published["operations"] if row["needs"]}
+            needs = {
+                row["id"]
+                for row in published["operations"]
+                if row["needs"] == data.ACCELERATOR
+            }
             assert on_cpu == {key for key in wanted if key[0] in needs}
             own = {
-                row["id"] for row in published["operations"] if row["subject"] == "a"
+                row["id"] for row in published["operations"] if row["subject"] != "x"
             }
             on_device = {key[:2] for key in keys if key[2] == "standin"}
             assert on_device == {key for key in wanted if key[0] not in own}
-        else:
+        elif machine["source"] == "live":
             assert on_cpu == wanted
+        else:  # where a library is missing, all of its calls are
+            missing = {one for one, _ in wanted - on_cpu}
+            assert on_cpu <= wanted
+            assert missing in [
+                {row["id"] for row in published["operations"] if row["needs"] in names}
+                for names in ((), ("pandas",), ("pillow",), ("pandas", "pillow"))
+            ]
     names = [machine["name"] for machine in published["machines"]]
     assert names[0] == fingerprint().name
     assert [machine["source"] for machine in published["machines"]].count("live") == 1
@@ -400,6 +451,19 @@ def test_one_record_for_each_operation_state_and_device(published: dict) -> None
 
 def test_the_columns_are_those_that_recordings_check() -> None:
     assert list(recordings.ATLAS_COLUMNS) == list(atlas.COLUMNS)
+
+
+def test_what_is_kept_hangs_on_the_libraries_that_probes_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert data.USED == atlas.LIBRARIES
+    keys = {data.live_key()}
+    for name in data.USED:
+        monkeypatch.setattr(
+            data.metadata, "version", lambda asked, name=name: str(asked == name)
+        )
+        keys.add(data.live_key())
+    assert len(keys) == 1 + len(data.USED)
 
 
 def test_a_new_run_gives_what_is_published(published: dict, observed: dict) -> None:
@@ -432,7 +496,7 @@ def test_on_the_cpu_the_second_device_changes_nothing(
 ) -> None:
     """A call that goes to no device gives the same whether there is one or not."""
     for (name, state), record in observed.items():
-        if not atlas.OPERATIONS[name].needs:
+        if atlas.OPERATIONS[name].needs != data.ACCELERATOR:
             there = second[name, state, "cpu"] | {"cuda_bytes": None}
             assert there == record, (name, state)
 
@@ -585,14 +649,23 @@ def test_the_page_and_home_show_the_published_records(
     there = on_another(published)
     page = soup(site / "atlas.html")
     heads = [
-        head.get_text() for head in page.select("table.atlas > thead th[scope=col]")
+        head.get_text()
+        for head in page.select_one("table.atlas").select("thead > tr > th[scope=col]")
+        if head.find_parent("tr", id=True) is None
     ]
     states = list(published["states"])
     assert len(heads) == 1 + 2 * len(states)
     for row in published["operations"]:
         drawn = page.find(id=row["id"])
         cells = drawn.find_all("td", recursive=False)
-        assert len(cells) == 2 * len(states)
+        if row["needs"] in atlas.LIBRARIES:
+            record = here[row["id"], "constant"]
+            words = [*sign_words(record), *["warns"] * bool(record["warning"])]
+            what = atlas.SUBJECTS[row["subject"]]
+            assert [cell.get_text() for cell in cells] == [what, ", ".join(words)]
+            cells = []
+        else:
+            assert len(cells) == 2 * len(states)
         for number, cell in enumerate(cells):
             on_device, state = divmod(number, len(states))
             state = states[state]
@@ -648,11 +721,56 @@ def test_each_row_leads_to_its_lesson_and_its_reference(site: Path) -> None:
     rows = page.select("table.atlas tr[id]")
     hosts = {"docs.pytorch.org", "numpy.org", "docs.python.org"}
     for row in rows:
-        links = row.select(".links a:not(.in-explorer)")
+        links = row.select(".links a:not(.in-explorer, .message)")
         own, lesson, reference = (link["href"] for link in links)
         assert own == f"#{row['id']}"
         assert (site / lesson).exists()
         assert reference.split("/")[2] in hosts
+
+
+def test_rows_of_frames_and_images_and_the_error_index_lead_to_each_other(
+    site: Path,
+) -> None:
+    fold = soup(site / "atlas.html").select_one("details.atlas-apart")
+    errors = soup(site / "errors.html")
+    links = fold.select("tr[id] a.message")
+    assert len(links) == len(fold.select("tr[id]"))
+    for link in links:
+        page, _, entry = link["href"].partition("#")
+        assert page == "errors.html"
+        back = errors.find(id=entry).select('a[href^="atlas.html#"]')
+        place = fold.find(id=back[0]["href"].partition("#")[2])
+        assert place.select("tr[id]") == fold.select("tr[id]")
+
+
+def test_a_machine_without_pandas_or_pillow_leaves_their_calls_out(
+    monkeypatch: pytest.MonkeyPatch, site: Path, tmp_path: Path
+) -> None:
+    assert atlas.left_out() is None and len(atlas.available()) == len(atlas.OPERATIONS)
+    alone = Path(shutil.copy(atlas.__file__, tmp_path))
+    hides = """import importlib.metadata as metadata, sys
+version = metadata.version
+def hidden(name):
+    if name in ("pandas", "pillow"):
+        raise metadata.PackageNotFoundError(name)
+    return version(name)
+metadata.version = hidden
+"""
+    (tmp_path / "sitecustomize.py").write_text(hides)
+    done = subprocess.run(
+        [sys.executable, str(alone), "--json", "--device", "cpu"],
+        capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [
+        "Left out: 8 calls that need pandas and pillow, not installed."
+    ]
+    said = json.loads(done.stdout)
+    codes = {row["code"] for row in said["operations"]}
+    assert "torch.from_numpy(a)" in codes and "torch.tensor(df)" not in codes
+    assert {record["operation"] for record in said["records"]} == {
+        row["id"] for row in said["operations"]
+    }
 
 
 def test_the_search_knows_each_row(site: Path, published: dict) -> None:
@@ -704,6 +822,54 @@ def test_a_search_for_numpy_finds_its_calls(site: Path) -> None:
     assert "torch.from_numpy(a)" in found and "x.T" not in found
 
 
+def test_what_is_folded_opens_for_search_filter_address_and_paper(
+    browser: Any, address: str, site: Path
+) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{address}atlas.html")
+    fold, rows = page.locator(".atlas-apart"), page.locator(".atlas-apart tr[id]")
+    search = page.locator(".atlas-filter").get_by_role("searchbox")
+    raises = page.locator(".atlas-filter [data-has=raises]")
+    is_open = "one => one.open"
+    found = {
+        "np.array(image)": {"image-from-numpy"},
+        "dataframe": {"column-from-numpy", "frame-alone", "mixed-from-numpy"},
+        "series": {"column-from-numpy"},
+        "pandas": {"frame-as-tensor", "frame-copy"},
+        "PIL": {"image-as-tensor", "image-from-numpy"},
+        "pillow": {"image-as-tensor", "image-from-numpy"},
+    }
+    assert not fold.evaluate(is_open) and rows.filter(visible=True).count() == 0
+    for words, some in found.items():
+        search.fill(words)
+        shown = rows.filter(visible=True).evaluate_all("all => all.map(one => one.id)")
+        assert some <= set(shown) and len(shown) < rows.count(), words
+        search.fill("")
+        assert not fold.evaluate(is_open), words
+    search.fill("x.detach()")
+    assert not fold.is_visible()
+    search.fill("")
+    raises.click()
+    assert rows.filter(visible=True).count() == 1
+    raises.click()
+    for event, wanted in (("beforeprint", True), ("afterprint", False)):
+        page.evaluate(f"dispatchEvent(new Event('{event}'))")
+        assert fold.evaluate(is_open) is wanted
+    fold.locator("> summary").focus()
+    page.keyboard.press("Enter")  # opened by hand, it stays open
+    search.fill("pandas")
+    search.fill("")
+    assert fold.evaluate(is_open)
+    page.close()
+    for scripts in (True, False):
+        for place in ("frame-alone", "from-pandas-and-pillow"):
+            context = browser.new_context(java_script_enabled=scripts)
+            page = context.new_page()
+            page.goto(f"{(site / 'atlas.html').as_uri()}#{place}")
+            page.locator("#frame-alone").wait_for()
+            context.close()
+
+
 def test_the_downloads_run_alone(site: Path, tmp_path: Path) -> None:
     page = soup(site / "atlas_probes.html")
     files = {
@@ -735,6 +901,7 @@ def test_no_cell_is_typed() -> None:
     fields = set(atlas.Operation.__dataclass_fields__)
     assert fields == {
         "id", "code", "group", "lesson", "api", "given", "subject", "needs", "states",
+        "message",
     }  # fmt: skip
     other_names = {*atlas.STATES, "cpu", "cuda"}  # of a state, of a device
     rows_named = {op.id for op in atlas.OPERATIONS.values()} - other_names
@@ -1021,8 +1188,8 @@ def test_little_stands_beside_the_rows(browser: object, site: Path) -> None:
     page.goto((site / "atlas.html").as_uri())
     rows = page.locator("table.atlas tr[id]")
     height = page.evaluate("document.documentElement.scrollHeight")
-    beside = height - 24 * rows.count()
-    assert beside < 540
+    beside = height - 24 * rows.filter(visible=True).count()
+    assert height <= 3000 and beside < 540
     names = page.locator("table.atlas tr.group > th")
     for name in names.all():
         box = name.bounding_box()

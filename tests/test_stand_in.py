@@ -235,7 +235,7 @@ if sys.argv[1:]:
 cells = []
 for operation in atlas.OPERATIONS.values():
     for state in operation.states:
-        if operation.given == atlas.ARRAY or sys.argv[1:] not in ([], [operation.id]):
+        if operation.subject != 'x' or sys.argv[1:] not in ([], [operation.id]):
             continue
         cell = compare(
             f'{operation.id}, {state}', operation.code,

@@ -1,6 +1,7 @@
 """The Atlas: what each operation does to memory, graph and device, observed.
 
-This file needs torch and NumPy, nothing else. ``python atlas.py`` prints a table,
+This file needs torch and NumPy. Calls on what pandas and Pillow hold are left out
+where these are not installed. ``python atlas.py`` prints a table,
 ``python atlas.py --json`` every record, ``python atlas.py "x.detach()"`` what one
 expression does; :func:`observe` does the same for your own code. ``--device cpu``
 says where ``x`` is; without it, ``x`` is on each device that is here.
@@ -28,6 +29,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
+from importlib import metadata
 from types import CodeType
 from typing import Any
 
@@ -69,6 +71,14 @@ COLUMNS = {
     "warning": "the text of the first warning",
     "error": "the class and the text of the error; what was not seen is then null",
 }
+# What plays the part of x, by its name, where that is no tensor.
+SUBJECTS = {
+    "a": "NumPy array",
+    "df": "pandas DataFrame",
+    "mixed": "pandas DataFrame of two dtypes",
+    "image": "Pillow (PIL) image",
+}
+LIBRARIES = ("pandas", "pillow")  # what some rows need, as it is installed
 SLEEP = 100_000_000  # cycles that the device is kept busy: about 50 ms
 LONGEST_TEXT = 600  # characters of a warning or an error
 
@@ -78,6 +88,12 @@ module = nn.Linear(3, 2, bias=False)
 module.weight = x"""
 FILE = "import io\nfile = io.BytesIO()"
 DEVICE = 'device = torch.device("cuda")'
+FRAME = """import pandas as pd
+df = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})"""
+MIXED = """import pandas as pd
+mixed = pd.DataFrame({"a": [1.0, 2.0], "b": [3, 4]})"""
+IMAGE = """from PIL import Image
+image = Image.new("L", (3, 2), 5)"""
 TARGET = "module = nn.Linear(3, 2, bias=False, device=x.device)"
 CAN_BE_ARRAY = ("constant", "view")
 CAN_BE_PARAMETER = ("leaf", "constant", "no_grad")
@@ -94,7 +110,8 @@ class Operation:
     ``code`` is an expression, or statements that leave ``y``. ``given`` runs before
     and is not observed; ``subject`` is the name that plays the part of ``x``.
     ``needs`` is ``"accelerator"`` if the code can do its work only where there is one,
-    also for an ``x`` on the CPU.
+    also for an ``x`` on the CPU, or the one of ``LIBRARIES`` that it uses. ``message``
+    is the label of an entry of the error index: what the subject itself raises.
     """
 
     id: str
@@ -106,6 +123,7 @@ class Operation:
     subject: str = "x"
     needs: str = ""
     states: tuple[str, ...] = tuple(STATES)
+    message: str = ""
 
 
 def _operations() -> Iterator[Operation]:
@@ -300,6 +318,47 @@ def _operations() -> Iterator[Operation]:
         "torch.frombuffer", given=ARRAY, subject="a", states=("constant",),
     )  # fmt: skip
 
+    group = "From pandas and Pillow"
+    arrays_in = f"{numpy}/array_to_tensor"
+    frame = {
+        "given": FRAME, "subject": "df", "needs": "pandas", "states": ("constant",),
+        "message": "tensor-of-series",
+    }  # fmt: skip
+    mixed = frame | {"given": MIXED, "subject": "mixed"}
+    image = frame | {
+        "given": IMAGE, "subject": "image", "needs": "pillow",
+        "message": "tensor-of-image",
+    }  # fmt: skip
+    yield row(
+        "column-from-numpy", 'torch.from_numpy(df["a"].to_numpy())', arrays_in,
+        "torch.from_numpy", **frame,
+    )  # fmt: skip
+    yield row(
+        "frame-as-tensor", "torch.as_tensor(df.values)", arrays_in,
+        "torch.as_tensor", **frame,
+    )  # fmt: skip
+    yield row(
+        "frame-tensor", "torch.tensor(df.to_numpy())", arrays_in, "torch.tensor",
+        **frame,
+    )  # fmt: skip
+    yield row(
+        "frame-copy", "torch.from_numpy(df.to_numpy(copy=True))", arrays_in,
+        "torch.from_numpy", **frame,
+    )  # fmt: skip
+    yield row(
+        "mixed-from-numpy", "torch.from_numpy(mixed.to_numpy())", arrays_in,
+        "torch.from_numpy", **mixed,
+    )  # fmt: skip
+    yield row("frame-alone", "torch.tensor(df)", arrays_in, "torch.tensor", **frame)
+    yield row(
+        "image-from-numpy", "torch.from_numpy(np.array(image))", arrays_in,
+        "torch.from_numpy", **image,
+    )  # fmt: skip
+    yield row(
+        "image-as-tensor", "torch.as_tensor(np.asarray(image))", arrays_in,
+        "torch.as_tensor", **image,
+    )  # fmt: skip
+
     group = "Files, workers and batches"
     file = {"given": FILE}
     save = "torch.save(x, file)\nfile.seek(0)\n"
@@ -381,8 +440,34 @@ def devices() -> list[str]:
     return [kind for kind in (accelerator(), "cpu") if kind is not None]
 
 
+def libraries() -> dict[str, str]:
+    """Return the versions of those libraries of ``LIBRARIES`` that are here."""
+    found = {}
+    for name in LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def available() -> list[Operation]:
+    """Return the operations that can be probed with the libraries that are here."""
+    missing = set(LIBRARIES) - set(libraries())
+    return [one for one in OPERATIONS.values() if one.needs not in missing]
+
+
+def left_out() -> str | None:
+    """Say in a line which operations cannot be probed here; None if all can."""
+    missing = [name for name in LIBRARIES if name not in libraries()]
+    if not missing:
+        return None
+    calls = len(OPERATIONS) - len(available())
+    return f"Left out: {calls} calls that need {' and '.join(missing)}, not installed."
+
+
 def plan(kinds: list[str] | None = None) -> list[tuple[Operation, str, str]]:
     """Return every probe with ``x`` on one of these kinds of devices.
+
+    Operations that need a library that is not here are left out.
 
     Parameters
     ----------
@@ -396,10 +481,10 @@ def plan(kinds: list[str] | None = None) -> list[tuple[Operation, str, str]]:
     """
     return [
         (operation, state, device)
-        for operation in OPERATIONS.values()
+        for operation in available()
         for state in operation.states
         for device in (devices() if kinds is None else kinds)
-        if device == "cpu" or operation.given != ARRAY  # NumPy's memory is the host's
+        if device == "cpu" or operation.subject == "x"  # others are in host memory
     ]
 
 
@@ -460,7 +545,9 @@ class Probe:
         self.x = self.names[operation.subject]
         if self.names["x"] is not x:  # it became a parameter
             self.source = self.x if self.x.requires_grad else None
-        self.there_before = [_memory(value) for value in self._held()]
+        self.there_before = [
+            memory for value in self._held() for memory in _memories(value)
+        ]
         self.marks_before = self._marks()
 
     def _held(self) -> Iterator[Any]:
@@ -527,9 +614,10 @@ class Probe:
     def _write(self, result: Any) -> dict[str, bool | None]:
         """Write into ``x``: see if values and version counter of the result follow."""
         values, version = _values(result), _version(result)
-        by_storage = _overlap(_memory(result), _memory(self.x))
+        written = _memory(result)
+        by_storage = any(_overlap(written, memory) for memory in _memories(self.x))
         with torch.no_grad():
-            self.x += 1
+            _change(self.x)
         by_write = _values(result) != values
         if by_write != by_storage:
             raise Disagreement(
@@ -579,6 +667,28 @@ def _memory(value: Any) -> tuple[int, int] | None:
         steps = zip(value.shape, value.strides, strict=True)
         return start, start + sum((n - 1) * s for n, s in steps) + value.itemsize
     return None
+
+
+def _memories(value: Any) -> list[tuple[int, int]]:
+    """Return where a value's memory is, in parts: a data frame has its columns'.
+
+    An image of Pillow tells no address: of what it shares, a write alone would tell.
+    """
+    parts = [value]
+    if hasattr(value, "columns"):
+        parts = [value[name].to_numpy() for name in value.columns]
+    found = (_memory(part) for part in parts)
+    return [memory for memory in found if memory is not None]
+
+
+def _change(x: Any) -> None:
+    """Write into ``x`` in place: to all of a tensor or an array, to the first value."""
+    if isinstance(x, torch.Tensor | np.ndarray):
+        x += 1
+    elif hasattr(x, "putpixel"):
+        x.putpixel((0, 0), x.getpixel((0, 0)) + 1)
+    else:
+        x.iloc[0, 0] += 1
 
 
 def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
@@ -736,7 +846,8 @@ def main() -> None:
             print(json.dumps(observe(options.code, options.state, device), indent=1))
     elif options.first is not None:  # one line for each step, for a careful caller
         head = {"states": STATES, "columns": COLUMNS}
-        head["operations"] = [asdict(operation) for operation in OPERATIONS.values()]
+        head |= {"subjects": SUBJECTS, "libraries": libraries()}
+        head["operations"] = [asdict(operation) for operation in available()]
         print(json.dumps({"atlas": head}))
         with suppress(ImportError):  # a crash that is expected leaves no core file
             import resource
@@ -748,6 +859,8 @@ def main() -> None:
         # An operation that ends the process must not end this one.
         atlas = run(options.device)
         print(json.dumps(atlas) if options.json else _table(atlas["records"]))
+        if (said := left_out()) is not None:
+            print(said, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 (() => {
   "use strict";
   const form = document.querySelector(".atlas-filter");
-  const table = document.querySelector("table.atlas");
-  if (!form || !table) return;
-  const rows = [...table.querySelectorAll("tr[id]")];
+  const tables = [...document.querySelectorAll("table.atlas")];
+  if (!form || !tables.length) return;
+  const rows = tables.flatMap((table) => [...table.querySelectorAll("tr[id]")]);
+  const folds = [...document.querySelectorAll(".atlas-apart")];
   const count = form.querySelector(".count");
   const chips = [...form.querySelectorAll("[data-has]")];
   const search = form.elements.q;
@@ -12,6 +13,19 @@
   const wanted = () =>
     chips.filter((chip) => chip.getAttribute("aria-pressed") === "true")
       .map((chip) => chip.dataset.has);
+
+  // What is folded opens for a filter and for paper, and closes after it, unless it
+  // was open before.
+  const openFor = (fold, reason, wanted) => {
+    const opened = fold.dataset.openedFor === reason;
+    if (wanted && !fold.open) {
+      fold.open = true;
+      fold.dataset.openedFor = reason;
+    } else if (!wanted && opened) {
+      fold.open = false;
+      delete fold.dataset.openedFor;
+    }
+  };
 
   const apply = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -23,10 +37,17 @@
         !signs.every((sign) => has.includes(sign));
       if (!row.hidden) shown += 1;
     }
-    table.classList.toggle("filtered", shown < rows.length);
-    for (const body of table.tBodies)
-      body.hidden = !body.querySelector("tr[id]:not([hidden])");
-    table.tHead.hidden = !shown;
+    const hasShown = (part) => part.querySelector("tr[id]:not([hidden])");
+    const filtered = shown < rows.length;
+    for (const table of tables) {
+      table.classList.toggle("filtered", filtered);
+      for (const body of table.tBodies) body.hidden = !hasShown(body);
+      table.tHead.hidden = !hasShown(table);
+    }
+    for (const fold of folds) {
+      fold.hidden = !hasShown(fold);
+      openFor(fold, "filter", filtered && !fold.hidden);
+    }
     count.textContent = shown ? `${shown} of ${rows.length} calls`
       : "No call has all of this: clear the filters.";
   };
@@ -49,14 +70,16 @@
 
   // A link to a row is answered with the row, whatever the filters say.
   const reveal = () => {
-    const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!rows.includes(row)) return;
-    if (row.hidden) {
+    const there = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = there?.closest(".atlas-apart");
+    if (!fold && !rows.includes(there)) return;
+    if (there.hidden || fold?.hidden) {
       form.reset();
       return;
     }
-    row.querySelector("details").open = true;
-    row.scrollIntoView();
+    if (fold) fold.open = true;
+    if (rows.includes(there)) there.querySelector("details").open = true;
+    there.scrollIntoView();
   };
 
   // An open row can be copied: what runs before the call, then the call.
@@ -102,6 +125,8 @@
     setTimeout(() => { apply(); keep(); reveal(); });
   });
   window.addEventListener("hashchange", reveal);
+  for (const [event, wanted] of [["beforeprint", true], ["afterprint", false]])
+    window.addEventListener(event, () => folds.forEach((fold) => openFor(fold, "paper", wanted)));
   const query = new URLSearchParams(location.search);
   search.value = query.get("q") ?? "";
   press((query.get("has") ?? "").split(","));

@@ -116,7 +116,8 @@ assert locked.tolist() == [5, 5]
 # sphinx_gallery_predict_instead_2 = "tensor += 5 -> locked += 5"
 
 # %%
-# Only copy such an array: ``torch.tensor(locked)`` does, and warns of nothing.
+# Only copy such an array: ``torch.tensor(locked)`` does, and warns of nothing. pandas 3
+# locks its arrays: :ref:`from-pandas-and-pillow`.
 #
 # ``frombuffer`` reads bytes
 # --------------------------

@@ -16,8 +16,10 @@ import csv
 import json
 import os
 import subprocess
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +58,8 @@ ABOUT_MACHINE = {
     "machine, and kept as data; stand-in: probed in that build, with a device made in "
     "host memory, whose name is standin, in the place of a GPU",
 }
+ACCELERATOR = "accelerator"  # what a call needs that goes to another device
+USED = ("pandas", "pillow")  # libraries that some probes use
 LIVE, RECORDED, STAND_IN = "live", "recorded", "stand-in"
 
 
@@ -175,8 +179,8 @@ def on_stand_in() -> dict[str, Any] | None:
 
 def _kept_on_stand_in() -> Path:
     """Return the file of what was seen on the stand-in that these sources make."""
-    sources = (hash_of(path) for path in [ATLAS, *sorted(DEVICE.glob("*.*"))])
-    return KEPT / f"stand-in-{key_of(fingerprint().signature, *sources)}.json"
+    sources = (hash_of(path) for path in sorted(DEVICE.glob("*.*")))
+    return KEPT / f"stand-in-{key_of(live_key(), *sources)}.json"
 
 
 def _kept(path: Path) -> dict[str, Any] | None:
@@ -231,7 +235,9 @@ def views(app: Sphinx) -> list[View]:
         machine = replace(here, device_kind=STAND_IN, device_name="no GPU")
         # Of an x on the CPU it knows nothing better than a live probe, unless the call
         # goes to another device.
-        between = {row["id"] for row in second["operations"] if row["needs"]}
+        between = {
+            row["id"] for row in second["operations"] if row["needs"] == ACCELERATOR
+        }
         records = [
             record
             for record in second["records"]
@@ -273,7 +279,14 @@ def key(app: Sphinx, page: str) -> str:
 
 def live_key() -> str:
     """Return the key of what the probes give on this machine."""
-    return key_of(fingerprint().signature, hash_of(ATLAS))
+    return key_of(fingerprint().signature, hash_of(ATLAS), *_versions())
+
+
+def _versions() -> Iterator[str]:
+    """Yield the versions of the libraries that some probes use, where they are."""
+    for name in USED:
+        with suppress(metadata.PackageNotFoundError):
+            yield f"{name} {metadata.version(name)}"
 
 
 def _is_shown(app: Sphinx) -> bool:

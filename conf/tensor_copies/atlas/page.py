@@ -21,6 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import (
     ABOUT_MACHINE,
+    ACCELERATOR,
     STAND_IN,
     View,
     live,
@@ -41,6 +42,7 @@ FLOWS, SHARES, RESULT, NEW = (
     "Gradients flow back", "Shares memory", "Result", "New memory",
 )  # fmt: skip
 NOTHING = "\N{EN DASH}"
+ERRORS = "errors"  # the page of the error index
 PLAIN = "leaf"  # the state of x that is shown first
 # What a reader calls a kind of device.
 DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
@@ -92,7 +94,7 @@ def sign_of(record: Record) -> list[str]:
     return [memory, *gradient[record["gradient_flows"]]]
 
 
-def fact_cells(record: Record) -> dict[str, str | None]:
+def fact_cells(record: Record, subject: str = "x") -> dict[str, str | None]:
     """Return all that a record says, by the titles of the columns of a row's facts."""
     size, asked = record["new_bytes"], record["cuda_bytes"]
     yes_no = {True: "yes", False: "no", None: None}
@@ -104,7 +106,7 @@ def fact_cells(record: Record) -> dict[str, str | None]:
         result += ", changed" if record["same_object"] else "; changes x"
     if record["result_device"] != "cpu" and asked == size:
         asked = None  # no temporary tensor
-    own = {True: "that of x", False: "its own", None: None}
+    own = {True: f"that of {subject}", False: "its own", None: None}
     return {
         "Result": result,
         "New bytes": None if size is None else str(size),
@@ -175,6 +177,11 @@ def differs(record: Record | None, other: Record, column: str) -> bool:
     )
 
 
+def slug(name: str) -> str:
+    """Return the address of a group of rows that stands apart."""
+    return name.lower().replace(" ", "-")
+
+
 def breakable(code: str) -> str:
     """Return code as HTML whose lines may end before a call, not within a name."""
     return "<wbr>.".join(escape(code).split("."))
@@ -194,6 +201,7 @@ class Drawing:
         self.away = [view for view in seen if view.device != "cpu"]
         self.from_cpu = [view for view in on_cpu if view.machine.device_kind != "cpu"]
         self.rows = {row["id"]: row for row in self.atlas["operations"]}
+        self.kinds = list(self.atlas["states"])
         note_use(app, page)
 
     def record(self, view: View, row: Record, state: str) -> Record | None:
@@ -204,7 +212,8 @@ class Drawing:
 
     def on_cpu(self, row: Record, state: str) -> Record | None:
         """Return the record of an x on the CPU, live unless it needs a device."""
-        views = [*self.from_cpu, self.here] if row["needs"] else [self.here]
+        goes = row["needs"] == ACCELERATOR
+        views = [*self.from_cpu, self.here] if goes else [self.here]
         found = (self.record(view, row, state) for view in views)
         return next((record for record in found if record is not None), None)
 
@@ -256,19 +265,24 @@ class Drawing:
         return f'<td data-label="{column}">{"".join(parts)}</td>'
 
     def row(self, row: Record) -> Record:
-        """Return what the template draws of one row."""
-        cells = [
-            self.sign(row, state, place)
-            for place in range(len(PLACES))
-            for state in self.atlas["states"]
-        ]
+        """Return what the template draws of one row.
+
+        A row of another library stands apart: its ``x`` is not of the kinds that are
+        columns of the matrix, and it has one cell.
+        """
+        what = self.what(row)
+        kinds = [(place, state) for place in range(len(PLACES)) for state in self.kinds]
+        kinds = [(0, row["states"][0])] if what else kinds
+        cells = [self.sign(row, state, place) for place, state in kinds]
         lesson, reference = self.lesson_link(row), self.reference(row)
-        links = (lesson, reference, self.picture(row))
+        links = (lesson, reference, self.message_link(row), self.picture(row))
         titles, said = self.facts(row)
         has = {part for cell in cells for part in cell["parts"]}
-        found = (row["code"], row["api"], row["group"], lesson["text"])
+        named = f"{what} {row['message']}" if what else row["group"]
+        found = (row["code"], row["api"], named, lesson["text"])
         return {
             **row,
+            "what": what,
             "line": re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; "),
             "find": " ".join(found).lower(),
             "has": " ".join(sorted(has | ({"itself"} if "moves" in has else set()))),
@@ -282,7 +296,7 @@ class Drawing:
     def sign(self, row: Record, state: str, place: int) -> Record:
         """Return the sign of a cell, what it has and its words."""
         record = (self.on_cpu, self.on_another)[place](row, state)
-        edge = "edge" if place and state == next(iter(self.atlas["states"])) else ""
+        edge = "edge" if place and state == self.kinds[0] else ""
         if record is None:
             return {"sign": "", "parts": [], "words": "", "classes": edge}
         parts = sign_of(record)
@@ -290,12 +304,20 @@ class Drawing:
         words = [SIGNS[part] for part in parts]
         if record["error"] is not None:
             words.append(record["error"].partition(":")[0])
+        if self.what(row) and record["warning"] is not None:
+            words.append("warns")
         return {
             "sign": "-".join(parts),
             "parts": parts,
             "words": ", ".join(words),
             "classes": " ".join(filter(None, [edge, "differs" if differing else ""])),
         }
+
+    def what(self, row: Record) -> str:
+        """Return what takes the place of x in a row that stands apart, or nothing."""
+        if row["needs"] not in self.atlas["libraries"]:
+            return ""
+        return self.atlas["subjects"][row["subject"]]
 
     def facts(self, row: Record) -> tuple[list[str], list[Record]]:
         """Return the columns that say something, and a line for each kind of x.
@@ -306,7 +328,8 @@ class Drawing:
         for place, look in zip(PLACES, (self.on_cpu, self.on_another), strict=True):
             for state in row["states"]:
                 if (record := look(row, state)) is not None:
-                    said = (record["error"], *fact_cells(record).values())
+                    told = fact_cells(record, row["subject"])
+                    said = (record["error"], *told.values())
                     where = f"{place.removeprefix('x ')}: {_state_names([state])}"
                     lines.setdefault(said, []).append(where)
         titles = list(fact_cells(dict.fromkeys(self.atlas["columns"])))
@@ -317,7 +340,7 @@ class Drawing:
         ]
         return [titles[number] for number in used], [
             {
-                "x": _together(kinds),
+                "x": self.what(row) or _together(kinds),
                 "error": error,
                 "cells": [cells[number] or NOTHING for number in used],
             }
@@ -335,7 +358,8 @@ class Drawing:
                 if parts := other_facts(record(row, state), other):
                     equal.setdefault(", ".join(parts), []).append(state)
             for said, of in equal.items():
-                yield {"x": _state_names(of), "facts": said, "label": view.label}
+                x = self.what(row) or _state_names(of)
+                yield {"x": x, "facts": said, "label": view.label}
 
     def lesson_link(self, row: Record) -> Record:
         """Return the link to the lesson of a row."""
@@ -345,6 +369,14 @@ class Drawing:
         name = row["lesson"].rpartition("/")[2].replace("_", " ")
         uri = self.app.builder.get_relative_uri(self.page, target)
         return {"uri": uri, "text": f"Lesson: {name}", "kind": ""}
+
+    def message_link(self, row: Record) -> Record | None:
+        """Return the link to what the subject of a row raises, if the row names it."""
+        if not row["message"] or ERRORS not in self.app.env.found_docs:
+            return None
+        uri = self.app.builder.get_relative_uri(self.page, ERRORS)
+        text = f"Error index: {row['message'].replace('-', ' ')}"
+        return {"uri": f"{uri}#{row['message']}", "text": text, "kind": "message"}
 
     def picture(self, row: Record) -> Record | None:
         """Return the link to the call in the explorer, if it is one of its chains."""
@@ -381,6 +413,11 @@ class Drawing:
             names = "; ".join(dict.fromkeys(view.label for view in self.others))
             text += f" Underlined: {names} saw something else; the row says what."
         return f"{text} {self.source()}"
+
+    def used(self) -> str:
+        """Say with which libraries the rows were seen that stand apart."""
+        versions = " and ".join(map(" ".join, self.atlas["libraries"].items()))
+        return f"Seen with {versions}."
 
     def legend(self) -> str:
         """Say what the second line of a cell is."""
@@ -456,6 +493,12 @@ class AtlasTable(SphinxDirective):
         has = {part for parts in drawn.values() for part in parts}
         legend = {part: words for part, words in SIGNS.items() if part in has}
         words = drawing.atlas["states"]
+        groups = [(name, list(of)) for name, of in groupby(rows, itemgetter("group"))]
+        apart = [(slug(name), name, of) for name, of in groups if of[0]["what"]]
+        for place, name, _ in apart:
+            self.env.domains.standard_domain.note_hyperlink_target(
+                place, self.env.docname, place, name
+            )
         markup = TEMPLATES.get_template("table.html").render(
             sheet=sheet(drawn | {part: [part] for part in legend}),
             chips={part: CHIPS[part] for part in legend if part in CHIPS},
@@ -464,10 +507,10 @@ class AtlasTable(SphinxDirective):
             states={
                 state: (COLUMNS.get(state, state), words[state]) for state in words
             },
-            groups=[
-                (name, list(of)) for name, of in groupby(rows, itemgetter("group"))
-            ],
+            groups=[(name, of) for name, of in groups if not of[0]["what"]],
+            apart=apart,
             note=drawing.note(),
+            used=drawing.used(),
         )
         self.env.metadata[self.env.docname]["has_atlas"] = True
         raw = nodes.raw("", markup, format="html")

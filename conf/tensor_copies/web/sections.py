@@ -164,8 +164,8 @@ def _calls() -> Iterator[Section]:
             said = ", ".join(SIGNS[sign] for sign in sign_of(record))
             if record["error"] is not None:
                 said += f": {record['error']}"
-        what = "an array" if row["subject"] == "a" else f"a {state.replace('_', ' ')}"
-        sentence = shorten(f"Of {what}: {said}.", LONGEST, placeholder=" ...")
+        what = atlas["subjects"].get(row["subject"], state.replace("_", " "))
+        sentence = shorten(f"Of a {what}: {said}.", LONGEST, placeholder=" ...")
         name = re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; ")
         prose = f"{row['group']} {row['lesson'].rpartition('/')[2].replace('_', ' ')}"
         yield Section(
