@@ -52,7 +52,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from graphlib import TopologicalSorter
 from pathlib import Path
 from traceback import format_exc
@@ -2447,11 +2447,17 @@ def _pictures(
     before, after = step.before.observed, step.after.observed
     marked = after if step.before is step.after else changed(before, after)
     shown = only(marked, names, nodes)
-    pictures = {
-        half.name: (_svg(half, None), _clean(half.caption))
-        for half in draw_halves(shown)
-    }
+    pictures = _drawn_once(json.dumps(shown))
     return pictures, sum(len(seen["names"]) for seen in shown["tensors"])
+
+
+@lru_cache(maxsize=4096)
+def _drawn_once(observed: str) -> dict[str, tuple[str, str]]:
+    """Draw both halves of a map: many steps, and another machine's, have the same."""
+    return {
+        half.name: (_svg(half, None), _clean(half.caption))
+        for half in draw_halves(json.loads(observed))
+    }
 
 
 def run_steps(source: str, namespace: dict, title: str | None = None) -> Steps:
