@@ -404,7 +404,7 @@ def test_a_key_changes_with_what_changes_a_result(
         ('"x.detach()", detach,', '"x.detach()", clone,', False),
         ('"a leaf that requires grad"', '"a leaf"', False),
         ('"x.detach()", detach,', '"x.detach().detach()", detach,', True),
-        ("self.x += 1", "self.x += 2", True),
+        ("        x += 1", "        x += 2", True),
         ('CAN_BE_ARRAY = ("constant", "view")', 'CAN_BE_ARRAY = ("view",)', True),
         ("set_warn_always(True)", "set_warn_always(False)", True),
     ],

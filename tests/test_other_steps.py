@@ -98,7 +98,7 @@ def recorded_site(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
     site = new_tiny_site(tmp_path_factory.mktemp("recorded") / "tiny")
     chance = f"{SAME}\nimport random\nprint(random.random(), torch.rand(1).item())"
     real = (ROOT / "examples" / "1_basics" / "detach.py").read_text()
-    real = re.sub(":doc:`[^`]*`", "another page", real)
+    real = re.sub(":(doc|ref):`[^`]*`", "another page", real)
     timed = "import time\nbegan = time.perf_counter()"
     site.write_lessons(
         {

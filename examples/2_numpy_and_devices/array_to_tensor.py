@@ -116,8 +116,7 @@ assert locked.tolist() == [5, 5]
 # sphinx_gallery_predict_instead_2 = "tensor += 5 -> locked += 5"
 
 # %%
-# Only copy such an array: ``torch.tensor(locked)`` does, and warns of nothing. pandas 3
-# locks its arrays: :ref:`from-pandas-and-pillow`.
+# Copy it: ``torch.tensor(locked)``. pandas 3 locks, too: :ref:`from-pandas-and-pillow`.
 #
 # ``frombuffer`` reads bytes
 # --------------------------

@@ -33,9 +33,8 @@ from typing import TYPE_CHECKING, Any
 
 from sphinx.errors import ExtensionError
 
-from tensor_copies.machine.blocks import blocks_of
+from tensor_copies.machine.blocks import blocks_of, script_of
 from tensor_copies.machine.code_keys import key_of
-from tensor_copies.machine.lesson_list import script_of
 from tensor_copies.machine.markers import LINE
 
 if TYPE_CHECKING:

@@ -246,8 +246,11 @@ def main() -> None:
 
     # Half of torch is imported when these are first used, which takes seconds: not of
     # the time that a program has.
-    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    torch.zeros(1).to("meta").clone()
+    code = "".join(block for job in jobs for block in job["blocks"])
+    if "optim" in code:
+        torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    if "meta" in code:
+        torch.zeros(1).to("meta").clone()
     gc.freeze()  # what is never collected is never copied into a fork
     # Libraries have threads of their own by now; none of them is forked in its work.
     warnings.filterwarnings("ignore", r".*fork\(\) may lead to deadlocks")

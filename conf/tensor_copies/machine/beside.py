@@ -25,9 +25,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tensor_copies.machine.blocks import script_of
 from tensor_copies.machine.fingerprint import CONF, fingerprint
 from tensor_copies.machine.freshness import run_path
-from tensor_copies.machine.lesson_list import lesson_scripts, script_of
+from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.progress import CHANNEL
 
 if TYPE_CHECKING:

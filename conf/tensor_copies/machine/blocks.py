@@ -1,4 +1,4 @@
-"""The blocks of a script, split once for each text that it has in a build.
+"""A lesson's script and its blocks, split once for each text that it has in a build.
 
 Most rooms look at the blocks of all lessons, and to split one takes 20 milliseconds.
 """
@@ -17,6 +17,15 @@ from tensor_copies.machine.code_keys import hash_of
 def blocks_of(script: Path | str) -> list[Any]:
     """Return the blocks that the gallery splits a script into."""
     return list(_split(str(script), hash_of(Path(script))))
+
+
+def script_of(gallery_conf: dict[str, Any], lesson: str) -> Path | None:
+    """Return the script of a lesson, of which a hook is told only the file's name."""
+    source = Path(gallery_conf["src_dir"])
+    for folder in gallery_conf["examples_dirs"]:
+        for script in sorted((source / folder).resolve().rglob(lesson)):
+            return script
+    return None
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sphinx.errors import ExtensionError
 
@@ -28,15 +28,6 @@ def lesson_scripts(app: Sphinx) -> dict[str, Path]:
     if not hasattr(app, "found_lessons"):
         app.found_lessons = _find(app)
     return dict(app.found_lessons)
-
-
-def script_of(gallery_conf: dict[str, Any], lesson: str) -> Path | None:
-    """Return the script of a lesson, of which a hook is told only the file's name."""
-    source = Path(gallery_conf["src_dir"])
-    for folder in gallery_conf["examples_dirs"]:
-        for script in sorted((source / folder).resolve().rglob(lesson)):
-            return script
-    return None
 
 
 def _find(app: Sphinx) -> dict[str, Path]:
