@@ -134,10 +134,10 @@ assert wrong.tolist() == [0, 1.875]
 # The class makes the default dtype, float32, of whatever it gets: a float32 array is
 # shared, as the table shows, a float64 array copied. And it takes a number for a size.
 
-double, size = torch.Tensor(np.ones(2)), torch.Tensor(3)
-print(f"{double.dtype = }, {size.shape = }")
+double = torch.Tensor(np.ones(2))
+print(f"{double.dtype = }, {torch.Tensor(3).shape = }")
 assert double.dtype == torch.float32
-assert size.shape == (3,)
+assert torch.Tensor(3).shape == (3,)
 
 # %%
 # Remember

@@ -132,12 +132,13 @@ assert torch.cat(kept).tolist() == [1, 3, 6]
 # ------------------------------------
 # The shape belongs to the tensor, not to the memory. Change that of an alias in place,
 # and ``x`` keeps its own. PyTorch 1.12 and older refused it on a detached tensor
-# (:doc:`../../changes`). ``resize_`` makes the memory longer, for all of them.
+# (:doc:`../../changes`). ``resize_`` makes the memory longer, for all of them; what is
+# at its end is anything, until you write to it.
 
 x = torch.zeros(1, 2, device=device, requires_grad=True)
 turned = x.detach().t_()
 flat = x.detach().squeeze_()
-longer = x.detach().resize_(4)
+longer = x.detach().resize_(4).zero_()
 turned[1, 0] = 5.0
 print(f"{x.tolist() = }")
 for t in x, turned, flat, longer:

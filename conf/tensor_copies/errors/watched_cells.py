@@ -14,6 +14,7 @@ from typing import Any
 
 from standalone.tensor_maps import Steps
 
+from tensor_copies.machine import chances
 from tensor_copies.machine.kernels import WATCH
 
 
@@ -30,6 +31,7 @@ class _Watching:
         """Begin to watch a cell that is about to run."""
         for number, source in self.wanted.items():
             if source == info.raw_cell:
+                chances.take_out()
                 seen = Steps(f"cell {number}")
                 seen.follow(source, namespace=self.shell.user_ns)
                 self.watching = number, seen

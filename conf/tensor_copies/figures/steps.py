@@ -23,7 +23,6 @@ import ast
 import gzip
 import io
 import json
-import random
 import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -33,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from sphinx.errors import ExtensionError
 
+from tensor_copies.machine import chances
 from tensor_copies.machine.blocks import blocks_of, script_of
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.markers import LINE
@@ -111,19 +111,10 @@ def watch(script: Path, source: str) -> Steps:
     """Begin to watch what is run as a lesson, whose text is now ``source``."""
     from standalone.tensor_maps import Steps
 
-    _take_chances_out()
+    chances.take_out()
     seen = Steps(script.stem)
     seen.follow(source, str(script))
     return seen
-
-
-def _take_chances_out() -> None:
-    import numpy
-    import torch
-
-    torch.manual_seed(0)
-    random.seed(0)
-    numpy.random.seed(0)
 
 
 def end(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
@@ -249,7 +240,7 @@ def _other_run(script: Path, ask: Ask) -> Steps:
 
     lines = script.read_text(encoding="utf-8").splitlines()[: ask.end]
     lines[ask.line - 1 :] = ask.instead.split("\n")
-    _take_chances_out()
+    chances.take_out()
     other, namespace = Steps(script.stem), {"__name__": "__main__"}
     with redirect_stdout(io.StringIO()):
         try:
