@@ -378,6 +378,8 @@ PLACES = {
     "tensor_copies/machine/isolation.py": (CODE, {"lessons"}),
     "tensor_copies/machine/figure.mplstyle": ("axes.grid: True\n", {"lessons"}),
     "tensor_copies/machine/code_links.py": (CODE, {"lessons"}),
+    "tensor_copies/machine/beside.py": (CODE, set()),
+    "tensor_copies/machine/chances.py": (CODE, {"lessons", "pages"}),
     "tensor_copies/figures/charts.py": (CODE, {"lessons"}),
     "tensor_copies/figures/plots.py": (COMMENT, set()),
     "tensor_copies/figures/steps.py": (CODE, {"lessons"}),

@@ -66,6 +66,8 @@ NOT_SHAPING = (
     "tensor_copies.machine.reading_order",
 )
 ALSO_SHAPING = ("tensor_copies.machine.code_links",)
+# What pages do not import and what is watched in them depends on.
+SHAPING_PAGES = ("tensor_copies.machine.chances",)
 
 
 @cache
@@ -95,7 +97,8 @@ def pages_key(docs: Path) -> str:
     ]
     packages = (*SHAPING, "jupyter-cache", "nbclient")
     shaping = (f"{package} {version_of(package)}" for package in packages)
-    return key_of(fingerprint().signature, *shaping, code_behind(imported))
+    behind = code_behind([*imported, *SHAPING_PAGES])
+    return key_of(fingerprint().signature, *shaping, behind)
 
 
 def _text(path: Path) -> str:
