@@ -11,7 +11,7 @@ from pathlib import Path
 import measure_faults
 import planted_faults as planted
 import pytest
-from tensor_copies.explorer import data as explorer
+from tensor_copies.explorer import kept as explorer
 from tensor_copies.machine import kept, processes
 from tensor_copies.machine.code_keys import key_of
 

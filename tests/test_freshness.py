@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, TinySite, computing_page, lesson, new_tiny_site
+from tensor_copies.explorer import kept as explorer
 from tensor_copies.machine import code_keys, fingerprint, freshness, kept
 from tensor_copies.recordings import format as recordings
 
@@ -353,6 +355,7 @@ def keys() -> dict[str, str]:
         "lessons": freshness.lessons_key(),
         "pages": freshness.pages_key(ROOT / "docs"),
         "atlas": recordings.atlas_key(),
+        "explorer": explorer.live_key(),
     }
 
 
@@ -373,7 +376,9 @@ PLACES = {
     "tensor_copies/machine/freshness.py": (CODE, set()),
     "static/site.css": ("a { color: red; }\n", set()),
     "templates/page.html": ("<hr>\n", set()),
-    "standalone/atlas.py": (CODE, {"pages"}),
+    "standalone/atlas.py": (CODE, {"pages", "explorer"}),
+    "tensor_copies/explorer/probing.py": (CODE, {"explorer"}),
+    "tensor_copies/explorer/page.py": (CODE, set()),
     "standalone/tensor_maps.py": (CODE, {"lessons", "pages"}),
     "tensor_copies/machine/isolation.py": (CODE, {"lessons"}),
     "tensor_copies/machine/figure.mplstyle": ("axes.grid: True\n", {"lessons"}),
@@ -396,6 +401,20 @@ def test_a_key_changes_with_what_changes_a_result(
     with edited(conf / place, (conf / place).read_text() + text):
         after = keys()
     assert {name for name in before if before[name] != after[name]} == changed
+
+
+@pytest.mark.parametrize("name", freshness.VIEWER)
+def test_how_steps_are_shown_runs_no_lesson_again(
+    name: str, conf: Path, before: dict[str, str]
+) -> None:
+    maps = conf / "standalone" / "tensor_maps.py"
+    begins = re.compile(rf'(?m)^({name} = r?""".*)$')
+    text = maps.read_text()
+    assert begins.search(text)
+    with edited(maps, begins.sub(r"\1\n/* edited */", text)):
+        after = keys()
+    # A page may show them in an output.
+    assert {key for key in before if before[key] != after[key]} == {"pages"}
 
 
 @pytest.mark.parametrize(

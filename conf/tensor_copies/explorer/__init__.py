@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive; write the data when all pages have been read."""
-    from tensor_copies.explorer import data, page
+    from tensor_copies.explorer import kept, page
     from tensor_copies.machine import beside, outdated
 
     outdated.add_key("explorer", page.key)
-    beside.add(data.__name__, "explorer", data.is_kept)
+    beside.add(kept.__name__, "explorer", kept.is_kept)
     app.add_directive("explorer", page.ExplorerDirective)
     app.add_node(page.explorer, html=(page.visit_explorer, page.depart_explorer))
     # After the error index was read: the messages lead to their entries.

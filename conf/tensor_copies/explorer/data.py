@@ -1,7 +1,7 @@
 """The explorer's data: probed once, kept, packed small, and handed to the script.
 
-The probes (probing.py) run in a Python of their own and what they saw is kept under
-``build/explorer``. Thousands of chains have a few hundred outcomes, so each list,
+The probes (probing.py) run in a Python of their own and what they saw is kept
+(kept.py). Thousands of chains have a few hundred outcomes, so each list,
 text, picture and outcome is written once and named by its number: that is what the
 reader's browser gets (``_static/explorer_data.js``), and :class:`Explorer` reads the
 same for the pictures that are drawn here.
@@ -10,12 +10,9 @@ same for the pictures that are drawn here.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,8 +21,6 @@ from sphinx.errors import SphinxError
 from sphinx.util import logging
 
 from tensor_copies.explorer.chains import CALLS, LONGEST
-from tensor_copies.machine import beside
-from tensor_copies.machine.code_keys import code_behind, key_of
 from tensor_copies.machine.fingerprint import CONF, fingerprint
 
 logger = logging.getLogger(__name__)
@@ -107,53 +102,6 @@ def _run(cache: Path) -> subprocess.CompletedProcess[str]:
         except NoStandIn as missing:
             logger.info("Explorer: %s", str(missing).partition("\n")[0])
     return new_python(*command, with_device=False, seconds=TIME_LIMIT)
-
-
-@cache
-def live() -> Explorer:
-    """Return what this machine sees, from the last time it looked if it did."""
-    beside.finish()
-    return Explorer(_kept() or keep_ready())
-
-
-def keep_ready() -> dict[str, Any]:
-    """Run the probes, keep what they saw, and return it packed."""
-    head, seen = probe()
-    logger.info("Explorer: probed %d chains", len(seen))
-    packed, kept = pack(head, seen), _file()
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    aside = kept.with_suffix(f".{os.getpid()}")
-    text = json.dumps(packed)
-    aside.write_text(f"{key_of(text)}\n{text}", encoding="utf-8")
-    aside.replace(kept)
-    return packed
-
-
-def is_kept() -> bool:
-    """Whether nothing has to be probed."""
-    return _kept() is not None
-
-
-def _kept() -> dict[str, Any] | None:
-    """Return what was kept; None where there is none, or it is damaged."""
-    try:
-        digest, text = _file().read_text(encoding="utf-8").split("\n", 1)
-        return json.loads(text) if digest == key_of(text) else None
-    except (OSError, ValueError):
-        return None
-
-
-def _file() -> Path:
-    return BUILD / "explorer" / f"{live_key()}.json"
-
-
-def live_key() -> str:
-    """Return the key of what the probes give here: the machine, the second device."""
-    rooms = ("tensor_copies.explorer.probing", "tensor_copies.explorer.data")
-    # Where a compiler comes or goes, so does the stand-in.
-    named = filter(None, (os.environ.get("CXX"), "g++", "c++"))
-    compiles = str(any(map(shutil.which, named)))
-    return key_of(fingerprint().signature, code_behind(rooms), compiles)
 
 
 class _Table:

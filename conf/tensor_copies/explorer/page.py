@@ -18,7 +18,8 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.explorer.chains import chain_of, code_of
-from tensor_copies.explorer.data import Chain, Explorer, live, live_key
+from tensor_copies.explorer.data import Chain, Explorer
+from tensor_copies.explorer.kept import live, live_key
 from tensor_copies.explorer.picture import draw, facts, facts_markup, headline
 from tensor_copies.explorer.signs import STYLE
 from tensor_copies.machine.outdated import depend_on

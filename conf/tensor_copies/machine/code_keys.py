@@ -39,11 +39,18 @@ def hash_of(path: Path) -> str:
         return ""
 
 
-def code_behind(modules: Iterable[str]) -> str:
+def code_behind(modules: Iterable[str], but: Iterable[str] = ()) -> str:
     """Return the key of modules of ours and of all that they import of ours.
 
     A file beside a module that the module names (a style, say) belongs to it. A
     module that is not ours is passed over.
+
+    Parameters
+    ----------
+    modules
+        The modules to begin with.
+    but
+        Names at the top of a module whose values are no part of the key.
     """
     waiting, seen, parts = list(modules), set(), []
     while waiting:
@@ -51,7 +58,7 @@ def code_behind(modules: Iterable[str]) -> str:
         if path is None or path in seen:
             continue
         seen.add(path)
-        code, imported = _read(path.read_text(encoding="utf-8"))
+        code, imported = _read(path.read_text(encoding="utf-8"), frozenset(but))
         parts.append(f"{path.relative_to(CONF).as_posix()}\0{code}")
         parts += [
             f"{beside.name} {hash_of(beside)}"
@@ -63,9 +70,10 @@ def code_behind(modules: Iterable[str]) -> str:
 
 
 @cache
-def _read(source: str) -> tuple[str, tuple[str, ...]]:
+def _read(source: str, but: frozenset[str]) -> tuple[str, tuple[str, ...]]:
     """Return the essence of a module and the names of all that it imports."""
     tree = ast.parse(source)
+    tree.body = [node for node in tree.body if not but.intersection(_names(node))]
     found: list[str] = []
     nodes = list(ast.walk(tree))
     for node in nodes:

@@ -66,6 +66,8 @@ NOT_SHAPING = (
     "tensor_copies.machine.reading_order",
 )
 ALSO_SHAPING = ("tensor_copies.machine.code_links",)
+# How steps are shown, in tensor_maps.py: a lesson leaves only what is shown.
+VIEWER = ("STEPS_SCRIPT", "STEPS_STYLE")
 # What pages do not import and what is watched in them depends on.
 SHAPING_PAGES = ("tensor_copies.machine.chances",)
 
@@ -84,7 +86,7 @@ def lessons_key() -> str:
         quality(),
         *(f"{package} {version_of(package)}" for package in SHAPING),
         options,
-        code_behind([*(set(hooks) - set(NOT_SHAPING)), *ALSO_SHAPING]),
+        code_behind([*(set(hooks) - set(NOT_SHAPING)), *ALSO_SHAPING], VIEWER),
     )
 
 

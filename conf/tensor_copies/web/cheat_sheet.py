@@ -31,7 +31,7 @@ from tensor_copies.atlas.page import (
 )
 from tensor_copies.errors.cures import BestCure, best_cures
 from tensor_copies.explorer.chains import chain_of
-from tensor_copies.explorer.data import live as live_explorer
+from tensor_copies.explorer.kept import live as live_explorer
 from tensor_copies.explorer.page import still
 from tensor_copies.explorer.signs import sheet
 from tensor_copies.machine.fingerprint import fingerprint
