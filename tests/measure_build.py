@@ -30,7 +30,7 @@ from statistics import median
 from time import perf_counter
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "maintainers" / "speed.md"
 MARKS = "<!-- nox -s bench -- --write -->\n", "<!-- end of nox -s bench -->\n"
 BUILD = (sys.executable, "conf/build_site.py")
 BARE, SPHINX, SPHINX_AGAIN = "scripts and pages, bare", "Sphinx, Furo", "the same again"
@@ -288,12 +288,12 @@ def table(site: list[Case], grown: dict[int, list[Case]], rounds: int) -> str:
 
 
 def write(text: str) -> None:
-    """Put the table in its place in the README."""
-    readme = README.read_text(encoding="utf-8")
+    """Put the table in its place."""
+    page = PAGE.read_text(encoding="utf-8")
     first, last = MARKS
     pattern = re.escape(first) + ".*?" + re.escape(last)
-    changed = re.sub(pattern, lambda _: f"{first}\n{text}\n{last}", readme, flags=re.S)
-    README.write_text(changed, encoding="utf-8")
+    changed = re.sub(pattern, lambda _: f"{first}\n{text}\n{last}", page, flags=re.S)
+    PAGE.write_text(changed, encoding="utf-8")
 
 
 def main() -> None:
@@ -304,7 +304,9 @@ def main() -> None:
     parser.add_argument(
         "--scale", type=int, nargs="*", default=SCALE, help="numbers of lessons"
     )
-    parser.add_argument("--write", action="store_true", help="into the README")
+    parser.add_argument(
+        "--write", action="store_true", help="into docs/maintainers/speed.md"
+    )
     parser.add_argument("--json", type=Path, help="keep every figure in this file")
     parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()

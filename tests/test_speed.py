@@ -192,17 +192,15 @@ def test_the_table_has_medians_and_ratios_to_the_floor(
     assert "| clean build | 22.0 | 11.0 | 1.10 / 1.10 | 100 MB |" in text
     assert "| nothing changed | 2.0 | 1.0 | 0.50 / 0.50 | 100 MB |" in text
     assert "50 lessons (100 ms of processors for each more than 10)" in text
-    readme = tmp_path / "README.md"
+    page = tmp_path / "speed.md"
     first, last = measure_build.MARKS
-    readme.write_text(f"Before\n{first}old\n{last}After\n")
-    monkeypatch.setattr(measure_build, "README", readme)
+    there = measure_build.PAGE.read_text("utf-8")
+    assert first in there and last in there
+    page.write_text(f"Before\n{first}old\n{last}After\n")
+    monkeypatch.setattr(measure_build, "PAGE", page)
     measure_build.write(text)
     measure_build.write(text)  # it finds its place again
-    assert readme.read_text() == f"Before\n{first}\n{text}\n{last}After\n"
-    assert all(
-        mark in measure_build.ROOT.joinpath("README.md").read_text("utf-8")
-        for mark in measure_build.MARKS
-    )
+    assert page.read_text() == f"Before\n{first}\n{text}\n{last}After\n"
 
 
 def test_what_fails_while_it_is_measured_is_shown(tmp_path: Path) -> None:
