@@ -328,7 +328,7 @@ class _Child:
 
 
 def _print_time(kind: str, name: str, seconds: float, end: str = "") -> None:
-    print(f"{kind:6}  {name:28}  {seconds:6.1f} s {end}".rstrip(), flush=True)
+    print(f"{kind:6}  {name:30}  {seconds:6.1f} s {end}".rstrip(), flush=True)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
