@@ -58,7 +58,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "tensor_copies.machine.reading_order.ReadingOrder",
     "reset_modules": (
         "tensor_copies.figures.steps.end",
-        "tensor_copies.machine.beside.make_room",
+        "tensor_copies.machine.background.make_room",
         "tensor_copies.machine.progress.note_lesson",
         "tensor_copies.machine.isolation.reset",
         "tensor_copies.figures.steps.begin",

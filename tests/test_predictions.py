@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from bs4 import Tag
-from conftest import TinySite, lesson
+from conftest import PATIENCE, TinySite, lesson
 from reading import SCRIPTS, page_of, soup
 from recording import pretend_other_machine, record
 from tensor_copies.lessons.choices import run
@@ -127,7 +127,7 @@ def test_programs_are_run_apart_bounded_and_compared() -> None:
     random = "z = torch.rand(3).clone()\nprint(z)\n"
     settings = "import os\nprint(torch.get_default_dtype(), os.getcwd() != '/')\n"
     leaves = f"torch.set_default_dtype(torch.float64)\n{ends}"
-    shown, hung, failed, drawn, left, clean = run(
+    begun = run(
         [
             job(start, ends, asked=("w",)),
             job(start, hangs.replace("c[0] < 1", "True")),
@@ -138,6 +138,8 @@ def test_programs_are_run_apart_bounded_and_compared() -> None:
         ],
         seconds=3,
     )
+    found = [answer.result(PATIENCE) for answer in begun]
+    shown, hung, failed, drawn, left, clean = found
     assert shown["right"] == "w [7.0, 1.0]"  # the assertion would have failed
     assert [wrong["text"] for wrong in shown["wrong"]][:2] == [
         "w [1.0, 1.0]",

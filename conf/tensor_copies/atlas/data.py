@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import subprocess
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -26,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import SphinxError
 from sphinx.util import logging
 
-from tensor_copies.machine import beside, progress
+from tensor_copies.machine import background, kept_json, progress
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
@@ -123,9 +122,9 @@ def _probe(*, with_device: bool) -> dict[str, Any]:
 
 def live() -> dict[str, Any]:
     """Return what this machine sees, from the last time it looked if it did."""
-    beside.finish()
     kept = _kept_live()
-    if (seen := _kept(kept)) is None:
+    background.wait_for(kept)
+    if (seen := kept_json.load(kept)) is None:
         seen = _keep(kept, probe())
         progress.say(f"Atlas: probed {len(seen['records'])} records")
     return seen
@@ -139,7 +138,7 @@ def keep_ready() -> None:
 
 def is_kept() -> bool:
     """Whether nothing has to be probed."""
-    return None not in (_kept(_kept_live()), _kept(_kept_on_stand_in()))
+    return None not in map(kept_json.load, (_kept_live(), _kept_on_stand_in()))
 
 
 def _kept_live() -> Path:
@@ -163,7 +162,8 @@ def on_stand_in() -> dict[str, Any] | None:
     if fingerprint().device_kind != "cpu":
         return None
     kept = _kept_on_stand_in()
-    if (seen := _kept(kept)) is None:
+    background.wait_for(kept)
+    if (seen := kept_json.load(kept)) is None:
         from tensor_copies.stand_in import NoStandIn
 
         try:
@@ -183,22 +183,9 @@ def _kept_on_stand_in() -> Path:
     return KEPT / f"stand-in-{key_of(live_key(), *sources)}.json"
 
 
-def _kept(path: Path) -> dict[str, Any] | None:
-    """Return what was kept in a file; None where there is none, or it is damaged."""
-    try:
-        digest, text = path.read_text(encoding="utf-8").split("\n", 1)
-        return json.loads(text) if digest == key_of(text) else None
-    except (OSError, ValueError):
-        return None
-
-
 def _keep(path: Path, atlas: dict[str, Any]) -> dict[str, Any]:
     seen = {"day": today(), **atlas}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(f".{os.getpid()}")
-    text = json.dumps(seen)
-    aside.write_text(f"{key_of(text)}\n{text}", encoding="utf-8")
-    aside.replace(path)
+    kept_json.save(path, seen)
     return seen
 
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive; write the data when all pages have been read."""
     from tensor_copies.explorer import kept, page
-    from tensor_copies.machine import beside, outdated
+    from tensor_copies.machine import early_work, outdated
 
     outdated.add_key("explorer", page.key)
-    beside.add(kept.__name__, "explorer", kept.is_kept)
+    early_work.add(kept.__name__, "explorer", kept.is_kept)
     app.add_directive("explorer", page.ExplorerDirective)
     app.add_node(page.explorer, html=(page.visit_explorer, page.depart_explorer))
     # After the error index was read: the messages lead to their entries.

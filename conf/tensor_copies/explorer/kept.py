@@ -5,7 +5,6 @@ The key is made of the modules that probe and pack; this one is none of them.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from functools import cache
@@ -15,7 +14,7 @@ from typing import Any
 from sphinx.util import logging
 
 from tensor_copies.explorer.data import BUILD, Explorer, pack, probe
-from tensor_copies.machine import beside
+from tensor_copies.machine import background, kept_json
 from tensor_copies.machine.code_keys import code_behind, key_of
 from tensor_copies.machine.fingerprint import fingerprint
 
@@ -25,35 +24,23 @@ logger = logging.getLogger(__name__)
 @cache
 def live() -> Explorer:
     """Return what this machine sees, from the last time it looked if it did."""
-    beside.finish()
-    return Explorer(_kept() or keep_ready())
+    kept = _file()
+    background.wait_for(kept)
+    return Explorer(kept_json.load(kept) or keep_ready())
 
 
 def keep_ready() -> dict[str, Any]:
     """Run the probes, keep what they saw, and return it packed."""
     head, seen = probe()
     logger.info("Explorer: probed %d chains", len(seen))
-    packed, kept = pack(head, seen), _file()
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    aside = kept.with_suffix(f".{os.getpid()}")
-    text = json.dumps(packed)
-    aside.write_text(f"{key_of(text)}\n{text}", encoding="utf-8")
-    aside.replace(kept)
+    packed = pack(head, seen)
+    kept_json.save(_file(), packed)
     return packed
 
 
 def is_kept() -> bool:
     """Whether nothing has to be probed."""
-    return _kept() is not None
-
-
-def _kept() -> dict[str, Any] | None:
-    """Return what was kept; None where there is none, or it is damaged."""
-    try:
-        digest, text = _file().read_text(encoding="utf-8").split("\n", 1)
-        return json.loads(text) if digest == key_of(text) else None
-    except (OSError, ValueError):
-        return None
+    return kept_json.load(_file()) is not None
 
 
 def _file() -> Path:

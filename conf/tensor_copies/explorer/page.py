@@ -212,20 +212,28 @@ def explorer_link(code: str, state: str = "", *, away: bool = False) -> str | No
     return f"?{urlencode(asked)}#explorer"
 
 
+def depend_on_chains(app: Sphinx) -> None:
+    """Read the page that is being read again when the explorer has other chains."""
+    if _is_at_home(app):
+        depend_on(app, "explorer")
+
+
 def address_of(
     app: Sphinx, page: str, code: str, state: str = "", *, away: bool = False
 ) -> str | None:
     """Return where a link on a page shows a chain, if home has the explorer.
 
-    The page is read again when the explorer has other chains.
+    The page has asked for :func:`depend_on_chains` when it was read.
     """
-    home = app.config.root_doc
-    source = Path(app.env.doc2path(home)).read_text(encoding="utf-8")
-    if "```{explorer}" not in source:
+    if not _is_at_home(app):
         return None
-    depend_on(app, "explorer")
     link = explorer_link(code, state, away=away)
-    return link and app.builder.get_relative_uri(page, home) + link
+    return link and app.builder.get_relative_uri(page, app.config.root_doc) + link
+
+
+def _is_at_home(app: Sphinx) -> bool:
+    home = Path(app.env.doc2path(app.config.root_doc))
+    return "```{explorer}" in home.read_text(encoding="utf-8")
 
 
 def key(*_: object) -> str:

@@ -34,6 +34,7 @@ from sphinx.errors import ExtensionError
 
 from tensor_copies.machine import chances
 from tensor_copies.machine.blocks import blocks_of, script_of
+from tensor_copies.machine.clocks import CLOCKS, LIBRARY
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.markers import LINE
 
@@ -43,14 +44,7 @@ if TYPE_CHECKING:
 # What takes times, or counts across statements, with the reason that a reader is told.
 TIMES = "It takes times, and watching would change them."
 COUNTS = "It counts what is allocated or run, and looking would be counted."
-NOT_WATCHED = {
-    **dict.fromkeys(
-        ("perf_counter", "perf_counter_ns", "monotonic", "process_time", "time_ns"),
-        TIMES,
-    ),
-    **dict.fromkeys(("Timer", "timeit", "perfplot", "elapsed_time"), TIMES),
-    "BENCHMARK_QUALITY": TIMES,
-}
+NOT_WATCHED = dict.fromkeys((*CLOCKS, LIBRARY), TIMES)
 # These count; within a function they see nothing of the looks between two statements.
 NOT_WATCHED_OUTSIDE_FUNCTIONS = dict.fromkeys(
     ("profile", "tracemalloc", "getrusage", "max_memory_allocated"), COUNTS
@@ -59,6 +53,8 @@ NOT_WATCHED_OUTSIDE_FUNCTIONS = dict.fromkeys(
 # nodes of a graph: the first pair that is light enough, or else the last.
 MOST_BYTES = 11_900
 DRAWN = ((6, 16), (5, 12), (4, 9), (3, 6), (2, 4), (2, 3))
+# What the build keeps of steps and a page does not show.
+NOT_SHOWN = ("drawn", "digests")
 QUESTION = "Which picture comes next?"
 ASK = re.compile(r"""^# sphinx_gallery_step_ask = "(.+)"$""", re.MULTILINE)
 _watching: dict[str, Steps] = {}
@@ -173,10 +169,6 @@ def as_kept(seen: Steps, script: Path) -> str:
             break
     digests = [digest_of(fact) for fact in seen.facts()]
     return as_json(as_shown(data, script) | {"digests": digests})
-
-
-# What the build keeps of steps and a page does not show.
-NOT_SHOWN = ("drawn", "digests")
 
 
 def digest_of(fact: dict[str, Any]) -> str:

@@ -43,10 +43,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", choices.begin, priority=450)
     # After the gallery (500) and after a failed lesson has stopped the build (600).
     app.connect("builder-inited", notebooks.finish_all, priority=700)
-    # The gallery has run: what a page says is right was printed by this machine.
-    app.connect("env-before-read-docs", choices.prepare)
-    # Before pages run (300), of which one may measure time.
-    app.connect("env-before-read-docs", choices.end, priority=250)
+    # Before pages run (300), of which one may take times.
+    app.connect("env-before-read-docs", choices.wait, priority=250)
+    # Beside the pages that take none.
+    app.connect("env-before-read-docs", choices.run_missing)
     # Before Sphinx collects the tables of contents (500).
     app.connect("doctree-read", places.list_in_order, priority=400)
     # Before Sphinx collects the files and pictures of a page (500).
@@ -60,4 +60,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", page.lead_on)
     app.connect("html-page-context", page.add_style)
     app.connect("build-finished", steps.publish)
+    app.connect("build-finished", choices.keep_answers)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
 """Three answers to choose from: what a block shows, and what two other programs print.
 
-No wrong answer is typed. Before pages are read, the programs of their questions are
+No wrong answer is typed. While pages are read, the programs of their questions are
 run with one call exchanged (exchanges.py, variants.py), and what they print is kept
 under ``build/predictions``, by the key of the program and of the code that exchanges
 and runs it. So a wrong answer comes with the exchange that makes it true.
@@ -12,16 +12,19 @@ else. What another machine printed is never offered as wrong.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from sphinx.errors import ExtensionError
@@ -30,9 +33,9 @@ from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.lessons.exchanges import BadExchange, Exchange, exchanges
 from tensor_copies.lessons.variants import normal
-from tensor_copies.machine import progress
-from tensor_copies.machine.beside import TIMES
+from tensor_copies.machine import kept_json, progress
 from tensor_copies.machine.blocks import blocks_of
+from tensor_copies.machine.clocks import takes_times
 from tensor_copies.machine.code_keys import code_behind, key_of
 from tensor_copies.machine.fingerprint import CONF, fingerprint
 from tensor_copies.machine.freshness import run_path
@@ -51,7 +54,7 @@ FOLDER = CONF.parent / "build" / "predictions"
 MODULES = ("tensor_copies.lessons.exchanges", "tensor_copies.lessons.variants")
 SECONDS = 30  # for one program; most take a tenth of one
 SECONDS_A_QUESTION = 900
-FEW_JOBS = 8
+FEW = 8  # questions; the answers to more do not hide beside a few lessons
 ASK = "What does it print?"  # on a page that computes
 INSTEAD = "predict_instead"
 CODE = re.compile(r"``(.+?)``")
@@ -165,8 +168,43 @@ def _of_lesson(script: Path) -> list[Question]:
                 f"{script.name}: the block on line {line} has a prediction "
                 'without a question: write sphinx_gallery_predict = "What ...?"'
             )
-        found.append(_question(script, line, words, program, named, False))
+        needed = without_timing(program)
+        found.append(_question(script, line, words, needed, named, False))
     return found
+
+
+def without_timing(program: list[str]) -> list[str]:
+    """Return the blocks without those that take times and that no later one needs.
+
+    A program runs many times, each time with another call; a block that measures is
+    nearly all of its time.
+    """
+    *before, last = program
+    kept, needed = [last], _names(last, ast.Load)
+    for block in reversed(before):
+        if not takes_times(block) or _names(block, ast.Store) & needed:
+            kept.insert(0, block)
+            needed |= _names(block, ast.Load)
+    return kept
+
+
+def _names(code: str, context: type[ast.expr_context]) -> set[str]:
+    """Return the names that code uses, or those that it makes."""
+    nodes = list(ast.walk(ast.parse(code)))
+    names = {
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, context)
+    }
+    if context is ast.Store:
+        defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        names |= {node.name for node in nodes if isinstance(node, defined)}
+        names |= {
+            (node.asname or node.name).partition(".")[0]
+            for node in nodes
+            if isinstance(node, ast.alias)
+        }
+    return names
 
 
 def _question(
@@ -182,18 +220,18 @@ def _question(
 
 
 def begin(app: Sphinx) -> None:
-    """Run the wrong answers of edited lessons while these run, if none measures time.
+    """Run the wrong answers of edited lessons while these run, if none takes times.
 
-    Only of a few: of many the answers run beside the pages (:func:`prepare`).
+    Only of a few: of many the answers run beside the pages (:func:`run_missing`).
     """
-    app.answers, app.begun_answers = {}, {}
+    app.answers, app.asking = {}, {}
     scripts = {
         page: script
         for page, script in lesson_scripts(app).items()
         if not run_path(app, page).exists()
     }
     texts = [script.read_text(encoding="utf-8") for script in scripts.values()]
-    if any(TIMES.search(text) for text in texts) or not hasattr(os, "fork"):
+    if any(map(takes_times, texts)) or (os.cpu_count() or 1) < 2:
         return
     wanted = [
         one
@@ -201,46 +239,69 @@ def begin(app: Sphinx) -> None:
         for one in _of_lesson(script)
         if one.key not in _load(page)
     ]
-    if 0 < len(wanted) <= FEW_JOBS and (os.cpu_count() or 1) > 1:
-        _say(len(wanted))
-        process = _start(SECONDS)
-        # It reads all that it is asked before it begins to answer.
-        process.stdin.write(json.dumps([one.job() for one in wanted]))
-        process.stdin.close()
-        process.stdin = None
-        app.begun_answers = {tuple(one.key for one in wanted): process}
+    if len(wanted) <= FEW:
+        _begin(app, wanted)
 
 
-def end(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Wait for what :func:`begin` has begun: a page may measure time."""
-    for keys, process in app.begun_answers.items():
-        found = _answers_of(process, SECONDS_A_QUESTION * len(keys))
-        app.answers |= dict(zip(keys, found, strict=True))
+def wait(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
+    """Wait for what :func:`begin` has begun: a page may take times."""
+    for answer in app.answers.values():
+        answer.result(SECONDS_A_QUESTION * FEW)
 
 
-def prepare(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Have the answers of the pages that are to be read: kept ones, or run now."""
+def run_missing(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
+    """Begin to run the wrong answers of the pages that are to be read.
+
+    Meanwhile the lessons that ask nothing are read. Other pages come last: they may
+    wait for more than that.
+    """
     asking = {page: asked for page in pages if (asked := questions_of(app, page))}
     for page in asking:
-        app.answers |= _load(page)
+        for key, answer in _load(page).items():
+            app.answers[key] = kept = Future()
+            kept.set_result(answer)
     wanted = [one for asked in asking.values() for one in asked]
-    missing = [one for one in wanted if one.key not in app.answers]
-    if missing and hasattr(os, "fork"):  # not on Windows
-        _say(len(missing))
-        found = run([one.job() for one in missing])
-        app.answers |= {
-            one.key: answer for one, answer in zip(missing, found, strict=True)
-        }
-    for page, asked in asking.items():
-        _save(page, {q.key: app.answers[q.key] for q in asked if q.key in app.answers})
+    _begin(app, [one for one in wanted if one.key not in app.answers])
+    lessons = lesson_scripts(app)
+    pages.sort(key=lambda page: (page not in lessons, page in asking))
+    app.asking = {page: [one.key for one in asked] for page, asked in asking.items()}
+    if app.parallel > 1:  # the processes that read pages see nothing of our threads
+        for one in wanted:
+            _answer_to(app, one)
 
 
-def _say(number: int) -> None:
-    progress.say(f"Running the wrong answers to {number} questions")
+def keep_answers(app: Sphinx, exception: Exception | None) -> None:
+    """Keep the answers that there are, also if the build has failed."""
+    there = {
+        key: answer.result()
+        for key, answer in app.answers.items()
+        if answer.done() and answer.exception() is None
+    }
+    for page, keys in app.asking.items():
+        kept_json.save(_file(page), {key: there[key] for key in keys if key in there})
 
 
-def run(jobs: list[dict[str, Any]], seconds: int = SECONDS) -> list[dict[str, Any]]:
-    """Run programs and their exchanges in a new Python (see variants.examine).
+def _begin(app: Sphinx, questions: list[Question]) -> None:
+    if questions and hasattr(os, "fork"):  # not on Windows
+        progress.say(f"Running the wrong answers to {len(questions)} questions")
+        begun = run([one.job() for one in questions])
+        app.answers |= zip((one.key for one in questions), begun, strict=True)
+
+
+def _answer_to(app: Sphinx, question: Question) -> dict[str, Any] | None:
+    """Return the answers to a question when they are there; None without forks."""
+    answer = app.answers.get(question.key)
+    limit = SECONDS_A_QUESTION * max(1, len(app.answers))
+    try:
+        return None if answer is None else answer.result(limit)
+    except TimeoutError:
+        raise ExtensionError("the wrong answers took too long to run") from None
+
+
+def run(
+    jobs: list[dict[str, Any]], seconds: int = SECONDS
+) -> list[Future[dict[str, Any]]]:
+    """Begin to run programs and their exchanges in a new Python (variants.examine).
 
     Parameters
     ----------
@@ -249,51 +310,57 @@ def run(jobs: list[dict[str, Any]], seconds: int = SECONDS) -> list[dict[str, An
     seconds
         The time limit of each program.
 
-    Raises
-    ------
-    ExtensionError
-        If that Python ends early or takes far too long.
+    Returns
+    -------
+    list
+        What :func:`variants.examine` returns, to come one after the other. If that
+        Python ends early, those that are left raise an ``ExtensionError``.
     """
-    # Each of these Pythons takes seconds to start: one for a few questions is enough.
-    together = max(1, min(os.cpu_count() or 1, len(jobs) // FEW_JOBS))
-    parts = [jobs[first::together] for first in range(together)]
-    with ThreadPoolExecutor(together) as pool:
-        found = list(pool.map(partial(_run_part, seconds=seconds), parts))
-    return [found[place % together][place // together] for place in range(len(jobs))]
-
-
-def _run_part(jobs: list[dict[str, Any]], seconds: int) -> list[dict[str, Any]]:
-    limit = SECONDS_A_QUESTION * len(jobs)
-    return _answers_of(_start(seconds), limit, json.dumps(jobs))
-
-
-def _start(seconds: int) -> subprocess.Popen[str]:
-    """Start the Python that runs the programs."""
-    command = [sys.executable, "-m", "tensor_copies.lessons.variants", str(seconds)]
+    answers: list[Future[dict[str, Any]]] = [Future() for _ in jobs]
     changing = ("PYTHONWARNINGS", "PYTHONOPTIMIZE")
     clean = {key: value for key, value in os.environ.items() if key not in changing}
     paths = [str(CONF), clean.get("PYTHONPATH", "")]
     clean["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=clean
-    )
+    command = [sys.executable, "-m", "tensor_copies.lessons.variants", str(seconds)]
+    done = (command, clean, json.dumps(jobs), answers)
+    Thread(target=_pass_on, args=done, daemon=True).start()
+    return answers
 
 
-def _answers_of(
-    process: subprocess.Popen[str], seconds: int, asked: str | None = None
-) -> list[dict[str, Any]]:
-    """Return what that Python found, within so many seconds."""
-    with process:
-        try:
-            said, errors = process.communicate(asked, timeout=seconds)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise ExtensionError("the wrong answers took too long to run") from None
-    if process.returncode != 0:
-        last = errors.strip().rpartition("\n")[2]
-        raise ExtensionError(f"the wrong answers could not be run: {last}")
-    return [json.loads(line) for line in said.splitlines()]
+def _pass_on(
+    command: list[str],
+    environment: dict[str, str],
+    jobs: str,
+    answers: list[Future[dict[str, Any]]],
+) -> None:
+    """Run the Python that answers, and pass on each answer when it comes."""
+    pipe, last = subprocess.PIPE, ""
+    try:
+        with (
+            tempfile.TemporaryFile("w+") as errors,
+            subprocess.Popen(
+                command,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=errors,
+                text=True,
+                env=environment,
+                cwd=CONF,  # lessons change ours
+            ) as process,
+        ):
+            process.stdin.write(jobs)
+            process.stdin.close()
+            for answer, line in zip(answers, process.stdout, strict=False):
+                answer.set_result(json.loads(line))
+            process.wait()
+            errors.seek(0)
+            last = errors.read().strip().rpartition("\n")[2]
+    except (OSError, ValueError) as error:  # it has ended, or said something else
+        last = str(error)
+    problem = ExtensionError(f"the wrong answers could not be run: {last}")
+    for answer in answers:
+        if not answer.done():
+            answer.set_exception(problem)
 
 
 def _file(page: str) -> Path:
@@ -301,22 +368,8 @@ def _file(page: str) -> Path:
 
 
 def _load(page: str) -> dict[str, Any]:
-    """Return what was kept for a page, if it is as it was written."""
-    try:
-        kept = json.loads(_file(page).read_text(encoding="utf-8"))
-        answers = kept["answers"]
-        return answers if kept["digest"] == key_of(json.dumps(answers)) else {}
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}
-
-
-def _save(page: str, answers: dict[str, Any]) -> None:
-    path = _file(page)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(f".{os.getpid()}")
-    kept = {"digest": key_of(json.dumps(answers)), "answers": answers}
-    aside.write_text(json.dumps(kept), encoding="utf-8")
-    aside.replace(path)
+    """Return what was kept for a page, by the keys of its questions."""
+    return kept_json.load(_file(page)) or {}
 
 
 def choices_for(
@@ -335,7 +388,7 @@ def choices_for(
     elsewhere
         What other machines printed where that differs.
     """
-    answer = app.answers.get(question.key)
+    answer = _answer_to(app, question)
     if answer is None or answer["right"] is None:
         return []
     numbers = {wrong["number"] for wrong in answer["wrong"]}

@@ -2,9 +2,10 @@
 
 ``python -m tensor_copies.lessons.variants SECONDS`` reads jobs as JSON and writes a
 line for each: what the program prints, and what it prints with an exchange, as long as
-that differs. torch is imported once. Each program runs with the settings of a new
-Python (machine/isolation.py), a time limit and a folder of its own. Assertions are left
-out: a wrong answer is to be printed, not caught.
+that differs. torch is imported once; then as many forks as there are processors share
+the jobs. Each program runs with the settings of a new Python (machine/isolation.py), a
+time limit and a folder of its own. Assertions are left out: a wrong answer is to be
+printed, not caught.
 
 A fork costs ten times what most of these programs do. So a question has two of them:
 one runs the program and its exchanges one after the other, as the gallery runs lessons;
@@ -24,11 +25,14 @@ import signal
 import sys
 import tempfile
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 from tensor_copies.machine import isolation
 
 SECONDS_OF_GRACE = 20
+NICER = 5  # than the process that reads pages, for which the build waits
 # One that says what is not allowed teaches; one that says that a name or a method is
 # not there only says that the exchange makes no sense.
 TELLING = ("RuntimeError", "TypeError", "ValueError")
@@ -236,6 +240,7 @@ def normal(text: str) -> str:
 def main() -> None:
     """Examine the jobs of the standard input."""
     jobs = json.load(sys.stdin)
+    os.nice(NICER)
     # What the isolation imports is imported before the first fork, once. It asks for
     # CUDA in the forks alone: a process that has asked cannot be forked any more.
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
@@ -254,8 +259,10 @@ def main() -> None:
     gc.freeze()  # what is never collected is never copied into a fork
     # Libraries have threads of their own by now; none of them is forked in its work.
     warnings.filterwarnings("ignore", r".*fork\(\) may lead to deadlocks")
-    for job in jobs:
-        print(json.dumps(examine(job)), flush=True)
+    together = max(1, min(os.cpu_count() or 1, len(jobs)))
+    with ProcessPoolExecutor(together, get_context("fork")) as pool:
+        for answer in pool.map(examine, jobs):
+            print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

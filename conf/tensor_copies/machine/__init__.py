@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
     from tensor_copies.machine import (
-        beside,
+        background,
         bytes_output,
         code_links,
+        early_work,
         folds,
         freshness,
         isolation,
@@ -45,7 +46,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", lesson_list.require_readable, priority=350)
     app.connect("builder-inited", freshness.drop_what_is_stale, priority=400)
     # When it is known which lessons run, and before the first does.
-    app.connect("builder-inited", beside.begin, priority=450)
+    app.connect("builder-inited", early_work.begin, priority=450)
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
     # What lessons have imported stays.
@@ -55,6 +56,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-get-outdated", outdated.find_outdated)
     # Before the wrong answers (500), which run beside the pages.
     app.connect("env-before-read-docs", kernels.run_ahead, priority=300)
+    # After the pages were put in order by their questions (500).
+    app.connect("env-before-read-docs", early_work.read_last, priority=600)
     app.connect("doctree-read", silence.require_run)
     # Around all that happens to a page while it is read.
     app.connect("source-read", progress.begin_page, priority=100)
@@ -65,7 +68,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before any file is added to the folder, which this may empty.
     app.connect("env-updated", written.write_what_changed, priority=50)
     app.connect("build-finished", kernels.stop, priority=100)
-    app.connect("build-finished", beside.stop, priority=110)
+    app.connect("build-finished", background.stop, priority=110)
     # The last words of the build, before what is stale.
     app.connect("build-finished", freshness.report, priority=900)
     app.connect("build-finished", lesson_list.report_unknown, priority=940)

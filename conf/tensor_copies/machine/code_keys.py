@@ -127,11 +127,7 @@ def essence(
     Comments, docstrings and blank lines are no part of it. ``nodes`` are all of the
     tree, from whoever has walked it already.
     """
-    lines = source.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            row, column = token.start
-            lines[row - 1] = lines[row - 1][:column]
+    lines = _without_comments(source)
     inside: set[int] = set()  # a blank line of a text is a part of it
     said: set[int] = set()
     for node in ast.walk(tree) if nodes is None else nodes:
@@ -151,6 +147,17 @@ def essence(
             line = line if row in inside else line.rstrip()
             kept += [line] if line or row in inside else []
     return "\n".join(kept)
+
+
+@cache
+def _without_comments(source: str) -> tuple[str, ...]:
+    """Return the lines of a source; of a large one this takes a tenth of a second."""
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    return tuple(lines)
 
 
 def _has_docstring(node: ast.Module | Named) -> bool:

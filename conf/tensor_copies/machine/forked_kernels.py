@@ -3,7 +3,7 @@
 To import torch and IPython takes a kernel longer than most pages take to run. Where
 several pages run, one Python imports both and forks a kernel for each page; no line of
 a page has run in it. ``jupyter_client`` starts kernels by a *provisioner*, and this is
-one. Where there is no ``os.fork``, or that Python has ended, kernels start as always.
+one. On other systems than Linux, or if that Python has ended, kernels start as always.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _forks: _Forks | None = None
 def begin() -> None:
     """Fork all kernels from now on."""
     global _forks
-    if not hasattr(os, "fork"):
+    if sys.platform != "linux":  # macOS forbids forks after some of its libraries ran
         return
     _forks = _Forks()
     factory = KernelProvisionerFactory.instance()

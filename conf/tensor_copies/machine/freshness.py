@@ -61,7 +61,7 @@ GENERATED = (
 # Of the modules that the gallery's options name, those that only watch or sort; and
 # one that they do not name and that shapes what a lesson leaves.
 NOT_SHAPING = (
-    "tensor_copies.machine.beside",
+    "tensor_copies.machine.background",
     "tensor_copies.machine.progress",
     "tensor_copies.machine.reading_order",
 )

@@ -31,7 +31,8 @@ from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from tensor_copies.machine import beside, progress
+from tensor_copies.machine import background, progress
+from tensor_copies.machine.clocks import takes_times
 from tensor_copies.machine.code_keys import key_of
 
 if TYPE_CHECKING:
@@ -79,11 +80,11 @@ def run_ahead(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     from tensor_copies.machine import forked_kernels  # not needed where no page runs
 
     forked_kernels.begin()
-    timed = [one for one in waiting if beside.TIMES.search(_code(one[1]))]
+    timed = [one for one in waiting if takes_times(_code(one[1]))]
     _pool = ThreadPoolExecutor(max(1, os.cpu_count() or 1))
     for page, notebook, folder in timed:
         progress.tell("begun", kind="page", name=page)
-        with beside.stopped():
+        with background.stopped():
             done = _pool.submit(_timed, app, page, copy.deepcopy(notebook), folder)
             _ahead[_key(notebook, folder)] = done
             done.exception()  # waits

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -89,19 +90,19 @@ def _read_as_utf8(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def end_with_the_parent() -> None:
-    """End when the parent is gone: its end of our standard input closes."""
+def when_the_parent_ends(do: Callable[[], object]) -> None:
+    """Do something when the parent is gone: its end of our standard input closes."""
 
     def wait() -> None:
         os.read(0, 1)  # sys.stdin has a lock, which Python wants at its end
-        os._exit(1)
+        do()
 
     threading.Thread(target=wait, daemon=True).start()
 
 
 def main() -> int:
     """Build with the options given as JSON; send the verdict."""
-    end_with_the_parent()
+    when_the_parent_ends(lambda: os._exit(1))
     processes.adopt_orphans()
     gc.disable()  # until all is imported: it finds nothing, and takes half a second
     try:

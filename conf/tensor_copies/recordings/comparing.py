@@ -19,6 +19,8 @@ from typing import Any
 
 from docutils import nodes
 
+from tensor_copies.machine.clocks import takes_times
+
 # A word with its points (`1.5`, `torch.float32`) is one token, a sign is another.
 TOKENS = re.compile(r"\s+|\w+(?:\.\w+)*|[^\w\s]")
 # Above this share, nearly all differs and marks only disturb.
@@ -27,11 +29,7 @@ MOST_MARKED = 0.5
 LONGEST_MARKED = 10_000  # characters
 DEVICE = re.compile(r",\s+device='[\w:]+'")
 TENSOR = re.compile(r"\btensor\(")
-# What a clock is called where code measures, and what a printed time looks like.
-CLOCK = re.compile(
-    r"\b(perf_counter(_ns)?|process_time(_ns)?|monotonic|timeit|Timer|perfplot|"
-    r"blocked_autorange|adaptive_autorange|elapsed_time|timings_s)\b"
-)
+# What a printed time looks like.
 TIME = re.compile(
     r"\d\s*(ns|us|\N{MICRO SIGN}s|\N{GREEK SMALL LETTER MU}s|ms|s)\b"
     r"|\b(nano|micro|milli)?seconds?\b"
@@ -41,7 +39,7 @@ TIME = re.compile(
 
 def is_measured(code: str, output: str) -> bool:
     """Whether a block measures times, or prints what was measured before."""
-    return bool(CLOCK.search(code) or TIME.search(output))
+    return takes_times(code) or TIME.search(output) is not None
 
 
 def on_one_device(text: str) -> str:

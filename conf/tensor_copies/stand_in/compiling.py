@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import torch
+from filelock import FileLock  # torch brings it
 
 SOURCE = Path(__file__).with_name("device.cpp")
 LONGEST_REPORT = 4000  # characters of a compiler's report
@@ -38,8 +39,8 @@ def compiled(cache: Path) -> Path:
     """Return the compiled device, made now if ``cache`` has none that fits.
 
     Its name has a hash of all that goes into it: the source, torch's version and
-    ABI, the command. It appears under that name when it is whole, so any number of
-    processes may ask at once.
+    ABI, the command. Any number of processes may ask at once: one of them compiles,
+    and the others wait.
 
     Parameters
     ----------
@@ -60,7 +61,14 @@ def compiled(cache: Path) -> Path:
         return library
     compiler = _compiler()
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache, prefix="compiling-") as folder:
+    with FileLock(cache / "compiling.lock"):
+        if not library.exists():
+            _compile(compiler, command, library)
+    return library
+
+
+def _compile(compiler: str, command: list[str], library: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=library.parent, prefix="compiling-") as folder:
         fresh = Path(folder, library.name)
         done = subprocess.run(
             [compiler, *command, "-o", str(fresh)], capture_output=True, text=True
@@ -72,7 +80,6 @@ def compiled(cache: Path) -> Path:
                 f"{compiler} cannot compile it for torch {torch.__version__}.\n{report}"
             )
         fresh.replace(library)
-    return library
 
 
 def _command() -> list[str]:

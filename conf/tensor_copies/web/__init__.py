@@ -53,7 +53,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
         "mathml", (formulas.visit_inline, None), (formulas.visit_block, None)
     )
     # After the row of actions was made (400) and the lesson's place put in it (410).
-    app.connect("doctree-read", chain_links.link_lesson, priority=420)
+    app.connect("doctree-read", chain_links.add_link, priority=420)
+    app.connect("doctree-resolved", chain_links.make_link)
     # After the pairs were set side by side (460).
     app.connect("doctree-read", steps_of_pairs.add_buttons, priority=470)
     app.connect("env-check-consistency", forwards.check)

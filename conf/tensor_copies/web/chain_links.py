@@ -10,9 +10,8 @@ from docutils import nodes
 
 from tensor_copies.atlas.data import live
 from tensor_copies.explorer.chains import CALLS
-from tensor_copies.explorer.page import address_of
+from tensor_copies.explorer.page import address_of, depend_on_chains
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.outdated import depend_on
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -24,29 +23,38 @@ CHAIN = re.compile(
 )
 
 
-def link_lesson(app: Sphinx, doctree: nodes.document) -> None:
-    """Link to the call that a lesson is about, in its actions.
+class _link(nodes.paragraph):
+    """The place of a link, which is made when pages are written (nothing waits)."""
 
-    That is the first one that the Atlas has of the lesson, or else the first that its
-    script names.
-    """
+
+def add_link(app: Sphinx, doctree: nodes.document) -> None:
+    """Leave a place for the link, in the actions of a lesson."""
     page = app.env.docname
-    script = lesson_scripts(app).get(page)
-    if script is None or "atlas" not in app.env.found_docs:
+    if page not in lesson_scripts(app) or "atlas" not in app.env.found_docs:
         return
-    depend_on(app, "atlas")
-    codes = [
-        row["code"]
-        for row in live()["operations"]
-        if page.endswith(f"/{row['lesson']}") and not row["given"]
-    ]
-    codes += chains_in(script)
-    link = next(filter(None, (address_of(app, page, code) for code in codes)), None)
+    depend_on_chains(app)
     rows = doctree.findall(nodes.container)
-    row = next((row for row in rows if "lesson-actions" in row["classes"]), None)
-    if link is not None and row is not None:
+    for row in (row for row in rows if "lesson-actions" in row["classes"]):
+        row += _link()
+
+
+def make_link(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Link to the call that a lesson is about.
+
+    That is the first one that the Atlas has of the lesson (its calls are in the key of
+    the explorer), or else the first that its script names.
+    """
+    for place in list(doctree.findall(_link)):
+        codes = [
+            row["code"]
+            for row in live()["operations"]
+            if page.endswith(f"/{row['lesson']}") and not row["given"]
+        ]
+        codes += chains_in(lesson_scripts(app)[page])
+        links = (address_of(app, page, code) for code in codes)
+        link = next(filter(None, links), None)
         words = nodes.reference("", "See it in the explorer", refuri=link)
-        row += nodes.paragraph("", "", words)
+        place.replace_self([nodes.paragraph("", "", words)] if link else [])
 
 
 def chains_in(script: Path) -> list[str]:

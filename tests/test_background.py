@@ -18,7 +18,8 @@ import pytest
 from conftest import PATIENCE
 from nbclient import execute
 from nbclient.exceptions import DeadKernelError
-from tensor_copies.machine import beside, forked_kernels
+from tensor_copies.machine import background, forked_kernels
+from tensor_copies.machine.fingerprint import CONF
 from traitlets.config import Config
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="no fork, no signals")
@@ -30,12 +31,12 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[psutil.Process]:
     """Give a process that is beside the lessons, and that ends with its input."""
     pipe = subprocess.PIPE
     begun = subprocess.Popen(
-        [sys.executable, "-c", WAITS], stdin=pipe, stdout=pipe, start_new_session=True
+        [sys.executable, "-c", WAITS], stdin=pipe, stdout=pipe, process_group=0
     )
     begun.stdout.readline()
-    monkeypatch.setattr(beside, "_process", begun)
+    monkeypatch.setattr(background, "_process", begun)
     yield psutil.Process(begun.pid)
-    beside.stop(SimpleNamespace(), None)
+    background.stop(SimpleNamespace(), None)
     begun.stdout.close()
 
 
@@ -61,28 +62,84 @@ def test_nothing_runs_beside_a_lesson_that_takes_times(
     process: psutil.Process, tmp_path: Path
 ) -> None:
     conf = lesson(tmp_path, "from torch.utils.benchmark import Timer\nTimer('1')\n")
-    beside.make_room(conf, "one.py", "before")
+    background.make_room(conf, "one.py", "before")
     assert is_soon(process, stopped=True)
-    beside.make_room(conf, "one.py", "after")
+    background.make_room(conf, "one.py", "after")
     assert is_soon(process, stopped=False)
 
 
 def test_it_runs_beside_other_lessons(process: psutil.Process, tmp_path: Path) -> None:
     conf = lesson(tmp_path, "print(1)\n")
-    beside.make_room(conf, "one.py", "before")
+    background.make_room(conf, "one.py", "before")
     assert is_soon(process, stopped=False)
 
 
 def test_nothing_runs_beside_a_page_that_takes_times(process: psutil.Process) -> None:
-    with beside.stopped():
+    with background.stopped():
         assert is_soon(process, stopped=True)
     assert is_soon(process, stopped=False)
 
 
 def test_what_is_stopped_ends_with_the_build(process: psutil.Process) -> None:
     os.killpg(process.pid, signal.SIGSTOP)
-    beside.stop(SimpleNamespace(), RuntimeError("the build has failed"))
+    background.stop(SimpleNamespace(), RuntimeError("the build has failed"))
     assert not process.is_running()
+
+
+WORK = """
+import subprocess, sys, time
+from pathlib import Path
+
+def keep_ready():
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path("others").write_text(str(other.pid))
+    time.sleep(600)
+"""
+# A build that ends without a word, as by os._exit in a lesson.
+BUILDS = """
+import os, time
+from pathlib import Path
+from tensor_copies.machine import background, early_work
+
+early_work.keep_ready(["slow_work"])
+while not Path("others").exists() or not Path("others").read_text():
+    time.sleep(0.01)
+print(background._process.pid, Path("others").read_text(), flush=True)
+if {stopped}:
+    background._send(19)
+    time.sleep(0.2)
+os._exit(1)
+"""
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_nothing_is_left_of_a_build_that_ends_without_a_word(
+    stopped: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "slow_work.py").write_text(WORK, encoding="utf-8")
+    paths = os.pathsep.join([str(CONF), str(tmp_path)])
+    done = subprocess.run(
+        [sys.executable, "-c", BUILDS.format(stopped=stopped)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": paths},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 1, done.stderr
+    until = monotonic() + PATIENCE
+    while left := [pid for pid in map(int, done.stdout.split()) if runs(pid)]:
+        assert monotonic() < until, left
+        sleep(0.05)
+
+
+def runs(pid: int) -> bool:
+    """Whether there is a process that has not ended."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @pytest.fixture
