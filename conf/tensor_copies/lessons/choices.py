@@ -12,7 +12,6 @@ else. What another machine printed is never offered as wrong.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -168,43 +167,8 @@ def _of_lesson(script: Path) -> list[Question]:
                 f"{script.name}: the block on line {line} has a prediction "
                 'without a question: write sphinx_gallery_predict = "What ...?"'
             )
-        needed = without_timing(program)
-        found.append(_question(script, line, words, needed, named, False))
+        found.append(_question(script, line, words, program, named, False))
     return found
-
-
-def without_timing(program: list[str]) -> list[str]:
-    """Return the blocks without those that take times and that no later one needs.
-
-    A program runs many times, each time with another call; a block that measures is
-    nearly all of its time.
-    """
-    *before, last = program
-    kept, needed = [last], _names(last, ast.Load)
-    for block in reversed(before):
-        if not takes_times(block) or _names(block, ast.Store) & needed:
-            kept.insert(0, block)
-            needed |= _names(block, ast.Load)
-    return kept
-
-
-def _names(code: str, context: type[ast.expr_context]) -> set[str]:
-    """Return the names that code uses, or those that it makes."""
-    nodes = list(ast.walk(ast.parse(code)))
-    names = {
-        node.id
-        for node in nodes
-        if isinstance(node, ast.Name) and isinstance(node.ctx, context)
-    }
-    if context is ast.Store:
-        defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        names |= {node.name for node in nodes if isinstance(node, defined)}
-        names |= {
-            (node.asname or node.name).partition(".")[0]
-            for node in nodes
-            if isinstance(node, ast.alias)
-        }
-    return names
 
 
 def _question(

@@ -61,7 +61,7 @@ def compiled(cache: Path) -> Path:
         return library
     compiler = _compiler()
     cache.mkdir(parents=True, exist_ok=True)
-    with FileLock(cache / "compiling.lock"):
+    with FileLock(cache.with_name(f"{cache.name}.lock")):
         if not library.exists():
             _compile(compiler, command, library)
     return library
