@@ -24,7 +24,8 @@ from typing import Any
 import fonts
 import pytest
 from bs4 import BeautifulSoup
-from reading import ROOT, pages_in, soup
+from hypothesis import settings
+from reading import EVERYTHING, ROOT, pages_in, soup
 
 # torch.utils.benchmark imports setuptools, which replaces Python's distutils. Where a
 # test turns that warning into an error, the import stays half done for all later tests.
@@ -308,6 +309,14 @@ def plain_output() -> None:
     """Let no program colour what it says because this environment asks for it."""
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"):
         os.environ.pop(name, None)
+
+
+def pytest_configure() -> None:
+    """Let random programs be the same in each run, unless all is to be tried."""
+    programs = "repeatable"
+    settings.register_profile(programs, derandomize=True, database=None)
+    if not EVERYTHING:
+        settings.load_profile(programs)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -170,6 +170,7 @@ print(os.environ.get("SAID_LATE"))
 """
 
 
+@pytest.mark.slow
 def test_kernels_are_forks_of_one_python(
     forks: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +185,7 @@ def test_kernels_are_forks_of_one_python(
     assert nothing == "False\n"
 
 
+@pytest.mark.slow
 def test_a_kernel_has_what_a_new_one_has(forks: None, tmp_path: Path) -> None:
     path = "import sys; print(sys.path, sys.flags, sys.stdin)"
     [forked] = run(path, cwd=tmp_path)
@@ -192,12 +194,14 @@ def test_a_kernel_has_what_a_new_one_has(forks: None, tmp_path: Path) -> None:
     assert forked == new
 
 
+@pytest.mark.slow
 def test_a_forked_kernel_that_dies_is_noticed(forks: None, tmp_path: Path) -> None:
     with pytest.raises(DeadKernelError):
         run("import os; os._exit(3)", cwd=tmp_path)
     assert run("print(2)", cwd=tmp_path) == ["2\n"]
 
 
+@pytest.mark.slow
 def test_without_forks_kernels_start_as_always(forks: None, tmp_path: Path) -> None:
     forked_kernels._forks._process.kill()
     forked_kernels._forks._process.wait()
