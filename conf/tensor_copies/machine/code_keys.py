@@ -5,6 +5,9 @@ those that lay out the page. So a key is made of the modules that are named and 
 those of ours that they import, without their comments, docstrings and blank lines.
 The text that is hashed is the same in every version of Python: keys are compared
 between machines.
+
+To parse all modules takes half a second, so what was found in a text is kept under
+``build``, by the text.
 """
 
 from __future__ import annotations
@@ -15,13 +18,17 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from tensor_copies.machine import kept_json
 from tensor_copies.machine.fingerprint import CONF
 
 # Where a page or a module of ours finds what it imports.
 ROOTS = (CONF, CONF / "standalone")
+KEPT = CONF.parent / "build" / "code_keys.json"
+MOST_KEPT = 400
 IMPORT = re.compile(r"^\s*(?:from|import) ([\w.]+)", re.MULTILINE)
 Named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -52,13 +59,15 @@ def code_behind(modules: Iterable[str], but: Iterable[str] = ()) -> str:
     but
         Names at the top of a module whose values are no part of the key.
     """
+    but = sorted(but)
     waiting, seen, parts = list(modules), set(), []
+    known = len(_kept())
     while waiting:
         path = _file(waiting.pop(), ROOTS)
         if path is None or path in seen:
             continue
         seen.add(path)
-        code, imported = _read(path.read_text(encoding="utf-8"), frozenset(but))
+        code, imported = _read(path.read_text(encoding="utf-8"), but)
         parts.append(f"{path.relative_to(CONF).as_posix()}\0{code}")
         parts += [
             f"{beside.name} {hash_of(beside)}"
@@ -66,12 +75,37 @@ def code_behind(modules: Iterable[str], but: Iterable[str] = ()) -> str:
             if beside.suffix != ".py" and beside.is_file() and beside.name in code
         ]
         waiting += imported
+    if len(_kept()) != known:
+        _keep(_kept())
     return key_of(*sorted(parts))
 
 
-@cache
-def _read(source: str, but: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+def _read(source: str, but: list[str]) -> tuple[str, list[str]]:
     """Return the essence of a module and the names of all that it imports."""
+    kept, name = _kept(), key_of(source, *but, _own_hash())
+    if name not in kept:
+        kept[name] = _parsed(source, frozenset(but))
+    return kept[name]
+
+
+@cache
+def _own_hash() -> str:
+    return hash_of(Path(__file__))
+
+
+@cache
+def _kept() -> dict[str, tuple[str, list[str]]]:
+    return kept_json.load(KEPT) or {}
+
+
+def _keep(kept: dict[str, tuple[str, list[str]]]) -> None:
+    for old in list(kept)[:-MOST_KEPT]:
+        del kept[old]
+    with suppress(OSError):  # it is only slower without
+        kept_json.save(KEPT, kept)
+
+
+def _parsed(source: str, but: frozenset[str]) -> tuple[str, list[str]]:
     tree = ast.parse(source)
     tree.body = [node for node in tree.body if not but.intersection(_names(node))]
     found: list[str] = []
@@ -82,7 +116,7 @@ def _read(source: str, but: frozenset[str]) -> tuple[str, tuple[str, ...]]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             found += [node.module]
             found += [f"{node.module}.{alias.name}" for alias in node.names]
-    return essence(source, tree, nodes), tuple(found)
+    return essence(source, tree, nodes), found
 
 
 def imported_by(text: str) -> list[str]:

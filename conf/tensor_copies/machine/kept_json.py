@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
 from typing import Any
-
-from tensor_copies.machine.code_keys import key_of
 
 
 def save(path: Path, data: Any) -> None:
@@ -15,7 +14,7 @@ def save(path: Path, data: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_suffix(f".{os.getpid()}")
     text = json.dumps(data)
-    aside.write_text(f"{key_of(text)}\n{text}", encoding="utf-8")
+    aside.write_text(f"{_digest(text)}\n{text}", encoding="utf-8")
     aside.replace(path)
 
 
@@ -23,6 +22,10 @@ def load(path: Path) -> Any:
     """Return what was kept in a file; None where there is none, or it is damaged."""
     try:
         digest, text = path.read_text(encoding="utf-8").split("\n", 1)
-        return json.loads(text) if digest == key_of(text) else None
+        return json.loads(text) if digest == _digest(text) else None
     except (OSError, ValueError):
         return None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
