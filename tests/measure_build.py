@@ -7,7 +7,8 @@ processors, which other programs disturb less.
 
 The *floor* is what no build of these pages can be without: all scripts and the code of
 all pages, run bare in one process, and Sphinx with Furo over the same pages, of which
-it runs none.
+it runs none. This site runs more programs than stand on its pages: the wrong answers to
+its questions, the probes of the Atlas and the explorer. They are measured alone too.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ PAGE = ROOT / "docs" / "maintainers" / "speed.md"
 MARKS = "<!-- nox -s bench -- --write -->\n", "<!-- end of nox -s bench -->\n"
 BUILD = (sys.executable, "conf/build_site.py")
 BARE, SPHINX, SPHINX_AGAIN = "scripts and pages, bare", "Sphinx, Furo", "the same again"
+ASIDE = "wrong answers and probes"
 CLEAN, NOTHING = "clean build", "nothing changed"
 PROSE, CODE = "one lesson's prose edited", "one lesson's code edited"
 PAGE_PROSE, LOOK = "one page's prose edited", "one style edited"
@@ -170,6 +172,21 @@ def run_bare() -> None:
         raise SystemExit("measure_build: bare, these failed: " + "; ".join(failed))
 
 
+def run_aside() -> None:
+    """Run the wrong answers and all probes of this folder, as a build does."""
+    sys.path.insert(0, str(Path("conf").resolve()))
+    from tensor_copies.atlas import data
+    from tensor_copies.explorer import kept
+    from tensor_copies.lessons import choices
+
+    scripts = sorted(Path("examples").resolve().glob("*/*.py"))
+    questions = [one for script in scripts for one in choices.of_lesson(script)]
+    for answer in choices.run([one.job() for one in questions]):
+        answer.result()
+    kept.keep_ready()
+    data.keep_ready()
+
+
 class Site:
     """A copy of the site, the cases that build it, and the floor."""
 
@@ -177,6 +194,7 @@ class Site:
         self.folder, self.floor, self.edits = folder, folder / "floor", 0
         copy_of_the_site(folder)
         bare = (sys.executable, "tests/measure_build.py", "--bare")
+        aside = (sys.executable, "tests/measure_build.py", "--aside")
         sphinx = (sys.executable, "-m", "sphinx", "-Q", "floor", "floor-html")
         self.cases = [
             Case(CLEAN, BUILD, self._forget),
@@ -196,6 +214,7 @@ class Site:
             Case(BARE, bare),
             Case(SPHINX, sphinx, self._floor),
             Case(SPHINX_AGAIN, sphinx),
+            Case(ASIDE, aside, lambda: shutil.rmtree(self.folder / "build")),
         ]  # fmt: skip
 
     def _forget(self) -> None:
@@ -284,6 +303,18 @@ def table(site: list[Case], grown: dict[int, list[Case]], rounds: int) -> str:
         add(cases[0], [], note)
         add(cases[1], [])
         before = number, seconds
+    if site:
+        below = (BARE, SPHINX, ASIDE)
+        ratios = [
+            by_name[CLEAN].median(what)
+            / sum(by_name[one].median(what) for one in below)
+            for what in ("wall", "processor")
+        ]
+        lines += [
+            "",
+            f"With the {ASIDE} the clean build is {ratios[0]:.2f} times the floor, of "
+            f"processors {ratios[1]:.2f} times.",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -308,10 +339,14 @@ def main() -> None:
         "--write", action="store_true", help="into docs/maintainers/speed.md"
     )
     parser.add_argument("--json", type=Path, help="keep every figure in this file")
-    parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
+    for one in ("--bare", "--aside"):
+        parser.add_argument(one, action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.bare:
         run_bare()
+        return
+    if options.aside:
+        run_aside()
         return
     if options.rounds < 1:
         raise SystemExit("measure_build: --rounds is 1 or more")

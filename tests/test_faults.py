@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -12,8 +11,7 @@ import measure_faults
 import planted_faults as planted
 import pytest
 from tensor_copies.explorer import kept as explorer
-from tensor_copies.machine import kept, processes
-from tensor_copies.machine.code_keys import key_of
+from tensor_copies.machine import kept, kept_json, processes
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +90,11 @@ def test_what_was_probed_is_kept_only_as_it_was(
         return explorer.live()
 
     assert seen() == {"new": 1}
-    text = json.dumps({"kept": 1})
-    file.write_text(f"{key_of(text)}\n{text}")
+    kept_json.save(file, {"kept": 1})
+    whole = file.read_text()
     assert seen() == {"kept": 1}
-    for damaged in (text, f"{key_of(text)}\n{text[:-1]}2}}", "", "{"):
+    for damaged in (whole.partition("\n")[2], whole.replace("1}", "12}"), "", "{"):
+        assert damaged != whole
         file.write_text(damaged)
         assert seen() == {"new": 1}
     explorer.live.cache_clear()

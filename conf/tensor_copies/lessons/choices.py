@@ -138,7 +138,7 @@ def questions_of(app: Sphinx, page: str) -> list[Question]:
     """Return the questions of a lesson or a page, in order."""
     script = lesson_scripts(app).get(page)
     if script is not None:
-        return _of_lesson(script)
+        return of_lesson(script)
     source = Path(app.env.doc2path(page))
     if source.suffix != ".md" or "predict" not in source.read_text(encoding="utf-8"):
         return []
@@ -151,7 +151,8 @@ def questions_of(app: Sphinx, page: str) -> list[Question]:
     return found
 
 
-def _of_lesson(script: Path) -> list[Question]:
+def of_lesson(script: Path) -> list[Question]:
+    """Return the questions of a lesson."""
     found, program = [], []
     for kind, content, line in blocks_of(script):
         if kind != "code":
@@ -200,7 +201,7 @@ def begin(app: Sphinx) -> None:
     wanted = [
         one
         for page, script in scripts.items()
-        for one in _of_lesson(script)
+        for one in of_lesson(script)
         if one.key not in _load(page)
     ]
     if len(wanted) <= FEW:
