@@ -183,6 +183,7 @@ def test_the_table_has_medians_and_ratios_to_the_floor(
         case(measure_build.BARE, 6, 6, 6),
         case(measure_build.SPHINX, 4, 1, 5),
         case(measure_build.SPHINX_AGAIN, 2, 2, 2),
+        case(measure_build.ASIDE, 10, 90, 1),
     ]
     grown = {
         number: [case(f"{number} lessons", seconds), case("again", 1)]
@@ -191,6 +192,7 @@ def test_the_table_has_medians_and_ratios_to_the_floor(
     text = measure_build.table(site, grown, 3)
     assert "| clean build | 22.0 | 11.0 | 1.10 / 1.10 | 100 MB |" in text
     assert "| nothing changed | 2.0 | 1.0 | 0.50 / 0.50 | 100 MB |" in text
+    assert "is 0.55 times the floor, of processors 0.55 times." in text
     assert "50 lessons (100 ms of processors for each more than 10)" in text
     page = tmp_path / "speed.md"
     first, last = measure_build.MARKS
