@@ -158,10 +158,10 @@ assert copied.tolist() == [0, 0]
 # sphinx_gallery_predict = "What do the frame and ``copied`` hold?"
 
 # %%
-# The frame is changed, read-only or not. For pandas write
-# ``torch.tensor(frame.to_numpy())``, for PIL ``torch.from_numpy(np.array(image))``.
-# Columns of numbers *and* text make an array of objects, which
-# :doc:`is refused <../../errors>`. An image arrives as rows, columns, channels.
+# The frame is changed, read-only or not: ``from_numpy`` only warns, which is silenced
+# above. For pandas write ``torch.tensor(frame.to_numpy())``, for PIL
+# ``torch.from_numpy(np.array(image))``. Numbers *and* text make an array of objects,
+# which :doc:`is refused <../../errors>`. An image arrives as rows, columns, channels.
 #
 # Remember
 # --------

@@ -49,6 +49,12 @@ def wait_for(path: Path) -> None:
         sleep(SECONDS_BETWEEN_LOOKS)
 
 
+def finish() -> None:
+    """Wait until all is done that was begun."""
+    if _process is not None:
+        _close()
+
+
 def _close() -> None:
     global _process
     _process.wait()

@@ -85,7 +85,12 @@ def begin(app: Sphinx) -> None:
 
 
 def read_last(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Have the pages that ask for it read after all others."""
+    """Have the pages that ask for it read after all others.
+
+    Where several processes read, these cannot wait for it: it is waited for here.
+    """
+    if app.parallel > 1:
+        background.finish()
 
     def asks(page: str) -> bool:
         path = Path(env.doc2path(page))
