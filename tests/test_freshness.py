@@ -405,6 +405,26 @@ def test_a_key_changes_with_what_changes_a_result(
     assert {name for name in before if before[name] != after[name]} == changed
 
 
+def test_what_was_parsed_for_a_key_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def key() -> str:
+        code_keys._kept.cache_clear()
+        return code_keys.code_behind(["tensor_copies.figures.charts"])
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("it was parsed again")
+
+    monkeypatch.setattr(code_keys, "KEPT", tmp_path / "code_keys.json")
+    first = key()
+    with monkeypatch.context() as patch:
+        patch.setattr(code_keys, "_parsed", refuse)
+        assert key() == first
+    code_keys.KEPT.write_text("damaged")
+    assert key() == first
+    code_keys._kept.cache_clear()
+
+
 @pytest.mark.parametrize("name", freshness.VIEWER)
 def test_how_steps_are_shown_runs_no_lesson_again(
     name: str, conf: Path, before: dict[str, str]
