@@ -6,19 +6,15 @@
 What does ``non_blocking=True`` promise?
 ========================================
 
-From pinned memory the call returns before the copy is done, and you have to wait
-for it yourself.
+From pinned memory the call returns before the copy is done: wait for it yourself.
 
-You will see when a copy from the CPU to a CUDA device returns, when it is done,
-and what goes wrong if you do not wait. Without CUDA you will see that the flag
-changes nothing.
+You will see when a copy from the CPU to a CUDA device returns, when it is done, and
+what goes wrong if you do not wait; without CUDA, that the flag changes nothing.
 """
 
 # sphinx_gallery_setup = True
 import time
-from functools import partial
 
-import numpy as np
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -34,8 +30,7 @@ x = torch.ones(2**22)  # 16 MiB
 same = x.to("cpu", non_blocking=True)
 copied = x.to("cpu", non_blocking=True, copy=True)
 x[0] = 2.0
-print(f"{same[0].item() = }")
-print(f"{copied[0].item() = }")
+print(f"{same[0] = }, {copied[0] = }")
 assert same is x and copied[0] == 1
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "x, same, copied"
@@ -47,25 +42,22 @@ assert same is x and copied[0] == 1
 # device reads from *pinned* memory, which stays where it is.
 # :meth:`torch.Tensor.pin_memory` copies a tensor there. It needs an accelerator.
 
+pinned = x
 try:
     pinned = x.pin_memory()
-    print(f"{pinned.is_pinned() = }")
-    assert pinned.is_pinned()
 except RuntimeError as error:
-    pinned = x
-    message = str(error).splitlines()[0]
-    print("RuntimeError:", message)
-    assert device == "cpu"
+    print("RuntimeError:", str(error).splitlines()[0])
+print(f"{pinned.is_pinned() = }")
+assert pinned.is_pinned() == (device == "cuda")
 
 # %%
 # Two clocks
 # ----------
-# The host's clock says when the call returned, and CUDA's events say when the copy
-# was done. The table has the medians of ten copies; without CUDA it stays empty.
-# From pageable memory the call returns once the source is *staged*: copied to
-# pinned memory of the driver. To pin ``x`` is a copy too, as the last row shows.
-# With many small pageable copies the flag helps: you wait once for all of them
-# (`PyTorch's guide
+# The host's clock says when the call returned, CUDA's events when the copy was done.
+# Without CUDA the table of medians stays empty. From pageable memory the call returns
+# once the source is *staged*: copied to pinned memory of the driver. To pin ``x`` is a
+# copy too, as the last row shows. With many small pageable copies the flag helps: you
+# wait once for all of them (`PyTorch's guide
 # <https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html>`_).
 
 
@@ -82,24 +74,21 @@ def median_of_ten(copy):
         end.record()
         torch.cuda.synchronize()
         runs.append((ms, start.elapsed_time(end)))
-    return np.median(runs[1:], axis=0)
+    return torch.tensor(runs[1:]).quantile(0.5, dim=0)
 
 
-copies = {}
-for name, source in {"x": x, "pinned": pinned}.items():
-    move = partial(source.to, device)
-    for flag in False, True:
-        call = f"{name}.to(device, non_blocking={flag})"
-        copies[call] = partial(move, non_blocking=flag)
-last = "x.pin_memory().to(device, non_blocking=True)"
-copies[last] = lambda: (  # pins each time
-    x.pin_memory().to(device, non_blocking=True)
-)
+copies = [
+    "x.to(device)",
+    "x.to(device, non_blocking=True)",
+    "pinned.to(device)",
+    "pinned.to(device, non_blocking=True)",
+    "x.pin_memory().to(device, non_blocking=True)",
+]
 rows = []
-for call, copy in copies.items():
+for call in copies:
     returned = done = "–"
     if device == "cuda":
-        times = median_of_ten(copy)
+        times = median_of_ten(eval(f"lambda: {call}"))
         returned, done = (f"{t:#.3g} ms" for t in times)
     row = {"copy": call, "returned after": returned}
     rows.append(row | {"done after": done})
@@ -112,12 +101,10 @@ for row in rows:
 # %%
 # To the device: do not refill a pinned source
 # --------------------------------------------
-# What you queue on the same stream waits for the copy. The host does not wait.
-# Here ``torch.cuda._sleep`` keeps the stream busy. It is private: use it to try
-# things out, no more, where no public call takes a known time. So the host writes
-# 5.0 first, then the copy reads it, and 5.0 arrives. A pageable source is safe, for
-# it is staged before the call returns (`NVIDIA's account
-# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`_).
+# What you queue on the same stream waits for the copy. The host does not. Here
+# ``torch.cuda._sleep`` (private: only to try things out) keeps the stream busy. So the
+# host writes 5.0 first, then the copy reads it, and 5.0 arrives. A pageable source is
+# safe, for it is staged before the call returns (:doc:`what_waits`).
 
 
 def busy():
@@ -134,24 +121,21 @@ assert there[-1] == 1 or device == "cuda"
 # %%
 # To the host: do not read too early
 # ----------------------------------
-# From CUDA the result is a new pinned tensor, and until the copy is done you read
-# what happens to be there. So wait: for an event, for the stream as below, or for
-# all that is queued, with :func:`torch.cuda.synchronize`. ``item``, ``tolist``,
-# ``print`` and ``if`` on a CUDA tensor, and ``cpu`` without the flag, wait by
-# themselves. In a loop each of these waits costs time.
+# From CUDA the result is a new pinned tensor, and until the copy is done you read what
+# happens to be there. So wait: for an event, for the stream as below, or for all that
+# is queued, with :func:`torch.cuda.synchronize`. Calls that need the values wait by
+# themselves, which costs time in a loop (:doc:`what_waits`).
 
-for value in 1.0, 2.0:
-    source = torch.full_like(there, value)
-    busy()
-    result = source.to("cpu", non_blocking=True)
-    early = result[0].item()
-    if device == "cuda":
-        torch.cuda.current_stream().synchronize()
-    late = result[0].item()
-    print(f"sent {value}: {early = }, {late = }")
-    assert late == value
-    assert result.is_pinned() == (device == "cuda")
-    del result  # the next one may get its memory
+source = torch.full_like(there, 3.0)
+busy()
+result = source.to("cpu", non_blocking=True)
+early = result[0].item()
+if device == "cuda":
+    torch.cuda.current_stream().synchronize()
+late = result[0].item()
+print(f"sent 3.0: {early = }, {late = }")
+assert late == 3
+assert result.is_pinned() == (device == "cuda")
 
 # %%
 # Remember
