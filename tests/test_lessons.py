@@ -32,7 +32,7 @@ LONGER = {
     "freeze_and_unfreeze", "gan_step", "in_place_and_backward",
     "keep_the_best_weights", "lists_into_a_tensor", "load_on_another_device",
     "logging_without_leaking", "measure_a_copy", "numpy_force",
-    "out_of_memory", "pages_of_a_copy", "stop_a_gradient", "what_a_copy_copies",
+    "out_of_memory", "stop_a_gradient", "what_a_copy_copies",
     "what_moves", "what_waits", "where_a_graph_ends",
     "why_a_copy_costs",
 }  # fmt: skip
