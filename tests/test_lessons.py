@@ -34,7 +34,7 @@ LONGER = {
     "logging_without_leaking", "measure_a_copy", "numpy_force",
     "out_of_memory", "stop_a_gradient", "what_a_copy_copies",
     "what_moves", "what_waits", "where_a_graph_ends",
-    "why_a_copy_costs",
+    
 }  # fmt: skip
 
 

@@ -26,26 +26,25 @@ print("This lesson runs on:", device)
 # %%
 # Small tensors: count the operators
 # ----------------------------------
-# :class:`torch.profiler.profile` lists the operators that a call runs. They are the
-# same in every run. Another device may add some, but on every device two calls run
-# more operators than the other three: those that warn.
+# :class:`torch.profiler.profile` lists the operators that a call runs, the same in each
+# run. Another device may add some, but on every device two calls run more than the
+# other three: those that warn. (On a CPU with valgrind, ``collect_callgrind`` of
+# :class:`torch.utils.benchmark.Timer` counts the instructions too.)
 
-copies = {
-    "x.detach().clone()": lambda x: x.detach().clone(),
-    "x.clone().detach()": lambda x: x.clone().detach(),
-    "torch.empty_like(x).copy_(x)": (  # two steps
-        lambda x: torch.empty_like(x).copy_(x)
-    ),
-    "x.new_tensor(x)": lambda x: x.new_tensor(x),
-    "torch.tensor(x)": lambda x: torch.tensor(x),
-}
+calls = [
+    "x.detach().clone()",
+    "x.clone().detach()",
+    "torch.empty_like(x).copy_(x)",
+    "x.new_tensor(x)",
+    "torch.tensor(x)",
+]
 warnings.simplefilter("ignore")  # two calls warn
 x = torch.ones(2, device=device)
 ON_CPU = [ProfilerActivity.CPU]
 rows = []
-for call, copy in copies.items():
+for call in calls:
     with profile(activities=ON_CPU) as seen:
-        copy(x)
+        eval(call)
     names = [event.name for event in seen.events()]
     found = [n[6:] for n in names if "aten" in n]
     row = {"call": call, "operators": len(found)}
@@ -59,19 +58,14 @@ assert max(numbers[:3]) < min(numbers[3:])
 # sphinx_gallery_table = "rows"
 
 # %%
-# On a CPU, if you have valgrind, the method ``collect_callgrind`` of
-# :class:`torch.utils.benchmark.Timer` counts the instructions too.
-#
 # If ``x`` requires grad
 # ----------------------
-# ``x.clone()`` adds a node to the graph, as the picture at the top shows. If you
-# detach the result, the node was made for nothing. If you detach ``x`` first, none
-# is made.
+# ``x.clone()`` adds a node to the graph, as the picture at the top shows. Detach ``x``
+# first, and none is made; detach the result, and the node was made for nothing.
 
 x.requires_grad_()
 y, z = x.clone(), x.detach().clone()
-print(f"{y.requires_grad = }")
-print(f"{z.requires_grad = }")
+print(f"{y.requires_grad = }, {z.requires_grad = }")
 assert y.grad_fn and not z.grad_fn
 # sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "x, y, z"
@@ -108,14 +102,12 @@ cases = [
     ("x.contiguous()", "large, transposed", turned),
     ("x.clone()", "large, bfloat16", half),
 ]
-parts = [0.25, 0.5, 0.75]
 
 
 def compare(group):
     timers = []
     for call, _, x in group:
-        known = {"x": x}
-        timers.append(Timer(call, globals=known))
+        timers.append(Timer(call, globals={"x": x}))
     once = max(t.timeit(2).mean for t in timers)
     n = 1 + int(0.002 / once)
     rounds = int(np.clip(2 / once, 9, 99))
@@ -123,7 +115,7 @@ def compare(group):
     for row in times:
         row[:] = [t.timeit(n).mean for t in timers]
     ratios = times / times[:, :1]
-    return np.quantile(ratios, parts, axis=0).T
+    return np.percentile(ratios, [25, 50, 75], axis=0).T
 
 
 # Once 16 MiB have been freed, Linux's C library keeps
@@ -132,15 +124,13 @@ freed = torch.ones(2**22)
 del freed
 quarters_of = *compare(cases[:2]), *compare(cases[2:])
 rows = []
-for case, quarters in zip(cases, quarters_of):
-    low, mid, high = quarters
+for case, (low, mid, high) in zip(cases, quarters_of):
     row = {"call": case[0], "tensor": case[1]}
     row["time"] = f"{mid:.1f}×"
     if low <= 6 / 5 and high >= 5 / 6:
         row["time"] = "the same"
     rows.append(row)
-for first in rows[0], rows[2]:
-    first["time"] = "1×"
+rows[0]["time"] = rows[2]["time"] = "1×"
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
