@@ -28,7 +28,7 @@ def shares_memory(a, b):
 # Lessons with more than 140 lines, for the code that times, probes or draws, which is
 # folded on the page. None may join them; one that has become short leaves the list.
 LONGER = {
-    "copy_a_tensor", "edit_weights_in_place",
+    "edit_weights_in_place",
     "freeze_and_unfreeze", "gan_step", "in_place_and_backward",
     "keep_the_best_weights", "lists_into_a_tensor", "load_on_another_device",
     "logging_without_leaking", "measure_a_copy", "numpy_force",
