@@ -31,7 +31,7 @@ LONGER = {
     "edit_weights_in_place",
     "freeze_and_unfreeze", "gan_step", "in_place_and_backward",
     "keep_the_best_weights", "lists_into_a_tensor", "load_on_another_device",
-    "logging_without_leaking", "measure_a_copy", "numpy_force",
+    "logging_without_leaking", "numpy_force",
     "out_of_memory", "stop_a_gradient", "what_a_copy_copies",
     "what_moves", "what_waits", "where_a_graph_ends",
     
