@@ -28,13 +28,10 @@ def shares_memory(a, b):
 # Lessons with more than 140 lines, for the code that times, probes or draws, which is
 # folded on the page. None may join them; one that has become short leaves the list.
 LONGER = {
-    "edit_weights_in_place",
-    "freeze_and_unfreeze", "gan_step", "in_place_and_backward",
+    "edit_weights_in_place", "freeze_and_unfreeze", "gan_step", "in_place_and_backward",
     "keep_the_best_weights", "lists_into_a_tensor", "load_on_another_device",
-    "logging_without_leaking", "numpy_force",
-    "out_of_memory", "stop_a_gradient", "what_a_copy_copies",
-    "what_moves", "what_waits", "where_a_graph_ends",
-    
+    "logging_without_leaking", "numpy_force", "out_of_memory", "stop_a_gradient",
+    "what_a_copy_copies", "what_moves", "what_waits", "where_a_graph_ends",
 }  # fmt: skip
 
 
