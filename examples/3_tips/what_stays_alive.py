@@ -30,7 +30,6 @@ print("This lesson runs on:", device)
 
 MIB = 2**20
 w = torch.ones((), device=device).requires_grad_()
-print(f"{w = }")
 
 
 def three_steps(name, backward):
@@ -43,7 +42,6 @@ def three_steps(name, backward):
             loss.backward()
         value, first = loss.detach(), out[0].detach()
         ways = {
-            "nothing": None,
             "loss": loss,
             "total + loss": total + loss,
             "total + value": total + value,
@@ -63,6 +61,7 @@ def three_steps(name, backward):
 # then: on CUDA the allocator's, on the CPU what the profiler saw.
 
 
+# sphinx_gallery_folded = "The meter"
 def new_mib(name, backward):
     cpu = [ProfilerActivity.CPU]
     meter = profile(activities=cpu, profile_memory=True)
@@ -77,11 +76,6 @@ def new_mib(name, backward):
     return round(new / MIB)
 
 
-rest = new_mib("nothing", False)
-print(f"Nothing kept: {rest} MiB")
-assert rest == 0
-# sphinx_gallery_folded = "The meter"
-
 # %%
 # Three steps, and what is left of them
 # -------------------------------------
@@ -90,7 +84,7 @@ assert rest == 0
 # keeps no graph, yet all of its storage; so does one element of it. A clone of the
 # element keeps next to nothing. (``value`` is ``loss.detach()``.)
 
-names = three_steps("nothing", True)[1][1:]
+names = three_steps("loss", True)[1]
 rows = []
 for name in names:
     row = {"kept in each step": name}
@@ -113,29 +107,11 @@ assert found[7] == ["0 MiB", "0 MiB"]
 # ``item`` holds nothing, but on CUDA it waits in each step (:doc:`what_waits`). An
 # output can be kept on the host: ``out.detach().cpu()``, which waits too.
 #
-# After ``backward`` the graph is still there
-# -------------------------------------------
 # ``backward`` frees what was saved, not the nodes. So a running sum of losses grows by
-# some nodes in each step: little memory, all of it on the host, and a second
-# ``backward`` through them raises (:ref:`backward-twice`). ``depth`` follows the first
-# branch: three additions, then the three nodes of the first step.
-
-
-def depth(tensor):
-    node, found = tensor.grad_fn, 0
-    while node is not None:
-        following = node.next_functions
-        node = following[0][0] if following else None
-        found += 1
-    return found
-
-
-total = three_steps("total + loss", True)[0][-1]
-value = three_steps("total + value", True)[0][-1]
-print(f"{depth(total) = }, {depth(value) = }")
-assert depth(total) == 6 and depth(value) == 0
-
-# %%
+# some nodes in each step (:doc:`../4_patterns/logging_without_leaking`): little memory,
+# all of it on the host. A second ``backward`` through them raises
+# (:ref:`backward-twice`).
+#
 # A file keeps the storage too
 # ----------------------------
 # :func:`torch.save` writes the storage behind a tensor, not the part that you see, so
