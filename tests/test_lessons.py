@@ -30,10 +30,10 @@ def shares_memory(a, b):
 LONGER = {
     "copy_a_tensor", "copy_between_devices", "edit_weights_in_place",
     "expanded_tensors", "freeze_and_unfreeze", "gan_step", "in_place_and_backward",
-    "keep_the_best_weights", "lists_into_a_tensor", "load_on_another_device",
-    "logging_without_leaking", "measure_a_copy", "memory_of_a_copy", "numpy_force",
+    "keep_the_best_weights",
+    "logging_without_leaking", "measure_a_copy", "memory_of_a_copy",
     "out_of_memory", "pages_of_a_copy", "stop_a_gradient", "what_a_copy_copies",
-    "what_moves", "what_stays_alive", "what_waits", "where_a_graph_ends",
+    "what_stays_alive", "what_waits", "where_a_graph_ends",
     "why_a_copy_costs",
 }  # fmt: skip
 
