@@ -33,7 +33,7 @@ LONGER = {
     "keep_the_best_weights",
     "logging_without_leaking", "measure_a_copy", "memory_of_a_copy",
     "out_of_memory", "pages_of_a_copy", "stop_a_gradient", "what_a_copy_copies",
-    "what_stays_alive", "what_waits", "where_a_graph_ends",
+    "what_stays_alive", "what_waits",
     "why_a_copy_costs",
 }  # fmt: skip
 
