@@ -29,7 +29,7 @@ def shares_memory(a, b):
 # folded on the page. None may join them; one that has become short leaves the list.
 LONGER = {
     "copy_a_tensor", "copy_between_devices", "edit_weights_in_place",
-    "expanded_tensors", "freeze_and_unfreeze", "gan_step", "in_place_and_backward",
+    "expanded_tensors", "freeze_and_unfreeze", "gan_step",
     "keep_the_best_weights",
     "logging_without_leaking", "measure_a_copy", "memory_of_a_copy",
     "out_of_memory", "pages_of_a_copy", "stop_a_gradient", "what_a_copy_copies",
