@@ -29,11 +29,9 @@ def shares_memory(a, b):
 # folded on the page. None may join them; one that has become short leaves the list.
 LONGER = {
     "copy_a_tensor", "copy_between_devices", "edit_weights_in_place",
-    "expanded_tensors", "freeze_and_unfreeze", "gan_step",
-    "keep_the_best_weights",
-    "logging_without_leaking", "measure_a_copy", "memory_of_a_copy",
-    "out_of_memory", "pages_of_a_copy", "stop_a_gradient", "what_a_copy_copies",
-    "what_stays_alive", "what_waits",
+    "expanded_tensors", "freeze_and_unfreeze", "gan_step", "keep_the_best_weights",
+    "logging_without_leaking", "measure_a_copy", "memory_of_a_copy", "out_of_memory",
+    "pages_of_a_copy", "what_a_copy_copies", "what_stays_alive", "what_waits",
     "why_a_copy_costs",
 }  # fmt: skip
 

@@ -90,11 +90,11 @@ for name, op in operations.items():
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-found = {row["operation"]: row["needs"] for row in rows}
-assert found["x * x"] == found["x.log()"] == "input"
-assert found["x.exp()"] == found["x.relu()"] == "output"
-assert found["x.std()"] == "input and output"
-assert found["x + 1"] == found["x.sum()"] == "neither"
+by = {row["operation"]: row["needs"] for row in rows}
+assert by["x * x"] == by["x.log()"] == "input"
+assert by["x.exp()"] == by["x.relu()"] == "output"
+assert by["x.std()"] == "input and output"
+assert by["x + 1"] == by["x.sum()"] == "neither"
 # sphinx_gallery_folded = "The code that tried them"
 # sphinx_gallery_table = "rows"
 

@@ -23,61 +23,46 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 
-def layers():
-    """Return two layers, of the weights 3 and 5."""
-    a = nn.Linear(1, 1, bias=False, device=device)
-    b = nn.Linear(1, 1, bias=False, device=device)
-    nn.init.constant_(a.weight, 3.0)
-    nn.init.constant_(b.weight, 5.0)
-    return a, b
+def layer(weight):
+    one = nn.Linear(1, 1, bias=False, device=device)
+    nn.init.constant_(one.weight, weight)
+    return one
 
 
 # %%
 # Three ways to compute ``h``
 # ---------------------------
-# A layer A has the weight 3, its input ``x`` is 2. Without ``detach`` and
-# ``no_grad`` the result has a graph behind it: the picture at the top shows it.
-# Later a layer B with the weight 5 takes ``h``.
+# A layer A has the weight 3, its input ``x`` is 2. Without ``detach`` and ``no_grad``
+# there is a graph behind ``h``. Later a layer B with the weight 5 takes it.
 
-a, b = layers()
+a = layer(3.0)
 x = torch.tensor([[2.0]], device=device)
 x.requires_grad_()
 weight, h = a.weight, a(x)
 cut = a(x).detach()
 with torch.no_grad():
-    unrecorded = a(x)
+    inside = a(x)
 print(f"{h.item() = }, {h.requires_grad = }")
 print(f"{cut.item() = }, {cut.requires_grad = }")
-assert h == cut == unrecorded == 6 and h.requires_grad
-assert not cut.requires_grad
-assert not unrecorded.requires_grad
-# sphinx_gallery_tensor_map_lead = "x, weight, h, cut, unrecorded"
+assert h == cut == inside == 6 and h.requires_grad
+assert not (cut.requires_grad or inside.requires_grad)
+# sphinx_gallery_tensor_map_lead = "x, weight, h, cut, inside"
 
 # %%
 # Eight ways in one table
 # -----------------------
-# Each way is applied to A. Then B runs, the backward pass, and a step of SGD
-# with ``lr=0.5``. Where nothing stops them, the gradients of ``x``, A and B are
-# ``3 * 5``, ``2 * 5`` and 6. *Saved* counts what A keeps for its backward pass, as
-# :class:`torch.autograd.graph.saved_tensors_hooks` sees it.
+# Each way is applied to A. Then B runs, the backward pass, and a step of SGD with
+# ``lr=0.5``. Where nothing stops them, the gradients of ``x``, A and B are ``3 * 5``,
+# ``2 * 5`` and 6. *Saved* counts the tensors that A keeps for its backward pass.
 
-
-def under(mode):
-    def forward(a, x):
-        with mode():
-            return a(x)
-
-    return forward
-
-
+quiet = torch.no_grad()
+fast = torch.inference_mode()
 ways = {
     "nothing": lambda a, x: a(x),
     "h.detach()": lambda a, x: a(x).detach(),
     "h.data": lambda a, x: a(x).data,
-    "torch.no_grad()": under(torch.no_grad),
-    "torch.inference_mode()": under(
-        torch.inference_mode,
-    ),
+    "no_grad": lambda a, x: quiet(a.forward)(x),
+    "inference_mode": lambda a, x: fast(a.forward)(x),
     "a.requires_grad_(False)": (  # stays off
         lambda a, x: a.requires_grad_(False)(x)
     ),
@@ -86,49 +71,41 @@ ways = {
 }
 
 
-def note(t):
-    saved.append(t.shape)
-    return t
-
-
 rows = []
 for way, forward in ways.items():
-    a, b = layers()
+    a, b = layer(3.0), layer(5.0)
     x.grad, saved = None, []
-    with saved_tensors_hooks(note, lambda t: t):
-        h = forward(a, x)
-    row = {
-        "way": way,
-        "h recorded": "yes" if h.grad_fn else "no",
-        "saved": len(saved),
-    }
-    trained = [b.weight]
-    if way != "SGD without A":
-        trained.append(a.weight)
+    with saved_tensors_hooks(saved.append, lambda t: t):
+        forward(a, x)
+    h = forward(a, x)
+    row = {"way": way, "saved": len(saved)}
+    row["recorded"] = "yes" if h.grad_fn else "no"
     row["B trains"] = "yes"
     try:
         b(h).backward()
     except RuntimeError:
-        row["B trains"] = "no: an error"
+        row["B trains"] = "an error"
+    trained = [b.weight]
+    if way != "SGD without A":
+        trained.append(a.weight)
     torch.optim.SGD(trained, lr=0.5).step()
     assert b.weight == (5 if h.is_inference() else 2)
     for name, t in ("x", x), ("A", a.weight):
-        found = t.grad and t.grad.item()
-        row[f"gradient of {name}"] = found
+        row[f"{name}.grad"] = t.grad and t.grad.item()
     row["A afterwards"] = a.weight.item()
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 seen = [tuple(row.values())[1:] for row in rows]
-assert seen[0] == ("yes", 2, "yes", 15, 10, -2)
-cuts = ("no", 2, "yes", None, None, 3)
+assert seen[0] == (2, "yes", "yes", 15, 10, -2)
+cuts = (2, "no", "yes", None, None, 3)
 assert seen[1] == seen[2] == cuts
-assert seen[3] == ("no", 0, "yes", None, None, 3)
-assert seen[4][1:] == (0, "no: an error", None, None, 3)
-assert seen[5] == ("yes", 1, "yes", 15, None, 3)
+assert seen[3] == (0, "no", "yes", None, None, 3)
+assert seen[4] == (0, "no", "an error", None, None, 3)
+assert seen[5] == (1, "yes", "yes", 15, None, 3)
 assert seen[6] == seen[0]  # eval stops nothing
-assert seen[7] == ("yes", 2, "yes", 15, 10, 3)
+assert seen[7] == (2, "yes", "yes", 15, 10, 3)
 # sphinx_gallery_folded = "The code that ran them"
 # sphinx_gallery_table = "rows"
 
@@ -148,19 +125,17 @@ assert seen[7] == ("yes", 2, "yes", 15, 10, 3)
 # The last row does not move A, but pays for A's gradient. And ``zero_grad`` of an
 # optimizer clears only what that optimizer holds. B is 5 in the first turn, then 2.
 
-a, b = layers()
-optimizer = torch.optim.SGD(b.parameters(), lr=0.5)
+a, b = layer(3.0), layer(5.0)
+sgd = torch.optim.SGD(b.parameters(), lr=0.5)
 for _ in range(2):
-    optimizer.zero_grad()
+    sgd.zero_grad()
     b(a(x)).backward()
-    optimizer.step()
-print(f"{a.weight.item() = }")
+    sgd.step()
 print(f"{a.weight.grad = }")
-assert a.weight == 3
-assert a.weight.grad == 2 * 5 + 2 * 2
+assert a.weight == 3 and a.weight.grad == 2 * 5 + 2 * 2
 # sphinx_gallery_predict = "What is the gradient of A?"
-# sphinx_gallery_predict_instead = "optimizer.zero_grad() -> a.zero_grad()"
-# sphinx_gallery_predict_instead_2 = "optimizer.step() -> pass"
+# sphinx_gallery_predict_instead = "sgd.zero_grad() -> a.zero_grad()"
+# sphinx_gallery_predict_instead_2 = "sgd.step() -> pass"
 
 # %%
 # Those of both turns are in it. Freeze A before the first turn, and there is none.
