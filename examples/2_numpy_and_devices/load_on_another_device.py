@@ -18,7 +18,7 @@ import io
 from contextlib import nullcontext
 
 import torch
-from torch import nn
+from torch import nn, optim
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -40,7 +40,6 @@ file = io.BytesIO()
 with nullcontext() if here else no_data:
     torch.save({"w": w}, file)
 assert b"cuda:0" in file.getvalue()
-print("The file names the device cuda:0")
 # sphinx_gallery_folded = "The code that writes the file"
 
 # %%
@@ -52,35 +51,29 @@ print("The file names the device cuda:0")
 # or None to let the file decide.
 
 
-def where(place):
-    file.seek(0)
-    try:
-        states = torch.load(file, map_location=place)
-    except RuntimeError:
-        return "raises"
-    return states["w"].device.type
-
-
 def to_cpu(storage, name):
-    assert storage.device.type == "cpu"
     return storage if name == "cuda:0" else None
 
 
-places = [None, "cpu", "meta", to_cpu]
-places += [{"cuda:0": "cpu"}, {"cuda:1": "cpu"}]
+places = [None, {"cuda:1": "cpu"}, {"cuda:0": "cpu"}]
+places += ["cpu", to_cpu, "meta"]
 rows = []
 for place in places:
-    landed = where(place)
+    file.seek(0)
+    try:
+        states = torch.load(file, map_location=place)
+        landed = states["w"].device.type
+    except RuntimeError:
+        landed = "raises"
     name = getattr(place, "__name__", repr(place))
-    name = f"load(file, map_location={name})"
-    rows.append({"call": name, "lands on": landed})
+    row = {"map_location": name, "lands on": landed}
+    rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-named = "cuda" if here else "raises"
 landed = [row["lands on"] for row in rows]
-assert landed[:3] == [named, "cpu", "meta"]
-assert landed[3:] == ["cpu", "cpu", named]
+named = "cuda" if here else "raises"
+assert landed == [named] * 2 + ["cpu"] * 3 + ["meta"]
 # sphinx_gallery_table = "rows"
 
 # %%
@@ -101,24 +94,20 @@ def reload(saved):
     return torch.load(file, map_location="cpu")
 
 
-def build(dtype):
-    model = nn.Linear(2, 1, device=device, dtype=dtype)
-    weights = model.parameters()
-    return model, torch.optim.SGD(weights, momentum=0.5)
-
-
-model, optimizer = build(torch.float32)
+model = nn.Linear(2, 1, device=device)
 nn.init.ones_(model.weight)
+sgd = optim.SGD(model.parameters(), momentum=0.5)
 model(torch.ones(1, 2, device=device)).backward()
-optimizer.step()
-states = model.state_dict(), optimizer.state_dict()
+sgd.step()
+states = model.state_dict(), sgd.state_dict()
 saved, its_state = reload(states)
 
-again, optimizer = build(torch.float64)
+again = nn.Linear(2, 1, device=device).double()
+sgd = optim.SGD(again.parameters(), momentum=0.5)
 again.load_state_dict(saved)
-optimizer.load_state_dict(its_state)
+sgd.load_state_dict(its_state)
 loaded, weight = saved["weight"], again.weight
-momentum = optimizer.state[weight]["momentum_buffer"]
+momentum = sgd.state[weight]["momentum_buffer"]
 for tensor in loaded, weight, momentum:
     print(tensor.device.type, tensor.dtype)
 assert torch.equal(weight, loaded.to(weight))
@@ -131,8 +120,7 @@ assert momentum.dtype == weight.dtype == torch.float64
 # state dicts are saved and not the model (:ref:`weights-only`). With ``assign=True``
 # nothing is copied: the loaded tensors become the parameters, and stay where
 # ``map_location`` put them (:ref:`state-dict-meta`).
-
-# %%
+#
 # One file keeps what is shared
 # -----------------------------
 # Two tensors on one storage are saved in one call, then one of them alone.
@@ -150,8 +138,7 @@ assert part[0] == 7 and apart[0] == 1
 # %%
 # Saved in one call they share a storage again. Saved apart, each brings the whole
 # storage (:doc:`../3_tips/what_stays_alive`).
-
-# %%
+#
 # Remember
 # --------
 # - Load with ``map_location="cpu"``; ``load_state_dict`` copies to the model.
