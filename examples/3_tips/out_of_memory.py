@@ -23,13 +23,9 @@ from torch.profiler import ProfilerActivity, profile
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
-# %%
-# A meter
-# -------
-# It runs a function and counts the MiB that are new when it has returned: on CUDA the
-# allocator's, on the CPU what the profiler saw allocated and not freed.
-
 MIB = 2**20
+x = torch.ones(MIB // 4, device=device)
+w = torch.ones((), device=device, requires_grad=True)
 
 
 def measure(run, *inputs):
@@ -45,50 +41,38 @@ def measure(run, *inputs):
     return result, round(new / MIB)
 
 
-x = torch.ones(MIB // 4, device=device)
-w = torch.ones((), device=device, requires_grad=True)
-print(f"{x.nbytes = }")
-# sphinx_gallery_folded = "The meter"
-
 # %%
 # Over epochs: the count grows
 # ----------------------------
-# Each of the four products saves its input of 1 MiB for the backward pass; the first
-# input is ``x``, which stays anyway. (What else people keep: :doc:`what_stays_alive`.)
+# ``measure`` counts the MiB that are new when a function returns: on CUDA by the
+# allocator, on the CPU by the profiler. The four products save their inputs of 1 MiB;
+# the first is ``x``, which stays anyway. (More of this: :doc:`what_stays_alive`.)
 
 
 def forward(x):
-    for _ in range(4):
-        x = x * w
-    return x
+    return x * w * w * w * w
 
 
-def wrong(history):
-    history.append(forward(x).mean())
-
-
-def right(history):
-    history.append(forward(x).mean().detach())
+def epoch(log, detach):
+    loss = forward(x).mean()
+    log.append(loss.detach() if detach else loss)
 
 
 in_use = {}
-for epoch in wrong, right:
-    history, total = [], 0
+for detach in False, True:
+    log, total = [], 0
     for number in 1, 2, 3:
-        total += measure(epoch, history)[1]
-        name = f"{epoch.__name__}, epoch {number}"
-        in_use[name] = total
+        total += measure(epoch, log, detach)[1]
+        in_use[f"{detach = }, epoch {number}"] = total
 print(in_use)
 assert list(in_use.values()) == [3, 6, 9, 0, 0, 0]
 
 # %%
-
-fig, axes = plt.subplots()
-bars = axes.barh(list(in_use), list(in_use.values()))
-axes.bar_label(bars, fmt="%d MiB")
-axes.invert_yaxis()
-axes.set_title("A kept loss keeps 3 MiB an epoch.")
-axes.set_xlabel("In use after the epoch")
+bars = plt.barh(list(in_use), list(in_use.values()))
+plt.bar_label(bars, fmt="%d MiB")
+plt.gca().invert_yaxis()
+plt.title("A kept loss keeps 3 MiB an epoch.")
+plt.xlabel("In use after the epoch")
 plt.show()
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that draws"
@@ -98,18 +82,17 @@ plt.show()
 # --------------------------------------
 # Validation has no ``backward``: the graph stays with the output. ``no_grad`` has none.
 
-_, with_graph = measure(forward, x)
+with_graph = measure(forward, x)[1]
 with torch.no_grad():
-    _, without = measure(forward, x)
+    without = measure(forward, x)[1]
 print(f"{with_graph = } MiB, {without = } MiB")
 assert with_graph == 4 and without == 1
 
 # %%
 # At a clone: how much does it ask for?
 # -------------------------------------
-# As much as ``nbytes`` says. That can be more than is in memory: ``expand`` repeats a
-# number without a copy, and the clone writes it out. Leave the clone out, or make it
-# on the host with ``to("cpu", copy=True)``.
+# As much as ``nbytes`` says, here more than is in memory (:doc:`expanded_tensors`).
+# Leave the clone out, or make it on the host with ``to("cpu", copy=True)``.
 
 wide = w.detach().expand(MIB // 4)
 held = wide.untyped_storage().nbytes()
@@ -142,25 +125,16 @@ assert inside and not behind
 # %%
 # Allocated and reserved
 # ----------------------
-# PyTorch's allocator for CUDA gives out blocks of a multiple of 512 bytes. It reserves
-# larger pieces from the driver and keeps what you delete, for its next tensors
-# (`PyTorch's notes
-# <https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management>`_). So
-# ``nvidia-smi`` shows what is reserved, and ``empty_cache`` gives back what is unused,
-# which helps other programs. A CPU has no such counters.
-
-
-def counters():
-    if device == "cuda":
-        now = torch.cuda.memory_allocated()
-        return now, torch.cuda.memory_reserved()
-    return "no counters"
-
+# PyTorch's allocator for CUDA gives out multiples of 512 bytes, from larger pieces that
+# it reserves. What you delete it keeps for its next tensors: ``nvidia-smi`` counts it,
+# ``empty_cache`` gives it back (:ref:`out-of-memory`). On a CPU both counters stay 0.
 
 one = torch.ones(1, device=device)
-print("with one float:", counters())
-del one
-print("without it:", counters())
+for name in "with one float", "without it":
+    now = torch.cuda.memory_allocated()
+    kept = torch.cuda.memory_reserved()
+    print(f"{name}: {(now, kept)}")
+    one = None  # lets go of it
 
 # %%
 # Remember

@@ -17,7 +17,7 @@ which copies of two views are still one memory.
 import copy
 import io
 import pickle
-import warnings
+from warnings import catch_warnings, simplefilter
 
 import torch
 
@@ -44,14 +44,9 @@ assert deep.is_leaf and not cloned.is_leaf
 # %%
 # What is kept
 # ------------
-# Five ways, each tried with a tensor that has what the row names. The last two: the
-# ``state_dict()`` of a module that holds it; :func:`torch.save`, then ``torch.load``.
-
-
-def from_state_dict(t):
-    holder = torch.nn.Module()
-    holder.register_buffer("t", t)
-    return holder.state_dict()["t"]
+# Each way is tried with a tensor that has what the row names. The last way is
+# :func:`torch.save`, then :func:`torch.load`. (``state_dict()`` copies nothing:
+# :doc:`../4_patterns/keep_the_best_weights`.)
 
 
 def save_load(t):
@@ -61,76 +56,55 @@ def save_load(t):
     return torch.load(file)
 
 
-def leaf(kind=torch.Tensor.requires_grad_):
-    t = kind(torch.ones(2, device=device))
-    t.sum().backward()
-    t.tag = "mine"
-    return t
-
-
-def memory(t):
-    ones.add_(1.0)
-    return "shared" if torch.equal(t, ones) else "own"
-
-
 def hook(t):
-    if t.requires_grad:
-        found = torch.autograd.grad(t.sum(), t)[0]
-    return t.requires_grad and found[0].item() == 10
+    (gradient,) = torch.autograd.grad(t.sum(), t)
+    return gradient[0] == 10
 
 
 def has_grad(t):
     return t.is_leaf and t.grad is not None
 
 
-ones = torch.ones(2, device=device)
-w, p, hooked = leaf(), leaf(torch.nn.Parameter), leaf()
+p = torch.nn.Parameter(torch.ones(2, device=device))
+(w * p).sum().backward()
+w.tag = "mine"
+hooked = w.detach().requires_grad_()
 hooked.register_hook(lambda gradient: 10 * gradient)
+assert hook(hooked)
 probes = {
-    "memory": (ones, memory),
-    "history": (w * 2, lambda t: bool(t.grad_fn)),
+    "history": (w * 2, lambda t: t.grad_fn),
     "requires_grad": (w, lambda t: t.requires_grad),
     "hook": (hooked, hook),
     "attribute": (w, lambda t: hasattr(t, "tag")),
     ".grad": (w, has_grad),
     ".grad of a Parameter": (p, has_grad),
-    "type": (p, lambda t: type(t).__name__),
+    "type Parameter": (p, lambda t: type(t) is type(p)),
 }
 ways = {
     "clone()": torch.clone,
     "deepcopy": copy.deepcopy,
     "copy.copy": copy.copy,
-    "state_dict()": from_state_dict,
     "save, load": save_load,
 }
-words = {True: "kept", False: "dropped"}
-
-
-def ask(call, t, look):
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        try:
-            found = look(call(t))
-        except RuntimeError:
-            found = "RuntimeError"
-    found = words.get(found, found)
-    return f"{found}, warns" if seen else found
-
-
 rows = []
 for name, (t, look) in probes.items():
     row = {"what": name}
     for way, call in ways.items():
-        row[way] = ask(call, t, look)
+        with catch_warnings(record=True) as seen:
+            simplefilter("always")
+            try:
+                kept = look(call(t))
+                row[way] = "kept" if kept else "dropped"
+            except RuntimeError:
+                row[way] = "RuntimeError"
+        row[way] += ", warns" if seen else ""
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 found = {r["what"]: " ".join(r.values()) for r in rows}
-assert "own own shared shared own" in found["memory"]
 assert "kept RuntimeError dropped" in found["history"]
 assert found[".grad"].count("kept") == 1
-assert hook(hooked)
 for name in "hook", ".grad of a Parameter":
     assert "kept" not in found[name]
 # sphinx_gallery_folded = "The code that probes"
@@ -144,8 +118,7 @@ for name in "hook", ".grad of a Parameter":
 # Two views, copied together
 # --------------------------
 # The second element of the one view is the first of the other. The copy of the one
-# gets a 7 there. ``deepcopy`` of a list copies the storage once, and ``torch.save``
-# writes it once; ``pickle`` alone takes each tensor for itself.
+# gets a 7 there.
 
 base = torch.zeros(3, device=device)
 views = [base[:2], base[1:]]
@@ -162,6 +135,9 @@ for name, copies in {
 # sphinx_gallery_predict = "Which copies of the two are still one memory?"
 
 # %%
+# ``deepcopy`` of a list copies the storage once, and ``torch.save`` writes it once;
+# ``pickle`` alone takes each tensor for itself.
+#
 # Remember
 # --------
 # - The elements: ``t.detach().clone()``. A module, or a list: ``deepcopy``.

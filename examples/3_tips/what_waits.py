@@ -28,10 +28,11 @@ print("This lesson runs on:", device)
 # ----------
 # Most calls on a CUDA tensor *queue* work and return (`PyTorch's notes
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution>`_).
-# The table asks twice. A tensor on ``meta`` has no values, so a call that needs them
-# raises there. And on CUDA an event is queued behind some work: when the call returns,
-# the event says if the work is done. A CPU queues nothing and has no answer (–).
+# A tensor on ``meta`` has no values: a call that needs them raises there. And on CUDA
+# an event, queued behind some work, says if that is done when the call returns. A CPU
+# queues nothing and has no answer (–).
 
+gpu = device == "cuda"
 host = torch.arange(4.0)
 calls = {
     "x + 1": lambda x: x + 1,
@@ -48,17 +49,7 @@ calls = {
 }
 
 
-def needs_values(call):
-    try:
-        call(torch.empty(4, device="meta"))
-    except RuntimeError:
-        return "yes"
-    return "no"
-
-
 def waits(call):
-    if device == "cpu":
-        return "–"
     x = torch.arange(4.0, device=device)
     call(x)  # the first call loads code
     torch.cuda.synchronize()
@@ -71,9 +62,13 @@ def waits(call):
 
 rows = []
 for written, call in calls.items():
-    needs = {"needs values": needs_values(call)}
-    told = {"waits": waits(call)}
-    rows.append({"call": written} | needs | told)
+    row = {"call": written, "needs values": "no"}
+    try:
+        call(torch.empty(4, device="meta"))
+    except RuntimeError:
+        row["needs values"] = "yes"
+    row["waits"] = waits(call) if gpu else "–"
+    rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
@@ -87,32 +82,26 @@ assert all(row["waits"] != "no" for row in rows[3:])
 # ``print`` needs none on ``meta`` alone, and a copy from ordinary host memory waits too
 # (`NVIDIA <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`_).
 # Copies that do not wait, and who should pin: :doc:`copy_between_devices`.
-
-# %%
+#
 # Time a step
 # -----------
 # Right after a call the clock shows how long it took to queue the work, and the next
 # call that waits is charged with it. So wait before you read the clock, and leave out
 # the first run, as ``Timer`` does (:doc:`measure_a_copy`). Below is the product's share
-# of the time of product and ``item``, without the wait and with it.
+# of the time of product and ``item``: a first run, without the wait, and with it.
 
-
-def share(wait):
+n = 2**11 if gpu else 2**9
+big = torch.ones(n, n, device=device)
+for wait in False, False, True:
     began = time.perf_counter()
     product = big @ big
-    if wait:
+    if wait and gpu:
         torch.cuda.synchronize()
     between = time.perf_counter()
     product[0, 0].item()
     ended = time.perf_counter()
-    return (between - began) / (ended - began)
-
-
-gpu = device == "cuda"
-n = 2**11 if gpu else 2**9
-big = torch.ones(n, n, device=device)
-share(gpu)  # warm up
-print(f"{share(False) = :.0%}, {share(gpu) = :.0%}")
+    share = (between - began) / (ended - began)
+    print(f"{wait = }, {share = :.0%}")
 
 # %%
 # One wait for a loop
@@ -120,49 +109,34 @@ print(f"{share(False) = :.0%}, {share(gpu) = :.0%}")
 # ``item`` and ``print`` wait in each step. Sum up on the device, detached, and read
 # once. The profiler counts the reads: ``_local_scalar_dense`` reads one number.
 
-
-def train(read):
-    total = 0.0
-    for _ in range(10):
-        loss = w * w
-        total += read(loss)
-    return float(total)  # reads a tensor
-
-
 w = torch.tensor(2.0, device=device).requires_grad_()
 reads, cpu = {}, [ProfilerActivity.CPU]
-for name in "item", "detach":
+for read in torch.Tensor.item, torch.Tensor.detach:
     with profile(activities=cpu) as log:
-        assert train(getattr(torch.Tensor, name)) == 40
+        total = 0.0
+        for _ in range(10):
+            total += read(w * w)
+        total = float(total)  # reads a tensor
+    assert total == 40
     found = {e.key: e.count for e in log.key_averages()}
-    name = f"total += loss.{name}()"
+    name = f"total += loss.{read.__name__}()"
     reads[name] = found["aten::_local_scalar_dense"]
 print(reads)
 assert list(reads.values()) == [10, 1]
 
-# %%
-
-fig, axes = plt.subplots()
-axes.bar_label(axes.barh(list(reads), reads.values()))
-axes.set_title("Each read in a loop is a wait.")
-axes.set_xlabel("Waits in ten steps, on CUDA")
+plt.bar_label(plt.barh(list(reads), reads.values()))
+plt.title("Each read in a loop is a wait.")
+plt.xlabel("Waits in ten steps, on CUDA")
 plt.show()
 # sphinx_gallery_lead = True
-# sphinx_gallery_folded = "The code that draws"
 
 # %%
 # ``detach`` first, ``numpy`` last
 # --------------------------------
-# The order changes no waiting, only what is recorded: a copy before ``detach`` is a
-# node of the graph that nobody needs. ``numpy`` comes last: it takes a CPU tensor.
-
-late = w.to("cpu", copy=True)
-early = w.detach().to("cpu", copy=True)
-print(late.grad_fn.name(), early.grad_fn)
-assert late.requires_grad and not early.requires_grad
-assert early.numpy() == late.detach().numpy() == 2
-
-# %%
+# The order changes no waiting, but a copy before ``detach`` is recorded, and nobody
+# needs that node of the graph (:doc:`../1_basics/clone_detach`). ``numpy`` comes last:
+# it takes a CPU tensor (:ref:`numpy-device`).
+#
 # Remember
 # --------
 # - Numbers, ``if``, arrays and shapes that depend on values wait for the queue.

@@ -35,9 +35,8 @@ def shares_memory(a, b):
 # A vector that becomes the model's memory
 # ----------------------------------------
 # :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector.
-# The way back does not copy: it gives each parameter a part of the vector. The
-# weights are set to 1 and 2, and ``best`` is to keep them. Then a step of 0.5 is
-# taken.
+# The way back gives each parameter a part of the vector instead. The weights are set
+# to 1 and 2, and ``best`` is to keep them. Then a step of 0.5 is taken.
 
 model = nn.Linear(1, 1).to(device)
 best = torch.tensor([1.0, 2.0], device=device)
@@ -48,7 +47,6 @@ model(torch.ones(1, 1, device=device)).backward()
 sgd.step()
 print(f"{best = }")
 assert best.tolist() == [0.5, 1.5]
-assert shares_memory(weight, bias)
 # sphinx_gallery_tensor_map_lead = "best, weight, bias"
 # sphinx_gallery_predict = "What does ``best`` hold now?"
 # sphinx_gallery_predict_instead = "(best, model -> (best.clone(), model"
@@ -68,33 +66,30 @@ assert not shares_memory(vector, weight)
 # %%
 # Six edits
 # ---------
-# Each sets the weight ``w`` of a new layer to 3, with a tensor ``t`` or without. Is
-# it the same Parameter on the same memory? By how much did the version counter rise
-# (PyTorch's own number: :doc:`../1_basics/detach`)? And does an optimizer that was
-# made before still train it?
+# Each sets the weight ``w`` of a new layer to 3. Is it the same Parameter on the same
+# memory? By how much did the version counter (:doc:`../1_basics/detach`) rise? And
+# does an optimizer that was made before still train it?
 
 
-def fused_step(layer, w, t):
+def fused_step(w, t):
     w.grad = w.detach() - t
     torch.optim.SGD([w], lr=1, fused=True).step()
 
 
-def new_parameter(layer, w, t):
-    layer.weight = nn.Parameter(t)
-
-
-def new_data(layer, w, t):
+def new_data(w, t):
     w.data = t
 
 
+def new_parameter(w, t):
+    layer.weight = nn.Parameter(t)
+
+
 edits = {
-    "w.copy_(t)": lambda layer, w, t: w.copy_(t),
+    "w.copy_(t)": torch.Tensor.copy_,
     "nn.init.constant_(w, 3)": (  # the same
-        lambda layer, w, t: nn.init.constant_(w, 3)
+        lambda w, t: nn.init.constant_(w, 3)
     ),
-    "w.data.copy_(t)": (  # without a version
-        lambda layer, w, t: w.data.copy_(t)
-    ),
+    "w.data.copy_(t)": lambda w, t: w.data.copy_(t),
     "a fused step": fused_step,
     "w.data = t": new_data,
     "layer.weight = nn.Parameter(t)": new_parameter,
@@ -107,7 +102,7 @@ for call, edit in edits.items():
     t = torch.full_like(old, 3)
     before = w._version
     with torch.no_grad():
-        edit(layer, w, t)
+        edit(w, t)
     now = layer.weight
     row = {"edit, under no_grad": call}
     row["same Parameter"] = now is w
@@ -125,38 +120,24 @@ for row in rows:
 # sphinx_gallery_table = "rows"
 
 # %%
-# The optimizer holds the old Parameter in the last row, so it trains what nobody
-# uses. In the row before it is ``t`` that is trained: weight and ``t`` are one
-# memory. The two rows with +0 above are writes that a backward pass under way does
-# not notice: :ref:`silent-data`, :ref:`silent-fused`.
+# In the last row the optimizer trains the old Parameter, which nobody uses. In the row
+# before it trains ``t``, whose memory the weight has. The two +0 above these are writes
+# that no backward pass notices: :ref:`silent-data`, :ref:`silent-fused`.
 #
 # An optimizer by hand
 # --------------------
-# ``w`` is to become 4, and is clipped at 3. In ``wrong`` the name ``w`` gets a new
-# tensor, and the weight stays 0 (:ref:`silent-rebinding`). ``w -= ...`` writes;
-# without ``no_grad`` it raises (:ref:`leaf-in-place`).
+# ``w`` is to become 4, and is clipped at 3. What goes wrong: ``w = w - ...``
+# (:ref:`silent-rebinding`), and a write without ``no_grad`` (:ref:`leaf-in-place`).
 
-
-def wrong(weights):
-    for w in weights:
-        w = w - w.grad / 4
-
-
-@torch.no_grad()
-def right(weights):
-    for w in weights:
+w = torch.zeros((), device=device).requires_grad_()
+for _ in range(3):
+    (w - 4).square().backward()
+    with torch.no_grad():
         w -= w.grad / 4
         w.clamp_(max=3)
-
-
-for update in wrong, right:
-    w = torch.zeros((), device=device).requires_grad_()
-    for _ in range(3):
-        (w - 4).square().backward()
-        update([w])
-        w.grad = None
-    print(f"{update.__name__}: {w.item() = }")
-    assert w.item() == (0 if update is wrong else 3)
+    w.grad = None
+    print(f"{w.item() = }")
+assert w.item() == 3
 
 # %%
 # Remember

@@ -20,13 +20,6 @@ from torch import nn
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
-
-def shares_memory(a, b):
-    """Compare the storages of two live tensors."""
-    a, b = a.untyped_storage(), b.untyped_storage()
-    return a.data_ptr() == b.data_ptr()
-
-
 # %%
 # The step of the discriminator
 # -----------------------------
@@ -40,32 +33,23 @@ nn.init.constant_(g, 3.0)
 nn.init.constant_(d, 5.0)
 z = torch.tensor([[2.0]], device=device)
 real = torch.tensor([[8.0]], device=device)
-
 fake = net_g(z)
 cut = fake.detach()
 loss_d = net_d(cut) - net_d(real)
 loss_d.backward()
 print(f"{d.grad.item() = }, {g.grad = }")
 assert d.grad.item() == -2 and g.grad is None
-assert shares_memory(cut, fake)
+assert not real.requires_grad
 # sphinx_gallery_tensor_map_lead = "g, d, fake, cut, loss_d"
 
 # %%
-# The graph of ``loss_d`` ends at ``cut``. ``fake`` keeps its own graph, for the
-# step of the generator. ``real`` needs no ``detach``: it does not require grad, so
-# no graph is behind it.
-
-for data in real, real.detach():
-    (gradient,) = torch.autograd.grad(net_d(data), d)
-    print(f"{data.requires_grad = }, {gradient = }")
-    assert not data.requires_grad and gradient == 8
-
-# %%
+# The graph of ``loss_d`` ends at ``cut``; ``fake`` keeps its own, for G's step.
+# ``real`` needs no ``detach``: it does not require grad, so no graph is behind it.
+#
 # The step of the generator
 # -------------------------
 # D takes its step first, with ``lr=1``, to 5 - (-2) = 7. G's loss is -D(fake), so the
 # gradient of ``g`` is -7 * 2. It passes *through* D, and leaves one in D on the way.
-# What is in ``d.grad`` then?
 
 sgd_g = torch.optim.SGD(net_g.parameters(), lr=1.0)
 sgd_d = torch.optim.SGD(net_d.parameters(), lr=1.0)
@@ -104,7 +88,6 @@ def train(case):
             sgd_g.zero_grad()
         (net_d(data) - net_d(real)).backward()
         sgd_d.step()
-
         if "G clears first" not in case:
             sgd_g.zero_grad()
         if "new fake" in case:
@@ -118,11 +101,8 @@ def train(case):
     return g.item(), d.item()
 
 
-print(train("right"))
-
-
-# %%
-cases = [
+rows = []
+for case in (
     "right",
     "D does not clear",
     "detach for G",
@@ -130,11 +110,8 @@ cases = [
     "no detach, new fake",
     "no detach, new fake, G clears first",
     "G takes the early score",
-]
-rows = []
-for case in cases:
-    row = {"case": case, "g": "–", "d": "–"}
-    row["error"] = "none"
+):
+    row = dict(case=case, g="–", d="–", error="none")
     try:
         row["g"], row["d"] = train(case)
     except RuntimeError as error:
@@ -151,18 +128,16 @@ assert piled == (-5, -11) and mixed == (-5, 1)
 assert dead == (3, 9)
 assert "second time" in rows[3]["error"]
 assert "inplace" in rows[6]["error"]
-# sphinx_gallery_folded = "The code that makes the table"
+# sphinx_gallery_folded = "The loop, and the code that makes the table"
 # sphinx_gallery_table = "rows"
 
 # %%
 # - Not cleared, D's old gradients, of its own step and of G's, are in its next one.
 # - With ``detach`` in G's step no gradient reaches G, which stays at 3.
-# - Without ``detach``, D's backward pass frees G's graph, and G's own raises. With a
-#   new fake D's pass through G is only wasted; if G clears before it, the result is
-#   wrong.
-# - A score made before D's step holds D's weight, which that step writes.
-#
-# The two errors and their cures: :ref:`backward-twice`, :ref:`saved-value-changed`.
+# - Without ``detach``, D's backward pass frees G's graph, and G's own raises
+#   (:ref:`backward-twice`). With a new fake D's pass through G is only wasted; if G
+#   clears before it, the result is wrong.
+# - An early score holds D's weight, which D's step writes (:ref:`saved-value-changed`).
 #
 # Remember
 # --------

@@ -9,17 +9,16 @@ Log a loss: running sums, lists, the best so far
 Log ``loss.detach()`` and read the numbers once at the end: the loss itself keeps
 its graph, and ``item`` in each step waits for a GPU.
 
-You will see what each way of logging keeps alive, a sum that changes the first
-loss, a history of equal numbers, and how often the GPU is waited for.
+You will see what each way of logging keeps alive, and a running sum that changes
+the first loss.
 """
 
 # sphinx_gallery_setup = True
-from weakref import WeakSet
+from weakref import ref
 
 import matplotlib.pyplot as plt
 import torch
 from torch.autograd.graph import saved_tensors_hooks
-from torch.profiler import ProfilerActivity, profile
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
@@ -32,16 +31,10 @@ print("This lesson runs on:", device)
 # these nodes still save for a backward pass.
 
 
-class Saved:
-    def __init__(self, tensor):
-        self.tensor = tensor
-        alive.add(self)
-
-    def get(self):
-        return self.tensor
-
-
-alive = WeakSet()
+def pack(tensor):
+    own = tensor.detach()  # an object of its own
+    saved.append(ref(own))
+    return own
 
 
 def nodes_behind(log):
@@ -72,14 +65,15 @@ rows = []
 for call, way in ways.items():
     row = {"log": call}
     for name in "training", "validation":
-        log = []
-        with saved_tensors_hooks(Saved, Saved.get):
+        log, saved = [], []
+        with saved_tensors_hooks(pack, lambda own: own):
             for _ in range(8):
                 loss = (w * w).sum()
                 log = way(log, loss)
                 if name == "training":
                     loss.backward()
         del loss
+        alive = [r for r in saved if r() is not None]
         row[f"{name}: nodes"] = nodes_behind(log)
         row[f"{name}: saved"] = len(alive)
     rows.append(row)
@@ -91,12 +85,10 @@ assert rows[0]["validation: saved"] == 16
 assert not any(list(rows[3].values())[1:])
 
 nodes = [row["training: nodes"] for row in rows]
-fig, axes = plt.subplots()
-axes.bar_label(axes.barh(list(ways), nodes))
-axes.invert_yaxis()
-end = f"up to {max(nodes)} nodes; detached, none."
-axes.set_title(f"A log of 8 steps keeps {end}")
-axes.set_xlabel("Nodes kept after 8 steps of training")
+plt.bar_label(plt.barh(list(ways), nodes))
+plt.gca().invert_yaxis()
+plt.title(f"Up to {max(nodes)} nodes; detached, none")
+plt.xlabel("Nodes kept after 8 steps of training")
 plt.show()
 # sphinx_gallery_folded = "The code that counts and draws"
 # sphinx_gallery_lead = True
@@ -125,44 +117,27 @@ assert [entry.item() for entry in log] == [7, 2, 1]
 
 # %%
 # Begin with a zero on the device, and log a clone of the sum: one tensor kept three
-# times is one number. :func:`torch.minimum` keeps the best on the device.
+# times :doc:`is one number <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps
+# the best on the device.
 
 total = torch.zeros((), device=device)
 best = losses[0].clone()
-same, copies = [], []
+sums = []
 for loss in losses:
     total += loss.detach()
     best = torch.minimum(best, loss.detach())
-    same.append(total)
-    copies.append(total.clone())
-print([entry.item() for entry in same])
-print([entry.item() for entry in copies])
-assert [entry.item() for entry in same] == [7, 7, 7]
-assert [entry.item() for entry in copies] == [4, 6, 7]
+    sums.append(total.clone())
+print(torch.stack(sums).tolist(), best.item())
+assert torch.stack(sums).tolist() == [4, 6, 7]
 assert best.item() == 1
 
 # %%
 # What waits
 # ----------
 # ``item`` hands a number to Python: on a GPU it waits until all work before it is
-# done, and so does ``if loss < best``. The profiler counts such calls. ``tolist``
-# of a stacked log waits once for all numbers.
-
-
-def reads(step):
-    on_cpu = [ProfilerActivity.CPU]
-    with profile(activities=on_cpu) as seen:
-        step()
-    calls = [event.name for event in seen.events()]
-    return calls.count("aten::item")
-
-
-each = reads(lambda: [x.item() for x in losses])
-once = reads(lambda: torch.stack(log).tolist())
-print(f"calls of item: {each = }, {once = }")
-assert each == 3 and once == 0
-
-# %%
+# done, and so does ``if loss < best``. ``tolist`` of a stacked log waits once for all
+# numbers. :doc:`../3_tips/what_waits` has the proof.
+#
 # Remember
 # --------
 # - Log ``loss.detach()``. Turn the log into numbers once, at the end.
