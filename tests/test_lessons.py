@@ -28,12 +28,7 @@ def shares_memory(a, b):
 # Lessons with more than 140 lines, for the code that times, probes or draws, which is
 # folded on the page. None may join them; one that has become short leaves the list.
 LONGER = {
-    "copy_a_tensor", "copy_between_devices", "edit_weights_in_place",
-    "expanded_tensors", "freeze_and_unfreeze", "gan_step", "in_place_and_backward",
-    "keep_the_best_weights", "lists_into_a_tensor", "load_on_another_device",
-    "logging_without_leaking", "measure_a_copy", "memory_of_a_copy", "numpy_force",
-    "out_of_memory", "pages_of_a_copy", "stop_a_gradient", "what_a_copy_copies",
-    "what_moves", "what_stays_alive", "what_waits", "where_a_graph_ends",
+    "copy_a_tensor", "copy_between_devices", "expanded_tensors", "stop_a_gradient",
     "why_a_copy_costs",
 }  # fmt: skip
 
