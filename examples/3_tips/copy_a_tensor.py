@@ -47,8 +47,9 @@ for call, copy in copies.items():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         y = copy(x)
-    row = {"call": call, "requires grad": y.requires_grad}
-    rows.append(row | {"warns": bool(seen)})
+    row = {"call": call, "warns": bool(seen)}
+    row["requires grad"] = y.requires_grad
+    rows.append(row)
     assert torch.equal(y, x)
     y.detach()[0] = 7.0
     assert x[0] == 1  # y has its own memory
@@ -78,11 +79,10 @@ assert not z.requires_grad
 # -----------------------
 # This is the article's benchmark: tensors on the CPU, without a graph, in one thread.
 # The warnings are not shown, but making them takes time. perfplot reports the fastest
-# of many calls and no spread, so you run it in rounds, each of which starts with
-# another call. Then divide each time by that of ``x.detach().clone()`` in the same
-# round. A call differs if the middle half of its ratios is more than a third away from
-# 1, as in :doc:`the next lesson <measure_a_copy>`. In the chart the median time of
-# ``x.detach().clone()`` stands under each size.
+# of many calls and no spread: run it in rounds, each of which starts with another call.
+# Then divide each time by that of ``x.detach().clone()`` in the same round; its median
+# stands under each size in the chart. A call differs if the middle half of its ratios
+# is more than a third away from 1, as in :doc:`the next lesson <measure_a_copy>`.
 
 SIZES = [1, 2**10, 2**20, 2**24]  # elements
 LABELS = ["4 B", "4 KiB", "4 MiB", "64 MiB"]
@@ -112,7 +112,7 @@ samples = [
 ratios = times / times[:, :, :1]
 low, mid, high = np.percentile(ratios, [25, 50, 75], 0)
 differs = (low > 4 / 3) | (high < 3 / 4)
-base = np.median(times[:, :, 0], axis=0)
+ref = np.median(times[:, :, 0], axis=0)
 unit = EngFormatter("s", places=1)
 verdict, same = [], "no call differs beyond the spread"
 fig, axs = plt.subplots(1, 4, sharex=True, sharey=True)
@@ -126,7 +126,7 @@ for s, axes in enumerate(axs):
         found += [f"{calls[c]} takes {factor} as long"]
     said = ", ".join(found) or same
     verdict.append(f"A tensor of {LABELS[s]}: {said}.")
-    axes.set_title(f"{LABELS[s]}\n{unit(base[s])}")
+    axes.set_title(f"{LABELS[s]}\n{unit(ref[s])}")
 axs[0].set_xscale("log", base=2)
 axs[0].invert_yaxis()
 fig.set_size_inches(12, 3)

@@ -86,11 +86,11 @@ copies = [
 ]
 rows = []
 for call in copies:
-    returned = done = "–"
+    back = done = "–"
     if device == "cuda":
         times = median_of_ten(eval(f"lambda: {call}"))
-        returned, done = (f"{t:#.3g} ms" for t in times)
-    row = {"copy": call, "returned after": returned}
+        back, done = (f"{t:#.3g} ms" for t in times)
+    row = {"copy": call, "returned after": back}
     rows.append(row | {"done after": done})
 print(*rows[0], sep=" | ")
 for row in rows:

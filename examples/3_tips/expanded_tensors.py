@@ -125,11 +125,11 @@ assert torch.cat(kept).tolist() == [1, 3, 6]
 # until you write to it.
 
 x = torch.zeros(1, 2, device=device, requires_grad=True)
-turned = x.detach().t_()
+tall = x.detach().t_()
 longer = x.detach().resize_(4).zero_()
-for t in x, turned, longer:
+for t in x, tall, longer:
     print(tuple(t.shape), t.untyped_storage().nbytes())
-assert x.shape == (1, 2) and turned.shape == (2, 1)
+assert x.shape == (1, 2) and tall.shape == (2, 1)
 assert x.untyped_storage().nbytes() == 16
 
 # %%

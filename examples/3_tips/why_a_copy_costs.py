@@ -45,7 +45,7 @@ rows = []
 for call in calls:
     with profile(activities=ON_CPU) as seen:
         eval(call)
-    names = [event.name for event in seen.events()]
+    names = [e.name for e in seen.events()]
     found = [n[6:] for n in names if "aten" in n]
     row = {"call": call, "operators": len(found)}
     row["which they are"] = ", ".join(found)
