@@ -60,7 +60,7 @@ warnings.simplefilter("ignore")  # two calls warn
 timers, numbers, small = {}, {}, []
 for n, size in zip(SIZES, LABELS):
     x = torch.ones(n, device=device)
-    about = {"label": "a copy", "description": size}
+    about = {"label": "copy", "description": size}
     about["globals"] = {"x": x, "warm": x.clone()}
     for call in calls:
         timers[n, call] = Timer(call, **about)

@@ -35,16 +35,16 @@ CPU = [ProfilerActivity.CPU]
 def measure(step, *inputs):
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
-    start = torch.cuda.memory_allocated()
+    old = torch.cuda.memory_allocated()
     meter = profile(activities=CPU, profile_memory=True)
     with meter:
         results = [step(x) for x in inputs]
-    kept = torch.cuda.memory_allocated() - start
-    peak = torch.cuda.max_memory_allocated() - start
+    kept = torch.cuda.memory_allocated() - old
+    peak = torch.cuda.max_memory_allocated() - old
     calls = meter.key_averages()
     host = sum(c.self_cpu_memory_usage for c in calls)
     new = host, kept, peak
-    return results, [round(size / MIB) for size in new]
+    return results, [round(n / MIB) for n in new]
 
 
 # %%
@@ -94,9 +94,9 @@ for route, step in routes.items():
     xs = torch.ones(10, MIB, device=device)
     ys, (host, kept, peak) = measure(step, *xs)
     row = {"route": route, "on the CPU": f"{host} MiB"}
-    row["peak on the other device"] = "–"
+    row["peak elsewhere"] = "–"
     if device == "cuda":
-        row["peak on the other device"] = f"{peak} MiB"
+        row["peak elsewhere"] = f"{peak} MiB"
         waste = 4 if "clone" in route else 0
         assert (host, kept, peak) == (40, 0, waste)
     else:
@@ -134,7 +134,7 @@ xs = [x] * 3
 _, kept = measure(lambda x: x.exp().sum(), *xs)
 _, rest = measure(lambda x: x.exp().sum().detach(), *xs)
 print(f"Three losses: {sum(kept[:2])} MiB")
-print(f"Three detached losses: {sum(rest[:2])} MiB")
+print(f"Three, detached: {sum(rest[:2])} MiB")
 assert sum(kept[:2]) == 12 and sum(rest[:2]) == 0
 
 # %%
