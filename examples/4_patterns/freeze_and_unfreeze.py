@@ -29,14 +29,14 @@ print("This lesson runs on:", device)
 # ``requires_grad``: the next step depends on the old gradient and on the optimizer.
 
 
-def step(set_to_none, **options):
+def step(gradient, **options):
     w = nn.Parameter(torch.ones(1, device=device))
     sgd = torch.optim.SGD([w], lr=0.5, **options)
     w.sum().backward()
     sgd.step()
     w.requires_grad_(False).fill_(1.0)
-    if set_to_none != "kept":
-        sgd.zero_grad(set_to_none)
+    if gradient != "kept":
+        sgd.zero_grad(set_to_none=gradient is None)
     sgd.step()
     return w.item()
 
@@ -45,10 +45,10 @@ momentum = {"momentum": 0.5}
 decay = {"weight_decay": 0.25}
 after = {
     "gradient kept": step("kept"),
-    "set to 0, momentum": step(False, **momentum),
-    "set to 0, weight decay": step(False, **decay),
-    "set to None, momentum": step(True, **momentum),
-    "set to None, weight decay": step(True, **decay),
+    "set to 0, momentum": step(0, **momentum),
+    "set to 0, weight decay": step(0, **decay),
+    "set to None, momentum": step(None, **momentum),
+    "set to None, weight decay": step(None, **decay),
 }
 assert list(after.values()) == [0.5, 0.75, 0.875, 1, 1]
 bars = plt.barh(list(after), list(after.values()))
