@@ -40,9 +40,8 @@ assert batch.tolist() == [[0, 0], [1, 1]]
 # A list of tensors: stay in PyTorch
 # ----------------------------------
 # :func:`torch.stack` adds a dimension, :func:`torch.cat` continues one. Both work on
-# the device of the tensors and stay in the graph. A tensor made of Python numbers is
-# a constant. ``torch.tensor([v, w])`` takes only tensors of one element, and leaves
-# the graph too.
+# the tensors' device and stay in the graph. A tensor made of Python numbers is a
+# constant. ``torch.tensor([v, w])`` takes only tensors of one element, and cuts too.
 
 v = torch.ones(2, device=device, requires_grad=True)
 w = torch.zeros(2, device=device)
@@ -98,7 +97,8 @@ for calls in of_arrays, of_tensors, of_lists:
     ratios = np.median(times / times[:, :1], axis=0)
     for call, ratio in zip(calls, ratios):
         time = f"{ratio:.{0 if ratio > 9.95 else 1}f}×"
-        rows.append({"call": call, "time": time})
+        row = {"call": call, "time": time}
+        rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
