@@ -40,6 +40,7 @@ file = io.BytesIO()
 with nullcontext() if here else no_data:
     torch.save({"w": w}, file)
 assert b"cuda:0" in file.getvalue()
+print("The file names the device cuda:0")
 # sphinx_gallery_folded = "The code that writes the file"
 
 # %%
@@ -66,8 +67,8 @@ for place in places:
     except RuntimeError:
         landed = "raises"
     name = getattr(place, "__name__", repr(place))
-    row = {"map_location": name, "lands on": landed}
-    rows.append(row)
+    call = f"load(file, map_location={name})"
+    rows.append({"call": call, "lands on": landed})
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")

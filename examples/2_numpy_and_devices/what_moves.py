@@ -45,6 +45,9 @@ def trained_once():
     return net, sgd
 
 
+print(f"{trained_once()[0].weight.grad = }")
+
+
 # %%
 # What moves, what is cast
 # ------------------------

@@ -47,6 +47,11 @@ def measure(step, *inputs):
     return results, [round(n / MIB) for n in new]
 
 
+_, new = measure(torch.clone, torch.ones(MIB))
+print(f"A clone of 4 MiB: {new[0]} MiB")
+assert new == [4, 0, 0]
+
+
 # %%
 # Step by step
 # ------------

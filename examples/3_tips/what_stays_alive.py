@@ -30,6 +30,7 @@ print("This lesson runs on:", device)
 
 MIB = 2**20
 w = torch.ones((), device=device).requires_grad_()
+print(f"{w = }")
 
 
 def three_steps(name, backward):
@@ -74,6 +75,9 @@ def new_mib(name, backward):
         new = torch.cuda.memory_allocated() - before
     del kept
     return round(new / MIB)
+
+
+print("A loss after backward:", new_mib("loss", True))
 
 
 # %%
