@@ -29,8 +29,8 @@ def shares_memory(a, b):
 # folded on the page. None may join them; one that has become short leaves the list.
 LONGER = {
     "copy_a_tensor", "copy_between_devices", "expanded_tensors",
-    "load_on_another_device", "memory_of_a_copy", "stop_a_gradient",
-    "what_stays_alive", "why_a_copy_costs",
+    "in_place_and_backward", "load_on_another_device", "memory_of_a_copy",
+    "stop_a_gradient", "what_stays_alive", "why_a_copy_costs",
 }  # fmt: skip
 
 
