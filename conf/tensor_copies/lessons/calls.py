@@ -9,18 +9,15 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 LIBRARIES = {"torch": "PyTorch", "numpy": "NumPy"}
 

@@ -18,14 +18,13 @@ import tomllib
 import zipfile
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sphinx.application import Sphinx
 
 from tensor_copies.machine.freshness import NOTEBOOK, NOTEBOOK_AS_MADE
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.markers import without_markers
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 OFFERED = ".offered"  # the ending of the folder beside a page that has its script
 ARCHIVE = "tensor_copies_lessons.zip"

@@ -9,9 +9,9 @@ where it is in the script, the notebook and what "Copy all to here" copies.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
 
 from tensor_copies.lessons.predictions import say
 from tensor_copies.machine.folds import fold, fold_words
@@ -19,9 +19,6 @@ from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.markers import setup_line
 from tensor_copies.recordings.live import UnknownPage, code_blocks
 from tensor_copies.recordings.shown import LEAD_CLASS
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 SETUP = "setup"
 

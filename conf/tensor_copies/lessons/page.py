@@ -15,19 +15,17 @@ from __future__ import annotations
 import re
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 from tensor_copies.figures.pictures import load_preview, on_card, preview_file
 from tensor_copies.lessons.notebooks import BRANCH, GPU, offered_script
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.live import UnknownPage
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
 
 LABELS = {".py": "Script (.py)", ".ipynb": "Notebook (.ipynb)"}
 COLAB = "https://colab.research.google.com/github"

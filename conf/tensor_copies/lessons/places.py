@@ -7,17 +7,13 @@ the overviews of the sections by (see page.py).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 
 def key(app: Sphinx, page: str) -> str:

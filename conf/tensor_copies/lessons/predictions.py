@@ -27,11 +27,12 @@ from __future__ import annotations
 
 import ast
 from html import escape
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
 from tensor_copies.lessons.choices import (
     ASK,
@@ -48,10 +49,6 @@ from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.comparing import on_one_device
 from tensor_copies.recordings.live import code_blocks, set_text
 from tensor_copies.recordings.provenance import output_head, short
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
 
 PREDICT = "predict"
 

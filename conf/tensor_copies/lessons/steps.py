@@ -11,20 +11,18 @@ import ast
 import json
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util.osutil import relative_uri
+from sphinx.writers.html5 import HTML5Translator
 
 from tensor_copies.figures.steps import NOT_SHOWN, steps_file
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.other_steps import as_published, other_steps
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
 
 FOLDER = "_static"
 # What the viewer is called in tensor_maps.py, and on the site.

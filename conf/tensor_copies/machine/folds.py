@@ -6,13 +6,9 @@ child, a :class:`fold_words`, which may have code in it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from docutils import nodes
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 
 class fold(nodes.General, nodes.Element):

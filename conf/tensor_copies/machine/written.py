@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import CONF, fingerprint
 from tensor_copies.machine.lesson_list import lesson_scripts
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 BUILD = CONF.parent / "build"
 

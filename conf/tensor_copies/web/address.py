@@ -23,12 +23,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
 from sphinx.errors import ConfigError
-
-if TYPE_CHECKING:
-    pass
 
 BRANCH = "main"  # what an edit link changes
 _GITHUB = re.compile(r"(?:https://|git@)github\.com[/:]([\w.-]+/[\w.-]+?)(?:\.git)?/?")

@@ -9,19 +9,14 @@ phrases, and no page shows them.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from tensor_copies.machine.lesson_list import lesson_scripts
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sphinx.application import Sphinx
-
-    from tensor_copies.web.sections import Section
+from tensor_copies.web.sections import Section
 
 logger = logging.getLogger(__name__)
 FILE = "asked.toml"

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
 
 from tensor_copies.atlas.data import live
 from tensor_copies.explorer.chains import CALLS
 from tensor_copies.explorer.page import address_of, depend_on_chains
 from tensor_copies.machine.lesson_list import lesson_scripts
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-
 
 # A name, and calls of the explorer on it.
 CHAIN = re.compile(

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from docutils import nodes
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
@@ -37,11 +39,6 @@ from tensor_copies.explorer.signs import sheet
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.outdated import depend_on
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sphinx.application import Sphinx
 
 ERRORS = "errors"
 OTHER = "view"  # the kind of x whose memory is laid out in another order

@@ -10,16 +10,14 @@ from __future__ import annotations
 import re
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin
+
+from sphinx.application import Sphinx
 
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.web.head import SITE
 from tensor_copies.web.search_index import pages_in_order
 from tensor_copies.web.sections import sections_of
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:

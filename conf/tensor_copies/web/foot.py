@@ -7,16 +7,15 @@ Furo's edit link leads to what the page is made from: for a lesson, its script.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
+
+from sphinx.application import Sphinx
 
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.freshness import stamp
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.web.address import BRANCH
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 HEADER = "GALLERY_HEADER.rst"  # of an overview
 REPORT = """What is wrong, and what did you expect?

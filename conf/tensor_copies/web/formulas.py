@@ -6,16 +6,12 @@ fonts from another host, or need TeX where the site is built.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
-
-if TYPE_CHECKING:
-    from sphinx.writers.html5 import HTML5Translator
+from sphinx.writers.html5 import HTML5Translator
 
 logger = logging.getLogger(__name__)
 

@@ -7,13 +7,9 @@ builder, so that the forward holds for ``dirhtml`` too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.errors import ConfigError
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 
 def check(app: Sphinx, env: BuildEnvironment) -> None:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterable
 from html import escape
 from itertools import islice
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from tensor_copies.figures.pictures import (
@@ -28,11 +30,6 @@ from tensor_copies.figures.pictures import (
     preview_file,
 )
 from tensor_copies.machine.reading_order import READING_ORDER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
 LONGEST = 160  # characters; what a search engine shows of a description

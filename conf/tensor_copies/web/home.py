@@ -6,21 +6,18 @@ The counts are taken from what the doors lead to, when the page is read.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import live, note_use
 from tensor_copies.errors.messages import entries
 from tensor_copies.machine.lesson_list import lesson_scripts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sphinx.application import Sphinx
 
 QUESTION = re.compile(r"^## \d+\. ", re.MULTILINE)
 MISTAKE = re.compile(r"^### ", re.MULTILINE)

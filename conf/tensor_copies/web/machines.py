@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import recorded as recorded_atlases
@@ -24,11 +25,6 @@ from tensor_copies.recordings.format import (
     page_key,
 )
 from tensor_copies.recordings.shown import current_blocks, load_all, load_pages, renewal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sphinx.application import Sphinx
 
 
 class Machines(SphinxDirective):

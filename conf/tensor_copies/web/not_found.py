@@ -9,11 +9,10 @@ and takes private names of Sphinx for it).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
+from sphinx.application import Sphinx
 
 
 def make(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:

@@ -23,10 +23,9 @@ from collections.abc import Iterable
 from hashlib import sha256
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
+from sphinx.application import Sphinx
 
 CHARSET = re.compile(r'<meta charset="utf-8" ?/?>')
 SCRIPT = re.compile(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)

@@ -10,20 +10,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.web.asked import asked
-from tensor_copies.web.sections import ERROR, KINDS, RAISED, sections_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-    from tensor_copies.web.sections import Section
+from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_of
 
 DATA = "search_index.js"
 WORD = re.compile(r"[^\W\d_](?:[\w-]*\w)?")

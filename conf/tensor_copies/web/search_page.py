@@ -8,12 +8,11 @@ list of all pages.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sphinx.application import Sphinx
 
 from tensor_copies.web.search_index import pages_in_order
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 
 def replace_search(app: Sphinx) -> None:

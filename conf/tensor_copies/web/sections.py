@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from html import unescape
 from textwrap import shorten
-from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 from sphinx.util import docname_join
 
 from tensor_copies.atlas.data import live
@@ -30,9 +30,6 @@ from tensor_copies.machine import outdated
 from tensor_copies.machine.code_keys import code_behind
 from tensor_copies.machine.folds import is_fold
 from tensor_copies.machine.lesson_list import lesson_scripts
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (
     "Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page",

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from docutils import nodes
+from sphinx.application import Sphinx
 
 from tensor_copies.errors.pair_steps import pair_steps
 from tensor_copies.lessons.steps import FOLDER, as_script, button, write
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 # The headings of the pairs that have a button, by the name of their steps.
 FACT = "steps_of_pairs"

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
 
 from tensor_copies.lessons.predictions import choices
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 # None of our styles has a text in quotes that looks like one.
 COMMENT = re.compile(r"[ \t]*/\*.*?\*/[ \t]*\n?", re.DOTALL)
