@@ -200,7 +200,7 @@ PRIVATE = [
         "the stamp of a page that computes: take the day of its file in the cache",
     ),
     Private(
-        "StandaloneHTMLBuilder.search", "tensor_copies/web/search_page.py",
+        "StandaloneHTMLBuilder.search", "tensor_copies/web/made_pages.py",
         says("sphinx.builders.html:StandaloneHTMLBuilder", "if self.search:"),
         "drop replace_search: Sphinx then writes an index that nothing reads",
     ),

@@ -28,17 +28,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
     outdated.add_key("reading order", places.key)
     app.add_directive("calls", calls.Calls)
     app.add_directive("remember", remember.Remember)
-    app.add_node(remember.remember)
-    app.add_post_transform(remember.Gather)
-    app.add_node(page.picture, html=(page.visit_picture, page.depart_picture))
     app.add_node(
         predictions.answer_box,
         html=(predictions.visit_answer, predictions.depart_answer),
     )
     app.add_node(predictions.choices, html=(predictions.visit_choices, None))
-    app.add_node(predictions.score, html=(predictions.visit_score, None))
     app.add_directive("score", predictions.Score)
-    app.add_node(steps.step_through, html=(steps.visit_step_through, None))
     # It is known what will run (400), and nothing has (500).
     app.connect("builder-inited", choices.begin, priority=450)
     # After the gallery (500) and after a failed lesson has stopped the build (600).
@@ -57,8 +52,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After the recordings: these move the outputs that they look for.
     app.connect("doctree-read", opening.open_page, priority=455)
     app.connect("doctree-read", predictions.add_predictions, priority=460)
+    # When every lesson has been read.
+    app.connect("doctree-resolved", remember.fill)
     app.connect("html-page-context", page.lead_on)
-    app.connect("html-page-context", page.add_style)
     app.connect("build-finished", steps.publish)
     app.connect("build-finished", choices.keep_answers)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,7 +20,6 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.writers.html5 import HTML5Translator
 
 from tensor_copies.figures.pictures import load_preview, on_card, preview_file
 from tensor_copies.lessons.notebooks import BRANCH, GPU, offered_script
@@ -28,21 +27,9 @@ from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.live import UnknownPage
 
 LABELS = {".py": "Script (.py)", ".ipynb": "Notebook (.ipynb)"}
+ACTIONS = "lesson-actions"
 COLAB = "https://colab.research.google.com/github"
 INTRODUCTION = re.compile(r'tooltip="([^"]*)"')
-
-
-class picture(nodes.General, nodes.Element):
-    """A drawing on a card: no raw HTML, so that the search does not take its words."""
-
-
-def visit_picture(self: HTML5Translator, node: picture) -> None:
-    """Write the drawing, which repeats nothing that the card does not say."""
-    self.body.append(node["markup"])
-
-
-def depart_picture(self: HTML5Translator, node: picture) -> None:
-    """Leave the drawing: it is whole."""
 
 
 def change_page(app: Sphinx, doctree: nodes.document) -> None:
@@ -50,6 +37,7 @@ def change_page(app: Sphinx, doctree: nodes.document) -> None:
     lessons = lesson_scripts(app)
     if app.env.docname in lessons:
         _move_downloads(doctree, app.env.docname, _colab(app))
+        app.env.metadata[app.env.docname]["styles"] = "lessons.css"
     listed: list[str] = []
     for section in list(doctree.findall(nodes.section)):
         listed += _list_lessons(app, section)
@@ -92,13 +80,19 @@ def _move_downloads(
         name = Path(doctree.get("source", "")).stem
         raise UnknownPage(name, "it has not a title and two files to download")
     found[".py"]["reftarget"] = f"/{offered_script(page)}"
-    row = nodes.container(classes=["lesson-actions"])
+    row = nodes.container(classes=[ACTIONS])
     for ending in LABELS:
         row += nodes.paragraph("", "", found[ending])
     if colab is not None:
         row += colab
     section = title.parent
     section.insert(section.index(title) + 1, row)
+
+
+def actions_of(doctree: nodes.document) -> nodes.container:
+    """Return the row of actions of a lesson's page."""
+    rows = doctree.findall(nodes.container)
+    return next(row for row in rows if ACTIONS in row["classes"])
 
 
 def _list_lessons(app: Sphinx, section: nodes.section) -> list[str]:
@@ -136,7 +130,7 @@ def _card(
     lesson = link["reftarget"].lstrip("/")
     if (kept := preview_file(app.srcdir, lesson)) is not None:
         app.env.note_dependency(kept)
-        item += picture(markup=on_card(load_preview(kept)))
+        item += nodes.raw("", on_card(load_preview(kept)), format="html")
     item += nodes.paragraph(text=introduction)
     return lesson, item
 
@@ -158,9 +152,3 @@ def lead_on(
             title = app.builder.render_partial(app.env.titles[other])["title"]
             link = app.builder.get_relative_uri(page, other)
             context[button] = {"link": link, "title": title}
-
-
-def add_style(app: Sphinx, page: str, *_: object) -> None:
-    """Load what styles the pages of lessons alone."""
-    if page in lesson_scripts(app):
-        app.add_css_file("lessons.css")

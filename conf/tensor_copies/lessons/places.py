@@ -11,6 +11,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
+from tensor_copies.lessons.page import actions_of
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
@@ -54,12 +55,9 @@ def say_place(app: Sphinx, doctree: nodes.document) -> None:
     if app.env.docname not in lessons:
         return
     depend_on(app, "reading order")
-    number = lessons.index(app.env.docname) + 1
-    for row in doctree.findall(nodes.container):
-        if "lesson-actions" in row["classes"]:
-            text = f"Lesson {number} of {len(lessons)}"
-            row.insert(0, nodes.paragraph(text=text, classes=["lesson-place"]))
-            return
+    text = f"Lesson {lessons.index(app.env.docname) + 1} of {len(lessons)}"
+    said = nodes.paragraph(text=text, classes=["lesson-place"])
+    actions_of(doctree).insert(0, said)
 
 
 def _short(lesson: str) -> str:

@@ -61,16 +61,13 @@ class choices(nodes.General, nodes.Element):
     """The answers to choose from; no text of the page, which the search would find."""
 
 
-class score(nodes.General, nodes.Element):
-    """Where the script says how many of a page's questions were answered rightly."""
-
-
 class Score(SphinxDirective):
     """The reader's score on this page (``{score}``), kept in the reader's browser."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the place for it."""
-        return [score()]
+        """Return the place for it, which only the script shows."""
+        markup = '<div class="predict-score" hidden></div>\n'
+        return [nodes.raw("", markup, format="html")]
 
 
 def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
@@ -255,10 +252,4 @@ def visit_choices(self: HTML5Translator, node: choices) -> None:
             f"<code>{lines}</code></label>\n"
         )
     self.body.append('<p class="predict-said" role="status"></p></fieldset>\n')
-    raise nodes.SkipNode
-
-
-def visit_score(self: HTML5Translator, node: score) -> None:
-    """Write the place for the score, which only the script shows."""
-    self.body.append('<div class="predict-score" hidden></div>\n')
     raise nodes.SkipNode

@@ -16,9 +16,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.osutil import relative_uri
-from sphinx.writers.html5 import HTML5Translator
 
 from tensor_copies.figures.steps import NOT_SHOWN, steps_file
+from tensor_copies.lessons.page import actions_of
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
@@ -27,10 +27,6 @@ from tensor_copies.recordings.other_steps import as_published, other_steps
 FOLDER = "_static"
 # What the viewer is called in tensor_maps.py, and on the site.
 VIEWER = {"STEPS_SCRIPT": "steps.js", "STEPS_STYLE": "steps.css"}
-
-
-class step_through(nodes.General, nodes.Element):
-    """The button that opens steps: ``name`` begins the addresses of single ones."""
 
 
 def add_button(app: Sphinx, doctree: nodes.document) -> None:
@@ -48,10 +44,7 @@ def add_button(app: Sphinx, doctree: nodes.document) -> None:
     _elsewhere(app, page).parent.mkdir(parents=True, exist_ok=True)
     _elsewhere(app, page).write_text(elsewhere, encoding="utf-8")
     text += elsewhere if others["files"] else ""
-    for row in doctree.findall(nodes.container):
-        if "lesson-actions" in row["classes"]:
-            row += button(page, published_name(page), text, "step")
-            return
+    actions_of(doctree).append(button(app, published_name(page), text, "step"))
 
 
 def _elsewhere(app: Sphinx, page: str) -> Path:
@@ -59,33 +52,29 @@ def _elsewhere(app: Sphinx, page: str) -> Path:
     return Path(app.doctreedir, f"{page}.steps.json")
 
 
-def button(page: str, file: str, text: str, name: str, of: str = "") -> step_through:
-    """Return the button of a page that opens the steps in a published file.
+def button(app: Sphinx, file: str, text: str, name: str, of: str = "") -> nodes.raw:
+    """Return a button, which the script shows, that opens steps in a published file.
 
     Another ``text`` of them makes another address: a browser keeps what it has loaded.
-    Where a page has several, ``of`` says what this one steps through.
+    ``name`` begins the addresses of single steps. Where a page has several buttons,
+    ``of`` says what this one steps through.
     """
-    return step_through(
-        page=page, file=f"{file}?v={key_of(text)[:8]}", name=name, of=of
+    page = app.builder.get_target_uri(app.env.docname)
+    address = relative_uri(page, f"{file}?v={key_of(text)[:8]}")
+    more = {"aria-label": f"Step through: {of}"} if of else {}
+    attributes = {"id": name, "data-steps": address, **more}
+    said = " ".join(f'{name}="{escape(value)}"' for name, value in attributes.items())
+    return nodes.raw(
+        "",
+        f'<button type="button" class="step-through" {said} hidden>Step through'
+        "</button>\n",
+        format="html",
     )
 
 
 def published_name(page: str) -> str:
     """Return where the steps of a lesson are on the site."""
     return "/".join([FOLDER, "steps", *page.split("/")[-2:]]) + ".js"
-
-
-def visit_step_through(self: HTML5Translator, node: step_through) -> None:
-    """Write the button, which the script shows."""
-    address = relative_uri(self.builder.get_target_uri(node["page"]), node["file"])
-    more = {"aria-label": f"Step through: {node['of']}"} if node["of"] else {}
-    attributes = {"id": node["name"], "data-steps": address, **more}
-    said = " ".join(f'{name}="{escape(text)}"' for name, text in attributes.items())
-    self.body.append(
-        f'<button type="button" class="step-through" {said} hidden>Step through'
-        "</button>\n"
-    )
-    raise nodes.SkipNode
 
 
 def publish(app: Sphinx, error: Exception | None) -> None:

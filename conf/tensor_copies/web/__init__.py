@@ -19,13 +19,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
         home,
         inventories,
         machines,
-        not_found,
+        made_pages,
         policy,
         search_index,
-        search_page,
         sections,
         steps_of_pairs,
-        styles,
         weight,
     )
 
@@ -40,9 +38,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("sheet-pictures", cheat_sheet.SheetPictures)
     app.add_directive("sheet-messages", cheat_sheet.SheetMessages)
     app.add_directive("sheet-foot", cheat_sheet.SheetFoot)
-    app.add_node(cheat_sheet.sheet_messages)
-    app.add_node(cheat_sheet.sheet_foot)
-    app.add_post_transform(cheat_sheet.Fill)
     app.add_directive("doors", home.Doors)
     app.add_directive("message-box", home.MessageBox)
     app.add_directive("machines", machines.Machines)
@@ -51,24 +46,24 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )
     # After the row of actions was made (400) and the lesson's place put in it (410).
     app.connect("doctree-read", chain_links.add_link, priority=420)
+    # When all pages have been read.
     app.connect("doctree-resolved", chain_links.make_link)
+    app.connect("doctree-resolved", cheat_sheet.fill)
     # After the pairs were set side by side (460).
     app.connect("doctree-read", steps_of_pairs.add_buttons, priority=470)
     app.connect("env-check-consistency", forwards.check)
     app.connect("doctree-read", head.keep_description)
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
-    app.connect("html-page-context", styles.add_styles)
+    app.connect("html-page-context", weight.add_styles)
     app.connect("html-page-context", policy.ask)
     # When all parts of a page are in place, and before its reading ends (900).
     app.connect("doctree-read", sections.keep, priority=895)
-    # When all pages have been read.
     app.connect("env-updated", search_index.write)
-    app.connect("builder-inited", search_page.replace_search)
-    app.connect("html-collect-pages", search_page.make)
+    app.connect("builder-inited", made_pages.replace_search)
     # After all that add a style or a script to single pages (500).
     app.connect("html-page-context", weight.trim, priority=900)
-    app.connect("html-collect-pages", not_found.make)
+    app.connect("html-collect-pages", made_pages.make)
     # Around sphinx-reredirects, which writes the forwards (500).
     app.connect("html-collect-pages", forwards.give_addresses, priority=400)
     app.connect("html-collect-pages", policy.protect_forwards, priority=600)

@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 from tensor_copies.atlas.data import live
 from tensor_copies.explorer.chains import CALLS
 from tensor_copies.explorer.page import address_of, depend_on_chains
+from tensor_copies.lessons.page import actions_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 
 # A name, and calls of the explorer on it.
@@ -29,9 +30,7 @@ def add_link(app: Sphinx, doctree: nodes.document) -> None:
     if page not in lesson_scripts(app) or "atlas" not in app.env.found_docs:
         return
     depend_on_chains(app)
-    rows = doctree.findall(nodes.container)
-    for row in (row for row in rows if "lesson-actions" in row["classes"]):
-        row += _link()
+    actions_of(doctree).append(_link())
 
 
 def make_link(app: Sphinx, doctree: nodes.document, page: str) -> None:

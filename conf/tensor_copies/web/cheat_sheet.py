@@ -18,7 +18,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
-from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import live as live_atlas
@@ -173,44 +172,40 @@ class SheetFoot(SphinxDirective):
         return [sheet_foot()]
 
 
-class Fill(SphinxPostTransform):
-    """Put messages and foot into their places, before links are resolved (10)."""
+def fill(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put messages and foot into their places."""
+    for place in list(doctree.findall(sheet_messages)):
+        listing = nodes.definition_list(classes=["sheet-messages", "simple"])
+        listing += list(_messages(app, page, place["anchors"]))
+        place.replace_self(listing)
+    for place in list(doctree.findall(sheet_foot)):
+        place.replace_self(foot_of(app, page))
 
-    default_priority = 5
 
-    def run(self, **kwargs: object) -> None:
-        """Fill the page if it has such places."""
-        for place in list(self.document.findall(sheet_messages)):
-            listing = nodes.definition_list(classes=["sheet-messages", "simple"])
-            listing += list(self._messages(place["anchors"]))
-            place.replace_self(listing)
-        for place in list(self.document.findall(sheet_foot)):
-            place.replace_self(foot_of(self.app, self.env.docname))
+def _messages(app: Sphinx, page: str, anchors: list[str]) -> Iterator[nodes.Node]:
+    """Yield each message, a link to its entry, with what to write instead.
 
-    def _messages(self, anchors: list[str]) -> Iterator[nodes.Node]:
-        """Yield each message, a link to its entry, with what to write instead.
-
-        Raises
-        ------
-        ExtensionError
-            If the error index has no such entry, message or cure.
-        """
-        listed = json.loads(self.env.metadata.get(ERRORS, {}).get("messages", "[]"))
-        texts = {entry["anchor"]: entry["texts"][0] for entry in listed}
-        cures = best_cures(Path(self.env.doc2path(ERRORS)))
-        page = self.app.builder.get_relative_uri(self.env.docname, ERRORS)
-        for anchor in anchors:
-            if anchor not in texts or anchor not in cures:
-                raise ExtensionError(
-                    f"the cheat sheet shows {anchor}, of which the error index has no "
-                    "message, or no cure"
-                )
-            message = nodes.literal(text=_short(texts[anchor]))
-            uri = f"{page}#{anchor}"
-            link = nodes.reference("", "", message, refuri=uri, internal=True)
-            yield nodes.definition_list_item(
-                "", nodes.term("", "", link), nodes.definition("", _said(cures[anchor]))
+    Raises
+    ------
+    ExtensionError
+        If the error index has no such entry, message or cure.
+    """
+    listed = json.loads(app.env.metadata.get(ERRORS, {}).get("messages", "[]"))
+    texts = {entry["anchor"]: entry["texts"][0] for entry in listed}
+    cures = best_cures(Path(app.env.doc2path(ERRORS)))
+    index = app.builder.get_relative_uri(page, ERRORS)
+    for anchor in anchors:
+        if anchor not in texts or anchor not in cures:
+            raise ExtensionError(
+                f"the cheat sheet shows {anchor}, of which the error index has no "
+                "message, or no cure"
             )
+        message = nodes.literal(text=_short(texts[anchor]))
+        uri = f"{index}#{anchor}"
+        link = nodes.reference("", "", message, refuri=uri, internal=True)
+        yield nodes.definition_list_item(
+            "", nodes.term("", "", link), nodes.definition("", _said(cures[anchor]))
+        )
 
 
 def foot_of(app: Sphinx, page: str) -> nodes.paragraph:

@@ -10,7 +10,6 @@ import re
 import shutil
 from collections.abc import Iterable
 from html import escape
-from itertools import islice
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -33,6 +32,7 @@ from tensor_copies.machine.reading_order import READING_ORDER
 
 logger = logging.getLogger(__name__)
 LONGEST = 160  # characters; what a search engine shows of a description
+SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
 SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
 SITE_CARD = "tensor_copies_card.png"
 
@@ -114,38 +114,30 @@ def _sign(previews: list[Preview]) -> Preview:
 
 def keep_description(app: Sphinx, doctree: nodes.document) -> None:
     """Keep what a page says of itself, for its head and for lists of pages."""
-    for paragraph in _opening(doctree):
-        for link in paragraph.findall(addnodes.pending_xref):
-            if link["reftype"] == "doc" and not link["refexplicit"]:
-                # Its words are the title of a page that may not be read yet.
-                logger.warning(
-                    "say in words what the first paragraph links to, as in "
-                    "{doc}`words <page>`: it describes the page",
-                    location=link,
-                )
-    app.env.metadata[app.env.docname]["description"] = _description(doctree)
-
-
-def _opening(doctree: nodes.document) -> list[nodes.paragraph]:
-    """Return the first paragraph of a page, if it has one."""
-    paragraphs = doctree.findall(nodes.paragraph)
-    # No switch, no download, no note on the machines; those have classes of ours.
-    ours = (
+    paragraphs = (
         one
-        for one in paragraphs
+        for one in doctree.findall(nodes.paragraph)
+        # No switch, no download, no note on the machines: those have classes of ours.
         if isinstance(one.parent, nodes.section) and not one["classes"]
     )
-    return list(islice(ours, 1))
+    opening = next(paragraphs, nodes.paragraph())
+    for link in opening.findall(addnodes.pending_xref):
+        if link["reftype"] == "doc" and not link["refexplicit"]:
+            # Its words are the title of a page that may not be read yet.
+            logger.warning(
+                "say in words what the first paragraph links to, as in "
+                "{doc}`words <page>`: it describes the page",
+                location=link,
+            )
+    said = beginning(" ".join(opening.astext().split()))
+    app.env.metadata[app.env.docname]["description"] = said or SITE
 
 
-def _description(doctree: nodes.document) -> str:
-    """Return the beginning of a page's text, whole sentences if they fit."""
-    for paragraph in _opening(doctree):
-        text = " ".join(paragraph.astext().split())
-        whole = ""
-        for sentence in re.findall(r".*?[.?!](?=\s|$)", text):
-            if len(whole + sentence) > LONGEST:
-                break
-            whole += sentence
-        return whole or shorten(text, LONGEST, placeholder=" ...")
-    return SITE
+def beginning(text: str) -> str:
+    """Return the beginning of a text on one line: whole sentences if they fit."""
+    whole = ""
+    for sentence in SENTENCE.findall(text):
+        if len(whole + sentence) > LONGEST:
+            break
+        whole += sentence
+    return whole or shorten(text, LONGEST, placeholder=" ...")

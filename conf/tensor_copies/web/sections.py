@@ -30,11 +30,11 @@ from tensor_copies.machine import outdated
 from tensor_copies.machine.code_keys import code_behind
 from tensor_copies.machine.folds import is_fold
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.web.head import LONGEST, beginning
 
 LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (
     "Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page",
 )  # fmt: skip
-LONGEST = 160  # characters of the sentence that answers
 FACT, KEY = "sections", "sections"
 # Furniture of a page, by the class of the part that has it: no text of a section.
 # A cell that is folded or removed computes what the page shows.
@@ -48,7 +48,6 @@ OF_CLASS = {"entry": ERROR, "mistake": MISTAKE}
 CURE = re.compile(r'<pre class="cure">(.*?)</pre>\s*<p>(.*?)</p>', re.DOTALL)
 TITLE = re.compile("<<([^<>]+)>>")
 RAISED = re.compile(r"\b\w*(?:Error|Warning):")
-SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
 
 
 @dataclass(frozen=True)
@@ -136,14 +135,14 @@ def _sections(
         said = [_plain(app, node) for node in own if _says(node)]
         if is_page:
             said.insert(0, app.env.metadata[app.env.docname].get("description", ""))
-        sentence = _sentence(_first([*said, *asked]))
+        sentence = beginning(_first([*said, *asked]))
         if sentence or written.code or is_page:
             anchor = "" if is_page else section["ids"][0]
             yield Section(anchor, kind, heading, sentence, *written.parts())
     for term in doctree.findall(nodes.definition_list_item):
         if isinstance(term.parent.parent, addnodes.glossary):
             written = _Text(app, term[-1].findall())
-            sentence = _sentence(_plain(app, term[-1]))
+            sentence = beginning(_plain(app, term[-1]))
             for name in (one for one in term if isinstance(one, nodes.term)):
                 heading = _plain(app, name)
                 yield Section(name["ids"][0], TERM, heading, sentence, *written.parts())
@@ -232,16 +231,6 @@ def _first(said: list[str]) -> str:
         if not first.endswith(":"):
             break
     return first
-
-
-def _sentence(text: str) -> str:
-    """Return the beginning of a text: whole sentences if they fit."""
-    whole = ""
-    for sentence in SENTENCE.findall(text):
-        if len(whole + sentence) > LONGEST:
-            break
-        whole += sentence
-    return (whole or shorten(text, LONGEST, placeholder=" ...")).strip()
 
 
 class _Text:

@@ -27,7 +27,7 @@ def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
             if name not in headings and code.startswith(f"# Wrong\n{wrong}\n"):
                 headings[name] = heading
                 made = button(
-                    page, _file(page, name), as_script(data), f"{name}-step", heading
+                    app, _file(page, name), as_script(data), f"{name}-step", heading
                 )
                 pair.parent.insert(pair.parent.index(pair) + 1, made)
                 break

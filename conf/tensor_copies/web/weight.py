@@ -1,13 +1,13 @@
-"""Leave out what a reader has no use for: files of a page, comments of a style.
+"""The files that a page loads: those that it names, and of all others what it needs.
 
 Extensions add their files to every page of a site. A reader on a phone pays for each
-of them on the first visit, before the page is drawn.
+of them on the first visit, before the page is drawn. So those that a page has no use
+for are left out, and of our styles the comments.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -20,36 +20,30 @@ from tensor_copies.lessons.predictions import choices
 COMMENT = re.compile(r"[ \t]*/\*.*?\*/[ \t]*\n?", re.DOTALL)
 
 
-def _is_computed(doctree: nodes.document) -> bool:
-    return any("cell" in node["classes"] for node in doctree.findall(nodes.container))
+def _is_cell(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and "cell" in node["classes"]
 
 
-def _has_code(doctree: nodes.document) -> bool:
-    return next(doctree.findall(nodes.literal_block), None) is not None
-
-
-def _has_choices(doctree: nodes.document) -> bool:
-    return next(doctree.findall(choices), None) is not None
-
-
-def _never(doctree: nodes.document) -> bool:
-    return False
-
-
-# Which pages need a file, by the beginning of its name.
-NEEDED_BY: dict[str, Callable[[nodes.document], bool]] = {
-    "mystnb.": _is_computed,
-    "code.js": _has_code,
-    "predict.js": _has_choices,
-    "pygments.": _has_code,
-    # Furo's rules for extensions and an ad that this site does not have.
-    "furo-extensions.": _never,
-    "sg-tags.": _never,  # filters the gallery's cards by tags; no lesson has any
-    # Keys and marks of Sphinx's own search, in the place of which there is ours.
-    "doctools.": _never,
-    "documentation_options.": _never,
-    "sphinx_highlight.": _never,
+# What a page must have to need a file, by the beginning of the file's name.
+NEEDED_FOR: dict[str, Any] = {
+    "mystnb.": _is_cell,
+    "code.js": nodes.literal_block,
+    "predict.js": choices,
+    "pygments.": nodes.literal_block,
 }
+NEVER_NEEDED = (
+    # Furo's rules for extensions and an ad that this site does not have.
+    "furo-extensions.",
+    "sg-tags.",  # filters the gallery's cards by tags; no lesson has any
+    # Keys and marks of Sphinx's own search, in the place of which there is ours.
+    *("doctools.", "documentation_options.", "sphinx_highlight."),
+)
+
+
+def add_styles(app: Sphinx, page: str, *_: object) -> None:
+    """Load the styles in ``static/`` that a page's front matter names (``styles:``)."""
+    for name in app.env.metadata.get(page, {}).get("styles", "").split():
+        app.add_css_file(name)
 
 
 def trim(
@@ -77,7 +71,7 @@ def drop_comments(app: Sphinx, error: Exception | None) -> None:
 
 def _is_needed(file: str, doctree: nodes.document | None) -> bool:
     name = PurePosixPath(file).name
-    for beginning, needs in NEEDED_BY.items():
+    for beginning, wanted in NEEDED_FOR.items():
         if name.startswith(beginning):
-            return doctree is not None and needs(doctree)
-    return True
+            return doctree is not None and any(doctree.findall(wanted))
+    return not name.startswith(NEVER_NEEDED)
