@@ -66,13 +66,10 @@ class _Stopped(Exception):
 
 
 def build(options: argparse.Namespace) -> int:
-    """Build in a child process and publish what is whole.
+    """Build in a child process and publish what is whole; return the exit status.
 
-    Returns
-    -------
-    int
-        The exit status: 0 when the site stands and, for HTML, is published; 1 after
-        warnings; 2 when the build ended early.
+    It is 0 when the site stands and, for HTML, is published; 1 after warnings; 2 when
+    the build ended early.
 
     Raises
     ------
@@ -160,7 +157,7 @@ def _build(options: argparse.Namespace) -> int:
         if not verdict.get("is_known", True) and kept.is_to_blame():
             forget_all()
             print("What was kept from earlier builds was removed: build again.")
-        if html and (BUILD / "html").exists():
+        if html and published.exists():
             print(LAST_GOOD)
     return status
 
@@ -217,11 +214,12 @@ class _Child:
                 if line is None:
                     break
                 self._take(line.decode(errors="replace").rstrip("\r\n"))
-            return self._judge()
+            return self.verdict or self._judge()
         except (KeyboardInterrupt, _Stopped):
-            return {"status": 2, "text": "interrupted" + self._doing()}
+            return _failed("interrupted" + self._doing())
         finally:
-            self._end()
+            end_all(self.process.pid)  # and all that it has started
+            self.process.wait()
 
     def _take(self, line: str) -> None:
         text, mark, event = line.partition(MARK)
@@ -252,8 +250,7 @@ class _Child:
             case "built":
                 self.verdict = facts
             case "failed":
-                text = facts["text"] + self._doing()
-                self.verdict = {"status": 2, **facts, "text": text}
+                self.verdict = facts | _failed(facts["text"] + self._doing())
 
     def _is_over(self) -> bool:
         """Whether there is nothing left to wait for; speak up now and then."""
@@ -264,11 +261,10 @@ class _Child:
             seconds = now - self.since
             kind, name = self.running
             if kind == "lesson" and seconds > self.limit + SECONDS_OF_GRACE:
-                self.verdict = {
-                    "status": 2,
-                    "text": f"{name} did not end within {seconds:.0f} seconds, and "
-                    "its own clock could not stop it.",
-                }
+                self.verdict = _failed(
+                    f"{name} did not end within {seconds:.0f} seconds, and its own "
+                    "clock could not stop it."
+                )
                 return True
             if now - self.spoken > SECONDS_OF_SILENCE:
                 self.spoken = now
@@ -285,46 +281,38 @@ class _Child:
         if taken <= self.most_bytes:
             return False
         what = self.running[1] if self.running else "the build"
-        self.verdict = {
-            "status": 2,
-            "text": f"{what} takes {taken / 1e9:.1f} GB of memory, "
-            f"{self.most_bytes / 1e9:.1f} GB at most (memory_limit).",
-        }
+        self.verdict = _failed(
+            f"{what} takes {taken / 1e9:.1f} GB of memory, "
+            f"{self.most_bytes / 1e9:.1f} GB at most (memory_limit)."
+        )
         return True
 
     def _judge(self) -> dict[str, Any]:
-        if self.verdict is not None:
-            return self.verdict
+        """Return the verdict on a child that ended without one."""
         try:
             status = self.process.wait(SECONDS_TO_END)
         except subprocess.TimeoutExpired:
             status = None
-        if self.running and self.running[0] == "lesson":
-            name, seconds = self.running[1], self.since + self.limit
-            if monotonic() >= seconds:
-                return {
-                    "status": 2,
-                    "text": f"{name} ran longer than {self.limit} seconds, in code "
-                    "that Python cannot interrupt.",
-                }
+        kind, name = self.running or ("", "")
+        if kind == "lesson" and monotonic() >= self.since + self.limit:
+            return _failed(
+                f"{name} ran longer than {self.limit} seconds, in code that Python "
+                "cannot interrupt."
+            )
         ended = f"ended with status {status}"
         if status is not None and status < 0:
             name = signal.Signals(-status).name
             often = ": often a lack of memory" if name == "SIGKILL" else ""
             ended = f"was ended by {name}{often}"
-        return {
-            "status": 2,
-            "text": f"The process that builds {ended}, before it was done"
-            f"{self._doing()}",
-        }
+        said = f"The process that builds {ended}, before it was done"
+        return _failed(said + self._doing())
 
     def _doing(self) -> str:
         return f" (while running {self.running[1]})" if self.running else ""
 
-    def _end(self) -> None:
-        """End the child, and with it all that it has started."""
-        end_all(self.process.pid)
-        self.process.wait()
+
+def _failed(text: str) -> dict[str, Any]:
+    return {"status": 2, "text": text}
 
 
 def _print_time(kind: str, name: str, seconds: float, end: str = "") -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -16,7 +15,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TinySite, computing_page, lesson, new_tiny_site
 from tensor_copies.explorer import kept as explorer
-from tensor_copies.machine import code_keys, fingerprint, freshness, kept
+from tensor_copies.machine import code_keys, fingerprint, freshness, kept, kept_json
 from tensor_copies.recordings import format as recordings
 
 MAP = '''import torch
@@ -552,7 +551,7 @@ def test_an_unchanged_site_stands(kept_folders: Path) -> None:
         assert kept.Kept("html", written).unchanged(written) is None
         kept.Kept("html", written).trust(written, [])
     assert kept.Kept("html", written, ["-j 2"]).unchanged(written) is None
-    assert json.loads((kept_folders / "build/kept/html.json").read_text())["look"]
+    assert kept_json.load(kept_folders / "build/kept/html.json")["look"]
 
 
 def test_what_was_kept_for_old_code_is_removed(kept_folders: Path) -> None:

@@ -24,6 +24,20 @@ VIEWS = {"contiguous", "expand", "flatten", "mT", "narrow", "permute", "ravel"}
 VIEWS |= {"reshape", "squeeze", "t", "transpose", "unsqueeze", "view", "view_as"}
 MOVES = {"cpu", "cuda", "double", "float", "to", "type"}
 MAKES = {"arange", "full", "ones", "rand", "randn", "tensor", "zeros"}
+# What stands in the place of a call of a method: {call} is all of it, {owner} what
+# stands before the dot, {rest} what stands behind that.
+EXCHANGED = {
+    **dict.fromkeys(MOVES, ("{call}.clone()", "{owner}", "{owner}.detach(){rest}")),
+    **dict.fromkeys(VIEWS, ("{call}.clone()", "{owner}")),
+    "numpy": ("{call}.copy()", "{owner}"),
+    "state_dict": ("copy.deepcopy({call})",),
+}
+# The same of calls without arguments.
+EXCHANGED_BARE = {
+    "detach": ("{call}.clone()", "{owner}", "{owner}.clone()"),
+    "clone": ("{owner}", "{owner}.detach()", "{owner}.detach().clone()"),
+    "copy": ("{owner}",),
+}
 # What puts in twice what is there once.
 IDLE = re.compile(r"(\.(?:clone|detach|copy)\(\))\1")
 # What is exchanged. To leave out a write that the question is about says little: that
@@ -38,28 +52,14 @@ class BadExchange(ValueError):
 
 @dataclass(frozen=True)
 class Exchange:
-    """A program that differs from the right one in one block.
-
-    Attributes
-    ----------
-    block
-        The number of the block.
-    code
-        The text of the block with the exchange.
-    said
-        What is exchanged, in words that follow "it prints that"; code stands between
-        double backticks.
-    named
-        Whether the author has named it.
-    late
-        Whether it is offered only where others are not enough.
-    """
+    """A program that differs from the right one in the code of one block."""
 
     block: int
     code: str
+    # What is exchanged, before "it prints that"; code is between double backticks.
     said: str
-    named: bool = False
-    late: bool = False
+    named: bool = False  # by the author
+    late: bool = False  # offered only where others are not enough
 
 
 class _Edit(NamedTuple):
@@ -77,14 +77,9 @@ def exchanges(
 ) -> list[Exchange]:
     """Return the exchanges of a program, the likeliest first.
 
-    Parameters
-    ----------
-    blocks
-        The program, block by block; its question is about the last one.
-    named
-        What the author has named, as ``old -> new``.
-    only_last
-        Whether the blocks before the last one are programs of their own.
+    The program is given block by block: its question is about the last one. With
+    ``only_last`` the blocks before that are programs of their own. ``named`` is what
+    the author has named.
 
     Raises
     ------
@@ -92,11 +87,9 @@ def exchanges(
         If a named exchange is not readable, or the program lacks what it names.
     """
     found = [_named(blocks, words) for words in named]
-    first = len(blocks) - 1 if only_last else 0
-    for place in range(len(blocks) - 1, first - 1, -1):
-        found += _Block(blocks[place], is_last=place == len(blocks) - 1).exchanges(
-            place
-        )
+    last = len(blocks) - 1
+    for place in [last] if only_last else range(last, -1, -1):
+        found += _Block(blocks[place], is_last=place == last).exchanges(place)
     once: dict[tuple[int, str], Exchange] = {}
     for one in found:
         once.setdefault((one.block, one.code), one)
@@ -148,7 +141,7 @@ class _Block:
 
     def exchanges(self, place: int) -> list[Exchange]:
         """Return what can be exchanged here, from the end of the block upwards."""
-        found: list[tuple[tuple[int, int], Exchange]] = []
+        found: list[tuple[int, int, Exchange]] = []
         for number, (statement, body) in enumerate(self._statements()):
             for edit in self._edits(statement, body):
                 code = self.source[: edit.start] + edit.text + self.source[edit.end :]
@@ -159,11 +152,9 @@ class _Block:
                 except SyntaxError:
                     continue
                 said = edit.said or self._said(statement, edit)
-                late = edit.kind == LEFT_OUT
-                found.append(
-                    ((edit.kind, -number), Exchange(place, code, said, late=late))
-                )
-        return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+                one = Exchange(place, code, said, late=edit.kind == LEFT_OUT)
+                found.append((edit.kind, -number, one))
+        return [one for *_, one in sorted(found, key=lambda found: found[:2])]
 
     def _statements(self) -> Iterator[tuple[ast.stmt, list[ast.stmt]]]:
         """Yield each statement that does something, in order, with its neighbours."""
@@ -186,10 +177,8 @@ class _Block:
         yield from self._of_statement(statement, body)
         printed = _is_print(statement)
         # From the right to the left: the outer call before those within it.
-        nodes = [
-            node for node in _expressions(statement) if hasattr(node, "end_lineno")
-        ]
-        for node in sorted(nodes, key=self._end, reverse=True):
+        written = (one for one in _expressions(statement) if hasattr(one, "end_lineno"))
+        for node in sorted(written, key=self._end, reverse=True):
             if isinstance(node, ast.Call):
                 yield from self._of_call(node)
             elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
@@ -217,23 +206,16 @@ class _Block:
                 yield self._put(statement, f"{target} {sign}= {right}", COPYING)
         if _is_write(statement):
             yield self._put(statement, "pass", LEFT_OUT, _without(text))
-        simple = ast.Assign | ast.AugAssign | ast.Expr
         place = body.index(statement)
-        if (
-            self.is_last
-            and place
-            and isinstance(statement, simple)
-            and not _is_print(statement)
-        ):
-            before = body[place - 1]
-            if isinstance(before, simple) and not _is_print(before):
-                gap = self.source[self._end(before) : self._start(statement)]
-                other = self._text(before)
-                yield _Edit(
-                    self._start(before), self._end(statement),
-                    f"{text}{gap}{other}", ORDER,
-                    f"With ``{text}`` before ``{other}``",
-                )  # fmt: skip
+        before = body[place - 1] if place else statement
+        if self.is_last and place and _is_step(statement) and _is_step(before):
+            gap = self.source[self._end(before) : self._start(statement)]
+            other = self._text(before)
+            yield _Edit(
+                self._start(before), self._end(statement),
+                f"{text}{gap}{other}", ORDER,
+                f"With ``{text}`` before ``{other}``",
+            )  # fmt: skip
 
     def _of_call(self, call: ast.Call) -> Iterator[_Edit]:
         whole = self._text(call)
@@ -248,50 +230,31 @@ class _Block:
         if owner in ("torch", "copy", "np", "numpy", "torch.nn"):
             yield from self._of_function(call, owner, name)
             return
-        bare = not call.args and not call.keywords
-        shown: list[str] = []
-        if name == "detach" and bare:
-            shown = [f"{whole}.clone()", owner, f"{owner}.clone()"]
-        elif name == "clone" and bare:
-            shown = [owner, f"{owner}.detach()", f"{owner}.detach().clone()"]
-        elif name == "numpy":
-            shown = [f"{whole}.copy()", owner]
-        elif name == "copy" and bare:
-            shown = [owner]
-        elif name in MOVES:
-            shown = [
-                f"{whole}.clone()",
-                owner,
-                f"{owner}.detach(){whole[len(owner) :]}",
-            ]
-        elif name in VIEWS:
-            shown = [f"{whole}.clone()", owner]
-        elif name == "state_dict":
-            shown = [f"copy.deepcopy({whole})"]
-        elif name == "copy_" and len(call.args) == 1:
+        if name == "copy_" and len(call.args) == 1:
             value = call.args[0]
             written = f"({self._text(value)})"
             if isinstance(value, ast.Name | ast.Call | ast.Attribute):
                 written = self._text(value)
             yield self._put(value, f"{written}.detach()", COPYING)
-        for text in shown:
+        is_bare = not call.args and not call.keywords
+        known = EXCHANGED | EXCHANGED_BARE if is_bare else EXCHANGED
+        for new in known.get(name, ()):
+            text = new.format(call=whole, owner=owner, rest=whole[len(owner) :])
             yield self._put(call, text, COPYING)
 
     def _of_function(self, call: ast.Call, owner: str, name: str) -> Iterator[_Edit]:
         rest = self.source[self._end(call.func) : self._end(call)]
         inner = self._text(call.args[0]) if call.args else ""
+        of_name = bool(call.args) and isinstance(call.args[0], ast.Name)
         flags = {keyword.arg: keyword for keyword in call.keywords}
         if (owner, name) == ("torch", "from_numpy"):
             yield self._put(call, f"torch.tensor{rest}", COPYING)
-        elif (owner, name) == ("torch", "tensor") and isinstance(
-            call.args[0], ast.Name
-        ):
+        elif (owner, name) == ("torch", "tensor") and of_name:
             yield self._put(call, f"torch.from_numpy{rest}", COPYING)
         elif name == "deepcopy":
             yield self._put(call, inner, COPYING)
-        elif name == "Parameter" and isinstance(call.args[0], ast.Name):
-            inside = call.args[0]
-            yield self._put(inside, f"{inner}.clone()", COPYING)
+        elif name == "Parameter" and of_name:
+            yield self._put(call.args[0], f"{inner}.clone()", COPYING)
         elif name in ("no_grad", "inference_mode"):
             yield self._put(call, "torch.enable_grad()", OTHER)
         elif name in MAKES and owner == "torch" and "requires_grad" not in flags:
@@ -300,8 +263,7 @@ class _Block:
 
     def _said(self, statement: ast.stmt, edit: _Edit) -> str:
         """Say an exchange by its statement, or by a piece of it that says enough."""
-        simple = isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr)
-        if simple and not _is_print(statement):
+        if _is_step(statement):
             old, new = self._exchanged(statement, edit)
             if "\n" not in new and len(new) <= LONGEST_SAID:
                 twice = new in map(str.strip, self.lines)
@@ -318,15 +280,14 @@ class _Block:
             and edit.end <= self._end(node)
         ]
         around.sort(key=lambda node: len(self._text(node)))
-        for node in around:
-            old, new = self._exchanged(node, edit)
-            if self.source.count(old) == 1 and len(old + new) <= 2 * LONGEST_SAID:
-                break
-        else:
-            if around:
-                old, new = self._exchanged(around[0], edit)
-            else:
-                old, new = self.source[edit.start : edit.end], edit.text
+        pieces = [self._exchanged(node, edit) for node in around]
+        fitting = (
+            (old, new)
+            for old, new in pieces
+            if self.source.count(old) == 1 and len(old + new) <= 2 * LONGEST_SAID
+        )
+        alone = (self.source[edit.start : edit.end], edit.text)
+        old, new = next(fitting, pieces[0] if pieces else alone)
         return f"With ``{new}`` in the place of ``{old}``"
 
     def _exchanged(self, node: ast.AST, edit: _Edit) -> tuple[str, str]:
@@ -371,6 +332,12 @@ def _is_named(node: ast.AST, name: str) -> bool:
 
 def _is_print(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and _is_named(statement.value, "print")
+
+
+def _is_step(statement: ast.stmt) -> bool:
+    """Whether a statement does one thing, and does not only show it."""
+    simple = isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr)
+    return simple and not _is_print(statement)
 
 
 def _is_write(statement: ast.stmt) -> bool:

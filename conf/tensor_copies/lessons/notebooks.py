@@ -55,22 +55,19 @@ def finished(notebook: dict[str, Any], needed: list[str]) -> dict[str, Any]:
             cell["source"] = [ROLE.sub(r"`\1`", line) for line in cell["source"]]
     if needed:
         command = INSTALL + " ".join(f'"{package}"' for package in needed)
-        cells.insert(0, _code_cell(command))
+        install = {
+            "cell_type": "code",
+            "execution_count": None,
+            "metadata": {"tags": ["install"]},
+            "outputs": [],
+            "source": command.splitlines(keepends=True),
+        }
+        cells.insert(0, install)
     metadata = notebook["metadata"] | {
         "accelerator": "GPU",
         "colab": {"gpuType": GPU, "provenance": []},
     }
     return notebook | {"cells": cells, "metadata": metadata}
-
-
-def _code_cell(code: str) -> dict[str, Any]:
-    return {
-        "cell_type": "code",
-        "execution_count": None,
-        "metadata": {"tags": ["install"]},
-        "outputs": [],
-        "source": code.splitlines(keepends=True),
-    }
 
 
 def offered_script(page: str) -> str:
@@ -93,17 +90,13 @@ def finish_all(app: Sphinx) -> None:
             whole = json.dumps(finished(notebook, packages(script)), indent=2) + "\n"
             _write(path, whole.encode())
             offered = Path(app.srcdir, offered_script(page))
-            _write(offered, without_markers(_text(script)).encode())
+            text = script.read_bytes().decode()  # its lines end as they did
+            _write(offered, without_markers(text).encode())
             name = f"tensor_copies/{page.removeprefix(f'{gallery}/')}"
             # An entry without a date: the same files are the same archive.
             archive.writestr(zipfile.ZipInfo(f"{name}.py"), offered.read_bytes())
             archive.writestr(zipfile.ZipInfo(f"{name}.ipynb"), path.read_bytes())
     _write(Path(app.srcdir, gallery, ARCHIVE), packed.getvalue())
-
-
-def _text(script: Path) -> str:
-    # The ends of its lines stay what they are.
-    return script.read_bytes().decode("utf-8")
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensor_copies.machine import progress
+from tensor_copies.machine import kept_json, progress
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import CONF, fingerprint, quality
 
@@ -51,36 +51,24 @@ KEYED = ("pages", "atlas", "explorer")
 NEWEST = 8
 # What hosts say of the site's address (web/address.py), and the day of a build.
 ENVIRONMENT = ("SITE_", "READTHEDOCS", "SOURCE_DATE_EPOCH")
+DRESS = ("static/", "templates/")  # of conf/
 
 
 class Kept:
     """What the last good build with one of Sphinx's builders has left.
 
-    Parameters
-    ----------
-    builder
-        The name of Sphinx's builder, such as ``"html"``.
-    written
-        The folder that the builder writes to.
-    arguments
-        What the build's command was called with.
+    ``written`` is the folder that the builder writes to; ``arguments`` are those of
+    the build's command.
     """
 
     def __init__(
-        self,
-        builder: str,
-        written: Path,
-        arguments: Iterable[str] = (),
+        self, builder: str, written: Path, arguments: Iterable[str] = ()
     ) -> None:
         self._written = written
         self._note = BUILD / "kept" / f"{builder}.json"
-        self._folders = (
-            BUILD / "doctrees" / builder,
-            written,
-            BUILD / "jupyter_execute",
-        )
-        self._arguments = list(arguments)
-        self._look, self._dress = _look(), _dress()
+        doctrees = BUILD / "doctrees" / builder
+        self._folders = (doctrees, written, BUILD / "jupyter_execute")
+        self._look, self._dress = _look_and_dress()
         sources = _hashes(ROOT / "docs", "auto_examples") | _hashes(ROOT / "examples")
         self._inputs = key_of(
             self._look,
@@ -93,7 +81,7 @@ class Kept:
                 for name, value in sorted(os.environ.items())
                 if name.startswith(ENVIRONMENT)
             ),
-            *self._arguments,
+            *arguments,
         )
 
     def unchanged(self, published: Path) -> list[str] | None:
@@ -102,10 +90,10 @@ class Kept:
         It stands if nothing that it is made from has changed since the last good
         build, and each published file is still what that build has written.
         """
-        noted = _load(self._note)
-        if noted.get("inputs") != self._inputs or noted.get("published") != _hashes(
-            published
-        ):
+        noted = self._noted()
+        if noted.get("inputs") != self._inputs:
+            return None
+        if noted.get("published") != _hashes(published):
             return None
         lessons = len(list((ROOT / "examples").rglob("*.py")))
         none = f"Lessons: 0 of {lessons} ran, {lessons} kept from earlier builds."
@@ -117,7 +105,7 @@ class Kept:
         So a build that failed is also read anew: Sphinx warns about a page when it
         reads it, and would keep silent about the same page in the next build.
         """
-        noted = _load(self._note)
+        noted = self._noted()
         if noted.get("look") != self._look or noted.get("files") != self._files():
             for folder in self._folders:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -127,12 +115,7 @@ class Kept:
     def trust(self, published: Path | None, said: list[str]) -> None:
         """Note what this build has left: it has ended well.
 
-        Parameters
-        ----------
-        published
-            The folder of the published site, if there is one.
-        said
-            What holds as long as nothing changes.
+        What it has ``said`` holds as long as nothing changes.
         """
         noted = {
             "look": self._look,
@@ -142,11 +125,14 @@ class Kept:
             "published": _hashes(published) if published else None,
             "said": said,
         }
-        _save(self._note, noted)
+        kept_json.save(self._note, noted)
 
     def is_to_blame(self) -> bool:
         """Whether a build that failed was made from the same as the last good one."""
-        return _load(self._note).get("inputs") == self._inputs
+        return self._noted().get("inputs") == self._inputs
+
+    def _noted(self) -> dict[str, Any]:
+        return kept_json.load(self._note) or {}
 
     def _files(self) -> dict[str, dict[str, str]]:
         return {folder.name: _hashes(folder) for folder in self._folders}
@@ -174,7 +160,7 @@ def prune() -> None:
 def drop_damaged_pages(app: Sphinx) -> None:
     """Remove what the cells of pages gave, unless it is what a build noted."""
     cache = Path(app.config.nb_execution_cache_path)
-    if cache.exists() and _load(_note_beside(cache)) != _hashes(cache):
+    if cache.exists() and kept_json.load(_note_beside(cache)) != _hashes(cache):
         progress.say("removing what the cells of pages gave: it is not whole")
         shutil.rmtree(cache)
 
@@ -183,32 +169,25 @@ def trust_pages(app: Sphinx, exception: Exception | None) -> None:
     """Note what the cells of pages gave, also in a build that has failed later."""
     cache = Path(app.config.nb_execution_cache_path)
     if cache.exists():
-        _save(_note_beside(cache), _hashes(cache))
+        kept_json.save(_note_beside(cache), _hashes(cache))
 
 
 def _note_beside(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.json")
 
 
-def _look() -> str:
-    """Return the key of what reads and writes pages: our code, and the packages."""
+def _look_and_dress() -> tuple[str, str]:
+    """Return the keys of what reads pages, and of what these are only dressed in.
+
+    The first is of our code and the packages, the other of styles, scripts, templates.
+    """
     packages = {
         place.name for folder in sys.path for place in Path(folder).glob("*.dist-info")
     }
-    ours = {
-        name: digest for name, digest in _hashes(CONF).items() if not _is_dress(name)
-    }
-    return key_of(platform.python_version(), json.dumps(ours), *sorted(packages))
-
-
-def _dress() -> str:
-    """Return the key of styles, scripts and templates: pages are read without them."""
-    worn = {name: digest for name, digest in _hashes(CONF).items() if _is_dress(name)}
-    return key_of(json.dumps(worn))
-
-
-def _is_dress(name: str) -> bool:
-    return name.startswith(("static/", "templates/"))
+    code = _hashes(CONF)
+    dress = {name: code.pop(name) for name in list(code) if name.startswith(DRESS)}
+    look = key_of(platform.python_version(), json.dumps(code), *sorted(packages))
+    return look, key_of(json.dumps(dress))
 
 
 def _hashes(folder: Path, but: str = "") -> dict[str, str]:
@@ -224,19 +203,3 @@ def _hashes(folder: Path, but: str = "") -> dict[str, str]:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 found[path.relative_to(folder).as_posix()] = digest
     return found
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        noted = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return noted if isinstance(noted, dict) else {}
-
-
-def _save(path: Path, noted: dict[str, Any]) -> None:
-    """Write a note, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(".tmp")
-    aside.write_text(json.dumps(noted), encoding="utf-8")
-    aside.replace(path)

@@ -53,13 +53,7 @@ class Before:
 
 
 def before_a_lesson(folders: Iterable[Path]) -> Before:
-    """Note what there is before a lesson runs.
-
-    Parameters
-    ----------
-    folders
-        Where a lesson must not leave files, with all that is in them.
-    """
+    """Note what there is before a lesson, which must not leave files in folders."""
     there = tuple(folders)
     return Before(
         there,

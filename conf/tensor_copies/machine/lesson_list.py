@@ -32,22 +32,18 @@ def lesson_scripts(app: Sphinx) -> dict[str, Path]:
 
 def _find(app: Sphinx) -> dict[str, Path]:
     conf = app.config.sphinx_gallery_conf
-    lessons: dict[str, Path] = {}
-    for examples, gallery in zip(
-        conf["examples_dirs"], conf["gallery_dirs"], strict=True
-    ):
-        root = Path(app.srcdir, examples).resolve()
-        for script in sorted(root.rglob("*.py"), key=_reading_place):
-            page = (gallery / script.relative_to(root)).with_suffix("").as_posix()
-            lessons[page] = script
-    return lessons
-
-
-def _reading_place(script: Path) -> tuple[int, str]:
-    try:
-        return READING_ORDER.index(script.name), script.name
-    except ValueError:  # the gallery will ask for a place
-        return len(READING_ORDER), script.name
+    (examples,), (gallery,) = conf["examples_dirs"], conf["gallery_dirs"]
+    root = Path(app.srcdir, examples).resolve()
+    place = {name: number for number, name in enumerate(READING_ORDER)}
+    # The gallery will ask for a place of one that has none.
+    scripts = sorted(
+        root.rglob("*.py"),
+        key=lambda script: (place.get(script.name, len(place)), script.name),
+    )
+    return {
+        (gallery / script.relative_to(root)).with_suffix("").as_posix(): script
+        for script in scripts
+    }
 
 
 def require_utf8(script: Path) -> None:

@@ -13,6 +13,7 @@ import tomllib
 from importlib import metadata
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tensor_copies.machine.fingerprint import CONF
 
@@ -24,13 +25,7 @@ NOT_SAID = "not said"
 
 
 def asked_by(group: str) -> list[Requirement]:
-    """Return what a dependency group asks for, with the groups in it.
-
-    Raises
-    ------
-    KeyError
-        If there is no such group.
-    """
+    """Return what a group asks for, with the groups in it; KeyError without a group."""
     groups = tomllib.loads(GROUPS.read_text(encoding="utf-8"))["dependency-groups"]
     found = []
     for entry in groups[group]:
@@ -54,19 +49,14 @@ def installed(group: str) -> dict[str, metadata.Distribution]:
             package = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
-        known = canonical(package.name) in found
-        found[canonical(package.name)] = package
+        known = canonicalize_name(package.name) in found
+        found[canonicalize_name(package.name)] = package
         for text in package.requires or () if not known or extras else ():
             needs = Requirement(text)
             asked = [{"extra": extra} for extra in ("", *extras)]
             if needs.marker is None or any(map(needs.marker.evaluate, asked)):
                 wanted.append((needs.name, needs.extras))
     return dict(sorted(found.items()))
-
-
-def canonical(name: str) -> str:
-    """Return a package's name as all tools compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def licence_of(package: metadata.Distribution) -> str:

@@ -12,18 +12,7 @@ SET_CHILD_SUBREAPER = 36  # of <linux/prctl.h>
 
 
 def taken_by(pid: int) -> dict[int, int]:
-    """Return the bytes in memory of a process and of each that goes back to it.
-
-    Parameters
-    ----------
-    pid
-        The number of the process.
-
-    Returns
-    -------
-    dict
-        Bytes by process, of those that have not ended.
-    """
+    """Return the bytes in memory of a process and of each that goes back to it."""
     import psutil  # not at the top: who lacks a package is told so first
 
     sizes = {}

@@ -58,11 +58,7 @@ def tell_limit(app: Sphinx, config: Config) -> None:
 
 
 def note_lesson(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
-    """Note that a lesson begins or has ended (a ``reset_modules`` hook).
-
-    The parameters are the gallery's: its options, the file's name, and ``"before"``
-    or ``"after"``.
-    """
+    """Note that a lesson begins or has ended (a ``reset_modules`` hook)."""
     if when == "before":
         _started["lesson"] = perf_counter()
         tell("begun", kind="lesson", name=lesson)

@@ -25,18 +25,9 @@ from tensor_copies.machine.fingerprint import UnusableGPU
 
 
 def build(options: dict[str, Any]) -> int:
-    """Build with the options of :class:`sphinx.application.Sphinx`.
+    """Build with the options of :class:`sphinx.application.Sphinx`, and ``write_all``.
 
-    Parameters
-    ----------
-    options
-        ``write_all`` for :meth:`~sphinx.application.Sphinx.build`, the rest for
-        the constructor.
-
-    Returns
-    -------
-    int
-        0 if all is well, 1 if there were warnings.
+    Returns 0 if all is well, 1 if there were warnings.
     """
     write_all = options.pop("write_all")
     with patch_docutils(options["confdir"]), docutils_namespace():

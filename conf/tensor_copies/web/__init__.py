@@ -33,7 +33,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("every_inventory_name_is_linked", False, "", types=bool)
     app.add_config_value("site_has_policy", True, "html", types=bool)
     outdated.add_key("machines", machines.key)
-    outdated.add_key(sections.KEY, sections.key)
+    outdated.add_key(sections.FACT, lambda *_: sections.key())
     app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
     app.add_directive("sheet-pictures", cheat_sheet.SheetPictures)
     app.add_directive("sheet-messages", cheat_sheet.SheetMessages)

@@ -46,8 +46,12 @@ def asked(
         if (lesson := f"{gallery}/{page}") in lessons:
             page = lesson
         known = [section.anchor for section in sections.get(page, ())]
-        if anchor not in known:
-            _warn_of(name, page in sections, [one for one in known if one])
+        if page not in sections:
+            said = "%s: %s is no page; a lesson is named like 1_basics/detach"
+            logger.warning(said, FILE, name)
+        elif anchor not in known:
+            there = ", ".join(filter(None, known))
+            logger.warning("%s: %s is no section; there are %s", FILE, name, there)
         elif not _are_phrases(phrases):
             logger.warning('%s: write "%s" = ["a question", "another"]', FILE, name)
         else:
@@ -62,12 +66,3 @@ def _are_phrases(phrases: object) -> bool:
         and all(isinstance(phrase, str) and phrase.strip() for phrase in phrases)
         and len(set(phrases)) == len(phrases)
     )
-
-
-def _warn_of(name: str, is_page: bool, anchors: list[str]) -> None:
-    if not is_page:
-        logger.warning(
-            "%s: %s is no page; a lesson is named like 1_basics/detach", FILE, name
-        )
-        return
-    logger.warning("%s: %s is no section; there are %s", FILE, name, ", ".join(anchors))

@@ -67,17 +67,16 @@ class SheetCalls(SphinxDirective):
             for cell in row["cells"]
             for sign in cell["signs"]
         }
+        columns = ["Memory", "Gradient"]
+        if drawing.away:
+            columns.append(f"x on another device{drawing.which()}")
         markup = TEMPLATES.get_template("sheet_calls.html").render(
             rows=rows,
             signs=sheet(parts),
             x=live_atlas()["states"][PLAIN],
-            columns=["Memory", "Gradient", *_other_device(drawing)],
+            columns=columns,
         )
         return [nodes.raw("", markup, format="html")]
-
-
-def _other_device(drawing: Drawing) -> list[str]:
-    return [f"x on another device{drawing.which()}"] if drawing.away else []
 
 
 def _row(drawing: Drawing, row: Record) -> Record:

@@ -42,7 +42,7 @@ def _write(app: Sphinx, name: str, text: str) -> None:
 
 
 def _llms(app: Sphinx, pages: list[str]) -> str:
-    lessons = set(lesson_scripts(app))
+    lessons = lesson_scripts(app)
     lines = [f"# {app.config.project}", "", f"> {SITE}", "", "## Lessons", ""]
     lines += [_lines(app, page) for page in pages if page in lessons]
     lines += ["", "## Pages", ""]
@@ -88,14 +88,11 @@ def _escaped(title: str) -> str:
 def _sitemap(app: Sphinx, pages: list[str]) -> str:
     base = app.config.html_baseurl
     addresses = [urljoin(base, app.builder.get_target_uri(page)) for page in pages]
-    lines = [f"<url><loc>{escape(address)}</loc></url>" for address in addresses]
-    return "\n".join(
-        [
-            '<?xml version="1.0" encoding="utf-8"?>',
-            '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
-            *lines,
-            "</urlset>\n",
-        ]
+    lines = (f"<url><loc>{escape(address)}</loc></url>\n" for address in addresses)
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+        f"{''.join(lines)}</urlset>\n"
     )
 
 

@@ -32,9 +32,10 @@ def add_foot(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Hand the stamp and the links to the template of a page with a document."""
-    context["stamp"] = stamp(app, page) if doctree is not None else ""
-    repository = app.config.site_repository
-    if doctree is not None and repository:
+    if doctree is None:
+        return
+    context["stamp"] = stamp(app, page)
+    if repository := app.config.site_repository:
         # Furo reads this as a theme option: here it is the page's own.
         context["theme_source_edit_link"] = (
             f"{repository}/edit/{BRANCH}/{source_of(app, page)}"
@@ -44,15 +45,14 @@ def add_foot(
 
 def source_of(app: Sphinx, page: str) -> str:
     """Return the path in the repository of what a page is made from."""
-    root = Path(app.srcdir).parent
+    gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
+    examples = app.config.sphinx_gallery_conf["examples_dirs"][0]
     if (source := lesson_scripts(app).get(page)) is None:
         source = Path(app.env.doc2path(page))
-        gallery = Path(app.srcdir, app.config.sphinx_gallery_conf["gallery_dirs"][0])
-        if source.is_relative_to(gallery):
-            examples = app.config.sphinx_gallery_conf["examples_dirs"][0]
-            section = source.parent.relative_to(gallery)
+        if page.startswith(f"{gallery}/"):
+            section = Path(page).parent.relative_to(gallery)
             source = Path(app.srcdir, examples).resolve() / section / HEADER
-    return source.relative_to(root).as_posix()
+    return source.relative_to(Path(app.srcdir).parent).as_posix()
 
 
 def report_link(app: Sphinx, page: str, stamp: str) -> str:

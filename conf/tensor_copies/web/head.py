@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from textwrap import shorten
@@ -28,7 +27,7 @@ from tensor_copies.figures.pictures import (
     load_preview,
     preview_file,
 )
-from tensor_copies.machine.reading_order import READING_ORDER
+from tensor_copies.machine.lesson_list import lesson_scripts
 
 logger = logging.getLogger(__name__)
 LONGEST = 160  # characters; what a search engine shows of a description
@@ -86,21 +85,13 @@ def copy_cards(app: Sphinx, exception: Exception | None) -> None:
         return
     target = Path(app.outdir, "_images")
     target.mkdir(exist_ok=True)
-    pages = {page: preview_file(app.srcdir, page) for page in app.env.found_docs}
-    pages = {page: preview for page, preview in pages.items() if preview is not None}
-    for preview in pages.values():
-        shutil.copy2(preview.with_suffix(".png"), target)
-    if pages:
-        drawn = card(
-            _sign([load_preview(pages[page]) for page in _in_order(pages)]),
-            app.config.html_title,
-        )
-        (target / SITE_CARD).write_bytes(drawn)
-
-
-def _in_order(pages: Iterable[str]) -> list[str]:
-    place = {Path(script).stem: number for number, script in enumerate(READING_ORDER)}
-    return sorted(pages, key=lambda page: place[Path(page).name])
+    found = (preview_file(app.srcdir, page) for page in lesson_scripts(app))
+    kept = [path for path in found if path is not None]
+    for path in kept:
+        shutil.copy2(path.with_suffix(".png"), target)
+    if kept:
+        sign = _sign([load_preview(path) for path in kept])
+        (target / SITE_CARD).write_bytes(card(sign, app.config.html_title))
 
 
 def _sign(previews: list[Preview]) -> Preview:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -28,7 +27,9 @@ class MessageBox(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a form that asks the search page."""
-        example = next(filter(None, map(_message, live()["records"])), "")
+        # What most readers meet first.
+        records = (one for one in live()["records"] if one["operation"] == "numpy")
+        example = next((one["error"] for one in records if one["error"]), "")
         target = self.env.app.builder.get_relative_uri(self.env.docname, "search")
         markup = (
             f'<form class="message-box" action="{escape(target)}" method="get" '
@@ -41,11 +42,6 @@ class MessageBox(SphinxDirective):
         return [nodes.raw("", markup, format="html")]
 
 
-def _message(record: dict[str, Any]) -> str | None:
-    """Return what ``x.numpy()`` raised, which most readers meet first."""
-    return record["error"] if record["operation"] == "numpy" else None
-
-
 class Doors(SphinxDirective):
     """Ways into the site, each with what is behind it, counted (``{doors}``)."""
 
@@ -56,12 +52,8 @@ class Doors(SphinxDirective):
         doors = nodes.bullet_list(classes=["doors"])
         for page, title, text in _doors(app):
             env.note_dependency(env.doc2path(page))
-            link = nodes.reference(
-                "",
-                title,
-                refuri=app.builder.get_relative_uri(env.docname, page),
-                internal=True,
-            )
+            uri = app.builder.get_relative_uri(env.docname, page)
+            link = nodes.reference("", title, refuri=uri, internal=True)
             said = nodes.paragraph(text=text)
             doors += nodes.list_item("", nodes.paragraph("", "", link), said)
         return [doors]

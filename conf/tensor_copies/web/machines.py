@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from docutils import nodes
@@ -26,6 +25,9 @@ from tensor_copies.recordings.format import (
 )
 from tensor_copies.recordings.shown import current_blocks, load_all, load_pages, renewal
 
+# A sentence: words, and links or code between them.
+Fact = list[str | nodes.Node]
+
 
 class Machines(SphinxDirective):
     """List this machine and every machine of a recording (``{machines}``)."""
@@ -39,14 +41,9 @@ class Machines(SphinxDirective):
         for page in pages:
             for recording in load_all(app, page.partition("/")[2]):
                 recorded[recording.machine][page] = recording
+        here = f"The machine of this build: {fingerprint()}."
         listing = nodes.definition_list()
-        listing += _entry(
-            fingerprint(),
-            [
-                [nodes.Text(f"The machine of this build: {fingerprint()}.")],
-                [nodes.Text("Live on every page.")],
-            ],
-        )
+        listing += _entry(fingerprint(), [[here], ["Live on every page."]])
         atlases = {atlas.machine.name: atlas for atlas in recorded_atlases(app)}
         for machine, recordings in recorded.items():
             facts = _facts(machine, recordings, pages)
@@ -58,13 +55,13 @@ class Machines(SphinxDirective):
             listing += _entry(machine, facts)
         for atlas in atlases.values():
             when = f"Recorded {in_words(atlas.day)} with {atlas.machine}."
-            listing += _entry(atlas.machine, [[nodes.Text(when)], _atlas_fact(atlas)])
+            listing += _entry(atlas.machine, [[when], _atlas_fact(atlas)])
         return [listing]
 
 
 def _facts(
     machine: Fingerprint, recordings: dict[str, Recording], pages: dict[str, Path]
-) -> list[list[nodes.Node]]:
+) -> list[Fact]:
     left_out = _reasons(recordings)
     recordings = {
         page: recording
@@ -75,58 +72,56 @@ def _facts(
     when = " to ".join(in_words(day) for day in dict.fromkeys((days[0], days[-1])))
     whole = len(recordings) == len(pages)
     count = f"all {len(pages)}" if whole else f"{len(recordings)} of {len(pages)}"
-    covered = [nodes.Text(f"Covers {count} lessons{'.' if whole else ': '}")]
-    facts = [[nodes.Text(f"Recorded {when} with {machine}.")], covered]
+    covered: Fact = [f"Covers {count} lessons{'.' if whole else ': '}"]
+    facts: list[Fact] = [[f"Recorded {when} with {machine}."], covered]
     for number, (page, recording) in enumerate(recordings.items()):
         if not whole:
-            covered += [nodes.Text(", " if number else ""), _link(page)]
+            covered += [", " if number else "", _link(page)]
         same, of = current_blocks(recording, pages[page])
         if same < of:
-            said = f": {same} of {of} blocks are shown, since the code has changed. "
-            command = nodes.literal(text=renewal(pages[page].stem))
-            renew = (nodes.Text(said + "Renew with "), command, nodes.Text(" there."))
-            facts.append([nodes.Text("Stale, "), _link(page), *renew])
+            shown = f"{same} of {of} blocks are shown, since the code has changed"
+            facts.append(_stale(page, shown))
     return facts + left_out
 
 
-def _reasons(recordings: dict[str, Recording]) -> list[list[nodes.Node]]:
+def _reasons(recordings: dict[str, Recording]) -> list[Fact]:
     """Say for each reason of which lessons, and how much of them, is left out."""
-    reasons: dict[str, dict[str, int]] = {}
+    reasons: dict[str, Counter[str]] = defaultdict(Counter)
     for page, recording in recordings.items():
-        for why in filter(None, (block.left_out for block in recording.blocks)):
-            pages = reasons.setdefault(why, {})
-            pages[page] = pages.get(page, 0) + 1
+        for block in recording.blocks:
+            if block.left_out:
+                reasons[block.left_out][page] += 1
     facts = []
     for why, pages in reasons.items():
-        fact: list[nodes.Node] = [nodes.Text("Left out: ")]
+        fact: Fact = ["Left out: "]
         for number, (page, count) in enumerate(pages.items()):
             of = len(recordings[page].blocks)
             parts = "all" if count == of else f"{count} of {of}"
-            fact += [nodes.Text(", " if number else ""), _link(page)]
-            fact.append(nodes.Text(f" ({parts} blocks)"))
-        facts.append([*fact, nodes.Text(f". {why}")])
+            fact += [", " if number else "", _link(page), f" ({parts} blocks)"]
+        facts.append([*fact, f". {why}"])
     return facts
 
 
-def _page_fact(page: str, current: bool) -> list[nodes.Node]:
+def _page_fact(page: str, current: bool) -> Fact:
     if current:
-        return [nodes.Text("Also seen on the page "), _link(page), nodes.Text(".")]
-    command = nodes.literal(text=renewal(page))
-    said = ": its code has changed. Renew with "
-    end = nodes.Text(" there.")
-    return [nodes.Text("Stale, "), _link(page), nodes.Text(said), command, end]
+        return ["Also seen on the page ", _link(page), "."]
+    return _stale(page, "its code has changed")
 
 
-def _atlas_fact(atlas: AtlasRecording) -> list[nodes.Node]:
+def _atlas_fact(atlas: AtlasRecording) -> Fact:
     return _page_fact("atlas", atlas.key == atlas_key())
 
 
-def _entry(
-    machine: Fingerprint, facts: Iterable[list[nodes.Node]]
-) -> nodes.definition_list_item:
+def _stale(page: str, why: str) -> Fact:
+    command = nodes.literal(text=renewal(Path(page).name))
+    return ["Stale, ", _link(page), f": {why}. Renew with ", command, " there."]
+
+
+def _entry(machine: Fingerprint, facts: list[Fact]) -> nodes.definition_list_item:
     said = nodes.definition()
     for fact in facts:
-        said += nodes.paragraph("", "", *fact)
+        parts = (nodes.Text(one) if isinstance(one, str) else one for one in fact)
+        said += nodes.paragraph("", "", *parts)
     return nodes.definition_list_item("", nodes.term(text=machine.label), said)
 
 
@@ -143,13 +138,11 @@ def key(app: Sphinx, page: str) -> str:
     """Return the key of all recordings and of what they were made from."""
     recordings = sorted(Path(app.srcdir, "recordings").rglob("*.json"))
     recorded = {path.name.partition(".")[0] for path in recordings}
-    made_from = [
+    pages = sorted(Path(app.srcdir).glob("*.md"))
+    return key_of(
+        fingerprint().signature,
+        atlas_key(),
         *(f"{page} {keys(script)}" for page, script in lesson_scripts(app).items()),
-        *(
-            f"{page.stem} {page_key(page)}"
-            for page in sorted(Path(app.srcdir).glob("*.md"))
-            if page.stem in recorded
-        ),
-    ]
-    files = [f"{path} {hash_of(path)}" for path in recordings]
-    return key_of(fingerprint().signature, atlas_key(), *made_from, *files)
+        *(f"{one.stem} {page_key(one)}" for one in pages if one.stem in recorded),
+        *(f"{path} {hash_of(path)}" for path in recordings),
+    )

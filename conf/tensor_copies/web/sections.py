@@ -35,7 +35,7 @@ from tensor_copies.web.head import LONGEST, beginning
 LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (
     "Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page",
 )  # fmt: skip
-FACT, KEY = "sections", "sections"
+FACT = "sections"
 # Furniture of a page, by the class of the part that has it: no text of a section.
 # A cell that is folded or removed computes what the page shows.
 FURNITURE = {
@@ -81,20 +81,16 @@ class Section:
     text: str
 
 
-def key(app: Sphinx, page: str) -> str:
-    """Return a key that changes with the code that finds sections."""
-    return _key_of_the_code()
-
-
 @cache
-def _key_of_the_code() -> str:
+def key() -> str:
+    """Return a key that changes with the code that finds sections."""
     return code_behind([__name__])
 
 
 def keep(app: Sphinx, doctree: nodes.document) -> None:
     """Keep the sections of the page that is being read, when all parts are in place."""
     page = app.env.docname
-    outdated.depend_on(app, KEY)
+    outdated.depend_on(app, FACT)
     is_lesson = page in lesson_scripts(app)
     found = [asdict(one) for one in _sections(app, doctree, is_lesson=is_lesson)]
     app.env.metadata[page][FACT] = json.dumps(found)
