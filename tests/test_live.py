@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -108,7 +109,9 @@ def app(tmp_path: Path) -> SimpleNamespace:
     conf = {"examples_dirs": ["../examples"], "gallery_dirs": ["auto_examples"]}
     return SimpleNamespace(
         srcdir=str(tmp_path / "docs"),
-        env=SimpleNamespace(docname="auto_examples/1_first/a"),
+        env=SimpleNamespace(
+            docname="auto_examples/1_first/a", metadata=defaultdict(dict)
+        ),
         config=SimpleNamespace(sphinx_gallery_conf=conf, site_repository=""),
     )
 

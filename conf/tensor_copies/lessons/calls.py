@@ -15,6 +15,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from tensor_copies.lessons.places import words_of
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
@@ -103,8 +104,7 @@ def _entry(
             "", refdomain="std", reftype="doc", reftarget=f"/{page}", refexplicit=True,
             refwarn=True,
         )  # fmt: skip
-        # A lesson's title is a line long, and a call may have a dozen lessons.
-        link += nodes.inline(text=page.rpartition("/")[2].replace("_", " "))
+        link += nodes.inline(text=words_of(page))
         lessons += [nodes.Text(", " if number else ""), link]
     term = nodes.term("", "", official, ids=[call], classes=["call"])
     return nodes.definition_list_item("", term, nodes.definition("", lessons))

@@ -36,7 +36,8 @@ def change_page(app: Sphinx, doctree: nodes.document) -> None:
     """Rewrite a page of the gallery; leave every other page as it is."""
     lessons = lesson_scripts(app)
     if app.env.docname in lessons:
-        _move_downloads(doctree, app.env.docname, _colab(app))
+        _move_downloads(doctree, app.env.docname)
+        _link_to_colab(app, doctree)
         app.env.metadata[app.env.docname]["styles"] = "lessons.css"
     listed: list[str] = []
     for section in list(doctree.findall(nodes.section)):
@@ -48,20 +49,16 @@ def change_page(app: Sphinx, doctree: nodes.document) -> None:
         raise UnknownPage(app.env.docname, f"there is no card of {missing[0]}")
 
 
-def _colab(app: Sphinx) -> nodes.paragraph | None:
-    """Make the link that opens the notebook of a page on Colab, if it is there."""
-    repository = app.config.site_repository.removeprefix("https://github.com/")
-    if not repository:
-        return None
-    name = app.env.docname.partition("/")[2]
-    address = f"{COLAB}/{repository}/blob/{BRANCH}/{name}.ipynb"
-    words = f"Colab ({GPU} GPU)"
-    return nodes.paragraph("", "", nodes.reference("", words, refuri=address))
+def _link_to_colab(app: Sphinx, doctree: nodes.document) -> None:
+    """Add the link that opens the notebook of a lesson on Colab, if it is there."""
+    if repository := app.config.site_repository.removeprefix("https://github.com/"):
+        name = app.env.docname.partition("/")[2]
+        address = f"{COLAB}/{repository}/blob/{BRANCH}/{name}.ipynb"
+        link = nodes.reference("", f"Colab ({GPU} GPU)", refuri=address)
+        actions_of(doctree).append(nodes.paragraph("", "", link))
 
 
-def _move_downloads(
-    doctree: nodes.document, page: str, colab: nodes.paragraph | None
-) -> None:
+def _move_downloads(doctree: nodes.document, page: str) -> None:
     found: dict[str, addnodes.download_reference] = {}
     for only in list(doctree.findall(addnodes.only)):
         for link in only.findall(addnodes.download_reference):
@@ -83,8 +80,6 @@ def _move_downloads(
     row = nodes.container(classes=[ACTIONS])
     for ending in LABELS:
         row += nodes.paragraph("", "", found[ending])
-    if colab is not None:
-        row += colab
     section = title.parent
     section.insert(section.index(title) + 1, row)
 

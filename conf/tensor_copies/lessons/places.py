@@ -24,25 +24,25 @@ def key(app: Sphinx, page: str) -> str:
 
 def list_in_order(app: Sphinx, doctree: nodes.document) -> None:
     """List the sections on the overview of all, and on theirs their lessons."""
-    page, lessons = app.env.docname, list(lesson_scripts(app))
-    sections = list(dict.fromkeys(lesson.rpartition("/")[0] for lesson in lessons))
-    galleries = app.config.sphinx_gallery_conf["gallery_dirs"]
-    folder, _, name = page.rpartition("/")
-    if name != "index" or not page.startswith(tuple(galleries)):
+    lessons = list(lesson_scripts(app))
+    (gallery,) = app.config.sphinx_gallery_conf["gallery_dirs"]
+    folder, _, name = app.env.docname.rpartition("/")
+    if name != "index" or not folder.startswith(gallery):
         return
     trees = list(doctree.findall(addnodes.toctree))
     if not trees:  # there are no lessons in it
-        app.env.metadata[page]["orphan"] = True
+        app.env.metadata[app.env.docname]["orphan"] = True
         return
     first, *others = trees
     for tree in others:
         tree.parent.remove(tree)
     depend_on(app, "reading order")
-    if folder in galleries:
+    if folder == gallery:
+        sections = dict.fromkeys(lesson.rpartition("/")[0] for lesson in lessons)
         first["entries"] = [(None, f"{section}/index") for section in sections]
     else:
         first["entries"] = [
-            (f"{number} \N{MIDDLE DOT} {_short(lesson)}", lesson)
+            (f"{number} \N{MIDDLE DOT} {words_of(lesson)}", lesson)
             for number, lesson in enumerate(lessons, 1)
             if lesson.startswith(f"{folder}/")
         ]
@@ -60,5 +60,6 @@ def say_place(app: Sphinx, doctree: nodes.document) -> None:
     actions_of(doctree).insert(0, said)
 
 
-def _short(lesson: str) -> str:
+def words_of(lesson: str) -> str:
+    """Return the short name of a lesson: its title is a line long."""
     return lesson.rpartition("/")[2].replace("_", " ")

@@ -37,8 +37,6 @@ from sphinx.writers.html5 import HTML5Translator
 from tensor_copies.lessons.choices import (
     ASK,
     CODE,
-    Choice,
-    Question,
     choices_for,
     questions_of,
 )
@@ -51,6 +49,8 @@ from tensor_copies.recordings.live import code_blocks, set_text
 from tensor_copies.recordings.provenance import output_head, short
 
 PREDICT = "predict"
+# The classes of what a lesson's block or a page's cell has printed.
+PRINTED = {"output", "sphx-glr-script-out"}
 
 
 class answer_box(nodes.General, nodes.Element):
@@ -95,7 +95,14 @@ def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
     for number, (one, box) in enumerate(zip(asked, hidden, strict=True), 1):
         live, elsewhere = _printed(box)
         if offered := choices_for(app, one, live, elsewhere):
-            made = _choices(one, offered, f"predict-{number}", bool(elsewhere))
+            lines = ["\n".join(choice.lines) for choice in offered]
+            made = choices(
+                words=one.words,
+                offered=offered,
+                name=f"predict-{number}",
+                key=key_of(one.blocks[-1], *lines)[:8],
+                where=short(fingerprint()) if elsewhere else "",
+            )
             box.parent.insert(box.parent.index(box), made)
 
 
@@ -111,27 +118,12 @@ def _printed(box: fold) -> tuple[str, list[str]]:
             above = above.parent
         if above is not box and "recorded" in above["classes"]:
             elsewhere.append(text.astext())
-        elif _is_printed(text) and "cell_input" not in above["classes"]:
+        elif PRINTED & set(text["classes"]) and "cell_input" not in above["classes"]:
             live.append(text.astext())
     whole = "\n".join(live)
     return whole, [
         text for text in elsewhere if on_one_device(text) != on_one_device(whole)
     ]
-
-
-def _is_printed(text: nodes.literal_block) -> bool:
-    """Whether a literal block is what a block or a cell has printed."""
-    of_gallery = "sphx-glr-script-out" in text["classes"]
-    return of_gallery or "output" in text["classes"]
-
-
-def _choices(
-    asked: Question, offered: list[Choice], name: str, is_live: bool
-) -> choices:
-    lines = ["\n".join(choice.lines) for choice in offered]
-    key = key_of(asked.blocks[-1], *lines)[:8]
-    where = short(fingerprint()) if is_live else ""
-    return choices(words=asked.words, offered=offered, name=name, key=key, where=where)
 
 
 def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> fold:
@@ -151,7 +143,8 @@ def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> fold:
     shown = [node for node in answer if not isinstance(node, nodes.comment)]
     if not shown:
         raise ExtensionError(f"{lesson}: a block asks {words!r} and shows nothing")
-    outputs = [node for node in answer if _is_output(node)]
+    kinds = nodes.literal_block | nodes.raw | nodes.container | output_head
+    outputs = [node for node in answer if isinstance(node, kinds)]
     others = [node for node in answer if node not in outputs]
     place = parent.index(answer[0])
     for node in answer:
@@ -159,11 +152,6 @@ def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> fold:
     hidden = _reveal(words, [*outputs, *_take_proof(code), *others])
     parent.insert(place, hidden)
     return hidden
-
-
-def _is_output(node: nodes.Node) -> bool:
-    kinds = nodes.literal_block | nodes.raw | nodes.container | output_head
-    return isinstance(node, kinds)
 
 
 def _take_proof(code: nodes.literal_block) -> list[nodes.literal_block]:

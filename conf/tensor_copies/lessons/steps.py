@@ -93,9 +93,12 @@ def publish(app: Sphinx, error: Exception | None) -> None:
             for file, text in others["files"].items():
                 write(app, f"{name.rpartition('/')[0]}/{file}", text)
     source = Path(app.confdir, "standalone", "tensor_maps.py")
-    for name, text in _strings(source).items():
-        if name in VIEWER:
-            write(app, f"{FOLDER}/{VIEWER[name]}", text)
+    # Read, not imported: torch takes long.
+    for statement in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.Assign):
+            file = VIEWER.get(ast.unparse(statement.targets[0]))
+            if file is not None:
+                write(app, f"{FOLDER}/{file}", ast.literal_eval(statement.value))
 
 
 def as_script(data: dict[str, Any]) -> str:
@@ -112,16 +115,3 @@ def write(app: Sphinx, name: str, text: str) -> None:
     path = Path(app.outdir, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-
-
-def _strings(module: Path) -> dict[str, str]:
-    """Return what a module calls its strings; read, not imported: torch takes long."""
-    return {
-        target.id: statement.value.value
-        for statement in ast.parse(module.read_text(encoding="utf-8")).body
-        if isinstance(statement, ast.Assign)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-        for target in statement.targets
-        if isinstance(target, ast.Name)
-    }

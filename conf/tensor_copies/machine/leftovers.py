@@ -13,18 +13,23 @@ import gc
 import inspect
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import IO, Any
 
 from tensor_copies.machine.progress import CHANNEL, NOISE
+
+try:
+    import psutil
+except ImportError:  # to record takes less than to build, which has looked already
+    psutil = None
 
 SECONDS_TO_END = 1.0  # what was told to end may take so long
 # Made by Python for the whole process when a lesson uses multiprocessing.
@@ -81,11 +86,9 @@ def left_since(before: Before) -> list[str]:
     left = [f"the thread {thread.name!r} running" for thread in threads]
     for pid, name in processes.items():
         left.append(f"the process {name!r} running")
-        try:
+        with suppress(OSError):  # it has ended by itself
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-        except OSError:  # it has ended by itself
-            pass
     now = _files(before.folders)
     left += [
         f"the file {path.parent.name}/{path.name}"
@@ -178,37 +181,16 @@ def _running(before: Before) -> tuple[list[threading.Thread], dict[int, str]]:
 
 def _children() -> dict[int, str]:
     """Return the names of the processes that this one has started and that run."""
-    listing: list[tuple[str, str, str, str]] = []
-    if Path("/proc/self/stat").exists():
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                pid, rest = stat.read_text(errors="replace").split(" (", 1)
-                name, _, rest = rest.rpartition(") ")
-                state, parent = rest.split()[:2]
-                if int(parent) != os.getpid():
-                    continue
-                command = (
-                    stat.with_name("cmdline").read_bytes().decode(errors="replace")
-                )
-            except OSError:  # it has ended meanwhile
-                continue
-            program, _, arguments = command.partition("\0")
+    found = {}
+    for process in psutil.Process().children() if psutil else ():
+        with suppress(psutil.Error):  # it has ended meanwhile
+            program, *arguments = process.cmdline() or [process.name()]
             # Without its folder: what tells it from others are its arguments.
-            said = f"{Path(program).name} {arguments}".replace("\0", " ")
-            listing.append((pid, parent, state, said if program else name))
-    elif os.name == "posix":
-        columns = ["-o", "pid=", "-o", "ppid=", "-o", "stat=", "-o", "command="]
-        done = subprocess.run(["ps", "-A", *columns], capture_output=True, text=True)
-        lines = [line.split(None, 3) for line in done.stdout.splitlines()]
-        listing = [tuple(line) for line in lines if len(line) == 4]
-    return {
-        int(pid): command.strip()[:60]
-        for pid, parent, state, command in listing
-        if int(parent) == os.getpid()
-        and not state.startswith("Z")
-        and NOT_A_LESSON not in command
-        and not command.startswith("ps -A")
-    }
+            command = " ".join([Path(program).name, *arguments])
+            ended = process.status() == psutil.STATUS_ZOMBIE
+            if not ended and NOT_A_LESSON not in command:
+                found[process.pid] = command[:60]
+    return found
 
 
 def _files(folders: Iterable[Path]) -> dict[Path, int]:

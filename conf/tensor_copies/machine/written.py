@@ -40,25 +40,24 @@ def write_what_changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
 def shared_key(app: Sphinx, env: BuildEnvironment) -> str:
     """Return the key of all that a page may take from other pages."""
     names = env.get_domain("std")
-    galleries = app.config.sphinx_gallery_conf["gallery_dirs"]
+    (gallery,) = app.config.sphinx_gallery_conf["gallery_dirs"]
     shared = [
-        [(page, str(title)) for page, title in sorted(env.titles.items())],
-        [(page, str(title)) for page, title in sorted(env.longtitles.items())],
-        [(page, contents.pformat()) for page, contents in sorted(env.tocs.items())],
+        sorted((page, str(title)) for page, title in env.titles.items()),
+        sorted((page, str(title)) for page, title in env.longtitles.items()),
+        sorted((page, contents.pformat()) for page, contents in env.tocs.items()),
         sorted(env.toctree_includes.items()),
         [sorted(domain.get_objects()) for domain in env.domains.sorted()],
         sorted(names.labels.items()),
         sorted(names.anonlabels.items()),
-        [
+        sorted(
             (page, sorted(metadata.get("myst_slugs", {}).items()))
-            for page, metadata in sorted(env.metadata.items())
-        ],
+            for page, metadata in env.metadata.items()
+        ),
         # The files beside the pages: one that is gone must go from the site.
         sorted((name, file) for name, (_, file) in env.images.items()),
         sorted((name, file) for name, (_, file) in env.dlfiles.items()),
         sorted(
             path.relative_to(app.srcdir).as_posix()
-            for gallery in galleries
             for path in Path(app.srcdir, gallery).rglob("images/**/*.*")
         ),
         list(lesson_scripts(app)),

@@ -27,10 +27,11 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     pages = pages_in_order(app)
     base = app.config.html_baseurl
     mapped = bool(base) and app.config.site_is_indexed
+    robots = f"User-agent: *\nAllow: /\n\nSitemap: {urljoin(base, 'sitemap.xml')}\n"
     _write(app, "llms.txt", _llms(app, pages))
     _write(app, "llms-full.txt", _llms_full(app, pages))
     _write(app, "sitemap.xml", _sitemap(app, pages) if mapped else "")
-    _write(app, "robots.txt", _robots(base) if mapped else "")
+    _write(app, "robots.txt", robots if mapped else "")
 
 
 def _write(app: Sphinx, name: str, text: str) -> None:
@@ -94,7 +95,3 @@ def _sitemap(app: Sphinx, pages: list[str]) -> str:
         '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
         f"{''.join(lines)}</urlset>\n"
     )
-
-
-def _robots(base: str) -> str:
-    return f"User-agent: *\nAllow: /\n\nSitemap: {urljoin(base, 'sitemap.xml')}\n"

@@ -22,7 +22,6 @@ from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -85,8 +84,7 @@ def ask(
 def protect_forwards(app: Sphinx) -> list[object]:
     """Give the forwards their policies; hand no page to Sphinx."""
     for old in app.config.redirects if app.config.site_has_policy else ():
-        name = app.builder.get_target_uri(old)
-        path = Path(app.outdir, f"{name}index.html" if name.endswith("/") else name)
+        path = app.builder.get_output_path(old)
         page = path.read_text(encoding="utf-8")
         path.write_text(protected(page), encoding="utf-8")
     return []

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from tensor_copies.lessons.steps import FOLDER
+from tensor_copies.lessons.steps import write as write_file
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.web.asked import asked
 from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_of
@@ -63,9 +64,7 @@ def write(app: Sphinx, env: BuildEnvironment) -> None:
     data = json.dumps(
         {"kinds": KINDS, "pages": listed}, ensure_ascii=False, separators=(",", ":")
     )
-    static = Path(app.outdir, "_static")
-    static.mkdir(parents=True, exist_ok=True)
-    (static / DATA).write_text(f"window.searchIndex={data};\n", encoding="utf-8")
+    write_file(app, f"{FOLDER}/{DATA}", f"window.searchIndex={data};\n")
 
 
 def _entry(section: Section, phrases: list[str]) -> list[object]:

@@ -25,7 +25,7 @@ from tensor_copies.atlas.data import live
 from tensor_copies.atlas.page import sign_of
 from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.lessons.opening import SETUP
-from tensor_copies.lessons.predictions import PREDICT, choices
+from tensor_copies.lessons.predictions import PREDICT, PRINTED, choices
 from tensor_copies.machine import outdated
 from tensor_copies.machine.code_keys import code_behind
 from tensor_copies.machine.folds import is_fold
@@ -43,7 +43,6 @@ FURNITURE = {
     *("tag_hide-input", "tag_hide-cell", "tag_remove-input", "tag_remove-cell"),
 }
 CURES = "cures"
-OUTPUT = {"output", "sphx-glr-script-out"}
 OF_CLASS = {"entry": ERROR, "mistake": MISTAKE}
 CURE = re.compile(r'<pre class="cure">(.*?)</pre>\s*<p>(.*?)</p>', re.DOTALL)
 TITLE = re.compile("<<([^<>]+)>>")
@@ -52,33 +51,15 @@ RAISED = re.compile(r"\b\w*(?:Error|Warning):")
 
 @dataclass(frozen=True)
 class Section:
-    """What a link can lead to.
+    """What a link can lead to."""
 
-    Attributes
-    ----------
-    anchor
-        Its place on the page, empty for the page as a whole.
-    kind
-        One of ``KINDS``.
-    heading
-        Its title.
-    sentence
-        The sentence that answers, at most ``LONGEST`` characters.
-    prose
-        All that it says, but for headings, code and outputs.
-    code
-        All code in it.
-    text
-        Its text, code and outputs in their order, as Markdown.
-    """
-
-    anchor: str
-    kind: str
+    anchor: str  # on the page; empty for the page as a whole
+    kind: str  # one of ``KINDS``
     heading: str
-    sentence: str
-    prose: str
+    sentence: str  # that answers, of at most ``LONGEST`` characters
+    prose: str  # all that it says, but for headings, code and outputs
     code: str
-    text: str
+    text: str  # all, with code and outputs in their order, as Markdown
 
 
 @cache
@@ -256,7 +237,7 @@ class _Text:
         text = node.astext().strip()
         if "text_plain" in node["classes"] and text.startswith("<"):
             return  # the name of an object whose picture is shown
-        is_output = bool(OUTPUT & set(node["classes"]))
+        is_output = bool(PRINTED & set(node["classes"]))
         if not is_output:
             self.code.append(text)
         else:
