@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from tensor_copies.machine import progress
 from tensor_copies.machine.reading_order import READING_ORDER
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 MARK = b"\xef\xbb\xbf"  # what some editors put before the text of a file
 

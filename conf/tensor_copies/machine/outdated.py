@@ -11,14 +11,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from docutils.nodes import document
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from tensor_copies.machine.code_keys import hash_of, key_of
-
-if TYPE_CHECKING:
-    from docutils.nodes import document
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 # The key of what a page is made from: of the page, or of all pages that ask for it.
 Key = Callable[["Sphinx", str], str]
