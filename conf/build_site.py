@@ -116,26 +116,21 @@ def publish(built: Path, published: Path) -> None:
 
 
 def _build(options: argparse.Namespace) -> int:
-    html = options.builder == "html"
-    out = BUILD / ("staging" if html else options.builder)
-    # Each builder has a memory of its own of what it read and warned about.
-    memory = BUILD / "doctrees" / options.builder
+    builder = options.buildername
+    html = builder == "html"
+    out = BUILD / ("staging" if html else builder)
     for_sphinx = {
+        **vars(options),
         "srcdir": str(ROOT / "docs"),
         "confdir": str(CONF),
         "outdir": str(out),
-        "doctreedir": str(memory),
-        "buildername": options.builder,
-        "confoverrides": {"nitpicky": True, **dict(options.define)},
-        "freshenv": options.fresh_env,
+        # Each builder has a memory of its own of what it read and warned about.
+        "doctreedir": str(BUILD / "doctrees" / builder),
+        "confoverrides": {"nitpicky": True, **dict(options.confoverrides)},
         "warningiserror": True,
-        "tags": options.tag,
-        "verbosity": options.verbose,
-        "parallel": options.jobs,
-        "write_all": options.write_all,
     }
-    kept, published = Kept(options.builder, out, [repr(options)]), BUILD / "html"
-    asked = options.write_all or options.fresh_env
+    kept, published = Kept(builder, out, [repr(options)]), BUILD / "html"
+    asked = options.write_all or options.freshenv
     if html and not asked and (said := kept.unchanged(published)) is not None:
         print("Nothing has changed since the last build.", *said, STANDS, sep="\n")
         return 0
@@ -202,18 +197,16 @@ class _Child:
 
         threading.Thread(target=read, daemon=True).start()
         try:
-            while True:
-                if self._is_too_large():
-                    break
+            while not self._is_too_large():
                 try:
                     line = lines.get(timeout=SECONDS_OF_GROWTH)
                 except queue.Empty:
                     if self._is_over():
                         break
-                    continue
-                if line is None:
-                    break
-                self._take(line.decode(errors="replace").rstrip("\r\n"))
+                else:
+                    if line is None:
+                        break
+                    self._take(line.decode(errors="replace").rstrip("\r\n"))
             return self.verdict or self._judge()
         except (KeyboardInterrupt, _Stopped):
             return _failed("interrupted" + self._doing())
@@ -320,6 +313,8 @@ def _print_time(kind: str, name: str, seconds: float, end: str = "") -> None:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
+    """Return the options, under the names that Sphinx has for them."""
+
     class Parser(argparse.ArgumentParser):
         def error(self, message: str) -> NoReturn:
             raise BuildProblem(f"{message}. `--help` lists the options.")
@@ -328,28 +323,32 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         description="Build the site; the options are sphinx-build's.",
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "-b", "--builder", choices=BUILDERS, default="html", help="what to make"
-    )
-    parser.add_argument(
-        "-a", "--write-all", action="store_true", help="write all pages"
-    )
-    parser.add_argument(
-        "-E", "--fresh-env", action="store_true", help="read all pages anew"
-    )
-    parser.add_argument(
-        "-j", "--jobs", type=_jobs, default=1, metavar="N", help="processes, or auto"
-    )
-    parser.add_argument(
-        "-D", "--define", type=_setting, action="append", default=[],
-        metavar="NAME=VALUE", help="override an option of conf.py",
+    add = parser.add_argument
+    add(
+        "-b", "--builder", dest="buildername", choices=BUILDERS, default="html",
+        help="what to make",
     )  # fmt: skip
-    parser.add_argument(
-        "-t", "--tag", action="append", default=[], metavar="TAG", help="define a tag"
-    )
-    parser.add_argument(
-        "-v", "--verbose", action="count", default=0, help="more, twice: much more"
-    )
+    add("-a", "--write-all", action="store_true", help="write all pages")
+    add(
+        "-E", "--fresh-env", dest="freshenv", action="store_true",
+        help="read all pages anew",
+    )  # fmt: skip
+    add(
+        "-j", "--jobs", dest="parallel", type=_jobs, default=1, metavar="N",
+        help="processes, or auto",
+    )  # fmt: skip
+    add(
+        "-D", "--define", dest="confoverrides", type=_setting, action="append",
+        default=[], metavar="NAME=VALUE", help="override an option of conf.py",
+    )  # fmt: skip
+    add(
+        "-t", "--tag", dest="tags", action="append", default=[], metavar="TAG",
+        help="define a tag",
+    )  # fmt: skip
+    add(
+        "-v", "--verbose", dest="verbosity", action="count", default=0,
+        help="more, twice: much more",
+    )  # fmt: skip
     return parser.parse_args(arguments)
 
 

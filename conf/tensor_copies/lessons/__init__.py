@@ -28,11 +28,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     outdated.add_key("reading order", places.key)
     app.add_directive("calls", calls.Calls)
     app.add_directive("remember", remember.Remember)
-    app.add_node(
-        predictions.answer_box,
-        html=(predictions.visit_answer, predictions.depart_answer),
-    )
-    app.add_node(predictions.choices, html=(predictions.visit_choices, None))
     app.add_directive("score", predictions.Score)
     # It is known what will run (400), and nothing has (500).
     app.connect("builder-inited", choices.begin, priority=450)

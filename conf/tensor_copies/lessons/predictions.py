@@ -32,11 +32,12 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
-from sphinx.writers.html5 import HTML5Translator
 
 from tensor_copies.lessons.choices import (
     ASK,
     CODE,
+    Choice,
+    Question,
     choices_for,
     questions_of,
 )
@@ -53,12 +54,8 @@ PREDICT = "predict"
 PRINTED = {"output", "sphx-glr-script-out"}
 
 
-class answer_box(nodes.General, nodes.Element):
-    """What a fold has below its question."""
-
-
-class choices(nodes.General, nodes.Element):
-    """The answers to choose from; no text of the page, which the search would find."""
+class choices(nodes.raw):
+    """The answers to choose from, with the question's ``words``."""
 
 
 class Score(SphinxDirective):
@@ -66,8 +63,7 @@ class Score(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the place for it, which only the script shows."""
-        markup = '<div class="predict-score" hidden></div>\n'
-        return [nodes.raw("", markup, format="html")]
+        return [_html('<div class="predict-score" hidden></div>\n')]
 
 
 def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
@@ -95,14 +91,8 @@ def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
     for number, (one, box) in enumerate(zip(asked, hidden, strict=True), 1):
         live, elsewhere = _printed(box)
         if offered := choices_for(app, one, live, elsewhere):
-            lines = ["\n".join(choice.lines) for choice in offered]
-            made = choices(
-                words=one.words,
-                offered=offered,
-                name=f"predict-{number}",
-                key=key_of(one.blocks[-1], *lines)[:8],
-                where=short(fingerprint()) if elsewhere else "",
-            )
+            where = short(fingerprint()) if elsewhere else ""
+            made = _choices(one, offered, f"predict-{number}", where)
             box.parent.insert(box.parent.index(box), made)
 
 
@@ -124,6 +114,34 @@ def _printed(box: fold) -> tuple[str, list[str]]:
     return whole, [
         text for text in elsewhere if on_one_device(text) != on_one_device(whole)
     ]
+
+
+def _choices(asked: Question, offered: list[Choice], name: str, where: str) -> choices:
+    """Return answers as radio buttons, and the place for what is said of them."""
+    words = "".join(
+        f"<code>{escape(piece)}</code>" if place % 2 else escape(piece)
+        for place, piece in enumerate(CODE.split(asked.words))
+    )
+    where = where and f" <span>On {escape(where)}.</span>"
+    texts = ["\n".join(choice.lines) for choice in offered]
+    key = key_of(asked.blocks[-1], *texts)[:8]
+    markup = (
+        f'<fieldset class="predict-choices" data-key="{key}">'
+        f"<legend>{words}{where}</legend>\n"
+    )
+    for choice in offered:
+        lines = "\n".join(
+            f"<i>{escape(line)}</i>" if line in choice.shared else escape(line)
+            for line in choice.lines
+        )
+        said = escape(choice.said.replace("``", "`"), quote=True)
+        markup += (
+            f'<label><input type="radio" name="{name}" autocomplete="off" '
+            f'data-said="{said}"{" data-right" if choice.is_right else ""}>'
+            f"<code>{lines}</code></label>\n"
+        )
+    markup += '<p class="predict-said" role="status"></p></fieldset>\n'
+    return choices("", markup, format="html", words=asked.words)
 
 
 def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> fold:
@@ -198,46 +216,15 @@ def _reveal(words: str, answer: list[nodes.Node]) -> fold:
     asked = nodes.inline(classes=["predict-question"])
     say(asked, words)
     line = fold_words("", "", asked)
-    return fold("", line, answer_box("", *answer), kind=PREDICT)
+    begin, end = _html('<div class="predict-answer">\n'), _html("</div>\n")
+    return fold("", line, begin, *answer, end, kind=PREDICT)
+
+
+def _html(markup: str) -> nodes.raw:
+    return nodes.raw("", markup, format="html")
 
 
 def say(node: nodes.TextElement, words: str) -> None:
     """Add words to a line; what stands between double backticks is code."""
     for place, piece in enumerate(CODE.split(words)):
         node += nodes.literal(text=piece) if place % 2 else nodes.Text(piece)
-
-
-def visit_answer(self: HTML5Translator, node: answer_box) -> None:
-    """Begin what the reader opens."""
-    self.body.append('<div class="predict-answer">\n')
-
-
-def depart_answer(self: HTML5Translator, node: answer_box) -> None:
-    """End it."""
-    self.body.append("</div>\n")
-
-
-def visit_choices(self: HTML5Translator, node: choices) -> None:
-    """Write the answers as radio buttons, and the place for what is said of them."""
-    asked = "".join(
-        f"<code>{escape(piece)}</code>" if place % 2 else escape(piece)
-        for place, piece in enumerate(CODE.split(node["words"]))
-    )
-    where = node["where"] and f" <span>On {escape(node['where'])}.</span>"
-    self.body.append(
-        f'<fieldset class="predict-choices" data-key="{node["key"]}">'
-        f"<legend>{asked}{where}</legend>\n"
-    )
-    for choice in node["offered"]:
-        lines = "\n".join(
-            f"<i>{escape(line)}</i>" if line in choice.shared else escape(line)
-            for line in choice.lines
-        )
-        said = escape(choice.said.replace("``", "`"), quote=True)
-        self.body.append(
-            f'<label><input type="radio" name="{node["name"]}" autocomplete="off" '
-            f'data-said="{said}"{" data-right" if choice.is_right else ""}>'
-            f"<code>{lines}</code></label>\n"
-        )
-    self.body.append('<p class="predict-said" role="status"></p></fieldset>\n')
-    raise nodes.SkipNode

@@ -33,13 +33,7 @@ class Remember(SphinxDirective):
 
 
 def fill(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Put the points of every lesson into their place, in reading order.
-
-    Raises
-    ------
-    ExtensionError
-        If a lesson has no section "Remember" with a list.
-    """
+    """Put the points of every lesson, which must have some, into their place."""
     for place in list(doctree.findall(remember)):
         sheet = nodes.container(classes=["remember"])
         for lesson, script in lesson_scripts(app).items():

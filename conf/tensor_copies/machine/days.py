@@ -23,20 +23,13 @@ def today() -> str:
 def day_of(moment: float) -> str:
     """Return the ISO date of a run that ended then, in seconds since 1970.
 
-    Raises
-    ------
-    UnfitMachine
-        If ``SOURCE_DATE_EPOCH`` is set to something else than such seconds.
+    Raises ``UnfitMachine`` if ``SOURCE_DATE_EPOCH`` is no such number.
     """
-    if said := os.environ.get(EPOCH):
-        try:
-            return _in_utc(int(said))
-        except (ValueError, OverflowError, OSError):
-            raise UnfitMachine(
-                f"{EPOCH} is {said!r}: set a number of seconds since 1970, or nothing."
-            ) from None
-    return _in_utc(moment)
-
-
-def _in_utc(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).date().isoformat()
+    said = os.environ.get(EPOCH)
+    try:
+        ended = datetime.fromtimestamp(int(said) if said else moment, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise UnfitMachine(
+            f"{EPOCH} is {said!r}: set a number of seconds since 1970, or nothing."
+        ) from None
+    return ended.date().isoformat()

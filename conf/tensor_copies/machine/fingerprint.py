@@ -128,10 +128,7 @@ def check(needed: tuple[str, ...] = TO_BUILD) -> None:
 def lesson_seconds() -> int:
     """Return how long a lesson may run, in seconds: longer where it times longer.
 
-    Raises
-    ------
-    UnfitMachine
-        If ``BENCHMARK_QUALITY`` asks for a quality that the lessons do not know.
+    Raises ``UnfitMachine`` if ``BENCHMARK_QUALITY`` is none that the lessons know.
     """
     if quality() not in LESSON_SECONDS:
         known = ", ".join(LESSON_SECONDS)

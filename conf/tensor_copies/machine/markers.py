@@ -34,10 +34,7 @@ def without_markers(script: str) -> str:
 def setup_line(script: Path) -> int | None:
     """Return the line of the block that is the setup of a lesson, if one is.
 
-    Raises
-    ------
-    ExtensionError
-        If another block than the first is marked.
+    Raises ``ExtensionError`` if another block than the first is marked.
     """
     blocks = _marked(script)
     marked = [line for line, asked in blocks if asked.get(SETUP)]
@@ -52,10 +49,7 @@ def setup_line(script: Path) -> int | None:
 def lead_line(script: Path) -> int | None:
     """Return the line of the block whose first figure opens the page, if one does.
 
-    Raises
-    ------
-    ExtensionError
-        If more than one block is marked.
+    Raises ``ExtensionError`` if more than one block is marked.
     """
     marked = [line for line, asked in _marked(script) if {LEAD, MAP_LEAD} & set(asked)]
     if len(marked) > 1:

@@ -67,10 +67,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Around sphinx-reredirects, which writes the forwards (500).
     app.connect("html-collect-pages", forwards.give_addresses, priority=400)
     app.connect("html-collect-pages", policy.protect_forwards, priority=600)
-    # Sphinx has copied the styles.
-    app.connect("build-finished", weight.drop_comments)
-    app.connect("build-finished", head.copy_cards)
-    app.connect("build-finished", steps_of_pairs.publish)
-    app.connect("build-finished", files.write)
-    app.connect("build-finished", inventories.report_unused)
+
+    def finish(app: Sphinx, exception: Exception | None) -> None:
+        if exception is None and app.builder.format == "html":
+            weight.drop_comments(app)  # Sphinx has copied the styles
+            head.copy_cards(app)
+            steps_of_pairs.publish(app)
+            files.write(app)
+            inventories.report_unused(app)
+
+    app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

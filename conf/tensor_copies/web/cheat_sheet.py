@@ -182,13 +182,7 @@ def fill(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 
 def _messages(app: Sphinx, page: str, anchors: list[str]) -> Iterator[nodes.Node]:
-    """Yield each message, a link to its entry, with what to write instead.
-
-    Raises
-    ------
-    ExtensionError
-        If the error index has no such entry, message or cure.
-    """
+    """Yield each message, a link to its entry, with what to write instead."""
     listed = json.loads(app.env.metadata.get(ERRORS, {}).get("messages", "[]"))
     texts = {entry["anchor"]: entry["texts"][0] for entry in listed}
     cures = best_cures(Path(app.env.doc2path(ERRORS)))

@@ -20,9 +20,9 @@ from tensor_copies.web.search_index import pages_in_order
 from tensor_copies.web.sections import sections_of
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Write the files, or remove what is not wanted any more."""
-    if exception is not None or app.builder.name != "html":
+    if app.builder.name != "html":
         return
     pages = pages_in_order(app)
     base = app.config.html_baseurl

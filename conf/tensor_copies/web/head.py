@@ -79,10 +79,8 @@ def add_head(
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
 
 
-def copy_cards(app: Sphinx, exception: Exception | None) -> None:
+def copy_cards(app: Sphinx) -> None:
     """Put the cards of all lessons, and that of the site, into the site."""
-    if exception is not None or app.builder.format != "html":
-        return
     target = Path(app.outdir, "_images")
     target.mkdir(exist_ok=True)
     found = (preview_file(app.srcdir, page) for page in lesson_scripts(app))

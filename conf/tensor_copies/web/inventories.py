@@ -12,10 +12,9 @@ logger = logging.getLogger(__name__)
 LINK = re.compile(r'href="(https://[^"]*)"')
 
 
-def report_unused(app: Sphinx, exception: Exception | None) -> None:
+def report_unused(app: Sphinx) -> None:
     """Warn of each name that no page of the built site links to."""
-    wanted = app.config.every_inventory_name_is_linked
-    if exception is not None or app.builder.format != "html" or not wanted:
+    if not app.config.every_inventory_name_is_linked:
         return
     linked = {
         address

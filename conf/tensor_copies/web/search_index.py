@@ -24,22 +24,18 @@ from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_o
 DATA = "search_index.js"
 WORD = re.compile(r"[^\W\d_](?:[\w-]*\w)?")
 # Words of every page, which tell no section from another.
-COMMON = frozenset(
-    word
-    for line in (
-        "a about above after again all also an and another any are as assert at be",
-        "because been before below both but by can cannot def device do does each",
-        "else even except false first follows for from had has have here how if",
-        "import in into is it item its itself len lesson let like many may more",
-        "most needs nn nor not now of on one ones only or other others out over own",
-        "print pytorch range return same see shares_memory should show shown shows",
-        "so some such takes than that the their them then there these they this",
-        "those though to tolist torch true try two under until up use used uses",
-        "values want was what when where which while who whose why will with would",
-        "you your",
-    )
-    for word in line.split()
-)
+COMMON = """
+    a about above after again all also an and another any are as assert at be
+    because been before below both but by can cannot def device do does each
+    else even except false first follows for from had has have here how if
+    import in into is it item its itself len lesson let like many may more
+    most needs nn nor not now of on one ones only or other others out over own
+    print pytorch range return same see shares_memory should show shown shows
+    so some such takes than that the their them then there these they this
+    those though to tolist torch true try two under until up use used uses
+    values want was what when where which while who whose why will with would
+    you your
+"""
 
 
 def pages_in_order(app: Sphinx) -> list[str]:
@@ -69,7 +65,7 @@ def write(app: Sphinx, env: BuildEnvironment) -> None:
 
 def _entry(section: Section, phrases: list[str]) -> list[object]:
     """Return what is told of a section: as few bytes as will do."""
-    seen = set(COMMON) | set(_words(f"{section.heading} {section.sentence}"))
+    seen = {*COMMON.split(), *_words(f"{section.heading} {section.sentence}")}
     code = _new(_words(section.code), seen)
     said = section.prose
     if section.kind == ERROR:  # its messages are in the list of messages

@@ -34,14 +34,12 @@ def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
     app.env.metadata[page][FACT] = headings
 
 
-def publish(app: Sphinx, error: Exception | None) -> None:
+def publish(app: Sphinx) -> None:
     """Write the steps of each pair that has a button."""
-    if error is not None or app.builder.format != "html":
-        return
     for page, facts in app.env.metadata.items():
-        headings = facts.get(FACT)
+        headings = facts.get(FACT, {})
         steps = pair_steps(app, page) if headings else {}
-        for name, heading in (headings or {}).items():
+        for name, heading in headings.items():
             write(app, _file(page, name), as_script({**steps[name], "title": heading}))
 
 

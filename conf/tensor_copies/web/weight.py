@@ -56,10 +56,8 @@ def trim(
         ]
 
 
-def drop_comments(app: Sphinx, error: Exception | None) -> None:
+def drop_comments(app: Sphinx) -> None:
     """Publish our styles without their comments, which a reader would wait for."""
-    if error is not None or app.builder.format != "html":
-        return
     for folder in app.config.html_static_path:
         static = Path(app.confdir, folder)
         for source in static.rglob("*.css"):
