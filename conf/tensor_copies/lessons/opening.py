@@ -28,7 +28,8 @@ def open_page(app: Sphinx, doctree: nodes.document) -> None:
     script = lesson_scripts(app).get(app.env.docname)
     if script is None:
         return
-    for lead in list(doctree.findall(_is_lead)):
+    boxes = list(doctree.findall(nodes.container))
+    for lead in (box for box in boxes if LEAD_CLASS in box["classes"]):
         title = next(doctree.findall(nodes.title))
         opening = title.parent
         answer = next((n for n in opening if type(n) is nodes.paragraph), None)
@@ -39,10 +40,6 @@ def open_page(app: Sphinx, doctree: nodes.document) -> None:
     line = setup_line(script)
     for block in code_blocks(doctree, {line} if line is not None else set()):
         _fold(block.code)
-
-
-def _is_lead(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.container) and LEAD_CLASS in node["classes"]
 
 
 def _fold(code: nodes.literal_block) -> None:

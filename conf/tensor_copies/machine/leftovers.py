@@ -12,7 +12,6 @@ import ctypes
 import gc
 import inspect
 import os
-import signal
 import sys
 import tempfile
 import threading
@@ -51,7 +50,7 @@ class Before:
 
     folders: tuple[Path, ...]
     threads: frozenset[threading.Thread]
-    processes: frozenset[int]
+    processes: frozenset[psutil.Process]
     files: dict[Path, int]
     functions: dict[str, dict[str, Any]]
     output: _Output | None
@@ -75,7 +74,7 @@ def left_since(before: Before) -> list[str]:
     """End the processes that came since and go on; return in words what was left.
 
     A function that was replaced is put back. A process whose parent has ended is found
-    where it became a child of this one (see processes.py), and none is on Windows.
+    where it became a child of this one (see processes.py).
     """
     gc.collect()  # an executor that nothing refers to ends its threads
     until = time.monotonic() + SECONDS_TO_END
@@ -84,11 +83,11 @@ def left_since(before: Before) -> list[str]:
         time.sleep(0.02)
         threads, processes = _running(before)
     left = [f"the thread {thread.name!r} running" for thread in threads]
-    for pid, name in processes.items():
+    for process, name in processes.items():
         left.append(f"the process {name!r} running")
-        with suppress(OSError):  # it has ended by itself
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+        with suppress(psutil.Error):  # it has ended by itself
+            process.kill()
+            process.wait()
     now = _files(before.folders)
     left += [
         f"the file {path.parent.name}/{path.name}"
@@ -168,18 +167,20 @@ def _put_back(functions: dict[str, dict[str, Any]]) -> list[str]:
     return replaced
 
 
-def _running(before: Before) -> tuple[list[threading.Thread], dict[int, str]]:
+def _running(
+    before: Before,
+) -> tuple[list[threading.Thread], dict[psutil.Process, str]]:
     threads = [
         thread
         for thread in threading.enumerate()
         # One that Python has not started belongs to a library, autograd's for example.
         if thread not in before.threads and not thread.name.startswith("Dummy-")
     ]
-    found = _children()
-    return threads, {pid: found[pid] for pid in found if pid not in before.processes}
+    children = _children().items()
+    return threads, {one: name for one, name in children if one not in before.processes}
 
 
-def _children() -> dict[int, str]:
+def _children() -> dict[psutil.Process, str]:
     """Return the names of the processes that this one has started and that run."""
     found = {}
     for process in psutil.Process().children() if psutil else ():
@@ -189,7 +190,7 @@ def _children() -> dict[int, str]:
             command = " ".join([Path(program).name, *arguments])
             ended = process.status() == psutil.STATUS_ZOMBIE
             if not ended and NOT_A_LESSON not in command:
-                found[process.pid] = command[:60]
+                found[process] = command[:60]
     return found
 
 

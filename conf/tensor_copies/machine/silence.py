@@ -21,11 +21,7 @@ def require_run(app: Sphinx, doctree: nodes.document) -> None:
         if not run_path(app, page).exists():
             logger.warning("%s did not run", Path(page).name + ".py")
         return
-    for cell in doctree.findall(_is_code_cell):
-        code = cell.astext().strip().partition("\n")[0]
-        if code and cell["exec_count"] is None:
+    for cell in doctree.findall(nodes.container):
+        is_idle = cell.get("nb_element") == "cell_code" and cell["exec_count"] is None
+        if is_idle and (code := cell.astext().strip().partition("\n")[0]):
             logger.warning("%s: the cell with `%.60s` did not run", page, code)
-
-
-def _is_code_cell(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.container) and node.get("nb_element") == "cell_code"

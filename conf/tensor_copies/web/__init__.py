@@ -56,7 +56,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
     app.connect("html-page-context", weight.add_styles)
-    app.connect("html-page-context", policy.ask)
     # When all parts of a page are in place, and before its reading ends (900).
     app.connect("doctree-read", sections.keep, priority=895)
     app.connect("env-updated", search_index.write)

@@ -38,34 +38,25 @@ class SiteAddress:
     url: str
     repository: str
     is_dev: bool
-    stable_url: str
-
-    @property
-    def is_indexed(self) -> bool:
-        """Whether search engines are welcome: not where they should take stable."""
-        return not (self.is_dev and self.stable_url)
-
-    @property
-    def announcement(self) -> str:
-        """The banner of the development version, as HTML."""
-        if not self.is_dev:
-            return ""
-        banner = "Development version."  # on a phone, one short line is seen
-        if self.stable_url:
-            link = f'<a href="{escape(self.stable_url)}">Read the stable one</a>'
-            banner += f" {link}."
-        return banner
+    is_indexed: bool  # search engines are welcome: not where they should take stable
+    announcement: str  # the banner of the development version, as HTML
 
 
 def site_address(environ: Mapping[str, str] = os.environ) -> SiteAddress:
     """Return what the environment says; raise ``ConfigError`` if it cannot be so."""
     version = environ.get("SITE_VERSION") or environ.get("READTHEDOCS_VERSION", "")
     preview = environ.get("READTHEDOCS_VERSION_TYPE") == "external"
+    is_dev = version in _DEV or preview
+    stable_url = _url(environ, "SITE_STABLE_URL")
+    banner = "Development version."  # on a phone, one short line is seen
+    if stable_url:
+        banner += f' <a href="{escape(stable_url)}">Read the stable one</a>.'
     return SiteAddress(
         url=_url(environ, "SITE_URL", "READTHEDOCS_CANONICAL_URL"),
         repository=_repository(environ),
-        is_dev=version in _DEV or preview,
-        stable_url=_url(environ, "SITE_STABLE_URL"),
+        is_dev=is_dev,
+        is_indexed=not (is_dev and stable_url),
+        announcement=banner if is_dev else "",
     )
 
 

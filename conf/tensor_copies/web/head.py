@@ -39,7 +39,7 @@ SITE_CARD = "tensor_copies_card.png"
 def add_head(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Put description and card into the head of a page."""
+    """Put description and card into the head of a page, and what mending.py asks."""
     said = app.env.metadata.get(page, {}).get("description", SITE)
     description = context.get("description", said)
     title = re.sub("<[^>]*>", "", context.get("title", ""))
@@ -68,13 +68,14 @@ def add_head(
     }
     if base and context.get("pageurl"):
         properties["og:url"] = urljoin(base, app.builder.get_target_uri(page))
-    lines = [f'<meta name="description" content="{escape(description)}">']
-    lines += [
-        f'<meta property="{key}" content="{properties[key]}">' for key in properties
+    lines = [
+        f'<meta name="description" content="{escape(description)}">',
+        *(f'<meta property="{key}" content="{properties[key]}">' for key in properties),
+        '<meta name="twitter:card" content="summary_large_image">',
     ]
-    lines.append('<meta name="twitter:card" content="summary_large_image">')
     if doctree is None or not app.config.site_is_indexed:
         lines.append('<meta name="robots" content="noindex">')
+    context["has_policy"] = app.config.site_has_policy
     context["site_icon"] = Path(app.confdir, app.config.html_favicon).read_text()
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
 

@@ -22,7 +22,6 @@ from base64 import b64encode
 from collections.abc import Iterable
 from hashlib import sha256
 from html import unescape
-from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -72,13 +71,6 @@ def _framed(page: str) -> list[str]:
 def _hashes(texts: Iterable[str]) -> list[str]:
     digests = (sha256(text.encode()).digest() for text in dict.fromkeys(texts))
     return [f"'sha256-{b64encode(digest).decode()}'" for digest in digests]
-
-
-def ask(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Tell what writes a page (mending.py) whether it gets a policy."""
-    context["has_policy"] = app.config.site_has_policy
 
 
 def protect_forwards(app: Sphinx) -> list[object]:
