@@ -61,10 +61,6 @@ class BuildProblem(Exception):
     """The build cannot start, end or be published; the message says how to mend it."""
 
 
-class _Stopped(Exception):
-    """A person or the system asked the build to stop."""
-
-
 def build(options: argparse.Namespace) -> int:
     """Build in a child process and publish what is whole; return the exit status.
 
@@ -208,7 +204,7 @@ class _Child:
                         break
                     self._take(line.decode(errors="replace").rstrip("\r\n"))
             return self.verdict or self._judge()
-        except (KeyboardInterrupt, _Stopped):
+        except KeyboardInterrupt:
             return _failed("interrupted" + self._doing())
         finally:
             end_all(self.process.pid)  # and all that it has started
@@ -389,13 +385,9 @@ def _require_room() -> None:
         )
 
 
-def _stop(signum: int, frame: object) -> NoReturn:
-    raise _Stopped
-
-
 def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl+C does
     for stream in (sys.stdout, sys.stderr):  # whatever letters the locale has
         stream.reconfigure(errors="backslashreplace")
     try:

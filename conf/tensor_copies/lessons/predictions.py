@@ -71,12 +71,11 @@ def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
     asked = questions_of(app, app.env.docname)
     script = lesson_scripts(app).get(app.env.docname)
     if script is None:
-        tagged = [
-            cell
-            for cell in doctree.findall(nodes.container)
+        hidden = [
+            _hide_cell(app.env.docname, cell)
+            for cell in list(doctree.findall(nodes.container))
             if "tag_predict" in cell["classes"]
         ]
-        hidden = [_hide_cell(app.env.docname, cell) for cell in tagged]
     else:
         lines = {one.line: one.words for one in asked}
         hidden = [
@@ -158,8 +157,7 @@ def _hide_answer(lesson: str, code: nodes.literal_block, words: str) -> fold:
         answer.append(node)
     if comments < 2 and answer and isinstance(answer[-1], nodes.comment):
         answer.pop()
-    shown = [node for node in answer if not isinstance(node, nodes.comment)]
-    if not shown:
+    if all(isinstance(node, nodes.comment) for node in answer):
         raise ExtensionError(f"{lesson}: a block asks {words!r} and shows nothing")
     kinds = nodes.literal_block | nodes.raw | nodes.container | output_head
     outputs = [node for node in answer if isinstance(node, kinds)]

@@ -53,8 +53,7 @@ def say(text: str, *, lasting: bool = False) -> None:
 
 def tell_limit(app: Sphinx, config: Config) -> None:
     """Tell how long a lesson may run, and how much memory all may take."""
-    seconds, megabytes = config.lesson_time_limit, config.memory_limit
-    tell("limit", seconds=seconds, megabytes=megabytes)
+    tell("limit", seconds=config.lesson_time_limit, megabytes=config.memory_limit)
 
 
 def note_lesson(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:

@@ -33,7 +33,11 @@ def write_what_changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
         return []
     env.shared_key = shared
     if Path(app.outdir).is_relative_to(BUILD):  # else it may hold what is not ours
-        _empty(Path(app.outdir), but=Path(app.doctreedir))
+        for path in Path(app.outdir).iterdir():
+            if path.is_dir() and path != Path(app.doctreedir):
+                shutil.rmtree(path)
+            elif path.is_file():
+                path.unlink()
     return sorted(env.found_docs)
 
 
@@ -64,11 +68,3 @@ def shared_key(app: Sphinx, env: BuildEnvironment) -> str:
         str(fingerprint()),
     ]
     return key_of(*map(repr, shared))
-
-
-def _empty(folder: Path, but: Path) -> None:
-    for path in folder.iterdir():
-        if path.is_dir() and path != but:
-            shutil.rmtree(path)
-        elif path.is_file():
-            path.unlink()

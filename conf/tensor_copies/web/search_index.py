@@ -4,24 +4,33 @@
 has words, not an index of them: MiniSearch makes that in the browser, which takes less
 time than an index takes to load. Each word of a section stands once, in the part that
 counts most: heading, sentence, readers' questions, code, prose.
+
+The questions stand in ``docs/asked.toml``, in readers' own words, and on no page. Each
+of its keys names a page or a section of one, as the address bar does
+(``errors#numpy-device``); a lesson is named by its script below ``examples/``, without
+its ending (``1_basics/detach#remember``).
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterable
+from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
 
 from tensor_copies.lessons.steps import FOLDER
 from tensor_copies.lessons.steps import write as write_file
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.web.asked import asked
 from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_of
 
+logger = logging.getLogger(__name__)
 DATA = "search_index.js"
+ASKED = "asked.toml"
 WORD = re.compile(r"[^\W\d_](?:[\w-]*\w)?")
 # Words of every page, which tell no section from another.
 COMMON = """
@@ -61,6 +70,52 @@ def write(app: Sphinx, env: BuildEnvironment) -> None:
         {"kinds": KINDS, "pages": listed}, ensure_ascii=False, separators=(",", ":")
     )
     write_file(app, f"{FOLDER}/{DATA}", f"window.searchIndex={data};\n")
+
+
+def asked(
+    app: Sphinx, sections: dict[str, list[Section]]
+) -> dict[tuple[str, str], list[str]]:
+    """Return the phrases of each section, by its page and anchor.
+
+    What names nothing, or is no list of phrases, is a warning, and so the end of a
+    strict build.
+    """
+    path = Path(app.srcdir, ASKED)
+    if not path.is_file():
+        return {}
+    try:
+        listed = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        logger.warning("%s: %s", ASKED, error)
+        return {}
+    gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
+    lessons = set(lesson_scripts(app))
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, phrases in listed.items():
+        page, _, anchor = name.partition("#")
+        if (lesson := f"{gallery}/{page}") in lessons:
+            page = lesson
+        known = [section.anchor for section in sections.get(page, ())]
+        if page not in sections:
+            said = "%s: %s is no page; a lesson is named like 1_basics/detach"
+            logger.warning(said, ASKED, name)
+        elif anchor not in known:
+            there = ", ".join(filter(None, known))
+            logger.warning("%s: %s is no section; there are %s", ASKED, name, there)
+        elif not _are_phrases(phrases):
+            logger.warning('%s: write "%s" = ["a question", "another"]', ASKED, name)
+        else:
+            found[page, anchor] = [" ".join(phrase.split()) for phrase in phrases]
+    return found
+
+
+def _are_phrases(phrases: object) -> bool:
+    return (
+        isinstance(phrases, list)
+        and bool(phrases)
+        and all(isinstance(phrase, str) and phrase.strip() for phrase in phrases)
+        and len(set(phrases)) == len(phrases)
+    )
 
 
 def _entry(section: Section, phrases: list[str]) -> list[object]:
