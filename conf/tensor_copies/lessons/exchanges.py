@@ -110,16 +110,11 @@ def _named(blocks: list[str], words: str) -> Exchange:
             ast.parse(code)
         except SyntaxError:
             raise BadExchange(f"with the exchange {words!r} it is no Python") from None
-        return Exchange(place, code, _said_of_named(code, start, old, new), named=True)
+        line = code[code.rfind("\n", 0, start) + 1 :].partition("\n")[0].strip()
+        fits = new in line and len(line) <= LONGEST_SAID
+        said = f"With ``{line if fits else new}``" if new else _without(old)
+        return Exchange(place, code, said, named=True)
     raise BadExchange(f"the exchange {words!r} names what no code up to there has")
-
-
-def _said_of_named(code: str, start: int, old: str, new: str) -> str:
-    if not new:
-        return _without(old)
-    line = code[code.rfind("\n", 0, start) + 1 :].partition("\n")[0].strip()
-    fits = new in line and len(line) <= LONGEST_SAID
-    return f"With ``{line if fits else new}``"
 
 
 def _without(code: str) -> str:
@@ -169,8 +164,8 @@ class _Block:
                 if isinstance(statement, ast.FunctionDef) and not self.is_last:
                     continue
                 found.append((statement, body))
-                for name in ("body", "orelse", "finalbody"):
-                    waiting.append(getattr(statement, name, []))
+                parts = ("body", "orelse", "finalbody")
+                waiting += [getattr(statement, name, []) for name in parts]
         yield from sorted(found, key=lambda pair: pair[0].lineno)
 
     def _edits(self, statement: ast.stmt, body: list[ast.stmt]) -> Iterator[_Edit]:

@@ -9,6 +9,7 @@ where it is in the script, the notebook and what "Copy all to here" copies.
 from __future__ import annotations
 
 import ast
+from itertools import takewhile
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -45,11 +46,9 @@ def open_page(app: Sphinx, doctree: nodes.document) -> None:
 def _fold(code: nodes.literal_block) -> None:
     """Put a block of code and its outputs, to the next comment, behind one line."""
     parent = code.parent
-    folded: list[nodes.Node] = []
-    for node in parent[parent.index(code) :]:
-        if isinstance(node, nodes.comment | nodes.section | nodes.target):
-            break
-        folded.append(node)
+    ends = nodes.comment | nodes.section | nodes.target
+    following = parent[parent.index(code) :]
+    folded = list(takewhile(lambda node: not isinstance(node, ends), following))
     line = fold_words()
     say(line, f"Setup: {described(code.astext())}")
     box = fold("", line, kind=SETUP)

@@ -37,8 +37,6 @@ QUALITY = "BENCHMARK_QUALITY"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 LESSON_SECONDS = {"quick": 600, "normal": 600, "long": 3600}
 INSTALL = "run `nox -s docs`, or `python -m pip install --group docs` with pip 25.1"
-
-
 # What a device is called in a sentence, and in a label, by its kind.
 DEVICES = {
     "cpu": ("the CPU ({})", "CPU"),

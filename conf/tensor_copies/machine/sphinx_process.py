@@ -65,9 +65,8 @@ def describe(error: BaseException) -> dict[str, Any]:
         kind = error.category
         text = f"{kind}: {error}" if own else f"{kind}: {type(cause).__name__}: {cause}"
         return {"text": text, "is_known": own}
-    if isinstance(error, OSError):
-        return {"text": f"{type(error).__name__}: {error}", "is_known": False}
-    traceback.print_exception(error)
+    if not isinstance(error, OSError):
+        traceback.print_exception(error)
     return {"text": f"{type(error).__name__}: {error}", "is_known": False}
 
 

@@ -78,8 +78,7 @@ class MendingTemplates(BuiltinTemplateLoader):
     def render(self, template: str, context: dict[str, Any]) -> str:
         """Return the page."""
         page = mend(super().render(template, context), context.get("pagename", ""))
-        root = context.get("links_begin_at")
-        if root is not None:
+        if (root := context.get("links_begin_at")) is not None:
             page = _RELATIVE.sub(rf'\1="{root}', page)
         # Last: it has a hash of what stands in the page.
         return protected(page) if context.get("has_policy") else page

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -89,11 +88,10 @@ def asked(
         logger.warning("%s: %s", ASKED, error)
         return {}
     gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
-    lessons = set(lesson_scripts(app))
     found: dict[tuple[str, str], list[str]] = {}
     for name, phrases in listed.items():
         page, _, anchor = name.partition("#")
-        if (lesson := f"{gallery}/{page}") in lessons:
+        if (lesson := f"{gallery}/{page}") in lesson_scripts(app):
             page = lesson
         known = [section.anchor for section in sections.get(page, ())]
         if page not in sections:
@@ -120,12 +118,13 @@ def _are_phrases(phrases: object) -> bool:
 
 def _entry(section: Section, phrases: list[str]) -> list[object]:
     """Return what is told of a section: as few bytes as will do."""
-    seen = {*COMMON.split(), *_words(f"{section.heading} {section.sentence}")}
-    code = _new(_words(section.code), seen)
+    seen = set(COMMON.split())
+    _new(f"{section.heading} {section.sentence}", seen)
+    code = _new(section.code, seen)
     said = section.prose
     if section.kind == ERROR:  # its messages are in the list of messages
         said = "\n".join(line for line in said.splitlines() if not RAISED.search(line))
-    prose = _new(_words(said), seen)
+    prose = _new(said, seen)
     return [
         1 if section.anchor and section.anchor == _slug(section.heading)
         else section.anchor,
@@ -139,15 +138,12 @@ def _slug(heading: str) -> str:
     return re.sub(r"^[-\d]+|-+$", "", re.sub(r"[^a-z\d]+", "-", heading.lower()))
 
 
-def _words(text: str) -> Iterable[str]:
-    return (word.lower() for word in WORD.findall(text))
-
-
-def _new(words: Iterable[str], seen: set[str]) -> list[str]:
+def _new(text: str, seen: set[str]) -> list[str]:
     """Return the words not seen yet, in the order of the alphabet, and see them.
 
     A letter alone is the name of some tensor.
     """
-    found = sorted({word for word in words if len(word) > 1} - seen)
+    words = {word.lower() for word in WORD.findall(text) if len(word) > 1}
+    found = sorted(words - seen)
     seen.update(found)
     return found
