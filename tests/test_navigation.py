@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 from tensor_copies.web.navigation import Navigation
 
 pytestmark = pytest.mark.unit
@@ -41,20 +42,21 @@ def build(folder: Path, builder: str, *, is_ours: bool) -> Path:
         path = folder / "docs" / f"{name}.rst"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    app = Sphinx(
-        folder / "docs",
-        None,
-        folder / "built",
-        folder / "doctrees",
-        builder,
-        {"html_theme": "furo"},
-        status=None,
-    )
-    if is_ours:
-        tree = Navigation()
-        app.connect("html-page-context", tree.keep_from_theme, priority=400)
-        app.connect("html-page-context", tree.give, priority=600)
-    app.build()
+    with docutils_namespace():
+        app = Sphinx(
+            folder / "docs",
+            None,
+            folder / "built",
+            folder / "doctrees",
+            builder,
+            {"html_theme": "furo"},
+            status=None,
+        )
+        if is_ours:
+            tree = Navigation()
+            app.connect("html-page-context", tree.keep_from_theme, priority=400)
+            app.connect("html-page-context", tree.give, priority=600)
+        app.build()
     return folder / "built"
 
 

@@ -128,8 +128,7 @@ for calls in of_arrays, of_tensors, of_lists:
     ratios = np.median(times / times[:, :1], axis=0)
     for call, ratio in zip(calls, ratios):
         time = f"{ratio:.{0 if ratio > 9.95 else 1}f}×"
-        row = {"call": call, "time": time}
-        rows.append(row)
+        rows.append({"call": call, "time": time})
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")

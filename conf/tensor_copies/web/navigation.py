@@ -84,11 +84,11 @@ def _make_neutral(tree: Element, address: str) -> None:
     """
     for element in tree.iter():
         names = element.get("class", "").split()
-        if {*CURRENT} & {*names}:
-            left = [name for name in names if name not in CURRENT]
-            element.attrib.pop("class")
-            if left:
-                element.set("class", " ".join(left))
+        left = [name for name in names if name not in CURRENT]
+        if left:
+            element.set("class", " ".join(left))
+        else:
+            element.attrib.pop("class", None)
         if element.tag == "a":
             link = element.get("href", "")
             if link == "#":
