@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import ast
 import base64
-import copy
 import ctypes
 import gc
 import hashlib
@@ -740,11 +739,13 @@ def changed(before: dict, after: dict) -> dict:
     Returns
     -------
     dict
-        A copy of ``after``. Each tensor has a list ``changed`` with some of "values",
+        As ``after``. Each tensor has a list ``changed`` with some of "values",
         "version", "gradient", "storage"; each storage has ``changed`` (a bool) and
         ``changed_cells`` (indices). A name that was not there before is not marked.
     """
-    result = copy.deepcopy(after)
+    result = {**after}
+    for part in ("tensors", "storages"):
+        result[part] = [{**seen} for seen in after[part]]
     old = {name: seen for seen in before["tensors"] for name in seen["names"]}
     partner = _partners(before, after, old)
     for seen in result["tensors"]:

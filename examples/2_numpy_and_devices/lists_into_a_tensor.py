@@ -9,8 +9,8 @@ Make one tensor of a list
 Stack first and convert once: ``torch.from_numpy(np.stack(arrays))`` and
 ``torch.stack(tensors)`` copy blocks, while ``torch.tensor`` reads number by number.
 
-You will see the ways for a list of arrays, of numbers and of tensors, what they
-cost, and how a pandas frame or a PIL image gets in.
+You will see the ways for a list of arrays, of tensors and of numbers, how a pandas
+frame or a PIL image gets in, and what the ways for lists cost.
 """
 
 # sphinx_gallery_setup = True
@@ -64,6 +64,37 @@ print(f"{t.dtype = }, {a.dtype = }")
 assert t.nbytes == 4 and a.nbytes == 8
 
 # %%
+# pandas, PIL and other objects
+# -----------------------------
+# A frame and an image turn *themselves* into an array, when NumPy asks, as this class
+# does. ``torch.tensor`` does not ask (:ref:`tensor-of-series`, :ref:`tensor-of-image`).
+# :func:`numpy.asarray` takes what it is given, :func:`numpy.array` asks for a copy.
+
+
+class Frame:
+    cells = np.zeros(2)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.cells, dtype, copy=copy)
+
+
+frame = Frame()
+shared = torch.from_numpy(np.asarray(frame))
+copied = torch.from_numpy(np.array(frame))
+shared += 5
+print(f"{frame.cells = }, {copied = }")
+assert frame.cells[0] == 5 and copied[0] == 0
+# sphinx_gallery_predict = "What do the frame and ``copied`` hold?"
+
+# %%
+# The frame is changed. A frame of pandas 3 too, which `hands out its memory read-only
+# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_:
+# :doc:`from_numpy only warns <array_to_tensor>`. Write
+# ``torch.tensor(frame.to_numpy())`` for pandas, ``torch.from_numpy(np.array(image))``
+# for PIL. An image arrives as rows, columns, channels. Numbers *and* text make an
+# array of objects, which is refused (:ref:`from-numpy-object`).
+
+# %%
 # What they cost
 # --------------
 # Each list has 16 rows of 256 numbers, on the CPU. A time is relative to that of the
@@ -97,8 +128,7 @@ for calls in of_arrays, of_tensors, of_lists:
     ratios = np.median(times / times[:, :1], axis=0)
     for call, ratio in zip(calls, ratios):
         time = f"{ratio:.{0 if ratio > 9.95 else 1}f}×"
-        row = {"call": call, "time": time}
-        rows.append(row)
+        rows.append({"call": call, "time": time})
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
@@ -107,36 +137,6 @@ for row in rows:
 
 # %%
 # ``torch.tensor`` asks Python for each number, and warns if the list has arrays.
-#
-# pandas, PIL and other objects
-# -----------------------------
-# A frame and an image turn *themselves* into an array, when NumPy asks, as this class
-# does. ``torch.tensor`` does not ask (:ref:`tensor-of-series`, :ref:`tensor-of-image`).
-# :func:`numpy.asarray` takes what it is given, :func:`numpy.array` asks for a copy.
-
-
-class Frame:
-    cells = np.zeros(2)
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.cells, dtype, copy=copy)
-
-
-frame = Frame()
-shared = torch.from_numpy(np.asarray(frame))
-copied = torch.from_numpy(np.array(frame))
-shared += 5
-print(f"{frame.cells = }, {copied = }")
-assert frame.cells[0] == 5 and copied[0] == 0
-# sphinx_gallery_predict = "What do the frame and ``copied`` hold?"
-
-# %%
-# The frame is changed. A frame of pandas 3 too, which `hands out its memory read-only
-# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_:
-# :doc:`from_numpy only warns <array_to_tensor>`. Write
-# ``torch.tensor(frame.to_numpy())`` for pandas, ``torch.from_numpy(np.array(image))``
-# for PIL. An image arrives as rows, columns, channels. Numbers *and* text make an
-# array of objects, which is refused (:ref:`from-numpy-object`).
 #
 # Remember
 # --------

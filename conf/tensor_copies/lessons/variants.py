@@ -7,10 +7,10 @@ the jobs. Each program runs with the settings of a new Python (machine/isolation
 time limit and a folder of its own. Assertions are left out: a wrong answer is to be
 printed, not caught.
 
-A fork costs ten times what most of these programs do. So a question has two of them:
-one runs the program and its exchanges one after the other, as the gallery runs lessons;
-the other runs again what may become an answer. What they do not agree on is no answer:
-a program that measures, draws at random, or hangs on what ran before it.
+A fork costs ten times what most of these programs do. So a question has one: it runs
+the program and its exchanges one after the other, as the gallery runs lessons. Another,
+of all questions, runs again what may become an answer. What they do not agree on is no
+answer: a program that measures, draws at random, or hangs on what ran before it.
 """
 
 from __future__ import annotations
@@ -61,14 +61,16 @@ def examine(job: dict[str, Any]) -> dict[str, Any]:
         and if it ``raises``.
     """
     blocks, name, asked = job["blocks"], job["name"], job["asked"]
-    with _Runner(name) as first, _Runner(name) as second:
+    with _Runner() as runner:
 
-        def agreed(program: list[str]) -> Answer | None:
-            answer = first.run(program)
-            return answer if answer == second.run(program) else None
+        def run(program: list[str]) -> Answer | None:
+            return runner.run(name, program)
 
-        right = agreed(blocks)
-        if right is None or right["raises"]:
+        def again(program: list[str]) -> Answer | None:
+            return _again.run(name, program)
+
+        right = run(blocks)
+        if right is None or right["raises"] or right != again(blocks):
             return {"right": None, "wrong": []}
         named: list[Answer] = []
         printing: list[Answer] = []
@@ -80,13 +82,13 @@ def examine(job: dict[str, Any]) -> dict[str, Any]:
                 break
             changed = list(blocks)
             changed[exchange["block"]] = exchange["code"]
-            answer = first.run(changed)
+            answer = run(changed)
             if answer is None or not _is_telling(answer):
                 continue
             core = about(answer["text"], [] if exchange["named"] else asked)
             if core in seen or answer["text"] == right["text"]:
                 continue
-            if answer != second.run(changed):
+            if answer != again(changed):
                 continue
             seen.add(core)
             found = {"number": number, **answer}
@@ -119,8 +121,7 @@ def _is_telling(answer: Answer) -> bool:
 class _Runner:
     """A fork that runs programs one after the other, and a new one where it ends."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self) -> None:
         self._child = 0
 
     def __enter__(self) -> _Runner:
@@ -130,14 +131,14 @@ class _Runner:
         if self._child:
             self._end()
 
-    def run(self, blocks: list[str]) -> Answer | None:
+    def run(self, name: str, blocks: list[str]) -> Answer | None:
         """Return what the last block of a program prints, None if it fails."""
         if not self._child:
             self._start()
         signal.signal(signal.SIGALRM, lambda *_: _kill(self._child))
         signal.alarm(int(sys.argv[1]) + SECONDS_OF_GRACE)
         try:
-            self._asks.write(json.dumps(blocks) + "\n")
+            self._asks.write(json.dumps([name, blocks]) + "\n")
             self._asks.flush()
             said = self._answers.readline()
         except BrokenPipeError:
@@ -163,7 +164,7 @@ class _Runner:
                     os.dup2(quiet, stream)
                 with os.fdopen(asked) as programs, os.fdopen(answered, "w") as pipe:
                     for program in programs:
-                        answer = _answer(self._name, json.loads(program))
+                        answer = _answer(*json.loads(program))
                         pipe.write(json.dumps(answer) + "\n")
                         pipe.flush()
             finally:
@@ -182,6 +183,9 @@ class _Runner:
                 pipe.close()
 
 
+_again = _Runner()  # of each process that examines
+
+
 def _kill(child: int) -> None:
     with contextlib.suppress(OSError):
         os.killpg(child, signal.SIGKILL)
@@ -191,7 +195,7 @@ def _kill(child: int) -> None:
 
 def _answer(name: str, blocks: list[str]) -> Answer | None:
     isolation.set_time_limit(int(sys.argv[1]))
-    isolation.reset({}, name, "before")
+    isolation.set_up(name)
     namespace = {"__name__": "__main__", "__file__": name}
     try:
         with tempfile.TemporaryDirectory() as folder:

@@ -3,7 +3,8 @@
 The gallery runs one lesson after the other, while a core is idle. What the Atlas and
 the explorer show comes from other processes, takes as long as many lessons, and is
 kept. So where it is missing it is begun with the first lesson, in one process, and
-found as kept by whoever asks for it later.
+found as kept by whoever asks for it later. And if no page has run yet, the Python that
+is to fork their kernels imports torch meanwhile.
 
 If it fails nothing is said here: who asks finds nothing kept, runs it once more, and
 says what is wrong.
@@ -22,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tensor_copies.machine import background
+from tensor_copies.machine import background, kernels
 from tensor_copies.machine.fingerprint import CONF, fingerprint
 from tensor_copies.machine.freshness import run_path
 from tensor_copies.machine.lesson_list import lesson_scripts
@@ -72,6 +73,8 @@ def begin(app: Sphinx) -> None:
         or fingerprint().device_kind != "cpu"
     ):
         return
+    if not Path(app.config.nb_execution_cache_path).exists():  # all pages will run
+        kernels.begin_forks()
     pages = "\n".join(
         path.read_text(encoding="utf-8") for path in Path(app.srcdir).glob("*.md")
     )

@@ -69,16 +69,20 @@ class _Forks:
 _forks: _Forks | None = None
 
 
-def begin() -> None:
-    """Fork all kernels from now on."""
+def begin() -> bool:
+    """Fork all kernels from now on; return whether this was not so before.
+
+    Nowhere but on Linux: macOS forbids forks after some of its libraries ran.
+    """
     global _forks
-    if sys.platform != "linux":  # macOS forbids forks after some of its libraries ran
-        return
+    if sys.platform != "linux" or _forks is not None:
+        return False
     _forks = _Forks()
     factory = KernelProvisionerFactory.instance()
     value = f"{Forked.__module__}:{Forked.__name__}"
     factory.provisioners[NAME] = EntryPoint(NAME, value, factory.GROUP_NAME)
     factory.default_provisioner_name = NAME
+    return True
 
 
 def end() -> None:

@@ -76,6 +76,7 @@ class _Start:
 
 
 _start: _Start | None = None
+_figure_settings: dict[str, Any] | None = None
 _seconds = 0
 _filters: list[Any] = []
 _before: list[leftovers.Before] = []
@@ -111,13 +112,7 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
         _before[:] = [
             leftovers.before_a_lesson((source / name).resolve() for name in folders)
         ]
-        _filters[:] = [warnings.filters[:]]
-        warnings.resetwarnings()
-        warnings.simplefilter("error")
-        # A lesson ends with `plt.show()` for the reader's own run; here nothing is
-        # shown, and matplotlib says so wherever there is a display.
-        warnings.filterwarnings("ignore", r".*is non-interactive, and thus cannot")
-        _start_clock(lesson)
+        _guard(lesson)
     else:
         stop_clock()
         if _filters:
@@ -134,9 +129,26 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
             raise LessonLeft(f"{lesson} left {' and '.join(left)}")
 
 
+def set_up(program: str) -> None:
+    """Prepare as :func:`reset` does, but for what looks at what is left afterwards."""
+    _put_back()
+    _guard(program)
+
+
+def _guard(lesson: str) -> None:
+    """Turn warnings into errors, and start the clock."""
+    _filters[:] = [warnings.filters[:]]
+    warnings.resetwarnings()
+    warnings.simplefilter("error")
+    # A lesson ends with `plt.show()` for the reader's own run; here nothing is
+    # shown, and matplotlib says so wherever there is a display.
+    warnings.filterwarnings("ignore", r".*is non-interactive, and thus cannot")
+    _start_clock(lesson)
+
+
 def _put_back() -> None:
     """Give every setting the value that a newly started Python has."""
-    global _start
+    global _start, _figure_settings
     # Else torch's profiler says in the log when it starts and stops.
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     import matplotlib.pyplot
@@ -211,9 +223,12 @@ def _put_back() -> None:
     numpy.seterr(**_start.numpy_error_state)
 
     matplotlib.pyplot.close("all")
-    matplotlib.rcdefaults()
-    matplotlib.use("agg")
-    matplotlib.style.use(STYLE)
+    # To set what is set already takes longer than many programs.
+    if _figure_settings != dict.copy(matplotlib.rcParams):
+        matplotlib.rcdefaults()
+        matplotlib.use("agg")
+        matplotlib.style.use(STYLE)
+        _figure_settings = dict.copy(matplotlib.rcParams)
 
 
 def _umask() -> int:

@@ -51,7 +51,7 @@ WATCH = "TENSOR_COPIES_WATCH"
 _watching = Lock()
 _tags: dict[str, str] = {}
 _ahead: dict[str, Future[NotebookNode]] = {}
-_pool: ThreadPoolExecutor | None = None
+_at_end = ExitStack()
 
 
 def take_over(app: Sphinx, config: Config) -> None:
@@ -69,7 +69,6 @@ def take_over(app: Sphinx, config: Config) -> None:
 
 def run_ahead(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     """Start to run those of the pages that are to be read and that have not run."""
-    global _pool
     waiting = []
     for page in pages:
         path = Path(env.doc2path(page))
@@ -77,35 +76,36 @@ def run_ahead(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
             waiting.append((page, notebook, str(path.parent)))
     if len(waiting) < 2:  # there is nothing that could run beside it
         return
-    from tensor_copies.machine import forked_kernels  # not needed where no page runs
-
-    forked_kernels.begin()
+    begin_forks()
     timed = [one for one in waiting if takes_times(_code(one[1]))]
-    _pool = ThreadPoolExecutor(max(1, os.cpu_count() or 1))
+    pool = ThreadPoolExecutor(max(1, os.cpu_count() or 1))
+    _at_end.callback(pool.shutdown, wait=False, cancel_futures=True)
     for page, notebook, folder in timed:
         progress.tell("begun", kind="page", name=page)
         with background.stopped():
-            done = _pool.submit(_timed, app, page, copy.deepcopy(notebook), folder)
+            done = pool.submit(_timed, app, page, copy.deepcopy(notebook), folder)
             _ahead[_key(notebook, folder)] = done
             done.exception()  # waits
         progress.tell("passed", kind="page", name=page)
     for page, notebook, folder in [one for one in waiting if one not in timed]:
-        done = _pool.submit(_timed, app, page, copy.deepcopy(notebook), folder)
+        done = pool.submit(_timed, app, page, copy.deepcopy(notebook), folder)
         _ahead[_key(notebook, folder)] = done
     if app.parallel > 1:  # the processes that read pages see nothing of our threads
         for done in _ahead.values():
             done.exception()
 
 
+def begin_forks() -> None:
+    """Have kernels forked from now on, until the build ends."""
+    from tensor_copies.machine import forked_kernels  # not needed where no page runs
+
+    if forked_kernels.begin():
+        _at_end.callback(forked_kernels.end)
+
+
 def stop(app: Sphinx, exception: Exception | None) -> None:
     """Begin no other page: the build has ended."""
-    global _pool
-    if _pool is not None:
-        from tensor_copies.machine import forked_kernels
-
-        _pool.shutdown(wait=False, cancel_futures=True)
-        _pool = None
-        forked_kernels.end()
+    _at_end.close()
     _ahead.clear()
 
 

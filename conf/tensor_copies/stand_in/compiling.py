@@ -88,6 +88,7 @@ def _command() -> list[str]:
     return [
         *("-std=c++20", "-O0", "-fPIC", "-shared"),
         f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
+        "-DAT_PER_OPERATOR_HEADERS",  # else torch's headers include all operators
         *(f"-I{headers}", f"-I{headers}/torch/csrc/api/include"),
         str(SOURCE),
         # Both are in the process already: the names let the loader find them there.

@@ -20,6 +20,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         inventories,
         machines,
         made_pages,
+        navigation,
         policy,
         search_index,
         sections,
@@ -53,6 +54,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", steps_of_pairs.add_buttons, priority=470)
     app.connect("env-check-consistency", forwards.check)
     app.connect("doctree-read", head.keep_description)
+    # Around Furo, which makes a tree of each page (500).
+    tree = navigation.Navigation()
+    app.connect("html-page-context", tree.keep_from_theme, priority=400)
+    app.connect("html-page-context", tree.give, priority=600)
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
     app.connect("html-page-context", weight.add_styles)
