@@ -160,7 +160,8 @@ def prune() -> None:
 def drop_damaged_pages(app: Sphinx) -> None:
     """Remove what the cells of pages gave, unless it is what a build noted."""
     cache = Path(app.config.nb_execution_cache_path)
-    if cache.exists() and kept_json.load(_note_beside(cache)) != _hashes(cache):
+    note = cache.with_name(f"{cache.name}.json")
+    if cache.exists() and kept_json.load(note) != _hashes(cache):
         progress.say("removing what the cells of pages gave: it is not whole")
         shutil.rmtree(cache)
 
@@ -169,11 +170,7 @@ def trust_pages(app: Sphinx, exception: Exception | None) -> None:
     """Note what the cells of pages gave, also in a build that has failed later."""
     cache = Path(app.config.nb_execution_cache_path)
     if cache.exists():
-        kept_json.save(_note_beside(cache), _hashes(cache))
-
-
-def _note_beside(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.json")
+        kept_json.save(cache.with_name(f"{cache.name}.json"), _hashes(cache))
 
 
 def _look_and_dress() -> tuple[str, str]:

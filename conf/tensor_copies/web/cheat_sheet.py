@@ -193,7 +193,9 @@ def _messages(app: Sphinx, page: str, anchors: list[str]) -> Iterator[nodes.Node
                 f"the cheat sheet shows {anchor}, of which the error index has no "
                 "message, or no cure"
             )
-        message = nodes.literal(text=_short(texts[anchor]))
+        # Without its type, and of a long one the beginning.
+        line = " ".join(texts[anchor].splitlines()[-1].partition(": ")[2].split())
+        message = nodes.literal(text=shorten(line, LONGEST, placeholder=" …"))
         uri = f"{index}#{anchor}"
         link = nodes.reference("", "", message, refuri=uri, internal=True)
         yield nodes.definition_list_item(
@@ -211,12 +213,6 @@ def foot_of(app: Sphinx, page: str) -> nodes.paragraph:
         uri = base + app.builder.get_target_uri(page)
         foot += nodes.reference("", uri, refuri=uri)
     return foot
-
-
-def _short(text: str) -> str:
-    """Return a message without its type, and of a long one the beginning."""
-    line = " ".join(text.splitlines()[-1].partition(": ")[2].split())
-    return shorten(line, LONGEST, placeholder=" …")
 
 
 def _said(cure: BestCure) -> nodes.paragraph:

@@ -14,6 +14,7 @@ from urllib.parse import urljoin
 
 from sphinx.application import Sphinx
 
+from tensor_copies.lessons.steps import write as write_file
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.web.head import SITE
 from tensor_copies.web.search_index import pages_in_order
@@ -35,11 +36,10 @@ def write(app: Sphinx) -> None:
 
 
 def _write(app: Sphinx, name: str, text: str) -> None:
-    path = Path(app.outdir, name)
     if text:
-        path.write_text(text, encoding="utf-8")
+        write_file(app, name, text)
     else:
-        path.unlink(missing_ok=True)
+        Path(app.outdir, name).unlink(missing_ok=True)
 
 
 def _llms(app: Sphinx, pages: list[str]) -> str:

@@ -17,7 +17,6 @@ from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.format import (
-    AtlasRecording,
     Recording,
     atlas_key,
     keys,
@@ -50,12 +49,13 @@ class Machines(SphinxDirective):
             for page, current in load_pages(app):
                 if page.machine.name == machine.name:
                     facts.append(_page_fact(page.page, current))
-            if machine.name in atlases:
-                facts.append(_atlas_fact(atlases.pop(machine.name)))
+            if atlas := atlases.pop(machine.name, None):
+                facts.append(_page_fact("atlas", atlas.key == atlas_key()))
             listing += _entry(machine, facts)
         for atlas in atlases.values():
             when = f"Recorded {in_words(atlas.day)} with {atlas.machine}."
-            listing += _entry(atlas.machine, [[when], _atlas_fact(atlas)])
+            fact = _page_fact("atlas", atlas.key == atlas_key())
+            listing += _entry(atlas.machine, [[when], fact])
         return [listing]
 
 
@@ -106,10 +106,6 @@ def _page_fact(page: str, current: bool) -> Fact:
     if current:
         return ["Also seen on the page ", _link(page), "."]
     return _stale(page, "its code has changed")
-
-
-def _atlas_fact(atlas: AtlasRecording) -> Fact:
-    return _page_fact("atlas", atlas.key == atlas_key())
 
 
 def _stale(page: str, why: str) -> Fact:

@@ -72,8 +72,7 @@ def keep(app: Sphinx, doctree: nodes.document) -> None:
     """Keep the sections of the page that is being read, when all parts are in place."""
     page = app.env.docname
     outdated.depend_on(app, FACT)
-    is_lesson = page in lesson_scripts(app)
-    found = [asdict(one) for one in _sections(app, doctree, is_lesson=is_lesson)]
+    found = [asdict(one) for one in _sections(app, doctree)]
     app.env.metadata[page][FACT] = json.dumps(found)
 
 
@@ -93,9 +92,8 @@ def sections_of(app: Sphinx, page: str) -> list[Section]:
     return found + [call for call in calls if call.anchor in rows]
 
 
-def _sections(
-    app: Sphinx, doctree: nodes.document, *, is_lesson: bool
-) -> Iterator[Section]:
+def _sections(app: Sphinx, doctree: nodes.document) -> Iterator[Section]:
+    is_lesson = app.env.docname in lesson_scripts(app)
     for section in doctree.findall(nodes.section):
         is_page = isinstance(section.parent, nodes.document)
         own = [node for node in _own(section) if not _is_furniture(node)]
