@@ -147,7 +147,7 @@ def _compare(look: Any, truth: Truth) -> list[str]:
         for what, one, other in (
             ("version", seen["version"], true["version"]),
             ("version compared", fact.version, true["version"]),
-            ("grad_fn", fact.function, function),
+            ("grad_fn", fact.graph, function),
             ("requires_grad", seen["requires_grad"], true["requires_grad"]),
         ):
             if one != other:
