@@ -102,7 +102,7 @@ def problems(seen: Steps, truths: list[tuple[ast.stmt, Truth]]) -> list[str]:
     if seen.failed:
         return [seen.failed]
     found: list[str] = []
-    data, looks = seen.data(UNDRAWN)["steps"], seen.looks()
+    data, looks = seen.data(UNDRAWN)["steps"], [step.after for step in seen._steps]
     before: Truth = {}
     at = 0
     for statement, truth in truths:

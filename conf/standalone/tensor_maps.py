@@ -231,21 +231,17 @@ _SEEN = {
 
 
 def _see_tensor(tensor: torch.Tensor, names: list[str], compared: int) -> dict:
-    data, autograd = _readable(tensor), _see_autograd(tensor)
-    return (
-        _SEEN
-        | autograd
-        | {
-            "names": names,
-            "kind": "tensor",
-            "shape": _shape(tensor),
-            "dtype": str(tensor.dtype).removeprefix("torch."),
-            "device": str(tensor.device),
-            "values": _values(data),
-            "digest": _digest(data, compared),
-            "gradient": _gradient(tensor) if _has_gradient(autograd) else None,
-        }
-    )
+    data, seen = _readable(tensor), _SEEN | _see_autograd(tensor)
+    return seen | {
+        "names": names,
+        "kind": "tensor",
+        "shape": _shape(tensor),
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "device": str(tensor.device),
+        "values": _values(data),
+        "digest": _digest(data, compared),
+        "gradient": _gradient(tensor) if _has_gradient(seen) else None,
+    }
 
 
 def _see_autograd(tensor: torch.Tensor) -> dict:
@@ -1737,21 +1733,27 @@ class Fact(NamedTuple):
 
 
 class Look(NamedTuple):
-    """One look at all names: what is compared, and what can be drawn."""
+    """One look: what is compared, what can be drawn, and how many names there are."""
 
     facts: dict[str, Fact]
     observed: dict
-    more: int
+    names: int
 
 
 @dataclass(eq=False)
 class _Loop:
-    """One run of a loop: its node, its turn, and where in the code a turn begins."""
+    """One run of a loop: where in the code a turn begins, its depth and its turn."""
 
     node: ast.stmt
     begins: int
+    depth: int
     turn: int = 1
     collapsed: bool = False
+
+    @property
+    def shown(self) -> int:
+        """How many of its turns are steps."""
+        return MOST_TURNS[min(self.depth, len(MOST_TURNS) - 1)]
 
 
 @dataclass(eq=False)
@@ -1772,14 +1774,20 @@ class _Step:
 
     unit: _Unit
     turns: list[tuple[_Loop, int]]
-    said: str
     printed: str
     raised: str
     differ: dict[str, frozenset[str]]
     before: Look
     after: Look
-    note: str
     collapsed: bool
+
+    def place(self, shift: int) -> dict:
+        """Return the lines of the statement, and the turn of each loop around it."""
+        return {
+            "first": self.unit.first + shift,
+            "last": self.unit.last + shift,
+            "turn": [[turn, loop.turn] for loop, turn in self.turns],
+        }
 
     @property
     def changed(self) -> list[str]:
@@ -1866,7 +1874,6 @@ class Steps:
         frame = sys._getframe(1)
         frame.f_trace, self._earlier_local = self._earlier_local, None
         self._end(frame.f_locals)
-        self._deafen()
         # Until Python 3.13 a function's frame keeps a copy of what its names hold.
         copied = frame.f_locals
         if copied is not frame.f_globals and type(copied) is dict:
@@ -1903,14 +1910,12 @@ class Steps:
         Of a ``namespace`` that is given, all that is run in it is watched, whatever its
         file, and what its names hold already is left out.
         """
-        lines = source.splitlines()
-        self._take(lines, ast.parse(source).body, 0)
+        self._take(source.splitlines(), ast.parse(source).body)
         known = file is not None and Path(file).exists()
         self._file = os.path.realpath(file) if known else file or ""
         self._namespace = namespace
         if namespace is not None:
             self._old = _look(namespace).facts
-            self._look_first(namespace)
         self._earlier = sys.gettrace()
         sys.settrace(self._call)
 
@@ -1921,7 +1926,7 @@ class Steps:
         self._earlier = self._file = self._namespace = None
         self._deafen()
 
-    def _take(self, lines: list[str], body: list[ast.stmt], shift: int) -> None:
+    def _take(self, lines: list[str], body: list[ast.stmt], shift: int = 0) -> None:
         self._code = textwrap.dedent("\n".join(lines)).split("\n")
         self._shift = shift
         for unit in _units(body, ()):
@@ -1932,13 +1937,14 @@ class Steps:
     # -- What Python tells
 
     def _call(self, frame: FrameType, event: str, arg: object) -> Any:
-        file = frame.f_code.co_filename
         if self._file is None or frame.f_code.co_name != "<module>":
             return None
         if self._namespace is not None:
-            if frame.f_globals is not self._namespace:
-                return None
-        elif file != self._file and os.path.realpath(file) != self._file:
+            is_watched = frame.f_globals is self._namespace
+        else:
+            file = frame.f_code.co_filename
+            is_watched = self._file in (file, os.path.realpath(file))
+        if not is_watched:
             return None
         self._listen()
         if self._seen is None:
@@ -1954,7 +1960,6 @@ class Steps:
                 self._note_raised(*arg[:2])
             elif event == "return" and self._file is not None:
                 self._end(frame.f_locals)
-                self._deafen()
         except Exception:  # the program that is watched must not notice
             self.failed = self.failed or format_exc()
         finally:
@@ -1972,12 +1977,8 @@ class Steps:
             return  # a statement goes on, on another of its lines
         if self._raised and self._raised[1] and not (unit and unit.catches):
             self._raised = None  # an iterator has ended
-        before, turns = self._unit, self._turns
         left = self._move(unit, frame.f_lasti)
-        if before is not None:
-            both = [*self._loops, *left]
-            turn = next((loop for loop in both if loop.node is before.node), None)
-            self._finish(before, turns, frame.f_locals, turn)
+        self._finish(frame.f_locals, [*self._loops, *left])
         self._leave(left, frame.f_locals)
         self._unit, self._began = unit, frame.f_lasti
         inside = len(unit.loops) if unit else 0
@@ -2000,45 +2001,37 @@ class Steps:
         left = self._loops[: stay - 1 : -1] if stay else self._loops[::-1]
         self._loops = self._loops[:stay]
         for node in inside[stay:]:
-            self._loops.append(_Loop(node, at))
+            self._loops.append(_Loop(node, at, len(self._loops)))
         return left
 
     def _leave(self, left: list[_Loop], namespace: Any) -> None:
         """Make one step of all turns that were not shown, of loops that have ended."""
         for loop in left:
-            if not loop.collapsed:
-                continue
             outer = [(one, turn) for one, turn in self._turns if one is not loop]
-            outer = outer[: len(loop_path(self._units, loop.node))]
-            if any(turn > _shown(depth) for depth, (_, turn) in enumerate(outer)):
-                continue
-            unit = _as_one(loop.node)
-            self._add(unit, [*outer, (loop, loop.turn)], namespace, collapsed=True)
+            outer = outer[: loop.depth]
+            if loop.collapsed and all(turn <= one.shown for one, turn in outer):
+                turns = [*outer, (loop, loop.turn)]
+                self._add(_as_one(loop.node), turns, namespace, collapsed=True)
 
-    def _finish(
-        self,
-        unit: _Unit,
-        turns: list[tuple[_Loop, int]],
-        namespace: Any,
-        begins: _Loop | None = None,
-    ) -> None:
-        """Note the step of a statement that has run, or of the head of ``begins``."""
-        hidden = [
-            loop for depth, (loop, turn) in enumerate(turns) if turn > _shown(depth)
-        ]
-        if begins is not None and begins.turn > _shown(len(turns)):
+    def _finish(self, namespace: Any, loops: Iterable[_Loop] = ()) -> None:
+        """Note the step of the statement that has run, or of the head of a loop."""
+        if self._unit is None:
+            return
+        hidden = [loop for loop, turn in self._turns if turn > loop.shown]
+        begins = next((loop for loop in loops if loop.node is self._unit.node), None)
+        if begins is not None and begins.turn > begins.shown:
             hidden.append(begins)
         for loop in hidden:
             loop.collapsed = True
         if not hidden:
-            self._add(unit, turns, namespace)
+            self._add(self._unit, self._turns, namespace)
 
     def _end(self, namespace: Any) -> None:
-        if self._unit is not None:
-            self._finish(self._unit, self._turns, namespace)
+        self._finish(namespace)
         left, self._loops, self._unit = self._loops[::-1], [], None
         self._leave(left, namespace)
         self._turns, self._began, self._raised = [], -1, None
+        self._deafen()
 
     # -- Steps
 
@@ -2058,37 +2051,12 @@ class Steps:
         was = self._seen
         now = _look(namespace, was, self._old)
         printed, raised = "".join(self._heard), self._raised[0] if self._raised else ""
-        differ = {} if was is None else differences(was.facts, now.facts)
+        differ = differences(was.facts, now.facts)
         if unit.is_head and not (differ or printed or raised):
             return
         self._heard.clear()
         self._raised, self._seen = None, now
-        self._tell(unit, turns, printed, raised, differ, was or now, now, collapsed)
-
-    def _tell(
-        self,
-        unit: _Unit,
-        turns: list[tuple[_Loop, int]],
-        printed: str,
-        raised: str,
-        differ: dict[str, frozenset[str]],
-        was: Look,
-        now: Look,
-        collapsed: bool,
-    ) -> None:
-        """Add a step of which all is known but the words."""
-        head = note = ""
-        if collapsed:
-            first, last = _shown(len(turns) - 1) + 1, turns[-1][1]
-            several = f"turns {first} to {last}"
-            note = "" if last == first else f"{several} in one step"
-            head = f"{several.capitalize() if note else f'Turn {first}'}: "
-        said = head + sentence(unit.node, now, differ, printed, raised)
-        if raised or not (differ or isinstance(unit.node, NAMED)):
-            said = said[0].upper() + said[1:]  # a name stays as it is written
-        step = _Step(
-            unit, turns, said, printed, raised, differ, was, now, note, collapsed
-        )
+        step = _Step(unit, turns, printed, raised, differ, was, now, collapsed)
         self._steps.append(step)
 
     # -- What is printed
@@ -2143,19 +2111,16 @@ class Steps:
             ``raised`` (only if it did), ``changed`` (names), ``graph`` and ``memory``
             (indices of drawings, or null) and ``note`` (only if there is more to say).
         """
-        known: dict[tuple, tuple[dict[str, tuple[str, str]], int]] = {}
-        pictures, notes = [], []
+        pictures, words = [], []
         for step, names in zip(self._steps, self.names_drawn(drawn), strict=True):
-            key = (id(step.before), id(step.after), *names)
-            if key not in known:
-                known[key] = _pictures(step, names, nodes)
-            picture, shown = known[key]
-            more = len(step.after.facts) + step.after.more - shown
-            others = (
-                f"and {more} more tensor{'s' * (more > 1)}" if more and names else ""
-            )
-            notes.append("; ".join(filter(None, (step.note, others))))
+            picture, shown = _pictures(step, names, nodes)
+            said, notes = _words(step)
+            if names and (more := step.after.names - shown):
+                notes.append(f"and {_count(more, 'more tensor')}")
             pictures.append(picture)
+            words.append((said, notes))
+        if words and self._not_shown:
+            words[-1][1].append(f"{self._not_shown} more steps are not shown")
         # Those of one kind after another: a file of them is the smaller.
         drawings = list(
             dict.fromkeys(
@@ -2168,22 +2133,18 @@ class Steps:
         number_of = {drawing: at for at, drawing in enumerate(drawings)}
         steps = [
             {
-                "first": step.unit.first + self._shift,
-                "last": step.unit.last + self._shift,
-                "turn": [[turn, loop.turn] for loop, turn in step.turns],
-                "said": step.said,
+                **step.place(self._shift),
+                "said": said,
                 "printed": step.printed,
                 **({"raised": step.raised} if step.raised else {}),
                 "changed": step.changed,
                 **{half: number_of.get(picture.get(half)) for half in HALVES},
-                **({"note": note} if note else {}),
+                **({"note": "; ".join(notes)} if notes else {}),
             }
-            for step, picture, note in zip(self._steps, pictures, notes, strict=True)
+            for step, picture, (said, notes) in zip(
+                self._steps, pictures, words, strict=True
+            )
         ]
-        if steps and self._not_shown:
-            more = f"{self._not_shown} more steps are not shown"
-            note = steps[-1].get("note")
-            steps[-1]["note"] = f"{note}; {more}" if note else more
         return {
             "format": STEPS_FORMAT,
             "title": self.title,
@@ -2206,15 +2167,13 @@ class Steps:
         """
         return [
             {
-                "first": step.unit.first + self._shift,
-                "last": step.unit.last + self._shift,
-                "turn": [[turn, loop.turn] for loop, turn in step.turns],
+                **step.place(self._shift),
                 "collapsed": step.collapsed,
                 "printed": step.printed,
                 "raised": step.raised,
                 "differ": {name: sorted(kinds) for name, kinds in step.differ.items()},
                 "seen": step.after.observed,
-                "names": len(step.after.facts) + step.after.more,
+                "names": step.after.names,
             }
             for step in self._steps
         ]
@@ -2241,31 +2200,25 @@ class Steps:
             may raise anything, here or when it is drawn.
         """
         steps = cls(title)
-        steps.retell(source, facts)
-        return steps
-
-    def retell(self, source: str, facts: list[dict]) -> None:
-        """Add the steps of a program that ran elsewhere: see :meth:`from_facts`."""
-        lines = source.splitlines()
-        self._take(lines, ast.parse(source).body, 0)
+        steps._take(source.splitlines(), ast.parse(source).body)
         was = Look({}, observe({}), 0)
         for fact in facts:
-            unit = self._units.get(fact["first"])
-            if unit is not None and fact["collapsed"]:
+            first, last, collapsed = fact["first"], fact["last"], fact["collapsed"]
+            unit = steps._units.get(first)
+            if unit is not None and collapsed:
                 unit = _as_one(unit.node)
-            if unit is None or (unit.first, unit.last) != (fact["first"], fact["last"]):
-                where = f"lines {fact['first']} to {fact['last']}"
-                raise ValueError(f"there is no statement on {where}")
-            turns = [(_Loop(unit.node, 0, of), turn) for turn, of in fact["turn"]]
+            if unit is None or (unit.first, unit.last) != (first, last):
+                raise ValueError(f"there is no statement on lines {first} to {last}")
+            turns = [
+                (_Loop(unit.node, 0, depth, of), turn)
+                for depth, (turn, of) in enumerate(fact["turn"])
+            ]
             differ = {name: frozenset(kinds) for name, kinds in fact["differ"].items()}
             now = Look({}, fact["seen"], fact["names"])
-            words = fact["printed"], fact["raised"]
-            self._tell(unit, turns, *words, differ, was, now, fact["collapsed"])
+            told = fact["printed"], fact["raised"], differ, was, now, collapsed
+            steps._steps.append(_Step(unit, turns, *told))
             was = now
-
-    def looks(self) -> list[Look]:
-        """Return what was seen after each step."""
-        return [step.after for step in self._steps]
+        return steps
 
     def names_drawn(self, drawn: int = MOST_DRAWN) -> list[list[str]]:
         """Return for each step the names in its picture."""
@@ -2291,15 +2244,7 @@ class Steps:
 def steps(title: str | None = None) -> Steps:
     """Watch a block of code, and see after each statement what became of its tensors.
 
-    Parameters
-    ----------
-    title
-        What the steps are of.
-
-    Returns
-    -------
-    Steps
-        To be used as ``with steps() as seen:``. Afterwards ``seen.data()`` has it all.
+    To be used as ``with steps() as seen:``. Afterwards ``seen.data()`` has it all.
     """
     return Steps(title)
 
@@ -2321,11 +2266,7 @@ def _chosen(step: _Step, last: list[str], most: int) -> list[str]:
     if set(wanted) <= set(last):
         return last
     for storage in seen["storages"]:
-        on_it = [
-            name
-            for window in storage["windows"]
-            for name in seen["tensors"][window["tensor"]]["names"]
-        ]
+        on_it = _names_on(seen, storage)
         if set(on_it) & set(wanted):
             wanted += [name for name in on_it if name not in wanted]
     wanted += [name for name in last if name not in wanted]
@@ -2345,6 +2286,11 @@ def _pictures(
     return pictures, sum(len(seen["names"]) for seen in shown["tensors"])
 
 
+def _names_on(observed: dict, storage: dict) -> list[str]:
+    tensors = [observed["tensors"][window["tensor"]] for window in storage["windows"]]
+    return [name for seen in tensors for name in seen["names"]]
+
+
 @lru_cache(maxsize=4096)
 def _drawn_once(observed: str) -> dict[str, tuple[str, str]]:
     """Draw both halves of a map: many steps, and another machine's, have the same."""
@@ -2358,15 +2304,6 @@ def run_steps(source: str, namespace: dict, title: str | None = None) -> Steps:
     """Run code in a namespace, and return what became of its tensors.
 
     What the code raises passes; the steps up to there are then lost.
-
-    Parameters
-    ----------
-    source
-        The text of a program, such as that of a notebook's cell.
-    namespace
-        Where its names are, and will be.
-    title
-        What the steps are of.
     """
     seen = Steps(title)
     seen.run(source, namespace)
@@ -2376,20 +2313,15 @@ def run_steps(source: str, namespace: dict, title: str | None = None) -> Steps:
 def _with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
     """Return the lines of the source, and the block of the ``with`` that is entered."""
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
-    text = "".join(lines)
-    tree = _try(lambda: ast.parse(text))
-    if not lines or tree is None:
-        return None
+    tree = _try(lambda: ast.parse("".join(lines)), ast.Module([], []))
     found = [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.With | ast.AsyncWith)
         and node.lineno <= frame.f_lineno <= node.body[0].lineno
         and any(
-            item.context_expr.lineno
-            <= frame.f_lineno
-            <= (item.context_expr.end_lineno or frame.f_lineno)
-            for item in node.items
+            expression.lineno <= frame.f_lineno <= expression.end_lineno
+            for expression in (item.context_expr for item in node.items)
         )
     ]
     if not found:
@@ -2415,22 +2347,16 @@ def _units(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[_Unit]
         if not isinstance(node, HAVE_OTHERS) or first == last:
             yield _Unit(node, first, last, loops)
             continue
-        parts: list[tuple[ast.AST, list[ast.stmt]]] = []
-        own = getattr(node, "body", [])
-        parts.append((node, own))
-        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-            parts.append((part, part.body))
-        rest = [*getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
-        for part, inside in parts:
-            start = getattr(part, "lineno", None) or part.pattern.lineno
+        parts = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
+        for part in parts:
+            start = (part.pattern if isinstance(part, ast.match_case) else part).lineno
             caught = isinstance(part, ast.ExceptHandler)
             ends = [getattr(n, "end_lineno", start) for n in _head(part)]
             yield _Unit(part, start, max(start, *ends, 0), loops, True, caught)
-            if isinstance(part, LOOPS):
-                yield from _units(inside, (*loops, part))
-            else:
-                yield from _units(inside, loops)
-        yield from _units(rest, loops)
+            inside = (*loops, part) if isinstance(part, LOOPS) else loops
+            yield from _units(getattr(part, "body", []), inside)
+        for name in ("orelse", "finalbody"):
+            yield from _units(getattr(node, name, []), loops)
 
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -2440,7 +2366,7 @@ NAMED = DEFINITIONS | ast.Import | ast.ImportFrom
 def _lines(node: ast.stmt) -> tuple[int, int]:
     """Return the first line of a statement, of its decorators too, and the last."""
     above = [one.lineno for one in getattr(node, "decorator_list", [])]
-    return min([node.lineno, *above]), node.end_lineno or node.lineno
+    return min([node.lineno, *above]), node.end_lineno
 
 
 def _head(part: ast.AST) -> Iterator[ast.AST]:
@@ -2454,19 +2380,9 @@ def _head(part: ast.AST) -> Iterator[ast.AST]:
                 waiting.append(node)
 
 
-def _shown(depth: int) -> int:
-    """Return how many turns of a loop within ``depth`` others are steps."""
-    return MOST_TURNS[min(depth, len(MOST_TURNS) - 1)]
-
-
 def _as_one(loop: ast.stmt) -> _Unit:
     """Return a loop as one statement: with its body."""
-    return _Unit(loop, loop.lineno, loop.end_lineno or loop.lineno, ())
-
-
-def loop_path(units: dict[int, _Unit], loop: ast.stmt) -> tuple[ast.stmt, ...]:
-    """Return the loops around a loop."""
-    return next((u.loops for u in units.values() if u.node is loop), ())
+    return _Unit(loop, *_lines(loop), ())
 
 
 # Looking at all that has a name
@@ -2485,15 +2401,15 @@ def _look(
     gc.disable()  # what a collection frees, the program itself must free
     try:
         with _unseen():
-            found, more = _named_in(namespace, old or {})
+            found, number = _named_in(namespace, old or {})
             facts = {name: _fact(value) for name, value in found.items()}
-            if was is not None and was.facts == facts and was.more == more:
+            if was is not None and (was.facts, was.names) == (facts, number):
                 return was
             observed = observe(found, MOST_STEP_NODES, MOST_READ_BYTES)
     finally:
         if collects:
             gc.enable()
-    return Look(facts, observed, more)
+    return Look(facts, observed, number)
 
 
 def _capturing() -> bool:
@@ -2512,7 +2428,7 @@ def _unseen() -> Iterator[None]:
 
 
 def _named_in(namespace: Any, old: dict[str, Fact]) -> tuple[dict[str, Any], int]:
-    """Return tensors and arrays by name, at most 40, and how many more there are."""
+    """Return tensors and arrays by name, at most 40, and how many there are in all."""
     found: dict[str, Any] = {}
     for name, value in list(namespace.items()):
         if name in HISTORY and not _is_drawn(value):
@@ -2524,8 +2440,7 @@ def _named_in(namespace: Any, old: dict[str, Fact]) -> tuple[dict[str, Any], int
         for name, value in found.items()
         if name not in old or old[name].other != Identity(value)
     }
-    few = dict(itertools.islice(new.items(), MOST_NAMES))
-    return few, len(new) - len(few)
+    return dict(itertools.islice(new.items(), MOST_NAMES)), len(new)
 
 
 def _parts(name: str, value: Any) -> dict[str, Any]:
@@ -2682,87 +2597,74 @@ def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> d
 # A step in one sentence
 
 
-def sentence(
-    node: ast.AST,
-    now: Look,
-    differ: dict[str, frozenset[str]],
-    printed: str,
-    raised: str,
-) -> str:
-    """Say what a statement did, in one sentence."""
-    said = _said_of_names(now, differ)
-    if raised:
-        said.insert(0, f"it raises {raised.partition(':')[0]}")
+def _words(step: _Step) -> tuple[str, list[str]]:
+    """Say what a step did, in one sentence, and what else there is to note."""
+    said = _said_of_names(step.after.observed, step.differ)
+    if step.raised:
+        said.insert(0, f"it raises {step.raised.partition(':')[0]}")
     elif not said:
-        said = [_said_of_statement(node, printed)]
-    shown = said[:MOST_SAID]
+        said.append(_said_of_statement(step.unit.node, step.printed))
     if len(said) > MOST_SAID:
-        more = len(said) - MOST_SAID
-        shown.append(f"and {more} more change{'s' * (more > 1)}")
-    text = "; ".join(shown)
-    return f"{text}."
+        said[MOST_SAID:] = [f"and {_count(len(said) - MOST_SAID, 'more change')}"]
+    text = "; ".join(said) + "."
+    if not step.collapsed:
+        if step.raised or not (step.differ or isinstance(step.unit.node, NAMED)):
+            text = text[0].upper() + text[1:]  # a name stays as it is written
+        return text, []
+    loop, last = step.turns[-1]
+    first = loop.shown + 1
+    if first == last:
+        return f"Turn {first}: {text}", []
+    return f"Turns {first} to {last}: {text}", [f"turns {first} to {last} in one step"]
 
 
 def _said_of_statement(node: ast.AST, printed: str) -> str:
-    if isinstance(node, ast.Import | ast.ImportFrom) and not printed:
-        names = [alias.asname or alias.name for alias in node.names]
-        return f"{_and(names)} {'are' if len(names) > 1 else 'is'} imported"
-    if isinstance(node, DEFINITIONS) and not printed:
-        return f"{node.name} is defined"
-    if isinstance(node, ast.Assert) and not printed:
-        return "the assertion holds"
     if printed:
         count = len(printed.splitlines())
-        return f"no tensor changes; {count} line{'s' * (count > 1)} printed"
+        return f"no tensor changes; {_count(count, 'line')} printed"
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        names = [alias.asname or alias.name for alias in node.names]
+        return f"{_and(names)} {_are(names)} imported"
+    if isinstance(node, DEFINITIONS):
+        return f"{node.name} is defined"
+    if isinstance(node, ast.Assert):
+        return "the assertion holds"
     return "no tensor changes"
 
 
-def _said_of_names(now: Look, differ: dict[str, frozenset[str]]) -> list[str]:
-    said: list[str] = []
-    related: list[str] = []
-    observed = now.observed
+def _said_of_names(observed: dict, differ: dict[str, frozenset[str]]) -> list[str]:
     entry = {name: seen for seen in observed["tensors"] for name in seen["names"]}
-    fresh = [n for n, kinds in differ.items() if kinds & {"new", "other"}]
-    known = [n for n in entry if n not in fresh]
-    alone: dict[str, list[str]] = {}
+    fresh = [n for n, k in differ.items() if n in entry and k & {"new", "other"}]
+    known = [name for name in entry if name not in fresh]
+    related: list[str] = []
+    alone: dict[tuple[bool, str], list[str]] = {}
     # Where there are several devices, that of what is new is worth a word.
     devices = {seen["device"] for seen in entry.values() if seen["storage"] is not None}
     for name in fresh:
-        if name in entry:
-            known.append(name)
-            told = _said_of_new(name, entry, known[:-1], observed)
-            verb = "now" if "other" in differ[name] else ""
-            if told:
-                related.append(f"{name} {told}")
-            else:
-                end = _gradient_end(entry[name], observed)
-                if len(devices) > 1:
-                    end = f" on {entry[name]['device']}{end}"
-                alone.setdefault(f"{verb}|{end}", []).append(name)
-    for words, names in alone.items():
-        verb, _, end = words.partition("|")
-        many = len(names) > 1
-        memory = "each with a memory of its own" if many else "with a memory of its own"
-        if verb:
-            one = "are now others" if many else "is now another"
-            text = f"{_few(names)} {one}, {memory}"
+        if told := _said_of_new(name, entry, known, observed):
+            related.append(f"{name} {told}")
         else:
-            text = f"{_few(names)} {'are' if many else 'is'} new, {memory}"
-        said.append(text + end)
+            where = f" on {entry[name]['device']}" if len(devices) > 1 else ""
+            end = where + _gradient_end(entry[name], observed)
+            alone.setdefault(("other" in differ[name], end), []).append(name)
+        known.append(name)
+    said = []
+    for (is_other, end), names in alone.items():
+        each, others = ("each ", "now others") if names[1:] else ("", "now another")
+        what = f"{_few(names)} {_are(names)} {others if is_other else 'new'}"
+        said.append(f"{what}, {each}with a memory of its own{end}")
     said += related
-    same = {n: k for n, k in differ.items() if n in entry and not k & {"new", "other"}}
+    same = {n: k for n, k in differ.items() if n in entry and n not in fresh}
     told: set[str] = set()
-    for kind, words in _SAID.items():
-        names = [n for n, kinds in same.items() if kind in kinds]
+    for kind in ORDER_OF_KINDS:
+        names = [name for name, kinds in same.items() if kind in kinds]
         if kind != "gradient":  # that is another tensor
-            names = [n for n in names if n not in told]
+            names = [name for name in names if name not in told]
             told.update(names)
         if names:
-            said.append(words(names, entry))
-    gone = [n for n, kinds in differ.items() if "gone" in kinds]
-    if gone:
-        said.append(f"{_few(gone)} {'are' if len(gone) > 1 else 'is'} gone")
-    return said
+            said.append(_said_of_kind(kind, names, [entry[name] for name in names]))
+    gone = [name for name, kinds in differ.items() if "gone" in kinds]
+    return [*said, f"{_few(gone)} {_are(gone)} gone"] if gone else said
 
 
 def _said_of_new(
@@ -2775,17 +2677,13 @@ def _said_of_new(
         return f"is another name of {same[0]}"
     if seen["storage"] is None:
         return f"is new: {seen['memory']}" if seen["memory"] else "is new"
-    on_it = {
-        window["tensor"] for window in observed["storages"][seen["storage"]]["windows"]
-    }
-    tensors = observed["tensors"]
-    numbers = {id(tensor): at for at, tensor in enumerate(tensors)}
-    share = [other for other in known if numbers[id(entry[other])] in on_it]
+    on_it = _names_on(observed, observed["storages"][seen["storage"]])
+    share = [other for other in known if other in on_it]
     if not share:
         return ""
-    requires = [other for other in share if entry[other]["requires_grad"]]
     end = _gradient_end(seen, observed)
-    if requires and not seen["requires_grad"]:
+    required = any(entry[other]["requires_grad"] for other in share)
+    if required and not seen["requires_grad"]:
         end = ", and no gradient flows through it"
     return f"now shares the memory of {_few(share)}{end}"
 
@@ -2797,80 +2695,64 @@ def _gradient_end(seen: dict, observed: dict) -> str:
     return f"; {_flow(observed, node)}"
 
 
+# What is said first of names that there were before; what is said once is enough.
+ORDER_OF_KINDS = (
+    *("storage", "values", "gradient", "form"),
+    *("requires_grad", "retains_grad", "graph", "version"),
+)
+
+
+def _said_of_kind(kind: str, names: list[str], seen: list[dict]) -> str:
+    """Say what of names, of which the same kind of thing has changed, is now."""
+    few, are, many = _few(names), _are(names), len(names) > 1
+    if kind == "storage":
+        return f"{few} {are} now on another memory"
+    if kind == "values":
+        value = _common(one["values"] for one in seen)
+        on_one = many and _common(one["storage"] for one in seen) is not None
+        hold = f"{', one memory,' if on_one else ''} now {'hold' if many else 'holds'}"
+        return f"{few}{hold} {'other values' if value is None else value}"
+    if kind == "gradient":
+        gradients = [one["gradient"] for one in seen]
+        value = _common(gradients)
+        if len(names) <= MOST_SAID and len(set(gradients)) > 1:
+            each = zip(names, gradients, strict=True)
+            return _and([f"{name}.grad is now {gradient}" for name, gradient in each])
+        said = _few([f"{name}.grad" for name in names])
+        return f"{said} {are} now {value}" if value else f"{said} {are} new"
+    if kind == "form":
+        shape = _common(_tuple(one["shape"]) for one in seen)
+        has = "have" if many else "has"
+        return f"{few} now {has} {f'shape {shape}' if shape else 'other shapes'}"
+    if kind == "requires_grad":
+        requires = _common(one["requires_grad"] for one in seen)
+        if requires is None:
+            return f"{few} have changed whether they require a gradient"
+        verb = "require" if many else "requires"
+        return f"{few} now {verb} {'a' if requires else 'no'} gradient"
+    if kind == "retains_grad":
+        return f"{few} {'keep their' if many else 'keeps its'} gradient"
+    if kind == "graph":
+        return f"{few} {are} now elsewhere in the graph"
+    version = _common(one["version"] for one in seen)
+    end = "has changed" if version is None else f"is now {version}"
+    return f"the version of {few} {end}"
+
+
+def _common(values: Iterable[Any]) -> Any:
+    """Return the value that all are, or None if they differ."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
+
+
+def _are(names: list[str]) -> str:
+    return "are" if len(names) > 1 else "is"
+
+
 def _few(names: list[str]) -> str:
     if len(names) <= MOST_SAID:
         return _and(names)
     return f"{', '.join(names[:2])} and {len(names) - 2} more"
-
-
-def _hold(names: list[str], entry: dict[str, dict]) -> str:
-    values = {entry[name]["values"] for name in names}
-    (value,) = values if len(values) == 1 else (None,)
-    many = len(names) > 1
-    place = {entry[name]["storage"] for name in names}
-    one = ", one memory," if many and len(place) == 1 and None not in place else ""
-    holds = "now hold" if many else "now holds"
-    return f"{_few(names)}{one} {holds} {'other values' if value is None else value}"
-
-
-def _gradients(names: list[str], entry: dict[str, dict]) -> str:
-    values = {entry[name]["gradient"] for name in names}
-    if len(names) <= MOST_SAID and len(values) > 1:
-        return _and([f"{name}.grad is now {entry[name]['gradient']}" for name in names])
-    are = "are" if len(names) > 1 else "is"
-    said = _few([f"{name}.grad" for name in names])
-    (value,) = values if len(values) == 1 else (None,)
-    return f"{said} {are} now {value}" if value else f"{said} {are} new"
-
-
-def _moved(names: list[str], entry: dict[str, dict]) -> str:
-    return f"{_few(names)} {'are' if len(names) > 1 else 'is'} now on another memory"
-
-
-def _formed(names: list[str], entry: dict[str, dict]) -> str:
-    shapes = {_tuple(entry[name]["shape"]) for name in names}
-    (shape,) = shapes if len(shapes) == 1 else (None,)
-    have = "have" if len(names) > 1 else "has"
-    what = f"shape {shape}" if shape else "other shapes"
-    return f"{_few(names)} now {have} {what}"
-
-
-def _required(names: list[str], entry: dict[str, dict]) -> str:
-    verb = "require" if len(names) > 1 else "requires"
-    requires = {entry[name]["requires_grad"] for name in names}
-    what = {True: "a gradient", False: "no gradient"}
-    if len(requires) > 1:
-        return f"{_few(names)} have changed whether they require a gradient"
-    return f"{_few(names)} now {verb} {what[requires.pop()]}"
-
-
-def _kept(names: list[str], entry: dict[str, dict]) -> str:
-    return f"{_few(names)} {'keep their' if len(names) > 1 else 'keeps its'} gradient"
-
-
-def _joined(names: list[str], entry: dict[str, dict]) -> str:
-    return (
-        f"{_few(names)} {'are' if len(names) > 1 else 'is'} now elsewhere in the graph"
-    )
-
-
-def _versions(names: list[str], entry: dict[str, dict]) -> str:
-    versions = {entry[name]["version"] for name in names}
-    (version,) = versions if len(versions) == 1 else (None,)
-    end = f" is now {version}" if version is not None else " has changed"
-    return f"the version of {_few(names)}{end}"
-
-
-_SAID: dict[str, Callable[[list[str], dict[str, dict]], str]] = {
-    "storage": _moved,
-    "values": _hold,
-    "gradient": _gradients,
-    "form": _formed,
-    "requires_grad": _required,
-    "retains_grad": _kept,
-    "graph": _joined,
-    "version": _versions,
-}
 
 
 # Showing steps ----------------------------------------------------------------------
