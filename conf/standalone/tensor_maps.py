@@ -1082,13 +1082,14 @@ def _lay_out(boxes: list[_Box], joins: _Joins) -> tuple[list[list[_Box]], _Paths
 
 def _rows(boxes: list[_Box], joins: _Joins, room: float) -> list[list[_Box]]:
     """Give each box a row below all boxes that lead to it, where there is room."""
+    room += BETWEEN_BOXES
     above, below = _neighbours(boxes, joins)
     used: Counter[int] = Counter()
     row_of: dict[_Box, int] = {}
 
     def settle(box: _Box, row: int) -> None:
         width = box.width + BETWEEN_BOXES
-        while used[row] and used[row] + width > room + BETWEEN_BOXES:
+        while used[row] and used[row] + width > room:
             row += 1
         used[row] += width
         row_of[box] = row
@@ -1100,7 +1101,7 @@ def _rows(boxes: list[_Box], joins: _Joins, room: float) -> list[list[_Box]]:
     for box in reversed(order):
         lowest = min((row_of[one] for one in below[box]), default=0) - 1
         width = box.width + BETWEEN_BOXES
-        fits = used[lowest] + width <= room + BETWEEN_BOXES or not used[lowest]
+        fits = used[lowest] + width <= room or not used[lowest]
         if lowest > row_of[box] and len(above[box]) <= len(below[box]) and fits:
             used[row_of[box]] -= width
             settle(box, lowest)
@@ -1636,13 +1637,7 @@ def _number(value: float) -> str:
 
 
 class TensorMap:
-    """A picture of what was observed, which a notebook shows and ``print`` tells.
-
-    Parameters
-    ----------
-    observed
-        What :func:`observe` or :func:`changed` returned.
-    """
+    """A picture of what was observed, which a notebook shows and ``print`` tells."""
 
     def __init__(self, observed: dict) -> None:
         self.observed = observed
@@ -1663,17 +1658,9 @@ class TensorMap:
 
 
 def tensor_map(**named: object) -> TensorMap:
-    """Return a picture of tensors and arrays as they are now.
+    """Return a picture of tensors and NumPy arrays, by name, as they are now.
 
-    Parameters
-    ----------
-    named
-        Tensors and NumPy arrays by the name to show.
-
-    Returns
-    -------
-    TensorMap
-        It keeps what was seen and no tensor: later writes do not change it.
+    It keeps what was seen and no tensor: later writes do not change it.
     """
     return TensorMap(observe(named))
 
@@ -3008,7 +2995,7 @@ STEPS_SCRIPT = r"""
 "use strict";
 function tensorCopiesSteps(data, place = document.currentScript.place) {
   const { code, asks = [], machines = [] } = data;
-  let { steps, drawings, captions = [] } = data;
+  let { steps, drawings, captions } = data;
   const inDialog = place.matches("button");
   const key = inDialog ? place.id : place.dataset.key;
   const make = (name, attributes, ...children) => {
@@ -3153,7 +3140,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     if (machine.selectedIndex !== index + 1) return;
     const here = hereOf(at);
     chosen = index;
-    ({ steps, drawings, captions = [] } = other ?? data);
+    ({ steps, drawings, captions } = other ?? data);
     slider.max = steps.length;
     go(placeOf(here));
   };
@@ -3164,7 +3151,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   };
 
   // -- Showing a step -----------------------------------------------------------------
-  const drawn = (pair, changed) => pair.flatMap((index, half) => {
+  const drawn = (pair, changed) => pair.flatMap((index) => {
     if (index === null) return [];
     const picture = make("span", { class: "steps-half" });
     picture.innerHTML = drawings[index];
@@ -3173,8 +3160,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
       const names = text.textContent.split(/ = | \(|, /);
       if (names.some((name) => changed.includes(name))) text.classList.add("steps-new");
     }
-    const caption = captions[index] ?? ["Gradients", "Memory"][half];
-    picture.prepend(make("span", {}, caption));
+    picture.prepend(make("span", {}, captions[index]));
     return [picture];
   });
   const pictures = (ask) => {
@@ -3363,41 +3349,28 @@ try {
 """
 
 
-def steps_json(data: dict) -> str:
-    """Return the data of :meth:`Steps.data` as JSON that can stand in a ``<script>``.
-
-    It holds no ``<``, with which such an element could end.
-    """
-    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def steps_page(data: dict) -> str:
+def steps_page(data: dict, key: str = "step") -> str:
     """Return steps as one HTML file, which needs nothing else and loads nothing.
+
+    Its own security policy lets no other script run and nothing be loaded. Without
+    scripts it lists the steps.
 
     Parameters
     ----------
     data
         What ``data()`` of the steps returned.
-
-    Returns
-    -------
-    str
-        A page. Its own security policy lets no other script run and nothing be
-        loaded. Without scripts it lists the steps.
+    key
+        Begins the address of a step, as in ``#step-3``; empty where there is none.
     """
-    return _steps_page(data, "step")
-
-
-def _steps_page(data: dict, key: str) -> str:
     script = STEPS_SCRIPT + _START_OF_PAGE
     style = STEPS_STYLE + _COLOURS_OF_PAGE
+    # Without a `<`, with which the element that holds it could end.
+    content = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     policy = (
         f"default-src 'none'; img-src data:; script-src {_policy_hash(script)}; "
         f"style-src {_policy_hash(style)}; base-uri 'none'; form-action 'none'"
     )
-    made = "Made by tensor_maps.py"
-    if data.get("torch"):
-        made += f" with torch {data['torch']}"
+    made = f"Made by tensor_maps.py with torch {data['torch']}"
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -3413,7 +3386,7 @@ def _steps_page(data: dict, key: str) -> str:
 {_listed(data)}
 </main>
 <footer>{escape(_clean(made))}</footer>
-<script type="application/json" id="data">{steps_json(data)}</script>
+<script type="application/json" id="data">{content}</script>
 <script>{script}</script>
 </body>
 </html>
@@ -3440,19 +3413,14 @@ def _listed(data: dict) -> str:
 
 
 def save_steps(data: dict, path: str | os.PathLike[str]) -> None:
-    """Write steps to one HTML file, which replaces a file of that name.
+    """Write what ``data()`` of steps returned to one HTML file.
 
-    Parameters
-    ----------
-    data
-        What ``data()`` of the steps returned.
-    path
-        Ends in ``.html``, so that no file of another kind is replaced.
+    A file of that name is replaced.
 
     Raises
     ------
     ValueError
-        If the name of the file does not end in ``.html``.
+        If the name does not end in ``.html``: no file of another kind is replaced.
     """
     path = Path(path)
     if path.suffix != ".html":
@@ -3471,13 +3439,13 @@ def steps_frame(data: dict) -> str:
     count = len(data["steps"])
     if not count:
         return "<p>No statement ran: there are no steps.</p>"
-    page = _steps_page(data, "")
+    page = steps_page(data, "")
     title = quoteattr(_clean(f"Steps of {data['title']}"))
     return (
         f'<iframe srcdoc="{escape(page, {chr(34): "&quot;"})}" title={title} '
         'width="100%" height="620" frameborder="0"></iframe>'
-        f"<p>{count} step{'s' * (count != 1)}. A notebook that is not trusted does not "
-        "show them.</p>"
+        f"<p>{_count(count, 'step')}. A notebook that is not trusted does not show "
+        "them.</p>"
     )
 
 
