@@ -130,7 +130,7 @@ class Operation:
 OWNERS = {"x": "torch.Tensor", "module": "torch.nn.Module", "np": "numpy"}
 
 
-def _operations() -> list[Operation]:
+def _operations() -> dict[str, Operation]:
     basics, numpy, tips = "1_basics", "2_numpy_and_devices", "3_tips"
     detach, clone = f"{basics}/detach", f"{basics}/clone"
     copies, devices = f"{tips}/copy_a_tensor", f"{numpy}/cpu_and_to"
@@ -138,14 +138,14 @@ def _operations() -> list[Operation]:
     arrays, frozen = f"{tips}/tensor_to_ndarray", "4_patterns/frozen_network"
     between = f"{tips}/copy_between_devices"
     leaves, detach_clone = f"{basics}/leaf_tensors", f"{basics}/detach_clone"
-    found: list[Operation] = []
+    found: dict[str, Operation] = {}
 
-    def row(id: str, code: str, lesson: str, api: str = "", **more: Any) -> None:
+    def row(id: str, code: str, lesson: str, api: str = "", **more: Any) -> Operation:
         called, *_ = code.partition("(")
         owner, _, name = called.partition(".")
         api = api or f"{OWNERS.get(owner, owner)}.{name}"
         api = f"torch.Tensor{api}" if api.startswith(".") else api
-        found.append(Operation(id, code, group, lesson, api, **more))
+        return found.setdefault(id, Operation(id, code, group, lesson, api, **more))
 
     group = "Graph"
     row("assignment", "y = x", copies, "copy")
@@ -383,7 +383,7 @@ def _operations() -> list[Operation]:
     return found
 
 
-OPERATIONS = {operation.id: operation for operation in _operations()}
+OPERATIONS = _operations()
 
 
 def accelerator() -> str | None:
