@@ -2187,11 +2187,16 @@ class Steps:
             may raise anything, here or when it is drawn.
         """
         steps = cls(title)
-        steps._take(source.splitlines(), ast.parse(source).body)
+        steps.retell(source, facts)
+        return steps
+
+    def retell(self, source: str, facts: list[dict]) -> None:
+        """Add the steps of a program that ran elsewhere: see :meth:`from_facts`."""
+        self._take(source.splitlines(), ast.parse(source).body)
         was = Look({}, observe({}), 0)
         for fact in facts:
             first, last, collapsed = fact["first"], fact["last"], fact["collapsed"]
-            unit = steps._units.get(first)
+            unit = self._units.get(first)
             if unit is not None and collapsed:
                 unit = _as_one(unit.node)
             if unit is None or (unit.first, unit.last) != (first, last):
@@ -2203,9 +2208,8 @@ class Steps:
             differ = {name: frozenset(kinds) for name, kinds in fact["differ"].items()}
             now = Look({}, fact["seen"], fact["names"])
             told = fact["printed"], fact["raised"], differ, was, now, collapsed
-            steps._steps.append(_Step(unit, turns, *told))
+            self._steps.append(_Step(unit, turns, *told))
             was = now
-        return steps
 
     def names_drawn(self, drawn: int = MOST_DRAWN) -> list[list[str]]:
         """Return for each step the names in its picture."""
