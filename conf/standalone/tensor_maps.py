@@ -2509,7 +2509,7 @@ def differences(
         if was is not None:
             kinds = {
                 kind
-                for kind, one, other in zip(Fact._fields, was, now, strict=True)
+                for kind, one, other in zip(Fact.__annotations__, was, now, strict=True)
                 if one != other
             }
         if now.values is None and "version" in kinds:

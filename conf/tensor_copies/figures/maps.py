@@ -20,7 +20,6 @@ from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.figures.pictures import Preview, keep
-from tensor_copies.figures.strips import strip
 from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.markers import MAP_LEAD
 
@@ -36,9 +35,11 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 
 
 def _drawn(observed: dict[str, Any], block: Any, block_vars: dict[str, Any]) -> str:
-    # Imported late, as in requested_map(): with it comes torch, which a build that
+    # Imported late, as in requested_map(): with these comes torch, which a build that
     # runs no lesson need not wait for.
     from standalone.tensor_maps import draw
+
+    from tensor_copies.figures.strips import strip
 
     path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
     markup = draw(observed, prefix=path.stem)

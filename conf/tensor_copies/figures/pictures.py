@@ -71,29 +71,20 @@ def load_preview(path: Path) -> Preview:
 def keep(preview: Preview, picture: Path, script: Path, line: int) -> None:
     """Keep the preview of a lesson's picture, if it opens the page, and its PNG.
 
-    Where no block is marked to open the page, the first picture is kept.
-
-    Parameters
-    ----------
-    preview
-        What the picture shows.
-    picture
-        Where the gallery keeps it, ``<folder>/sphx_glr_<lesson>_<number>.svg``.
-    script
-        The lesson, which begins with its title.
-    line
-        Where the block begins that drew the picture.
+    The gallery keeps the picture as ``<folder>/sphx_glr_<lesson>_<number>.svg``; the
+    block on this line of the script drew it. Where no block is marked to open the page,
+    the first picture does.
     """
     lead = lead_line(script)
-    if picture.name.endswith(FIRST) if lead is None else line == lead:
-        name = NUMBER.sub("_card.json", picture.name)
-        path = picture.parent / "thumb" / name
-        if path.exists() and lead is not None and _kept.get(path) == line:
-            return  # another picture of the same block
-        _kept[path] = line
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(asdict(preview)), encoding="utf-8")
-        path.with_suffix(".png").write_bytes(card(preview, title_of(script)))
+    if not (picture.name.endswith(FIRST) if lead is None else line == lead):
+        return
+    path = picture.parent / "thumb" / NUMBER.sub("_card.json", picture.name)
+    if path.exists() and lead is not None and _kept.get(path) == line:
+        return  # another picture of the same block
+    _kept[path] = line
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(asdict(preview)), encoding="utf-8")
+    path.with_suffix(".png").write_bytes(card(preview, title_of(script)))
 
 
 def on_card(preview: Preview) -> str:

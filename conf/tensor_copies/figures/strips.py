@@ -9,10 +9,19 @@ the map is drawn from; "copied" is said where the autograd graph says so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from standalone.tensor_maps import Pen
+from standalone.tensor_maps import (
+    CELL,
+    COLOURS,
+    MIDDLE,
+    TAG,
+    Pen,
+    cells_width,
+    onward_of,
+    tag_width,
+    text_width,
+)
 
 # At most as wide as the narrowest card: there a strip's letters are 12 pixels high.
 WIDTH, EDGE = 216.0, 2.0
@@ -70,19 +79,9 @@ class _Row:
 def strip(observed: dict[str, Any]) -> Strip:
     """Draw the memories of a map that are shared or copied, or all that fit.
 
-    Parameters
-    ----------
-    observed
-        What ``tensor_maps.observe`` or ``tensor_maps.changed`` returned.
-
-    Returns
-    -------
-    Strip
-        Marks of SVG, ``WIDTH`` wide, whose colours are the page's.
+    ``observed`` is what ``tensor_maps.observe`` or ``tensor_maps.changed`` returned.
+    The strip is at most ``WIDTH`` wide, and its colours are the page's.
     """
-    # Imported late: with it comes torch, which a build that runs no lesson needs not.
-    from standalone.tensor_maps import CELL, COLOURS, TAG, Pen
-
     copies = _copies(observed)
     rows = _rows(observed, copies)
     shown = {tensor for row in rows for tensor in row.tensors}
@@ -118,8 +117,6 @@ def strip(observed: dict[str, Any]) -> Strip:
 
 
 def _rows(observed: dict[str, Any], copies: Pairs) -> list[_Row]:
-    from standalone.tensor_maps import cells_width, tag_width
-
     rows = []
     for storage in observed["storages"]:
         tensors = [window["tensor"] for window in storage["windows"]][:MOST_TAGS]
@@ -186,13 +183,11 @@ def _copies(observed: dict[str, Any]) -> Pairs:
 
 def _flows(observed: dict[str, Any], shown: set[int]) -> Pairs:
     """Return from which shown tensor to which next one a gradient flows."""
-    onward: dict[int, list[int]] = {}
-    for edge in observed["edges"]:
-        onward.setdefault(edge["result"], []).append(edge["input"])
+    onward = onward_of(observed)
     found = []
     for start in sorted(shown):
-        seen = {observed["tensors"][start]["node"]}
-        todo = [node for first in seen for node in onward.get(first, ())]
+        first = observed["tensors"][start]["node"]
+        seen, todo = {first}, list(onward.get(first, ()))
         while todo:
             node = todo.pop()
             if node in seen:
@@ -246,7 +241,7 @@ def _copied(source: _Row, copy: _Row, y: float) -> str:
     label = ""
     if right - left >= BESIDE_COPY - 2 * BETWEEN:
         place = f'x="{(left + right) / 2:g}" y="{y - 8:g}"'
-        label = f'<text {place} text-anchor="middle" fill="{MUTED}">copied</text>'
+        label = f'<text {place}{MIDDLE} fill="{MUTED}">copied</text>'
     return (
         f'<path d="M{left:g} {y:g}H{right - 2:g}" {_line(MUTED)} '
         f'stroke-dasharray="4 4"/><path d="M{right - 7:g} {y - 5:g}l7 5l-7 5" '
@@ -256,14 +251,12 @@ def _copied(source: _Row, copy: _Row, y: float) -> str:
 
 def _name_signs(pen: Pen, signs: list[tuple[str, str, float]]) -> None:
     """Write in one line what the signs above the tags are, where there is room."""
-    from standalone.tensor_maps import text_width
-
     taken: list[tuple[float, float]] = []
     for text, colour, middle in signs:
         half = text_width(text) / 2
         x = min(max(middle, EDGE + half), WIDTH - EDGE - half)
         if all(x + half <= left or right <= x - half for left, right in taken):
-            pen.text(text, x, 12, f' text-anchor="middle" fill="{colour}"')
+            pen.text(text, x, 12, f'{MIDDLE} fill="{colour}"')
             taken.append((x - half, x + half))
 
 
