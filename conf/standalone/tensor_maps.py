@@ -44,7 +44,6 @@ import os
 import re
 import sys
 import textwrap
-import time
 import unicodedata
 import warnings
 import weakref
@@ -688,12 +687,7 @@ def _runs(first: int, moves: list[tuple[int, int]], item_size: int) -> list[list
 
 
 def changed(before: dict, after: dict) -> dict:
-    """Mark in ``after`` what differs from ``before``, tensor by tensor by name.
-
-    Parameters
-    ----------
-    before, after
-        What :func:`observe` returned before and after a step of the program.
+    """Mark what differs in two observations, tensor by tensor by name.
 
     Returns
     -------
@@ -1752,7 +1746,6 @@ class _Unit:
     last: int
     loops: tuple[ast.stmt, ...]
     is_head: bool = False
-    catches: bool = False
 
 
 @dataclass
@@ -1794,11 +1787,6 @@ class Steps:
     No tensor is kept alive and nothing is written; of what is larger than 4 KiB no
     value is read. While the code is watched, the trace function of a debugger or of a
     coverage tool rests; it is put back afterwards.
-
-    Parameters
-    ----------
-    title
-        What the steps are of; a lesson or a notebook's cell.
     """
 
     def __init__(self, title: str | None = None) -> None:
@@ -1821,7 +1809,6 @@ class Steps:
         self._heard: list[str] = []
         self._stream: Any = None
         self._not_shown = 0
-        self.seconds = 0.0
         self.failed = ""
 
     # -- Where watching begins and ends
@@ -1939,7 +1926,6 @@ class Steps:
         return self._trace
 
     def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
-        start = time.perf_counter()
         try:
             if event == "line":
                 self._line(frame)
@@ -1949,8 +1935,6 @@ class Steps:
                 self._end(frame.f_locals)
         except Exception:  # the program that is watched must not notice
             self.failed = self.failed or format_exc()
-        finally:
-            self.seconds += time.perf_counter() - start
         return self._trace
 
     def _note_raised(self, kind: type[BaseException], error: object) -> None:
@@ -1962,7 +1946,8 @@ class Steps:
         unit = self._units.get(frame.f_lineno)
         if unit is not None and unit is self._unit and frame.f_lasti > self._began:
             return  # a statement goes on, on another of its lines
-        if self._raised and self._raised[1] and not (unit and unit.catches):
+        caught = unit is not None and isinstance(unit.node, ast.ExceptHandler)
+        if self._raised and self._raised[1] and not caught:
             self._raised = None  # an iterator has ended
         left = self._move(unit, frame.f_lasti)
         self._finish(frame.f_locals, [*self._loops, *left])
@@ -2171,14 +2156,7 @@ class Steps:
     ) -> Steps:
         """Return the steps of a program that ran elsewhere.
 
-        Parameters
-        ----------
-        source
-            The text of the program.
-        facts
-            What :meth:`facts` returned there, with the lines of ``source``.
-        title
-            What the steps are of.
+        ``facts`` is what :meth:`facts` returned there, with the lines of ``source``.
 
         Raises
         ------
@@ -2341,9 +2319,8 @@ def _units(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[_Unit]
         parts = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
         for part in parts:
             start = (part.pattern if isinstance(part, ast.match_case) else part).lineno
-            caught = isinstance(part, ast.ExceptHandler)
             ends = [getattr(n, "end_lineno", start) for n in _head(part)]
-            yield _Unit(part, start, max(start, *ends, 0), loops, True, caught)
+            yield _Unit(part, start, max(start, *ends, 0), loops, is_head=True)
             inside = (*loops, part) if isinstance(part, LOOPS) else loops
             yield from _units(getattr(part, "body", []), inside)
         for name in ("orelse", "finalbody"):

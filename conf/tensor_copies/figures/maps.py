@@ -125,9 +125,7 @@ def _named(
 @cache
 def _changes(script: str) -> dict[int, str]:
     """Return the names that a block's successor compares, by the block's line."""
-    code = [block for block in blocks_of(script) if block[0] == "code"]
-    return {
-        code[place][2]: extract_file_config(code[place + 1][1])[CHANGE]
-        for place in range(len(code) - 1)
-        if CHANGE in extract_file_config(code[place + 1][1])
-    }
+    code = [block for block in blocks_of(script) if block.type == "code"]
+    asked = [extract_file_config(block.content).get(CHANGE) for block in code[1:]]
+    pairs = zip(code, asked, strict=False)
+    return {block.lineno: names for block, names in pairs if names is not None}
