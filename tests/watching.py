@@ -32,6 +32,15 @@ UNDRAWN = 0  # names a picture has: the pictures are most of the work, and not a
 Truth = dict[str, dict[str, Any]]
 
 
+def run_steps(
+    source: str, namespace: dict[str, Any], title: str | None = None
+) -> Steps:
+    """Run code in a namespace, and return what became of its tensors."""
+    seen = Steps(title)
+    seen.run(source, namespace)
+    return seen
+
+
 def truth_of(namespace: dict[str, Any]) -> Truth:
     """Return by name what PyTorch itself says of tensors, NumPy of arrays."""
     with torch._C.DisableTorchFunctionSubclass():

@@ -2269,16 +2269,6 @@ def _drawn_once(observed: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def run_steps(source: str, namespace: dict, title: str | None = None) -> Steps:
-    """Run code in a namespace, and return what became of its tensors.
-
-    What the code raises passes; the steps up to there are then lost.
-    """
-    seen = Steps(title)
-    seen.run(source, namespace)
-    return seen
-
-
 def _with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
     """Return the lines of the source, and the block of the ``with`` that is entered."""
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)

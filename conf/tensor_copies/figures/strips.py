@@ -48,11 +48,10 @@ class Strip:
 
 @dataclass
 class _Row:
-    """A memory: the tensors on it, how far their tags are apart, and its place."""
+    """A memory: the tensors on it with the widths of their tags, and its place."""
 
     storage: dict[str, Any]
-    tensors: list[int]
-    tags: list[float]
+    tags: dict[int, float]
     cells: float
     least: float
     apart: float = BETWEEN
@@ -61,7 +60,7 @@ class _Row:
 
     @property
     def tagged(self) -> float:
-        return sum(self.tags) + self.apart * (len(self.tags) - 1)
+        return sum(self.tags.values()) + self.apart * (len(self.tags) - 1)
 
     @property
     def width(self) -> float:
@@ -70,7 +69,7 @@ class _Row:
     def stems(self) -> dict[int, float]:
         """Return where the stem of each tensor stands."""
         x, found = self.left + (self.width - self.tagged) / 2, {}
-        for tensor, wide in zip(self.tensors, self.tags, strict=True):
+        for tensor, wide in self.tags.items():
             found[tensor] = x + wide / 2
             x += wide + self.apart
         return found
@@ -84,10 +83,10 @@ def strip(observed: dict[str, Any]) -> Strip:
     """
     copies = _copies(observed)
     rows = _rows(observed, copies)
-    shown = {tensor for row in rows for tensor in row.tensors}
+    shown = {tensor for row in rows for tensor in row.tags}
     copies = [pair for pair in copies if shown.issuperset(pair)]
     flows, stops = _flows(observed, shown), _stops(observed, rows)
-    told = [row for row in rows if len(rows) < 3 or len(row.tensors) > 1]
+    told = [row for row in rows if len(rows) < 3 or len(row.tags) > 1]
     for row, colour in zip(told, COLOURS, strict=False):
         row.colour = colour
     _place(rows, copies, flows + stops)
@@ -97,20 +96,20 @@ def strip(observed: dict[str, Any]) -> Strip:
     pen = Pen()
     for row in rows:
         pen.cells(row.storage, row.left, below, row.width, row.colour)
-        for tensor, wide in zip(row.tensors, row.tags, strict=True):
+        for tensor, wide in row.tags.items():
             x, stem = at[tensor], f"M{at[tensor]:g} {top + TAG:g}v{STEM:g}"
             pen.line(stem, f'stroke="{row.colour}" stroke-width="2"')
             pen.tag(_name(observed, tensor), x - wide / 2, top, wide, row.colour)
+    row_of = {tensor: row for row in rows for tensor in row.tags}
     for source, copy in copies:
-        ends = _row_of(rows, source), _row_of(rows, copy)
-        pen.marks.append(_copied(*ends, below + CELL / 2))
+        pen.marks.append(_copied(row_of[source], row_of[copy], below + CELL / 2))
     pen.marks += [_arrow(at[start], at[end], top - 3) for start, end in flows]
     pen.marks += [_bar(at[start], at[end], top - 3) for start, end in stops]
     signs = [("no gradient", STOP, pair) for pair in stops]
     signs += [("gradient", MUTED, pair) for pair in flows[:1]]
     _name_signs(pen, [(*sign, (at[a] + at[b]) / 2) for *sign, (a, b) in signs])
     words = _words(observed, rows, copies, flows, stops)
-    shared = any(len(row.tensors) > 1 for row in rows)
+    shared = any(len(row.tags) > 1 for row in rows)
     shows = "shared" if shared else "copied" if copies else ""
     marks = f'<g font-family="monospace" font-size="12">{"".join(pen.marks)}</g>'
     return Strip(words, pen.right + EDGE, below + CELL + EDGE, marks, shows)
@@ -119,25 +118,26 @@ def strip(observed: dict[str, Any]) -> Strip:
 def _rows(observed: dict[str, Any], copies: Pairs) -> list[_Row]:
     rows = []
     for storage in observed["storages"]:
+        room = WIDTH / 2 - EDGE
         tensors = [window["tensor"] for window in storage["windows"]][:MOST_TAGS]
-        tags = [tag_width(_name(observed, one), WIDTH / 2 - EDGE) for one in tensors]
-        while sum(tags) + BETWEEN * (len(tags) - 1) > WIDTH - 2 * EDGE:
-            tags.pop()
-        cells = cells_width(storage, WIDTH / 2 - EDGE)
-        rows.append(_Row(storage, tensors[: len(tags)], tags, cells, LEAST_OF_MANY))
+        tags = {one: tag_width(_name(observed, one), room) for one in tensors}
+        row = _Row(storage, tags, cells_width(storage, room), LEAST_OF_MANY)
+        while row.tagged > WIDTH - 2 * EDGE:
+            tags.popitem()
+        rows.append(row)
     copied = {tensor for pair in copies for tensor in pair}
     told = [
         row
         for row in rows
-        if len(row.tensors) > 1
-        or copied.intersection(row.tensors)
-        or "," in _name(observed, row.tensors[0])
+        if len(row.tags) > 1
+        or copied.intersection(row.tags)
+        or "," in _name(observed, next(iter(row.tags)))
     ]
     if told and len(rows) > 2:
-        rows = sorted(told, key=lambda row: len(row.tensors), reverse=True)[:2]
+        rows = sorted(told, key=lambda row: len(row.tags), reverse=True)[:2]
         rows.sort(key=lambda row: observed["storages"].index(row.storage))
     for source, copy in copies:  # a copy stands right of what it was made from
-        if len(rows) == 2 and source in rows[1].tensors and copy in rows[0].tensors:
+        if len(rows) == 2 and source in rows[1].tags and copy in rows[0].tags:
             rows.reverse()
     while len(rows) > 1 and _width(rows, BETWEEN) > WIDTH - 2 * EDGE:
         rows.pop()
@@ -153,7 +153,7 @@ def _width(rows: list[_Row], between: float) -> float:
 def _place(rows: list[_Row], copies: Pairs, signs: Pairs) -> None:
     """Set the rows side by side, with room for the signs between."""
     for row in rows:
-        if any({start, end} <= set(row.tensors) for start, end in signs):
+        if any({start, end} <= set(row.tags) for start, end in signs):
             row.apart = BESIDE_SIGN
             if _width(rows, BETWEEN) > WIDTH - 2 * EDGE:
                 row.apart = BETWEEN
@@ -203,9 +203,8 @@ def _stops(observed: dict[str, Any], rows: list[_Row]) -> Pairs:
     """Return what shares the memory of a tensor with a gradient, and has none."""
     found = []
     for row in rows:
-        seen = [(one, observed["tensors"][one]) for one in row.tensors]
-        needs = [one for one, tensor in seen if tensor["requires_grad"]]
-        without = [one for one, tensor in seen if not tensor["requires_grad"]]
+        needs = [n for n in row.tags if observed["tensors"][n]["requires_grad"]]
+        without = [one for one in row.tags if one not in needs]
         found += [(without[-1], needs[0])] if needs and without else []
     return found
 
@@ -223,10 +222,10 @@ def _words(
 ) -> str:
     told = []
     for row in rows:
-        names = [_name(observed, one) for one in row.tensors]
+        names = [_name(observed, one) for one in row.tags]
         what = "are on one memory" if len(names) > 1 else "has a memory of its own"
         told.append(f"{' and '.join(names)} {what}.")
-    name = {one: _name(observed, one) for row in rows for one in row.tensors}
+    name = {one: _name(observed, one) for row in rows for one in row.tags}
     told += [f"{name[copy]} was copied from {name[source]}." for source, copy in copies]
     told += [f"A gradient flows from {name[a]} to {name[b]}." for a, b in flows]
     told += [f"No gradient flows from {name[a]} to {name[b]}." for a, b in stops]
@@ -278,7 +277,3 @@ def _bar(start: float, end: float, y: float) -> str:
 
 def _line(colour: str) -> str:
     return f'fill="none" stroke="{colour}" stroke-width="2"'
-
-
-def _row_of(rows: list[_Row], tensor: int) -> _Row:
-    return next(row for row in rows if tensor in row.tensors)
