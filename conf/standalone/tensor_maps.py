@@ -477,7 +477,6 @@ class _Memory:
     stop: int
     first: int
     item_size: int
-    offset: int
     shape: list[int]
     strides: list[int]
     cells: Callable[[], list[str]]
@@ -518,15 +517,13 @@ def _tensor_memory(tensor: torch.Tensor) -> _Memory | str:
     if size == 0:
         return "empty, no memory"
     address, item_size = _address(tensor), tensor.element_size()
-    offset = int(tensor.storage_offset())
     return _Memory(
         device=str(tensor.device),
         identity=0 if address else storage._cdata,
         start=address,
         stop=address + int(size),
-        first=address + offset * item_size,
+        first=address + int(tensor.storage_offset()) * item_size,
         item_size=item_size,
-        offset=offset,
         shape=shape,
         strides=strides,
         cells=partial(_tensor_cells, tensor, int(size) // item_size),
@@ -549,24 +546,20 @@ def _array_memory(array: Any) -> _Memory | str:
     owner = array
     while _is_array(owner.base):
         owner = owner.base
-    tensor = owner.base
-    if isinstance(tensor, torch.Tensor) and _try(tensor.untyped_storage) is not None:
-        size = tensor.untyped_storage().nbytes()
-        start = tensor.untyped_storage().data_ptr()
-        stop = start + size
-        cells = partial(_tensor_cells, tensor, size // tensor.element_size())
+    base = owner.base
+    whole = _tensor_memory(base) if isinstance(base, torch.Tensor) else ""
+    if isinstance(whole, _Memory):
+        start, stop, cells = whole.start, whole.stop, whole.cells
     else:
         start, stop = _array_reach(owner)
         cells = partial(_array_cells, owner)
-    start, first = min(start, low), _array_address(array)
     return _Memory(
         device="cpu",
         identity=0,
-        start=start,
+        start=min(start, low),
         stop=max(stop, high),
-        first=first,
+        first=_array_address(array),
         item_size=item_size,
-        offset=(first - start) // item_size,
         shape=list(array.shape),
         strides=[stride // item_size for stride in array.strides],
         cells=cells,
@@ -663,7 +656,7 @@ def _window(number: int, memory: _Memory, start: int, size: int) -> dict:
         runs = runs if len(runs) <= MOST_RUNS else [[low, high]]
     return {
         "tensor": number,
-        "offset": memory.offset,
+        "offset": (memory.first - memory.start) // item_size,
         "shape": shape,
         "strides": memory.strides,
         "runs": runs,
@@ -1961,16 +1954,14 @@ class Steps:
         inside = unit.loops if unit else ()
         around = (*inside, unit.node) if unit and unit.is_head else inside
         stay = 0
-        while stay < min(len(self._loops), len(around)):
-            loop = self._loops[stay]
-            if loop.node is not around[stay]:
-                break
-            if stay < len(inside) and at <= loop.begins:
-                loop.turn += 1
-                stay += 1
+        for loop, node in zip(self._loops, around, strict=False):
+            if loop.node is not node:
                 break
             stay += 1
-        left = self._loops[: stay - 1 : -1] if stay else self._loops[::-1]
+            if stay <= len(inside) and at <= loop.begins:
+                loop.turn += 1
+                break
+        left = self._loops[stay:][::-1]
         self._loops = self._loops[:stay]
         for node in inside[stay:]:
             self._loops.append(_Loop(node, at, len(self._loops)))
@@ -2277,11 +2268,8 @@ def _with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.With | ast.AsyncWith)
-        and node.lineno <= frame.f_lineno <= node.body[0].lineno
-        and any(
-            expression.lineno <= frame.f_lineno <= expression.end_lineno
-            for expression in (item.context_expr for item in node.items)
-        )
+        for item in node.items
+        if item.context_expr.lineno <= frame.f_lineno <= item.context_expr.end_lineno
     ]
     if not found:
         return None

@@ -57,13 +57,7 @@ def framed_map(markup: str) -> str:
 
 
 def requested_maps(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what the maps of a block show: the one that opens the page comes first.
-
-    Raises
-    ------
-    ExtensionError
-        As :func:`requested_map`.
-    """
+    """Return what the maps of a block show: the one that opens the page comes first."""
     found = [requested_map(block, block_vars)]
     asked = extract_file_config(block.content)
     if MAP_LEAD in asked:

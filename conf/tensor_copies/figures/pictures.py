@@ -20,26 +20,15 @@ FIRST = "_001.svg"  # how the gallery numbers the first picture of a lesson
 NUMBER = re.compile(r"_\d+\.svg$")
 # The block whose first picture this build has kept, by the preview's file.
 _kept: dict[Path, int] = {}
-# What stands for the page's colours where there is no page: Furo's, and conf.py's.
-COLOURS = {
-    "currentColor": "#000000",
-    "--color-brand-primary": "#0a4bff",
-    "--color-foreground-muted": "#4f5158",
-    "--color-background-primary": "#ffffff",
-    "--line-1": "#0060b0",
-    "--line-2": "#b84500",
-    "--line-3": "#007a5a",
-    "--line-4": "#a3387a",
-    "--line-5": "#5b4bc4",
-    "--status-wrong": "#9c1f18",
-}
+# Where there is no page, its colours are what a drawing names behind each; but these.
+COLOURS = {"currentColor": "#000000", "--color-foreground-muted": "#4f5158"}
 # The size that Facebook, Slack, Mastodon and others show uncropped, in pixels.
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
 MARGIN, SIZE = 48, 44
 LEAST_WIDTH = 216  # of what a card shows: what is smaller is not enlarged more
 BETWEEN = 24  # in units of the drawings
 WIDTH_OF_LETTER = 0.66  # of DejaVu Sans Bold, on average, in its size
-VARIABLE = re.compile(r"var\((--[\w-]+)(?:,\s*([^()]+))?\)")
+VARIABLE = re.compile(r"var\((--[\w-]+),\s*([^()]+)\)")
 
 
 @dataclass(frozen=True)
