@@ -951,7 +951,7 @@ OPERATIONS = {
 
 
 def accelerator("""
-    before, _, after = probes.partition("OPERATIONS = {operation.id")
+    before, _, after = probes.partition("OPERATIONS = _operations()")
     (tmp_path / "atlas.py").write_text(
         before + short + after.partition("def accelerator(")[2]
     )

@@ -443,9 +443,9 @@ def test_how_steps_are_shown_runs_no_lesson_again(
     [
         ('help="one expression that uses x"', 'help="code"', False),
         ('    """Print the Atlas, or what one expression does."""\n', "", False),
-        ('"x.detach()", detach,', '"x.detach()", clone,', False),
+        ('"x.detach()", detach)', '"x.detach()", clone)', False),
         ('"a leaf that requires grad"', '"a leaf"', False),
-        ('"x.detach()", detach,', '"x.detach().detach()", detach,', True),
+        ('"x.detach()", detach)', '"x.detach().detach()", detach)', True),
         ("        x += 1", "        x += 2", True),
         ('CAN_BE_ARRAY = ("constant", "view")', 'CAN_BE_ARRAY = ("view",)', True),
         ("set_warn_always(True)", "set_warn_always(False)", True),

@@ -103,11 +103,6 @@ PRIVATE = [
         "it tells storages without an address (meta) apart: take Tensor.is_set_to",
     ),
     Private(
-        STORAGE, "tensor_copies/stand_in/check.py",
-        lambda: isinstance(torch.ones(1).untyped_storage()._cdata, int),
-        "as in tensor_maps.py",
-    ),
-    Private(
         STORAGE, "tensor_copies/errors/costs.py",
         lambda: isinstance(torch.ones(1).untyped_storage()._cdata, int),
         "as in tensor_maps.py",
@@ -117,19 +112,6 @@ PRIVATE = [
         found("torch.cuda:_sleep"),
         "any kernel that keeps the device busy for about a second does: a matmul in a "
         "loop",
-    ),
-    Private(
-        "torch._subclasses.fake_tensor.FakeTensorMode",
-        "tensor_copies/stand_in/check.py",
-        found("torch._subclasses.fake_tensor:FakeTensorMode"),
-        "PyTorch's page on fake tensors says where it is now; without it the stand-in "
-        "has one witness less",
-    ),
-    Private(
-        "torch._subclasses.fake_tensor.DataDependentOutputException",
-        "tensor_copies/stand_in/check.py",
-        found("torch._subclasses.fake_tensor:DataDependentOutputException"),
-        "take what FakeTensorMode raises by now where it has no data",
     ),
     Private(
         "torch._register_device_module", "tensor_copies/stand_in/loading.py",

@@ -221,33 +221,9 @@ def test_ends_without_a_word(stand_in_variables: dict[str, str]) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-COMPARE = """
-import json, sys
-from tensor_copies import stand_in
-from tensor_copies.stand_in.check import compare
-from standalone import atlas
-
-stand_in.load()
-if sys.argv[1:]:
-    import torch
-    copies = torch.Tensor.cpu
-    torch.Tensor.cpu = lambda x: copies(x) if x.device.type != 'standin' else x
-cells = []
-for operation in atlas.OPERATIONS.values():
-    for state in operation.states:
-        if operation.subject != 'x' or sys.argv[1:] not in ([], [operation.id]):
-            continue
-        cell = compare(
-            f'{operation.id}, {state}', operation.code,
-            lambda place: atlas._new_x(state, place)[0],
-            given=operation.given, grad=state != 'no_grad')
-        cells.append([operation.id, cell.confirmed, cell.denied])
-print(json.dumps(cells))
-"""
-
-
 def compared(stand_in_variables: dict[str, str], *operation: str) -> list[list]:
-    done = python(stand_in_variables, "-W", "ignore", "-c", COMPARE, *operation)
+    script = str(ROOT / "tests" / "witnesses.py")
+    done = python(stand_in_variables, "-W", "ignore", script, *operation)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

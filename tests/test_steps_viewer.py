@@ -21,11 +21,11 @@ from reading import ROOT, SCRIPTS, page_of
 from standalone.tensor_maps import (
     STEPS_SCRIPT,
     STEPS_STYLE,
-    run_steps,
     save_steps,
     steps_frame,
     steps_page,
 )
+from watching import run_steps
 
 MOST_OF_VIEWER, MOST_OF_LESSON = 8_000, 12_000  # bytes, compressed
 BREAKS_OUT = "</script><script>document.title = 'out'</script><img src=x onerror=out()>"

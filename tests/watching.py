@@ -32,6 +32,15 @@ UNDRAWN = 0  # names a picture has: the pictures are most of the work, and not a
 Truth = dict[str, dict[str, Any]]
 
 
+def run_steps(
+    source: str, namespace: dict[str, Any], title: str | None = None
+) -> Steps:
+    """Run code in a namespace, and return what became of its tensors."""
+    seen = Steps(title)
+    seen.run(source, namespace)
+    return seen
+
+
 def truth_of(namespace: dict[str, Any]) -> Truth:
     """Return by name what PyTorch itself says of tensors, NumPy of arrays."""
     with torch._C.DisableTorchFunctionSubclass():
@@ -102,7 +111,7 @@ def problems(seen: Steps, truths: list[tuple[ast.stmt, Truth]]) -> list[str]:
     if seen.failed:
         return [seen.failed]
     found: list[str] = []
-    data, looks = seen.data(UNDRAWN)["steps"], seen.looks()
+    data, looks = seen.data(UNDRAWN)["steps"], [step.after for step in seen._steps]
     before: Truth = {}
     at = 0
     for statement, truth in truths:
@@ -147,7 +156,7 @@ def _compare(look: Any, truth: Truth) -> list[str]:
         for what, one, other in (
             ("version", seen["version"], true["version"]),
             ("version compared", fact.version, true["version"]),
-            ("grad_fn", fact.function, function),
+            ("grad_fn", fact.graph, function),
             ("requires_grad", seen["requires_grad"], true["requires_grad"]),
         ):
             if one != other:

@@ -126,7 +126,11 @@ class Operation:
     message: str = ""
 
 
-def _operations() -> Iterator[Operation]:
+# What owns the function or the method that a code begins with.
+OWNERS = {"x": "torch.Tensor", "module": "torch.nn.Module", "np": "numpy"}
+
+
+def _operations() -> dict[str, Operation]:
     basics, numpy, tips = "1_basics", "2_numpy_and_devices", "3_tips"
     detach, clone = f"{basics}/detach", f"{basics}/clone"
     copies, devices = f"{tips}/copy_a_tensor", f"{numpy}/cpu_and_to"
@@ -134,293 +138,252 @@ def _operations() -> Iterator[Operation]:
     arrays, frozen = f"{tips}/tensor_to_ndarray", "4_patterns/frozen_network"
     between = f"{tips}/copy_between_devices"
     leaves, detach_clone = f"{basics}/leaf_tensors", f"{basics}/detach_clone"
-    tensor = "torch.Tensor."
+    found: dict[str, Operation] = {}
 
-    def row(id: str, code: str, lesson: str, api: str, **more: Any) -> Operation:
-        return Operation(id, code, group, lesson, api, **more)
+    def row(id: str, code: str, lesson: str, api: str = "", **more: Any) -> Operation:
+        called, *_ = code.partition("(")
+        owner, _, name = called.partition(".")
+        api = api or f"{OWNERS.get(owner, owner)}.{name}"
+        api = f"torch.Tensor{api}" if api.startswith(".") else api
+        return found.setdefault(id, Operation(id, code, group, lesson, api, **more))
 
     group = "Graph"
-    yield row("assignment", "y = x", copies, "copy")
-    yield row("detach", "x.detach()", detach, tensor + "detach")
-    yield row("detach-in-place", "x.detach_()", detach, tensor + "detach_")
-    yield row("data", "x.data", detach, tensor + "detach")
-    yield row(
-        "requires-grad-false", "x.requires_grad_(False)", leaves,
-        tensor + "requires_grad_",
-    )  # fmt: skip
-    yield row(
-        "no-grad", "with torch.no_grad():\n    y = x * 2", frozen, "torch.no_grad"
-    )
-    yield row(
-        "inference-mode", "with torch.inference_mode():\n    y = x * 2", frozen,
+    row("assignment", "y = x", copies, "copy")
+    row("detach", "x.detach()", detach)
+    row("detach-in-place", "x.detach_()", detach)
+    row("data", "x.data", detach, ".detach")
+    row("requires-grad-false", "x.requires_grad_(False)", leaves)
+    row("no-grad", "with torch.no_grad():\n    y = x * 2", frozen, "torch.no_grad")
+    row(
+        "inference-mode",
+        "with torch.inference_mode():\n    y = x * 2",
+        frozen,
         "torch.autograd.grad_mode.inference_mode",
-    )  # fmt: skip
+    )
 
     group = "Copies"
-    yield row("clone", "x.clone()", clone, tensor + "clone")
-    yield row(
-        "clone-contiguous", "x.clone(memory_format=torch.contiguous_format)", clone,
-        tensor + "clone",
-    )  # fmt: skip
-    yield row("detach-clone", "x.detach().clone()", detach_clone, tensor + "clone")
-    yield row(
-        "clone-detach", "x.clone().detach()", f"{basics}/clone_detach",
-        tensor + "detach",
-    )  # fmt: skip
-    yield row(
-        "new-leaf", "x.detach().clone().requires_grad_()", detach_clone,
-        tensor + "requires_grad_",
-    )  # fmt: skip
-    yield row("copy-copy", "copy.copy(x)", copies, "copy.copy")
-    yield row("deepcopy", "copy.deepcopy(x)", copies, "copy.deepcopy")
-    yield row(
-        "detached-leaf", "x.detach().requires_grad_()", leaves,
-        tensor + "requires_grad_",
-    )  # fmt: skip
-    yield row(
-        "pickle", "pickle.loads(pickle.dumps(x))", copies, "pickle.loads",
-        given="import pickle",
-    )  # fmt: skip
-    yield row("new-tensor", "x.new_tensor(x)", copies, tensor + "new_tensor")
-    yield row("tensor", "torch.tensor(x)", copies, "torch.tensor")
-    yield row("as-tensor", "torch.as_tensor(x)", copies, "torch.as_tensor")
-    yield row("asarray", "torch.asarray(x)", copies, "torch.asarray")
-    yield row("asarray-copy", "torch.asarray(x, copy=True)", copies, "torch.asarray")
-    yield row(
-        "asarray-no-copy", "torch.asarray(x, copy=False)", copies, "torch.asarray"
+    row("clone", "x.clone()", clone)
+    row("clone-contiguous", "x.clone(memory_format=torch.contiguous_format)", clone)
+    row("detach-clone", "x.detach().clone()", detach_clone, ".clone")
+    row("clone-detach", "x.clone().detach()", f"{basics}/clone_detach", ".detach")
+    row(
+        "new-leaf",
+        "x.detach().clone().requires_grad_()",
+        detach_clone,
+        ".requires_grad_",
     )
-    yield row(
-        "empty-like-copy", "torch.empty_like(x).copy_(x)", copies, tensor + "copy_"
-    )
+    row("copy-copy", "copy.copy(x)", copies)
+    row("deepcopy", "copy.deepcopy(x)", copies)
+    row("detached-leaf", "x.detach().requires_grad_()", leaves, ".requires_grad_")
+    row("pickle", "pickle.loads(pickle.dumps(x))", copies, given="import pickle")
+    row("new-tensor", "x.new_tensor(x)", copies)
+    row("tensor", "torch.tensor(x)", copies)
+    row("as-tensor", "torch.as_tensor(x)", copies)
+    row("asarray", "torch.asarray(x)", copies)
+    row("asarray-copy", "torch.asarray(x, copy=True)", copies)
+    row("asarray-no-copy", "torch.asarray(x, copy=False)", copies)
+    row("empty-like-copy", "torch.empty_like(x).copy_(x)", copies, ".copy_")
 
     group = "Devices and dtypes"
-    yield row("to-same", "x.to(x.device)", devices, tensor + "to")
-    yield row("to-copy", "x.to(x.device, copy=True)", devices, tensor + "to")
-    yield row("to-dtype", "x.to(torch.float64)", devices, tensor + "to")
-    yield row("float", "x.float()", devices, tensor + "float")
-    yield row("double", "x.double()", devices, tensor + "double")
-    yield row("half", "x.half()", devices, tensor + "half")
-    yield row("to-cpu", 'x.to("cpu")', devices, tensor + "to")
-    yield row("to-cpu-copy", 'x.to("cpu", copy=True)', devices, tensor + "to")
-    yield row(
-        "to-cpu-non-blocking", 'x.to("cpu", non_blocking=True)', between, tensor + "to"
-    )
-    yield row("cpu", "x.cpu()", devices, tensor + "cpu")
+    row("to-same", "x.to(x.device)", devices)
+    row("to-copy", "x.to(x.device, copy=True)", devices)
+    row("to-dtype", "x.to(torch.float64)", devices)
+    row("float", "x.float()", devices)
+    row("double", "x.double()", devices)
+    row("half", "x.half()", devices)
+    row("to-cpu", 'x.to("cpu")', devices)
+    row("to-cpu-copy", 'x.to("cpu", copy=True)', devices)
+    row("to-cpu-non-blocking", 'x.to("cpu", non_blocking=True)', between)
+    row("cpu", "x.cpu()", devices)
     second = {"needs": "accelerator"}
-    yield row("to-cuda", 'x.to("cuda")', devices, tensor + "to", **second)
-    yield row("cuda", "x.cuda()", devices, tensor + "cuda", **second)
+    row("to-cuda", 'x.to("cuda")', devices, **second)
+    row("cuda", "x.cuda()", devices, **second)
     device = {"given": DEVICE, **second}
-    yield row("to-device", "x.to(device)", devices, tensor + "to", **device)
-    yield row(
-        "to-device-copy", "x.to(device, copy=True)", between, tensor + "to", **device
+    row("to-device", "x.to(device)", devices, **device)
+    row("to-device-copy", "x.to(device, copy=True)", between, **device)
+    row("to-device-non-blocking", "x.to(device, non_blocking=True)", between, **device)
+    row("pin-memory", "x.pin_memory()", between, **second)
+    row(
+        "pin-memory-to-device",
+        "x.pin_memory().to(device, non_blocking=True)",
+        between,
+        **device,
     )
-    yield row(
-        "to-device-non-blocking", "x.to(device, non_blocking=True)", between,
-        tensor + "to", **device,
-    )  # fmt: skip
-    yield row("pin-memory", "x.pin_memory()", between, tensor + "pin_memory", **second)
-    yield row(
-        "pin-memory-to-device", "x.pin_memory().to(device, non_blocking=True)",
-        between, tensor + "pin_memory", **device,
-    )  # fmt: skip
-    yield row(
-        "detach-to-cpu-copy", 'x.detach().to("cpu", copy=True)', devices, tensor + "to"
-    )
+    row("detach-to-cpu-copy", 'x.detach().to("cpu", copy=True)', devices, ".to")
 
     group = "Shapes and views"
-    yield row("view", "x.view(6)", memory, tensor + "view")
-    yield row("reshape", "x.reshape(6)", memory, tensor + "reshape")
-    yield row("contiguous", "x.contiguous()", memory, tensor + "contiguous")
-    yield row("property-t", "x.T", memory, tensor + "T")
-    yield row("transpose", "x.transpose(0, 1)", memory, tensor + "transpose")
-    yield row("permute", "x.permute(1, 0)", memory, tensor + "permute")
-    yield row("flatten", "x.flatten()", memory, tensor + "flatten")
-    yield row("squeeze", "x.squeeze()", memory, tensor + "squeeze")
-    yield row("unsqueeze", "x.unsqueeze(0)", memory, tensor + "unsqueeze")
-    yield row("split", "x.split(1)[0]", memory, tensor + "split")
-    yield row("chunk", "x.chunk(2)[0]", memory, tensor + "chunk")
-    yield row("unbind", "x.unbind()[0]", memory, tensor + "unbind")
-    yield row("first-row", "x[0]", memory, "tensor_view.html")
-    yield row("slice", "x[:, :2]", memory, "tensor_view.html")
-    yield row("index", "x[:, [0, 1]]", memory, "tensor_view.html")
-    yield row(
+    row("view", "x.view(6)", memory)
+    row("reshape", "x.reshape(6)", memory)
+    row("contiguous", "x.contiguous()", memory)
+    row("property-t", "x.T", memory)
+    row("transpose", "x.transpose(0, 1)", memory)
+    row("permute", "x.permute(1, 0)", memory)
+    row("flatten", "x.flatten()", memory)
+    row("squeeze", "x.squeeze()", memory)
+    row("unsqueeze", "x.unsqueeze(0)", memory)
+    row("split", "x.split(1)[0]", memory)
+    row("chunk", "x.chunk(2)[0]", memory)
+    row("unbind", "x.unbind()[0]", memory)
+    row("first-row", "x[0]", memory, "tensor_view.html")
+    row("slice", "x[:, :2]", memory, "tensor_view.html")
+    row("index", "x[:, [0, 1]]", memory, "tensor_view.html")
+    row(
         "mask",
         "x[mask]",
         memory,
         "tensor_view.html",
         given="mask = x.detach() > x.detach().mean()",
     )
-    yield row("expand", "x.expand(4, 2, 3)", memory, tensor + "expand")
-    yield row("repeat", "x.repeat(2, 1)", memory, tensor + "repeat")
-    yield row(
-        "repeat-interleave", "x.repeat_interleave(2)", memory,
-        tensor + "repeat_interleave",
-    )  # fmt: skip
-    yield row("cat", "torch.cat([x, x])", memory, "torch.cat")
-    yield row("stack", "torch.stack([x, x])", memory, "torch.stack")
-    yield row(
-        "vmap", "torch.vmap(lambda row: row[:2])(x)", memory, "torch.vmap",
-    )  # fmt: skip
+    row("expand", "x.expand(4, 2, 3)", memory)
+    row("repeat", "x.repeat(2, 1)", memory)
+    row("repeat-interleave", "x.repeat_interleave(2)", memory)
+    row("cat", "torch.cat([x, x])", memory)
+    row("stack", "torch.stack([x, x])", memory)
+    row("vmap", "torch.vmap(lambda row: row[:2])(x)", memory)
 
     group = "In place"
-    yield row("add-assign", "x += 1\ny = x", leaves, tensor + "add_")
-    yield row("add-in-place", "x.add_(1)", leaves, tensor + "add_")
-    yield row("copy-in-place", "x.copy_(torch.ones(2, 3))", leaves, tensor + "copy_")
-    yield row(
-        "lerp-in-place", "x.lerp_(torch.ones_like(x), 0.5)", leaves, tensor + "lerp_"
-    )
-    yield row("mul-in-place", "x.mul_(2)", leaves, tensor + "mul_")
-    yield row("set-item", "x[0] = 7\ny = x", leaves, "tensor_view.html")
-    yield row(
-        "no-grad-in-place", "with torch.no_grad():\n    y = x.add_(1)", leaves,
+    row("add-assign", "x += 1\ny = x", leaves, ".add_")
+    row("add-in-place", "x.add_(1)", leaves)
+    row("copy-in-place", "x.copy_(torch.ones(2, 3))", leaves)
+    row("lerp-in-place", "x.lerp_(torch.ones_like(x), 0.5)", leaves)
+    row("mul-in-place", "x.mul_(2)", leaves)
+    row("set-item", "x[0] = 7\ny = x", leaves, "tensor_view.html")
+    row(
+        "no-grad-in-place",
+        "with torch.no_grad():\n    y = x.add_(1)",
+        leaves,
         "torch.no_grad",
-    )  # fmt: skip
-    yield row("data-in-place", "x.data.add_(1)\ny = x", leaves, tensor + "add_")
+    )
+    row("data-in-place", "x.data.add_(1)\ny = x", leaves, ".add_")
 
     group = "NumPy and Python"
-    yield row("numpy", "x.numpy()", bridge, tensor + "numpy")
-    yield row("numpy-force", "x.numpy(force=True)", bridge, tensor + "numpy")
-    yield row("detach-numpy", "x.detach().numpy()", bridge, tensor + "numpy")
-    yield row("detach-cpu-numpy", "x.detach().cpu().numpy()", arrays, tensor + "numpy")
-    yield row(
-        "independent-array", 'x.detach().to("cpu", copy=True).numpy()', arrays,
-        tensor + "to",
-    )  # fmt: skip
-    yield row("np-asarray", "np.asarray(x)", bridge, "numpy.asarray")
-    yield row("np-array", "np.array(x)", arrays, "numpy.array")
-    yield row("dunder-array", "x.__array__()", bridge, tensor + "numpy")
-    yield row("numpy-copy", "x.numpy(force=True).copy()", arrays, "numpy.ndarray.copy")
-    yield row("np-from-dlpack", "np.from_dlpack(x)", bridge, "numpy.from_dlpack")
-    yield row("from-dlpack", "torch.from_dlpack(x)", bridge, "torch.from_dlpack")
-    yield row("tolist", "x.tolist()", arrays, tensor + "tolist")
-    yield row("list", "list(x)[0]", arrays, tensor + "unbind")
-    yield row("item", "x[0, 0].item()", arrays, tensor + "item")
+    row("numpy", "x.numpy()", bridge)
+    row("numpy-force", "x.numpy(force=True)", bridge)
+    row("detach-numpy", "x.detach().numpy()", bridge, ".numpy")
+    row("detach-cpu-numpy", "x.detach().cpu().numpy()", arrays, ".numpy")
+    row("independent-array", 'x.detach().to("cpu", copy=True).numpy()', arrays, ".to")
+    row("np-asarray", "np.asarray(x)", bridge)
+    row("np-array", "np.array(x)", arrays)
+    row("dunder-array", "x.__array__()", bridge, ".numpy")
+    row("numpy-copy", "x.numpy(force=True).copy()", arrays, "numpy.ndarray.copy")
+    row("np-from-dlpack", "np.from_dlpack(x)", bridge)
+    row("from-dlpack", "torch.from_dlpack(x)", bridge)
+    row("tolist", "x.tolist()", arrays)
+    row("list", "list(x)[0]", arrays, ".unbind")
+    row("item", "x[0, 0].item()", arrays, ".item")
 
     group = "From a NumPy array"
     array = {"given": ARRAY, "subject": "a", "states": CAN_BE_ARRAY}
-    yield row("from-numpy", "torch.from_numpy(a)", bridge, "torch.from_numpy", **array)
-    yield row(
-        "array-from-dlpack", "torch.from_dlpack(a)", bridge, "torch.from_dlpack",
-        **array,
-    )  # fmt: skip
-    yield row(
-        "array-from-dlpack-reversed", "torch.from_dlpack(a[::-1])", bridge,
-        "torch.from_dlpack", given=ARRAY, subject="a", states=("constant",),
-    )  # fmt: skip
-    yield row(
-        "array-as-tensor", "torch.as_tensor(a)", bridge, "torch.as_tensor", **array
+    only_constant = array | {"states": ("constant",)}
+    row("from-numpy", "torch.from_numpy(a)", bridge, **array)
+    row("array-from-dlpack", "torch.from_dlpack(a)", bridge, **array)
+    row(
+        "array-from-dlpack-reversed",
+        "torch.from_dlpack(a[::-1])",
+        bridge,
+        **only_constant,
     )
-    yield row("array-asarray", "torch.asarray(a)", bridge, "torch.asarray", **array)
-    yield row("array-tensor", "torch.tensor(a)", bridge, "torch.tensor", **array)
-    yield row("array-tensor-class", "torch.Tensor(a)", bridge, "torch.Tensor", **array)
-    yield row(
-        "array-frombuffer", "torch.frombuffer(a, dtype=torch.float32)", bridge,
-        "torch.frombuffer", given=ARRAY, subject="a", states=("constant",),
-    )  # fmt: skip
+    row("array-as-tensor", "torch.as_tensor(a)", bridge, **array)
+    row("array-asarray", "torch.asarray(a)", bridge, **array)
+    row("array-tensor", "torch.tensor(a)", bridge, **array)
+    row("array-tensor-class", "torch.Tensor(a)", bridge, **array)
+    row(
+        "array-frombuffer",
+        "torch.frombuffer(a, dtype=torch.float32)",
+        bridge,
+        **only_constant,
+    )
 
     group = "From pandas and Pillow"
     arrays_in = f"{numpy}/array_to_tensor"
     frame = {
-        "given": FRAME, "subject": "df", "needs": "pandas", "states": ("constant",),
+        "given": FRAME,
+        "subject": "df",
+        "needs": "pandas",
+        "states": ("constant",),
         "message": "tensor-of-series",
-    }  # fmt: skip
+    }
     mixed = frame | {"given": MIXED, "subject": "mixed"}
     image = frame | {
-        "given": IMAGE, "subject": "image", "needs": "pillow",
+        "given": IMAGE,
+        "subject": "image",
+        "needs": "pillow",
         "message": "tensor-of-image",
-    }  # fmt: skip
-    yield row(
-        "column-from-numpy", 'torch.from_numpy(df["a"].to_numpy())', arrays_in,
-        "torch.from_numpy", **frame,
-    )  # fmt: skip
-    yield row(
-        "frame-as-tensor", "torch.as_tensor(df.values)", arrays_in,
-        "torch.as_tensor", **frame,
-    )  # fmt: skip
-    yield row(
-        "frame-tensor", "torch.tensor(df.to_numpy())", arrays_in, "torch.tensor",
-        **frame,
-    )  # fmt: skip
-    yield row(
-        "frame-copy", "torch.from_numpy(df.to_numpy(copy=True))", arrays_in,
-        "torch.from_numpy", **frame,
-    )  # fmt: skip
-    yield row(
-        "mixed-from-numpy", "torch.from_numpy(mixed.to_numpy())", arrays_in,
-        "torch.from_numpy", **mixed,
-    )  # fmt: skip
-    yield row("frame-alone", "torch.tensor(df)", arrays_in, "torch.tensor", **frame)
-    yield row(
-        "image-from-numpy", "torch.from_numpy(np.array(image))", arrays_in,
-        "torch.from_numpy", **image,
-    )  # fmt: skip
-    yield row(
-        "image-as-tensor", "torch.as_tensor(np.asarray(image))", arrays_in,
-        "torch.as_tensor", **image,
-    )  # fmt: skip
+    }
+    row("column-from-numpy", 'torch.from_numpy(df["a"].to_numpy())', arrays_in, **frame)
+    row("frame-as-tensor", "torch.as_tensor(df.values)", arrays_in, **frame)
+    row("frame-tensor", "torch.tensor(df.to_numpy())", arrays_in, **frame)
+    row("frame-copy", "torch.from_numpy(df.to_numpy(copy=True))", arrays_in, **frame)
+    row("mixed-from-numpy", "torch.from_numpy(mixed.to_numpy())", arrays_in, **mixed)
+    row("frame-alone", "torch.tensor(df)", arrays_in, **frame)
+    row("image-from-numpy", "torch.from_numpy(np.array(image))", arrays_in, **image)
+    row("image-as-tensor", "torch.as_tensor(np.asarray(image))", arrays_in, **image)
 
     group = "Files, workers and batches"
     file = {"given": FILE}
     save = "torch.save(x, file)\nfile.seek(0)\n"
-    yield row(
-        "save-and-load", save + "y = torch.load(file)", copies, "torch.load", **file
+    row("save-and-load", save + "y = torch.load(file)", copies, "torch.load", **file)
+    row(
+        "load-map-location",
+        save + 'y = torch.load(file, map_location="cpu")',
+        devices,
+        "torch.load",
+        **file,
     )
-    yield row(
-        "load-map-location", save + 'y = torch.load(file, map_location="cpu")',
-        devices, "torch.load", **file,
-    )  # fmt: skip
-    yield row("share-memory", "x.share_memory_()", memory, tensor + "share_memory_")
-    yield row(
-        "default-collate", "default_collate([x, x])", copies,
+    row("share-memory", "x.share_memory_()", memory)
+    row(
+        "default-collate",
+        "default_collate([x, x])",
+        copies,
         "torch.utils.data.default_collate",
         given="from torch.utils.data import default_collate",
-    )  # fmt: skip
+    )
 
     group = "Modules"
     module = {"given": MODULE, "states": CAN_BE_PARAMETER}
-    yield row("parameter", "nn.Parameter(x)", leaves, "torch.nn.parameter.Parameter")
-    yield row(
-        "state-dict", 'module.state_dict()["weight"]', frozen,
-        "torch.nn.Module.state_dict", **module,
-    )  # fmt: skip
-    yield row(
+    target = {"given": TARGET}
+    row("parameter", "nn.Parameter(x)", leaves, "torch.nn.parameter.Parameter")
+    row("state-dict", 'module.state_dict()["weight"]', frozen, **module)
+    row(
         "load-state-dict",
-        'module.load_state_dict({"weight": x})\ny = module.weight', frozen,
-        "torch.nn.Module.load_state_dict", given=TARGET,
-    )  # fmt: skip
-    yield row(
+        'module.load_state_dict({"weight": x})\ny = module.weight',
+        frozen,
+        **target,
+    )
+    row(
         "load-state-dict-assign",
         'module.load_state_dict({"weight": x}, assign=True)\ny = module.weight',
-        frozen, "torch.nn.Module.load_state_dict", given=TARGET,
-    )  # fmt: skip
-    yield row(
-        "deepcopy-module", "copy.deepcopy(module).weight", frozen, "copy.deepcopy",
+        frozen,
+        **target,
+    )
+    row("deepcopy-module", "copy.deepcopy(module).weight", frozen, **module)
+    row(
+        "parameters",
+        "list(module.parameters())[0]",
+        leaves,
+        "torch.nn.Module.parameters",
         **module,
-    )  # fmt: skip
-    yield row(
-        "parameters", "list(module.parameters())[0]", leaves,
-        "torch.nn.Module.parameters", **module,
-    )  # fmt: skip
-    yield row(
+    )
+    row(
         "functional-call",
-        'torch.func.functional_call(module, {"weight": x}, x.new_ones(1, 3))', frozen,
-        "torch.func.functional_call", given=TARGET,
-    )  # fmt: skip
-    yield row(
-        "module-double", "module.double().weight", devices, "torch.nn.Module.double",
-        **module,
-    )  # fmt: skip
-    yield row(
-        "module-to-cpu", 'module.to("cpu").weight', devices, "torch.nn.Module.to",
-        **module,
-    )  # fmt: skip
-    yield row(
-        "module-to-device", "module.to(device).weight", devices, "torch.nn.Module.to",
-        given=f"{DEVICE}\n{MODULE}", states=CAN_BE_PARAMETER, **second,
-    )  # fmt: skip
+        'torch.func.functional_call(module, {"weight": x}, x.new_ones(1, 3))',
+        frozen,
+        **target,
+    )
+    row("module-double", "module.double().weight", devices, **module)
+    row("module-to-cpu", 'module.to("cpu").weight', devices, **module)
+    row(
+        "module-to-device",
+        "module.to(device).weight",
+        devices,
+        given=f"{DEVICE}\n{MODULE}",
+        states=CAN_BE_PARAMETER,
+        **second,
+    )
+    return found
 
 
-OPERATIONS = {operation.id: operation for operation in _operations()}
+OPERATIONS = _operations()
 
 
 def accelerator() -> str | None:
@@ -465,19 +428,10 @@ def left_out() -> str | None:
 
 
 def plan(kinds: list[str] | None = None) -> list[tuple[Operation, str, str]]:
-    """Return every probe with ``x`` on one of these kinds of devices.
+    """Return operation, state and device of every probe.
 
-    Operations that need a library that is not here are left out.
-
-    Parameters
-    ----------
-    kinds
-        Kinds of devices; all that are here, if None.
-
-    Returns
-    -------
-    list
-        Operation, state and device of each.
+    ``x`` is on one of these kinds of devices, or on any that is here. Operations that
+    need a library that is not here are left out.
     """
     return [
         (operation, state, device)
@@ -489,7 +443,7 @@ def plan(kinds: list[str] | None = None) -> list[tuple[Operation, str, str]]:
 
 
 def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> dict:
-    """Run an operation on a new ``x``; return its record.
+    """Run an operation on a new ``x``; return what was seen, by the names in COLUMNS.
 
     Parameters
     ----------
@@ -500,11 +454,6 @@ def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> 
         What ``x`` is, a key of ``STATES``.
     device
         Where ``x`` is: the kind of a device, such as ``"cpu"`` or ``"cuda"``.
-
-    Returns
-    -------
-    dict
-        What was seen, by the names in ``COLUMNS``.
 
     Raises
     ------
@@ -775,13 +724,8 @@ def probe_all(
 def run(kinds: list[str] | None = None) -> dict[str, Any]:
     """Run every probe in processes of their own; return all there is to know.
 
-    An operation that ends its process is recorded as one that does, and the probes
-    go on behind it.
-
-    Parameters
-    ----------
-    kinds
-        The kinds of devices that ``x`` is on; all that are here, if None.
+    ``x`` is on these kinds of devices, or on all that are here. An operation that ends
+    its process is recorded as one that does, and the probes go on behind it.
 
     Raises
     ------

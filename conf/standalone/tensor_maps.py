@@ -43,15 +43,14 @@ import os
 import re
 import sys
 import textwrap
-import time
 import unicodedata
 import warnings
 import weakref
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from graphlib import TopologicalSorter
 from pathlib import Path
 from traceback import format_exc
@@ -185,7 +184,7 @@ def _sort_out(named: dict[str, object]) -> tuple[list, dict[int, list[str]], lis
     """Return the objects to draw, the names of each by its id, and notes."""
     objects, names, notes = [], {}, []
     for name, value in named.items():
-        if not (isinstance(value, torch.Tensor) or _is_array(value)):
+        if not _is_drawn(value):
             kind = type(value).__name__
             notes.append(f"{name} is not drawn: {kind} is neither tensor nor array")
         elif id(value) in names:
@@ -196,13 +195,14 @@ def _sort_out(named: dict[str, object]) -> tuple[list, dict[int, list[str]], lis
     return objects, names, notes
 
 
+def _is_drawn(value: object) -> bool:
+    """Whether it is a tensor or an array; no code of its own is run."""
+    return issubclass(type(value), torch.Tensor) or _is_array(value)
+
+
 def _is_array(value: object) -> bool:
-    # A NumPy scalar has the interface too, but the address is of a passing copy.
-    # It cannot be written to, and so it has no __setitem__.
-    if isinstance(value, type) or not hasattr(type(value), "__setitem__"):
-        return False
-    interface = _try(lambda: value.__array_interface__)
-    return isinstance(interface, dict) and isinstance(interface.get("data"), tuple)
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and issubclass(type(value), getattr(numpy, "ndarray", ()))
 
 
 def _try(read: Callable[[], Any], otherwise: Any = None) -> Any:
@@ -229,13 +229,8 @@ _SEEN = {
 
 
 def _see_tensor(tensor: torch.Tensor, names: list[str], compared: int) -> dict:
-    is_leaf = _try(lambda: tensor.is_leaf, False)
-    retains = not is_leaf and bool(_try(lambda: tensor.retains_grad, False))
-    inference = _try(tensor.is_inference, False)
-    # `.grad` of any other tensor warns.
-    has_gradient = retains or (is_leaf and tensor.requires_grad)
-    data = _readable(tensor)
-    return _SEEN | {
+    data, seen = _readable(tensor), _SEEN | _see_autograd(tensor)
+    return seen | {
         "names": names,
         "kind": "tensor",
         "shape": _shape(tensor),
@@ -243,27 +238,38 @@ def _see_tensor(tensor: torch.Tensor, names: list[str], compared: int) -> dict:
         "device": str(tensor.device),
         "values": _values(data),
         "digest": _digest(data, compared),
-        "requires_grad": tensor.requires_grad,
+        "gradient": _gradient(tensor) if _has_gradient(seen) else None,
+    }
+
+
+def _see_autograd(tensor: torch.Tensor) -> dict:
+    is_leaf = _try(lambda: tensor.is_leaf, False)
+    inference = _try(tensor.is_inference, False)
+    return {
+        "requires_grad": bool(tensor.requires_grad),
         "is_leaf": is_leaf,
-        "retains_grad": retains,
+        "retains_grad": not is_leaf and bool(_try(lambda: tensor.retains_grad, False)),
         "inference": inference,
-        "gradient": _gradient(tensor) if has_gradient else None,
         "version": None if inference else _try(lambda: tensor._version),
     }
 
 
+def _has_gradient(autograd: dict) -> bool:
+    # `.grad` of any other tensor warns.
+    of_leaf = autograd["is_leaf"] and autograd["requires_grad"]
+    return of_leaf or autograd["retains_grad"]
+
+
 def _see_array(array: Any, names: list[str], compared: int) -> dict:
-    shape, _, item_size = _array_window(array)
-    size = math.prod(shape)
-    few, small = size <= MOST_VALUES, size * item_size <= compared
+    few = array.size <= MOST_VALUES
     return _SEEN | {
         "names": names,
         "kind": "array",
-        "shape": shape,
-        "dtype": str(getattr(array, "dtype", array.__array_interface__["typestr"])),
+        "shape": list(array.shape),
+        "dtype": str(array.dtype),
         "device": "cpu",
         "values": _try(lambda: _text(array.tolist())) if few else None,
-        "digest": _try(lambda: _hash(array.tobytes())) if small else None,
+        "digest": _array_digest(array, compared),
     }
 
 
@@ -271,24 +277,33 @@ def _shape(tensor: torch.Tensor) -> list[int] | None:
     return _try(lambda: [int(length) for length in tensor.shape])
 
 
+def _strides(tensor: torch.Tensor) -> list[int] | None:
+    return _try(lambda: [int(stride) for stride in tensor.stride()])
+
+
 def _readable(tensor: torch.Tensor) -> torch.Tensor | None:
     """Return the tensor's data outside of autograd, if there is memory behind it."""
 
     def inside() -> bool:
-        storage = tensor.untyped_storage()
-        if storage.device.type == "meta" or tensor.is_meta:
+        if _is_meta(tensor):
             return False
         if tensor.numel() == 0:
             return True
-        last = sum(
-            (length - 1) * stride
-            for length, stride in zip(tensor.shape, tensor.stride(), strict=True)
-        )
-        end = (tensor.storage_offset() + last + 1) * tensor.element_size()
+        _, end = _reach(tensor.storage_offset(), tensor.shape, tensor.stride(), 1)
         # A storage can be resized under a tensor, which must not be read then.
-        return storage.data_ptr() != 0 and end <= storage.nbytes()
+        size = tensor.untyped_storage().nbytes()
+        return _address(tensor) != 0 and end * tensor.element_size() <= size
 
     return _try(tensor.detach) if _try(inside, False) else None
+
+
+def _is_meta(tensor: torch.Tensor) -> bool:
+    return tensor.is_meta or tensor.untyped_storage().device.type == "meta"
+
+
+def _address(tensor: torch.Tensor) -> int:
+    """Return the address of the storage, or 0; to ask a fake tensor for it warns."""
+    return 0 if _is_meta(tensor) else _try(tensor.untyped_storage().data_ptr, 0)
 
 
 def _values(data: torch.Tensor | None) -> str | None:
@@ -307,6 +322,11 @@ def _digest(data: torch.Tensor | None, compared: int) -> str | None:
         return _hash(ctypes.string_at(plain.data_ptr(), size) if size else b"")
 
     return _try(read)
+
+
+def _array_digest(array: Any, compared: int) -> str | None:
+    small = array.nbytes <= compared
+    return _try(lambda: _hash(array.tobytes())) if small else None
 
 
 def _hash(data: bytes) -> str:
@@ -335,135 +355,102 @@ def _text(values: Any) -> str:
 
 @dataclass
 class _Walk:
-    """The nodes of a graph while they are found, by the id of their object.
+    """The graph while it is found; numbers of nodes are by the id of their object.
 
     ``held`` keeps every object of the walk alive. Python makes the wrapper of a
     node when it is asked for; once dropped, the next one may have the same id.
     """
 
     limit: int
-    order: dict[int, int] = field(default_factory=dict)
     nodes: list[dict] = field(default_factory=list)
+    edges: list[dict] = field(default_factory=list)
     held: list[object] = field(default_factory=list)
-    hidden: set[int] = field(default_factory=set)
+    number_of: dict[int, int | None] = field(default_factory=dict)
+    hidden_to: set[int] = field(default_factory=set)
 
-    def meet(self, thing: object, kind: str, label: str, always: bool = False) -> None:
-        """Give a new node the next number, or count it as hidden."""
-        if id(thing) in self.order or id(thing) in self.hidden:
-            return
+    def meet(self, thing: object, kind: str, always: bool = False) -> int | None:
+        """Return the number of a node, which a new one is given; None: it is hidden."""
+        if id(thing) in self.number_of:
+            return self.number_of[id(thing)]
+        shown = always or len(self.nodes) < self.limit
+        number = self.number_of[id(thing)] = len(self.nodes) if shown else None
         self.held.append(thing)
-        if len(self.nodes) >= self.limit and not always:
-            self.hidden.add(id(thing))
-            return
-        self.order[id(thing)] = len(self.nodes)
-        self.nodes.append(
-            {
-                "kind": kind,
-                "label": label,
-                "tensors": [],
-                "inputs_without_gradient": 0,
-                "hidden_inputs": 0,
-            }
-        )
+        if shown:
+            self.nodes.append(
+                {
+                    "kind": kind,
+                    "label": _name(thing) if kind == "operation" else "",
+                    "tensors": [],
+                    "inputs_without_gradient": 0,
+                    "hidden_inputs": 0,
+                }
+            )
+        return number
+
+    def begin(self, tensor: torch.Tensor) -> tuple[int, int]:
+        """Return the node that a named tensor hangs on, and which output of it."""
+        function = _try(lambda: tensor.grad_fn)
+        if function is not None:
+            return self.meet(function, "operation", always=True), tensor.output_nr
+        leaf = tensor.requires_grad and _try(lambda: tensor.is_leaf, False)
+        return self.meet(tensor, "leaf" if leaf else "constant", always=True), 0
+
+    def follow(self) -> None:
+        """Go through the graph, breadth-first."""
+        for thing in self.held:  # which grows on the way
+            if not isinstance(thing, torch.Tensor):
+                here = self.number_of[id(thing)]
+                for function, output in thing.next_functions:
+                    self._connect(here, self._input(function), output)
+
+    def _input(self, function: Any) -> object:
+        """Return what an input of a node is: a function, a leaf tensor or None."""
+        if function is None:
+            return None
+        if _name(function) != "AccumulateGrad":
+            self.meet(function, "operation")
+            return function
+        leaf = _try(lambda: function.variable)
+        number = None if leaf is None else self.meet(leaf, "leaf")
+        if number is not None:
+            # It stays in an old graph after requires_grad_(False).
+            self.nodes[number]["kind"] = "leaf"
+        return leaf
+
+    def _connect(self, here: int | None, target: object, output: int) -> None:
+        there = self.number_of.get(id(target))
+        if here is None:
+            if there is not None and isinstance(target, torch.Tensor):
+                self.hidden_to.add(there)
+        elif target is None:
+            self.nodes[here]["inputs_without_gradient"] += 1
+        elif there is None:
+            self.nodes[here]["hidden_inputs"] += 1
+        else:
+            self.edges.append({"result": here, "input": there, "output": output})
 
 
 def _see_graph(objects: list, tensors: list[dict], limit: int, compared: int) -> dict:
     """Walk from the named tensors, and note in ``tensors`` where each one hangs."""
     walk = _Walk(limit)
-    hangs_on = [_start(value, walk) for value in objects]
-    edges, hidden_to = _follow(walk, [on for on in hangs_on if on is not None])
-    for number, (value, on) in enumerate(zip(objects, hangs_on, strict=True)):
-        if on is not None:
-            tensors[number]["output"] = 0 if on is value else value.output_nr
-            _hang(walk, on, number, tensors)
-    known = {id(on) for on in hangs_on}
-    for thing in list(walk.held):
-        is_leaf = isinstance(thing, torch.Tensor) and id(thing) in walk.order
-        if is_leaf and id(thing) not in known:
-            tensors.append(_see_tensor(thing, [], compared))
-            _hang(walk, thing, len(tensors) - 1, tensors)
+    for number, value in enumerate(objects):
+        if isinstance(value, torch.Tensor):
+            node, tensors[number]["output"] = walk.begin(value)
+            tensors[number]["node"] = node
+            walk.nodes[node]["tensors"].append(number)
+    walk.follow()
+    for thing in walk.held:
+        node = walk.number_of[id(thing)]
+        is_tensor = isinstance(thing, torch.Tensor) and node is not None
+        if is_tensor and not walk.nodes[node]["tensors"]:  # a leaf without a name
+            walk.nodes[node]["tensors"].append(len(tensors))
+            tensors.append(_see_tensor(thing, [], compared) | {"node": node})
     return {
         "nodes": walk.nodes,
-        "edges": edges,
-        "hidden_nodes": len(walk.hidden),
-        "hidden_to": hidden_to,
+        "edges": walk.edges,
+        "hidden_nodes": len(walk.held) - len(walk.nodes),
+        "hidden_to": sorted(walk.hidden_to),
     }
-
-
-def _start(value: object, walk: _Walk) -> object:
-    """Return what stands for ``value`` in the graph: itself or its ``grad_fn``."""
-    if not isinstance(value, torch.Tensor):
-        return None
-    function = _try(lambda: value.grad_fn)
-    if function is not None:
-        walk.meet(function, "operation", _name(function), always=True)
-        return function
-    leaf = value.requires_grad and _try(lambda: value.is_leaf, False)
-    walk.meet(value, "leaf" if leaf else "constant", "", always=True)
-    return value
-
-
-def _hang(walk: _Walk, on: object, number: int, tensors: list[dict]) -> None:
-    node = walk.order[id(on)]
-    tensors[number]["node"] = node
-    walk.nodes[node]["tensors"].append(number)
-
-
-def _follow(walk: _Walk, start: list) -> tuple[list[dict], list[int]]:
-    """Go through the graph breadth-first and return its edges."""
-    edges: list[dict] = []
-    hidden_to: set[int] = set()
-    queue = deque({id(thing): thing for thing in start}.values())
-    done = {id(thing) for thing in queue}
-    while queue:
-        thing = queue.popleft()
-        if isinstance(thing, torch.Tensor):
-            continue
-        for target, output in _inputs(thing, walk):
-            _connect(walk, thing, target, output, edges, hidden_to)
-            if target is not None and id(target) not in done:
-                done.add(id(target))
-                queue.append(target)
-    return edges, sorted(hidden_to)
-
-
-def _inputs(function: Any, walk: _Walk) -> Iterable[tuple[object, int]]:
-    """Yield each input of a node: a function, a leaf tensor or None."""
-    for target, output in function.next_functions:
-        if target is not None and _name(target) == "AccumulateGrad":
-            walk.held.append(target)
-            leaf = _try(lambda target=target: target.variable)
-            if leaf is not None:
-                # It stays in an old graph after requires_grad_(False).
-                walk.meet(leaf, "leaf", "")
-                if id(leaf) in walk.order:
-                    walk.nodes[walk.order[id(leaf)]]["kind"] = "leaf"
-            yield leaf, 0
-        elif target is None:
-            yield None, 0
-        else:
-            walk.meet(target, "operation", _name(target))
-            yield target, output
-
-
-def _connect(
-    walk: _Walk,
-    source: object,
-    target: object,
-    output: int,
-    edges: list[dict],
-    hidden_to: set[int],
-) -> None:
-    here, there = walk.order.get(id(source)), walk.order.get(id(target))
-    if here is None:
-        if there is not None and isinstance(target, torch.Tensor):
-            hidden_to.add(there)
-    elif target is None:
-        walk.nodes[here]["inputs_without_gradient"] += 1
-    elif there is None:
-        walk.nodes[here]["hidden_inputs"] += 1
-    else:
-        edges.append({"result": here, "input": there, "output": output})
 
 
 def _name(function: Any) -> str:
@@ -489,7 +476,6 @@ class _Memory:
     stop: int
     first: int
     item_size: int
-    offset: int
     shape: list[int]
     strides: list[int]
     cells: Callable[[], list[str]]
@@ -503,8 +489,7 @@ def _see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     """Return one entry per storage, and note in ``tensors`` which one each is on."""
     memories: dict[int, _Memory] = {}
     for number, value in enumerate(objects):
-        is_tensor = isinstance(value, torch.Tensor)
-        found = (_tensor_memory if is_tensor else _array_memory)(value)
+        found = _array_memory(value) if _is_array(value) else _tensor_memory(value)
         if isinstance(found, str):
             tensors[number]["memory"] = found
         else:
@@ -523,26 +508,21 @@ def _see_storages(objects: list, tensors: list[dict]) -> list[dict]:
 def _tensor_memory(tensor: torch.Tensor) -> _Memory | str:
     """Return where a tensor is, or in words why it is nowhere."""
     storage = _try(tensor.untyped_storage)
-    shape, strides = _shape(tensor), _try(lambda: [int(n) for n in tensor.stride()])
+    shape, strides = _shape(tensor), _strides(tensor)
     if storage is None or shape is None or strides is None:
         layout = str(tensor.layout).removeprefix("torch.")
         return f"no storage of its own (layout {layout}, {type(tensor).__name__})"
     size = _try(storage.nbytes, 0)
     if size == 0:
         return "empty, no memory"
-    # Asking a fake tensor for its address warns.
-    is_meta = tensor.is_meta or storage.device.type == "meta"
-    address = 0 if is_meta else _try(storage.data_ptr, 0)
-    item_size = tensor.element_size()
-    offset = int(tensor.storage_offset())
+    address, item_size = _address(tensor), tensor.element_size()
     return _Memory(
         device=str(tensor.device),
         identity=0 if address else storage._cdata,
         start=address,
         stop=address + int(size),
-        first=address + offset * item_size,
+        first=address + int(tensor.storage_offset()) * item_size,
         item_size=item_size,
-        offset=offset,
         shape=shape,
         strides=strides,
         cells=partial(_tensor_cells, tensor, int(size) // item_size),
@@ -559,59 +539,46 @@ def _tensor_cells(tensor: torch.Tensor, count: int) -> list[str]:
 
 def _array_memory(array: Any) -> _Memory | str:
     """Return where an array is, or in words why it is nowhere."""
-    shape, strides, item_size = _array_window(array)
-    if math.prod(shape) * item_size == 0:
+    if array.nbytes == 0:
         return "empty, no memory"
-    first = array.__array_interface__["data"][0]
-    low, high = _reach(first, shape, strides, item_size)
-    start, stop, cells = _whole(_owner(array))
-    start, stop = min(start, low), max(stop, high)
+    item_size, (low, high) = array.itemsize, _array_reach(array)
+    owner = array
+    while _is_array(owner.base):
+        owner = owner.base
+    base = owner.base
+    whole = _tensor_memory(base) if isinstance(base, torch.Tensor) else ""
+    if isinstance(whole, _Memory):
+        start, stop, cells = whole.start, whole.stop, whole.cells
+    else:
+        start, stop = _array_reach(owner)
+        cells = partial(_array_cells, owner)
     return _Memory(
         device="cpu",
         identity=0,
-        start=start,
-        stop=stop,
-        first=first,
+        start=min(start, low),
+        stop=max(stop, high),
+        first=_array_address(array),
         item_size=item_size,
-        offset=(first - start) // item_size,
-        shape=shape,
-        strides=[stride // item_size for stride in strides],
+        shape=list(array.shape),
+        strides=[stride // item_size for stride in array.strides],
         cells=cells,
     )
-
-
-def _whole(owner: Any) -> tuple[int, int, Callable[[], list[str]]]:
-    """Return the addresses of all memory of an owner, and what reads its values."""
-    if isinstance(owner, torch.Tensor):
-        storage = owner.untyped_storage()
-        start, size = storage.data_ptr(), storage.nbytes()
-        count = size // owner.element_size()
-        return start, start + size, partial(_tensor_cells, owner, count)
-    first = owner.__array_interface__["data"][0]
-    return *_reach(first, *_array_window(owner)), partial(_array_cells, owner)
 
 
 def _array_cells(array: Any) -> list[str]:
     return [_text(value) for value in array.ravel(order="K").tolist()]
 
 
-def _array_window(array: Any) -> tuple[list[int], list[int], int]:
-    """Return the shape, the strides in bytes and the bytes of an element."""
-    interface = array.__array_interface__
-    shape, item_size = [int(n) for n in interface["shape"]], _item_size(array)
-    strides = interface.get("strides")
-    if strides is None:  # row after row without gaps
-        strides = [item_size * math.prod(shape[at + 1 :]) for at in range(len(shape))]
-    return shape, [int(stride) for stride in strides], item_size
+def _array_address(array: Any) -> int:
+    return array.__array_interface__["data"][0]
 
 
-def _item_size(array: Any) -> int:
-    known = getattr(array, "itemsize", None)
-    return int(known if known is not None else array.__array_interface__["typestr"][2:])
+def _array_reach(array: Any) -> tuple[int, int]:
+    return _reach(_array_address(array), array.shape, array.strides, array.itemsize)
 
 
 def _reach(
-    first: int, shape: list[int], strides: list[int], item_size: int
+    first: int, shape: Sequence[int], strides: Sequence[int], item_size: int
 ) -> tuple[int, int]:
     """Return the lowest and the highest address of a window; strides in bytes."""
     steps = [
@@ -619,17 +586,6 @@ def _reach(
     ]
     low = first + sum(step for step in steps if step < 0)
     return low, first + sum(step for step in steps if step > 0) + item_size
-
-
-def _owner(array: Any) -> Any:
-    """Return the array or the tensor that an array is, at the end, a view of."""
-    while True:
-        base = getattr(array, "base", None)
-        if isinstance(base, torch.Tensor) and _try(base.untyped_storage) is not None:
-            return base
-        if base is None or base is array or not _is_array(base):
-            return array
-        array = base
 
 
 def _lanes(memories: dict[int, _Memory]) -> list[list[int]]:
@@ -643,20 +599,15 @@ def _lanes(memories: dict[int, _Memory]) -> list[list[int]]:
         key=lambda n: (memories[n].device, memories[n].identity, memories[n].start),
     )
     lanes: list[list[int]] = []
-    stop = 0
+    place, stop = None, 0
     for number in ordered:
         memory = memories[number]
-        last = memories[lanes[-1][-1]] if lanes else None
-        same_place = last and (last.device, last.identity) == (
-            memory.device,
-            memory.identity,
-        )
-        if same_place and memory.start < stop:
+        if place == (memory.device, memory.identity) and memory.start < stop:
             lanes[-1].append(number)
             stop = max(stop, memory.stop)
         else:
             lanes.append([number])
-            stop = memory.stop
+            place, stop = (memory.device, memory.identity), memory.stop
     return sorted(sorted(lane) for lane in lanes)
 
 
@@ -689,23 +640,22 @@ def _cells(members: dict[int, _Memory], size: int) -> tuple[int, list[str] | Non
 
 
 def _window(number: int, memory: _Memory, start: int, size: int) -> dict:
-    shape, item_size = memory.shape, memory.item_size
+    shape, item_size, first = memory.shape, memory.item_size, memory.first - start
     strides = [stride * item_size for stride in memory.strides]
-    empty = 0 in shape
-    low, high = _reach(memory.first - start, shape, strides, item_size)
+    low, high = _reach(first, shape, strides, item_size)
     moves = [
         (length, stride)
         for length, stride in zip(shape, strides, strict=True)
         if stride != 0 and length > 1
     ]
-    distinct = 0 if empty else math.prod(length for length, _ in moves)
+    distinct = 0 if 0 in shape else math.prod(length for length, _ in moves)
     runs = [[low, high]]
     if distinct <= MOST_LISTED_ELEMENTS:
-        runs = [] if empty else _runs(memory.first - start, moves, item_size)
+        runs = _runs(first, moves, item_size) if distinct else []
         runs = runs if len(runs) <= MOST_RUNS else [[low, high]]
     return {
         "tensor": number,
-        "offset": memory.offset,
+        "offset": (memory.first - memory.start) // item_size,
         "shape": shape,
         "strides": memory.strides,
         "runs": runs,
@@ -729,12 +679,7 @@ def _runs(first: int, moves: list[tuple[int, int]], item_size: int) -> list[list
 
 
 def changed(before: dict, after: dict) -> dict:
-    """Mark in ``after`` what differs from ``before``, tensor by tensor by name.
-
-    Parameters
-    ----------
-    before, after
-        What :func:`observe` returned before and after a step of the program.
+    """Mark what differs in two observations, tensor by tensor by name.
 
     Returns
     -------
@@ -752,10 +697,8 @@ def changed(before: dict, after: dict) -> dict:
         was = next((old[name] for name in seen["names"] if name in old), None)
         seen["changed"] = [] if was is None else _differences(was, seen, partner)
     for number, storage in enumerate(result["storages"]):
-        was_cells = None
-        if partner.get(number) is not None:
-            was_cells = before["storages"][partner[number]]["cells"]
-        storage["changed_cells"] = _changed_cells(was_cells, storage["cells"])
+        was = before["storages"][partner[number]] if number in partner else {}
+        storage["changed_cells"] = _changed_cells(was.get("cells"), storage["cells"])
         storage["changed"] = bool(storage["changed_cells"]) or any(
             {"values", "version"} & set(result["tensors"][window["tensor"]]["changed"])
             for window in storage["windows"]
@@ -768,31 +711,22 @@ def _partners(before: dict, after: dict, old: dict[str, dict]) -> dict[int, int]
     partner: dict[int, int] = {}
     for seen in after["tensors"]:
         for name in seen["names"]:
-            was = old.get(name, {}).get("storage")
-            now = seen["storage"]
+            was, now = old.get(name, {}).get("storage"), seen["storage"]
             if None in (was, now) or now in partner or was in partner.values():
                 continue
-            same_size = (
-                before["storages"][was]["bytes"] == after["storages"][now]["bytes"]
-            )
-            if same_size:
+            if before["storages"][was]["bytes"] == after["storages"][now]["bytes"]:
                 partner[now] = was
     return partner
 
 
 def _differences(was: dict, now: dict, partner: dict[int, int]) -> list[str]:
-    found = []
-    if (was["digest"], was["values"]) != (now["digest"], now["values"]):
-        found.append("values")
-    if was["version"] != now["version"]:
-        found.append("version")
-    if was["gradient"] != now["gradient"]:
-        found.append("gradient")
-    if was["storage"] != (
-        None if now["storage"] is None else partner.get(now["storage"])
-    ):
-        found.append("storage")
-    return found
+    differs = {
+        "values": any(was[key] != now[key] for key in ("digest", "values")),
+        "version": was["version"] != now["version"],
+        "gradient": was["gradient"] != now["gradient"],
+        "storage": was["storage"] != partner.get(now["storage"]),
+    }
+    return [kind for kind, is_other in differs.items() if is_other]
 
 
 def _changed_cells(was: list[str] | None, now: list[str] | None) -> list[int]:
@@ -806,17 +740,9 @@ def _changed_cells(was: list[str] | None, now: list[str] | None) -> list[int]:
 
 
 def describe(observed: dict) -> str:
-    """Say in words what the picture shows.
+    """Say in a few sentences, not escaped, what the picture shows.
 
-    Parameters
-    ----------
-    observed
-        What :func:`observe` or :func:`changed` returned.
-
-    Returns
-    -------
-    str
-        Plain text of a few sentences, not escaped.
+    ``observed`` is what :func:`observe` or :func:`changed` returned.
     """
     both = f"{_describe_graph(observed)} {_describe_memory(observed)}".strip()
     return both or "Nothing to draw."
@@ -844,7 +770,8 @@ def _describe_memory(observed: dict) -> str:
 
 def _describe_tensor(observed: dict, seen: dict) -> str:
     node = observed["nodes"][seen["node"]]
-    mark = _changed_words(seen, ("values", "version", "gradient", "storage"))
+    changed = seen.get("changed", ())
+    mark = f", changed: {_and(changed)}" if changed else ""
     if node["kind"] == "operation":
         flow = _flow(observed, seen["node"])
         kept = f", its gradient is kept: {seen['gradient']}"
@@ -868,15 +795,7 @@ def _constant(seen: dict) -> str:
 
 def _flow(observed: dict, start: int) -> str:
     """Say which leaves a gradient reaches from a node."""
-    onward: dict[int, list[int]] = {}
-    for edge in observed["edges"]:
-        onward.setdefault(edge["result"], []).append(edge["input"])
-    reached, stack = {start}, [start]
-    while stack:
-        for target in onward.get(stack.pop(), ()):
-            if target not in reached:
-                reached.add(target)
-                stack.append(target)
+    reached = _reached(observed, [start])
     found = [
         observed["tensors"][tensor]
         for number in sorted(reached)
@@ -890,6 +809,26 @@ def _flow(observed: dict, start: int) -> str:
     if any(observed["nodes"][number]["hidden_inputs"] for number in reached):
         leaves.append("nodes that are not drawn")
     return f"gradients flow to {_and(leaves)}" if leaves else "no gradient flows on"
+
+
+def _reached(observed: dict, starts: Iterable[int]) -> list[int]:
+    """Return the nodes that a gradient reaches, breadth-first from these on."""
+    onward, reached = onward_of(observed), dict.fromkeys(starts)
+    waiting = deque(reached)
+    while waiting:
+        for target in onward.get(waiting.popleft(), ()):
+            if target not in reached:
+                reached[target] = None
+                waiting.append(target)
+    return list(reached)
+
+
+def onward_of(observed: dict) -> dict[int, list[int]]:
+    """Return for each node of the graph that has inputs which nodes these are."""
+    onward: dict[int, list[int]] = {}
+    for edge in observed["edges"]:
+        onward.setdefault(edge["result"], []).append(edge["input"])
+    return onward
 
 
 def _describe_storage(observed: dict, storage: dict, mark: Mark | None) -> str:
@@ -959,7 +898,7 @@ def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
 def _size(number: int) -> str:
     """Return a number of bytes as a person says it."""
     if number < 1024:
-        return f"{number} byte" + "s" * (number != 1)
+        return _count(number, "byte")
     power = min(4, (number.bit_length() - 1) // 10)
     return f"{number / 1024**power:.4g} {'KMGT'[power - 1]}iB"
 
@@ -975,8 +914,7 @@ def _asides(observed: dict) -> list[str]:
 
 
 def _more(observed: dict) -> str:
-    number = observed["hidden_nodes"]
-    return f"{number} more node" + ("s" if number > 1 else "")
+    return _count(observed["hidden_nodes"], "more node")
 
 
 def _names(seen: dict) -> str:
@@ -991,13 +929,12 @@ def _value(seen: dict) -> str:
     return f"{names} of shape {_tuple(seen['shape'])}"
 
 
-def _changed_words(seen: dict, known: tuple[str, ...]) -> str:
-    words = [word for word in seen.get("changed", ()) if word in known]
-    return f", changed: {_and(words)}" if words else ""
-
-
 def _tuple(numbers: list[int] | None) -> str:
     return "unknown" if numbers is None else str(tuple(numbers))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + "s" * (number != 1)
 
 
 def _and(words: list[str]) -> str:
@@ -1009,91 +946,87 @@ def _and(words: list[str]) -> str:
 # Layout of the graph ----------------------------------------------------------------
 
 
-@dataclass
+@dataclass(eq=False)
 class _Box:
-    """A box or a pill with lines of text; ``x`` is its centre, ``y`` its top.
+    """A box or a pill with lines of text, or a bend of an edge that passes a row.
 
-    ``storage`` is the memory of its tensor.
+    ``mark`` is that of the memory of its tensor. ``x`` is its centre, ``y`` its top
+    and that of its row, ``row_end`` the foot of the row.
     """
 
     kind: str
-    lines: list[str]
-    storage: int | None = None
+    lines: list[str] = field(default_factory=list)
+    mark: Mark | None = None
     x: float = 0.0
     y: float = 0.0
+    row_end: float = 0.0
 
-    @property
+    @cached_property
     def width(self) -> float:
+        if self.kind == "bend":
+            return LANE_OF_EDGE
         # The first line is in the middle, with room for a letter at the corner.
         first, *others = map(text_width, self.lines)
-        first += 2 * (0 if self.storage is None else 2 * BADGE - PADDING)
+        first += 2 * (2 * BADGE - PADDING if self.mark else 0)
         return min(NARROW - 2 * EDGE, max(first, *others, 0) + 2 * (PADDING + 1))
 
     @property
     def height(self) -> float:
+        if self.kind == "bend":
+            return 0.0
         return len(self.lines) * LINE + (4 if self.kind == "operation" else 8)
 
 
-@dataclass
-class _Graph:
-    """Boxes and how often each pair of them is joined, from result to input."""
-
-    boxes: list[_Box] = field(default_factory=list)
-    edges: Counter[tuple[int, int]] = field(default_factory=Counter)
-
-    def add(self, kind: str, lines: list[str], storage: int | None = None) -> int:
-        """Add a box and return its number."""
-        self.boxes.append(_Box(kind, lines, storage))
-        return len(self.boxes) - 1
+# How often two boxes are joined, from result to input; and all that an edge passes.
+_Joins = Counter[tuple[_Box, _Box]]
+_Paths = dict[tuple[_Box, _Box], list[_Box]]
 
 
-def _graph_of(observed: dict) -> tuple[_Graph, list[_Box]]:
-    """Return the connected boxes, and apart from them those without an arrow."""
-    graph = _Graph()
-    place = _add_boxes(observed, graph)
+def _graph_of(observed: dict) -> tuple[list[_Box], _Joins]:
+    """Return a box per node, on an operation those of the tensors that came from it.
+
+    An edge to an output with a tensor passes through the tensor.
+    """
+    boxes: list[_Box] = []
+    joins: _Joins = Counter()
+    marks = _marks(observed)
+
+    def add(kind: str, lines: list[str], mark: Mark | None = None) -> _Box:
+        boxes.append(_Box(kind, lines, mark))
+        return boxes[-1]
+
+    def add_tensor(seen: dict, kind: str) -> _Box:
+        return add(kind, _tensor_lines(seen, kind), marks.get(seen["storage"]))
+
+    # Of each node its box and, by output, those of its tensors.
+    place: list[tuple[_Box, dict[int, _Box]]] = []
+    for node in observed["nodes"]:
+        seen = [observed["tensors"][number] for number in node["tensors"]]
+        tensors: dict[int, _Box] = {}
+        if node["kind"] != "operation":
+            place.append((add_tensor(seen[0], node["kind"]), tensors))
+            continue
+        above = [add_tensor(one, "result") for one in seen]
+        lines = [node["label"]]
+        if number := node["inputs_without_gradient"]:
+            lines.append(_count(number, "constant input"))
+        pill = add("operation", lines)
+        for one, box in zip(seen, above, strict=True):
+            joins[box, pill] += 1
+            tensors.setdefault(one["output"], box)
+        place.append((pill, tensors))
     for edge in observed["edges"]:
         source, _ = place[edge["result"]]
         below, tensors = place[edge["input"]]
-        graph.edges[source, tensors.get(edge["output"], below)] += 1
-    _add_hidden(observed, graph, place)
-    used = {number for edge in graph.edges for number in edge}
-    alone = [box for number, box in enumerate(graph.boxes) if number not in used]
-    number_of = {number: at for at, number in enumerate(sorted(used))}
-    joined = _Graph([graph.boxes[number] for number in sorted(used)])
-    for (source, target), count in graph.edges.items():
-        joined.edges[number_of[source], number_of[target]] = count
-    return joined, alone
-
-
-def _add_boxes(observed: dict, graph: _Graph) -> list[tuple[int, dict[int, int]]]:
-    """Add a box per node; on an operation stand the tensors that came from it.
-
-    Returns per node its box and, by output, the boxes of its tensors. An edge to
-    such an output passes through the tensor.
-    """
-    marks = _marks(observed)
-
-    def add(seen: dict, kind: str) -> int:
-        shared = seen["storage"] if seen["storage"] in marks else None
-        return graph.add(kind, _tensor_lines(seen, kind), shared)
-
-    place: list[tuple[int, dict[int, int]]] = []
-    for node in observed["nodes"]:
-        seen = [observed["tensors"][number] for number in node["tensors"]]
-        if node["kind"] != "operation":
-            place.append((add(seen[0], node["kind"]), {}))
-            continue
-        above = [add(one, "result") for one in seen]
-        lines = [node["label"]]
-        if number := node["inputs_without_gradient"]:
-            lines.append(f"{number} constant input{'s' * (number > 1)}")
-        pill = graph.add("operation", lines)
-        tensors: dict[int, int] = {}
-        for one, box in zip(seen, above, strict=True):
-            graph.edges[box, pill] += 1
-            tensors.setdefault(one["output"], box)
-        place.append((pill, tensors))
-    return place
+        joins[source, tensors.get(edge["output"], below)] += 1
+    if observed["hidden_nodes"]:
+        more = add("more", [f"and {_more(observed)}"])
+        for node, (box, _) in zip(observed["nodes"], place, strict=True):
+            if node["hidden_inputs"]:
+                joins[box, more] = 1
+        for number in observed["hidden_to"]:
+            joins[more, place[number][0]] = 1
+    return boxes, joins
 
 
 def _tensor_lines(seen: dict, kind: str) -> list[str]:
@@ -1113,176 +1046,133 @@ def _tensor_lines(seen: dict, kind: str) -> list[str]:
     return lines
 
 
-def _add_hidden(
-    observed: dict, graph: _Graph, place: list[tuple[int, dict[int, int]]]
-) -> None:
-    if not observed["hidden_nodes"]:
-        return
-    more = graph.add("more", [f"and {_more(observed)}"])
-    for node, (box, _) in zip(observed["nodes"], place, strict=True):
-        if node["hidden_inputs"]:
-            graph.edges[box, more] = 1
-    for node in observed["hidden_to"]:
-        graph.edges[more, place[node][0]] = 1
-
-
-@dataclass
-class _Layers:
-    """Rows of vertices from top to bottom: boxes, and bends of edges that pass.
-
-    A vertex is a number of a box, or ``("bend", key, row)``.
-    """
-
-    rows: list[list[Any]]
-    joins: list[tuple[Any, Any]]
-    paths: dict[tuple[int, int], list[Any]]
-
-
-def _lay_out(graph: _Graph) -> tuple[float, dict[tuple[int, int], list]]:
-    """Place the boxes. Return the height, and the points of each edge."""
+def _lay_out(boxes: list[_Box], joins: _Joins) -> tuple[list[list[_Box]], _Paths]:
+    """Place joined boxes; return the rows, with bends, and the path of each edge."""
     room = NARROW - 2 * EDGE
-    layers = _layers(graph, _rows(graph, room), graph.edges)
+    rows = _rows(boxes, joins, room)
+    paths = _add_bends(rows, joins)
     # Boxes fit; with all that passes between them a row may be wider.
-    room = max(room, *(_needed(row, graph, LANE_OF_EDGE) for row in layers.rows))
-    _untangle(layers)
-    across = _across(layers, graph, room)
-    top, bands = 0.0, []
-    for row in layers.rows:
-        boxes = [graph.boxes[v] for v in row if isinstance(v, int)]
-        height = max((box.height for box in boxes), default=0.0)
-        for box in boxes:
-            box.y = top
-        bands.append((top, top + height))
-        top += height + BETWEEN_LAYERS
-    row_of = {v: number for number, row in enumerate(layers.rows) for v in row}
-    for vertex, x in across.items():
-        if isinstance(vertex, int):
-            graph.boxes[vertex].x = x
-    points = {
-        edge: [(across[v], *bands[row_of[v]]) for v in path]
-        for edge, path in layers.paths.items()
-    }
-    return top - BETWEEN_LAYERS, points
+    room = max(room, *(_needed(row, LANE_OF_EDGE) for row in rows))
+    pairs = dict.fromkeys(
+        pair for path in paths.values() for pair in itertools.pairwise(path)
+    )
+    above, below = _neighbours(itertools.chain(*rows), pairs)
+    _untangle(rows, above, below)
+    _set_across(rows, above, below, room)
+    top = 0.0
+    for row in rows:
+        end = top + max(box.height for box in row)
+        for box in row:
+            box.y, box.row_end = top, end
+        top = end + BETWEEN_LAYERS
+    return rows, paths
 
 
-def _rows(graph: _Graph, room: float) -> dict[int, int]:
+def _rows(boxes: list[_Box], joins: _Joins, room: float) -> list[list[_Box]]:
     """Give each box a row below all boxes that lead to it, where there is room."""
-    above, below = _neighbours(range(len(graph.boxes)), graph.edges)
+    room += BETWEEN_BOXES
+    above, below = _neighbours(boxes, joins)
     used: Counter[int] = Counter()
-    rows: dict[int, int] = {}
+    row_of: dict[_Box, int] = {}
 
-    def settle(box: int, row: int) -> None:
-        width = graph.boxes[box].width + BETWEEN_BOXES
-        while used[row] and used[row] + width > room + BETWEEN_BOXES:
+    def settle(box: _Box, row: int) -> None:
+        width = box.width + BETWEEN_BOXES
+        while used[row] and used[row] + width > room:
             row += 1
         used[row] += width
-        rows[box] = row
+        row_of[box] = row
 
     order = list(TopologicalSorter(above).static_order())
     for box in order:
-        settle(box, 1 + max((rows[one] for one in above[box]), default=-1))
+        settle(box, 1 + max((row_of[one] for one in above[box]), default=-1))
     # What leads to a low box only is pulled down to it: the arrow gets short.
     for box in reversed(order):
-        lowest = min((rows[one] for one in below[box]), default=0) - 1
-        width = graph.boxes[box].width + BETWEEN_BOXES
-        fits = used[lowest] + width <= room + BETWEEN_BOXES or not used[lowest]
-        if lowest > rows[box] and len(above[box]) <= len(below[box]) and fits:
-            used[rows[box]] -= width
+        lowest = min((row_of[one] for one in below[box]), default=0) - 1
+        width = box.width + BETWEEN_BOXES
+        fits = used[lowest] + width <= room or not used[lowest]
+        if lowest > row_of[box] and len(above[box]) <= len(below[box]) and fits:
+            used[row_of[box]] -= width
             settle(box, lowest)
     # Moving can leave a row empty.
-    number_of = {row: number for number, row in enumerate(sorted(set(rows.values())))}
-    return {box: number_of[row] for box, row in rows.items()}
+    return [
+        [box for box in boxes if row_of[box] == row]
+        for row in sorted(set(row_of.values()))
+    ]
 
 
 def _neighbours(
-    vertices: Iterable[Any], joins: Iterable[tuple[Any, Any]]
-) -> tuple[dict[Any, list], dict[Any, list]]:
-    above: dict[Any, list] = {vertex: [] for vertex in vertices}
-    below: dict[Any, list] = {vertex: [] for vertex in above}
-    for source, target in joins:
+    boxes: Iterable[_Box], pairs: Iterable[tuple[_Box, _Box]]
+) -> tuple[dict[_Box, list[_Box]], dict[_Box, list[_Box]]]:
+    above: dict[_Box, list[_Box]] = {box: [] for box in boxes}
+    below: dict[_Box, list[_Box]] = {box: [] for box in above}
+    for source, target in pairs:
         above[target].append(source)
         below[source].append(target)
     return above, below
 
 
-def _layers(
-    graph: _Graph, rows: dict[int, int], edges: Iterable[tuple[int, int]]
-) -> _Layers:
-    """Put a bend into each row that an edge passes.
+def _add_bends(rows: list[list[_Box]], joins: _Joins) -> _Paths:
+    """Put a bend into each row that an edge passes; return the path of each edge.
 
     Long edges of one box share their bends, so that a box with forty inputs needs
     one lane between the boxes and not forty.
     """
-    table: list[list[Any]] = [[] for _ in range(max(rows.values()) + 1)]
-    for box in range(len(graph.boxes)):
-        table[rows[box]].append(box)
-    long = [edge for edge in edges if rows[edge[1]] - rows[edge[0]] > 1]
+    row_of = {box: number for number, row in enumerate(rows) for box in row}
+    long = [(a, b) for a, b in joins if row_of[b] - row_of[a] > 1]
     leaving = Counter(source for source, _ in long)
     arriving = Counter(target for _, target in long)
-    paths: dict[tuple[int, int], list[Any]] = {}
-    for source, target in edges:
-        share_end = arriving[target] > leaving[source]
-        key = ("to", target) if share_end else ("from", source)
-        path: list[Any] = [source]
-        for row in range(rows[source] + 1, rows[target]):
-            bend = ("bend", key, row)
-            if bend not in table[row]:
-                table[row].append(bend)
-            path.append(bend)
-        path.append(target)
-        paths[source, target] = path
-    joins = dict.fromkeys(
-        join for path in paths.values() for join in itertools.pairwise(path)
-    )
-    return _Layers(table, list(joins), paths)
+    bends: dict[tuple[_Box, int], _Box] = {}
+    paths: _Paths = {}
+    for source, target in joins:
+        shared = target if arriving[target] > leaving[source] else source
+        path = [source]
+        for row in range(row_of[source] + 1, row_of[target]):
+            if (shared, row) not in bends:
+                bends[shared, row] = _Box("bend")
+                rows[row].append(bends[shared, row])
+            path.append(bends[shared, row])
+        paths[source, target] = [*path, target]
+    return paths
 
 
-def _untangle(layers: _Layers) -> None:
+def _untangle(rows: list[list[_Box]], above: dict, below: dict) -> None:
     """Order each row by where its neighbours stand, down and up a few times."""
-    vertices = [vertex for row in layers.rows for vertex in row]
-    above, below = _neighbours(vertices, layers.joins)
-    place = {v: at / len(row) for row in layers.rows for at, v in enumerate(row)}
+    place = {box: at / len(row) for row in rows for at, box in enumerate(row)}
 
-    def order(row: list[Any], beside: dict[Any, list]) -> None:
-        def middle(vertex: Any) -> float:
-            places = [place[other] for other in beside[vertex]]
-            return sum(places) / len(places) if places else place[vertex]
+    def order(row: list[_Box], beside: dict[_Box, list[_Box]]) -> None:
+        def middle(box: _Box) -> float:
+            places = [place[other] for other in beside[box]]
+            return sum(places) / len(places) if places else place[box]
 
-        middles = {vertex: middle(vertex) for vertex in row}
+        middles = {box: middle(box) for box in row}
         row.sort(key=middles.__getitem__)
-        place.update({v: (at + 0.5) / len(row) for at, v in enumerate(row)})
+        place.update({box: (at + 0.5) / len(row) for at, box in enumerate(row)})
 
     for _ in range(6):
-        for row in layers.rows:
+        for row in rows:
             order(row, above)
-        for row in reversed(layers.rows):
+        for row in reversed(rows):
             order(row, below)
 
 
-def _across(layers: _Layers, graph: _Graph, room: float) -> dict[Any, float]:
-    """Return the centre of each vertex: near its neighbours, nothing overlapping."""
-    vertices = [vertex for row in layers.rows for vertex in row]
-    above, below = _neighbours(vertices, layers.joins)
-    centre = dict.fromkeys(vertices, room / 2)
+def _set_across(rows: list[list[_Box]], above: dict, below: dict, room: float) -> None:
+    """Set the centre of each box: near its neighbours, nothing overlapping."""
+    for box in above:
+        box.x = room / 2
     for turn in range(12):
-        for row in layers.rows if turn % 2 == 0 else reversed(layers.rows):
+        for row in rows if turn % 2 == 0 else reversed(rows):
             wanted = []
-            for vertex in row:
-                beside = above[vertex] + below[vertex]
-                wanted.append(sum(centre[v] for v in beside) / max(1, len(beside)))
-            gap = min(BETWEEN_BOXES, (room - _needed(row, graph, 0)) / len(row))
-            widths = [_vertex_width(vertex, graph) for vertex in row]
-            centre.update(zip(row, _spread(wanted, widths, gap, room), strict=True))
-    return centre
+            for box in row:
+                beside = above[box] + below[box]
+                wanted.append(sum(one.x for one in beside) / max(1, len(beside)))
+            gap = min(BETWEEN_BOXES, (room - _needed(row, 0)) / len(row))
+            widths = [box.width for box in row]
+            for box, x in zip(row, _spread(wanted, widths, gap, room), strict=True):
+                box.x = x
 
 
-def _vertex_width(vertex: Any, graph: _Graph) -> float:
-    return graph.boxes[vertex].width if isinstance(vertex, int) else LANE_OF_EDGE
-
-
-def _needed(row: list[Any], graph: _Graph, gap: float) -> float:
-    widths = [_vertex_width(vertex, graph) for vertex in row]
-    return sum(widths) + gap * (len(row) - 1)
+def _needed(row: list[_Box], gap: float) -> float:
+    return sum(box.width for box in row) + gap * (len(row) - 1)
 
 
 def _spread(
@@ -1318,20 +1208,10 @@ class Half(NamedTuple):
 
 
 def draw(observed: dict, prefix: str = "map") -> str:
-    """Draw what was observed, for a page.
+    """Draw what was observed, for a page: HTML with a caption and an SVG for each half.
 
-    Parameters
-    ----------
-    observed
-        What :func:`observe` or :func:`changed` returned.
-    prefix
-        The beginning of the ids of the two drawings.
-
-    Returns
-    -------
-    str
-        HTML: for each half of the map a caption and an ``<svg>``. The same data give
-        the same text.
+    ``observed`` is what :func:`observe` or :func:`changed` returned, ``prefix`` begins
+    the ids of the two drawings. The same data give the same text.
     """
     return "\n".join(
         f"<div><p>{escape(_clean(half.caption))}</p>{_svg(half, prefix)}</div>"
@@ -1472,28 +1352,28 @@ def cells_width(storage: dict, room: float) -> float:
 
 
 def _draw_graph(observed: dict) -> Pen:
-    pen, marks, y = Pen(), _marks(observed), EDGE
-    graph, alone = _graph_of(observed)
-    y += BADGE if marks else 0
-    if graph.boxes:
-        height, points = _lay_out(graph)
+    pen, y = Pen(), EDGE + (BADGE if _marks(observed) else 0)
+    boxes, joins = _graph_of(observed)
+    used = {box for pair in joins for box in pair}
+    joined = [box for box in boxes if box in used]
+    alone = [box for box in boxes if box not in used]
+    if joined:
+        rows, paths = _lay_out(joined, joins)
         # What is not as wide as it may be begins at the left, as the boxes below.
-        ends = [box.x - box.width / 2 for box in graph.boxes]
-        for edge, path in points.items():
-            aside = DOUBLE if graph.edges[edge] > 1 else 1
-            ends += [x - aside for x, _, _ in path[1:-1]]
-            ends += [x + aside for x, _, _ in path[1:-1]]
+        ends = [box.x - box.width / 2 for box in joined]
+        for edge, path in paths.items():
+            aside = DOUBLE if joins[edge] > 1 else 1
+            ends += [bend.x + side for bend in path[1:-1] for side in (-aside, aside)]
         left = min(ends) - EDGE
         pen.reach(max(ends) - left, 0)
-        for box in graph.boxes:
-            box.x, box.y = box.x - left, box.y + y
-        for edge, path in points.items():
-            moved = [(x - left, top + y, end + y) for x, top, end in path]
-            _draw_edge(pen, graph, edge, moved)
-        y += height + BETWEEN_LAYERS - 6
+        for box in itertools.chain(*rows):
+            box.x, box.y, box.row_end = box.x - left, box.y + y, box.row_end + y
+        for edge, path in paths.items():
+            _draw_edge(pen, path, joins[edge])
+        y = rows[-1][0].row_end + BETWEEN_LAYERS - 6
     _place_alone(alone, y)
-    for box in [*graph.boxes, *alone]:
-        _draw_box(pen, box, marks.get(box.storage))
+    for box in [*joined, *alone]:
+        _draw_box(pen, box)
     return pen
 
 
@@ -1516,7 +1396,7 @@ def _place_alone(alone: list[_Box], y: float) -> None:
         y += max(box.height for box in row) + BADGE + 3
 
 
-def _draw_box(pen: Pen, box: _Box, mark: Mark | None) -> None:
+def _draw_box(pen: Pen, box: _Box) -> None:
     # Colour is for memory: what a box is, its form says.
     form = {
         "leaf": 'rx="6" stroke-width="2.5"',
@@ -1525,7 +1405,7 @@ def _draw_box(pen: Pen, box: _Box, mark: Mark | None) -> None:
         "operation": 'rx="12"',
         "more": 'rx="12" stroke-dasharray="2 3"',
     }[box.kind]
-    of_graph = box.kind in ("operation", "more")
+    mark, of_graph = box.mark, box.kind in ("operation", "more")
     ink = mark.colour if mark else FAINT if of_graph else "currentColor"
     fill = _tint(ink) if mark else 'fill="none"'
     left, room = box.x - box.width / 2, box.width - 2 * PADDING
@@ -1539,31 +1419,28 @@ def _draw_box(pen: Pen, box: _Box, mark: Mark | None) -> None:
         pen.badge(mark, left + box.width - BADGE - 2, box.y)
 
 
-def _draw_edge(
-    pen: Pen, graph: _Graph, edge: tuple[int, int], path: list[tuple]
-) -> None:
+def _draw_edge(pen: Pen, path: list[_Box], times: int) -> None:
     """Draw an arrow; an edge taken more than once is drawn as two or three lines.
 
-    ``path`` holds for each vertex its centre and the top and the end of its row.
     Across a row an edge runs straight down, where nothing but bends can be; it
     bends between the rows, where no box is.
     """
-    number = min(3, graph.edges[edge])
-    start = graph.boxes[edge[0]]
-    pairs, last = list(itertools.pairwise(path)), len(path) - 2
-    for line in range(number):
-        shift = (line - (number - 1) / 2) * DOUBLE
-        x, y = path[0][0] + shift, start.y + start.height
-        command = [f"M{_number(x)} {_number(y)}V{_number(path[0][2])}"]
-        for at, ((x0, _, end), (x1, top, bottom)) in enumerate(pairs):
-            middle, x0, x1 = (end + top) / 2, x0 + shift, x1 + shift
-            curve_end, line_end = (top, bottom) if at < last else (top - 6, top - 6)
+    start, target, lines = path[0], path[-1], min(3, times)
+    for line in range(lines):
+        shift = (line - (lines - 1) / 2) * DOUBLE
+        x, y = _number(start.x + shift), _number(start.y + start.height)
+        command = [f"M{x} {y}V{_number(start.row_end)}"]
+        for one, other in itertools.pairwise(path):
+            x0, x1 = _number(one.x + shift), _number(other.x + shift)
+            middle = _number((one.row_end + other.y) / 2)
+            curve_end, line_end = other.y, other.row_end
+            if other is target:  # the head of the arrow begins there
+                curve_end = line_end = other.y - 6
             command.append(
-                f"C{_number(x0)} {_number(middle)} {_number(x1)} {_number(middle)} "
-                f"{_number(x1)} {_number(curve_end)}V{_number(line_end)}"
+                f"C{x0} {middle} {x1} {middle} "
+                f"{x1} {_number(curve_end)}V{_number(line_end)}"
             )
-        x, top = path[-1][0] + shift, path[-1][1] - 1
-        head = f"M{_number(x)} {_number(top)}l-3.5-7h7z"
+        head = f"M{_number(target.x + shift)} {_number(target.y - 1)}l-3.5-7h7z"
         pen.line("".join(command), 'stroke="currentColor" stroke-width="1.2"')
         pen.marks.append(f'<path d="{head}"/>')
 
@@ -1748,13 +1625,7 @@ def _number(value: float) -> str:
 
 
 class TensorMap:
-    """A picture of what was observed, which a notebook shows and ``print`` tells.
-
-    Parameters
-    ----------
-    observed
-        What :func:`observe` or :func:`changed` returned.
-    """
+    """A picture of what was observed, which a notebook shows and ``print`` tells."""
 
     def __init__(self, observed: dict) -> None:
         self.observed = observed
@@ -1775,17 +1646,9 @@ class TensorMap:
 
 
 def tensor_map(**named: object) -> TensorMap:
-    """Return a picture of tensors and arrays as they are now.
+    """Return a picture of tensors and NumPy arrays, by name, as they are now.
 
-    Parameters
-    ----------
-    named
-        Tensors and NumPy arrays by the name to show.
-
-    Returns
-    -------
-    TensorMap
-        It keeps what was seen and no tensor: later writes do not change it.
+    It keeps what was seen and no tensor: later writes do not change it.
     """
     return TensorMap(observe(named))
 
@@ -1829,36 +1692,43 @@ class Identity:
 class Fact(NamedTuple):
     """What is compared of one named tensor or array from step to step.
 
-    ``place`` has numbers only: nothing is kept alive by a fact.
+    The names are the kinds of :func:`differences`. ``storage`` has numbers only:
+    nothing is kept alive by a fact.
     """
 
-    identity: Identity
-    place: tuple
+    other: Identity
+    storage: tuple
     form: tuple
-    digest: str | None
+    values: str | None
     version: int | None = None
     gradient: tuple | None = None
     requires_grad: bool = False
     retains_grad: bool = False
-    function: str | None = None
+    graph: str | None = None
 
 
 class Look(NamedTuple):
-    """One look at all names: what is compared, and what can be drawn."""
+    """One look: what is compared, what can be drawn, and how many names there are."""
 
     facts: dict[str, Fact]
     observed: dict
-    more: int
+    names: int
 
 
 @dataclass(eq=False)
 class _Loop:
-    """One run of a loop: its node, its turn, and where in the code a turn begins."""
+    """One run of a loop: where in the code a turn begins, its depth and its turn."""
 
     node: ast.stmt
     begins: int
+    depth: int
     turn: int = 1
     collapsed: bool = False
+
+    @property
+    def shown(self) -> int:
+        """How many of its turns are steps."""
+        return MOST_TURNS[min(self.depth, len(MOST_TURNS) - 1)]
 
 
 @dataclass(eq=False)
@@ -1870,7 +1740,6 @@ class _Unit:
     last: int
     loops: tuple[ast.stmt, ...]
     is_head: bool = False
-    catches: bool = False
 
 
 @dataclass
@@ -1879,14 +1748,20 @@ class _Step:
 
     unit: _Unit
     turns: list[tuple[_Loop, int]]
-    said: str
     printed: str
     raised: str
     differ: dict[str, frozenset[str]]
     before: Look
     after: Look
-    note: str
     collapsed: bool
+
+    def place(self, shift: int) -> dict:
+        """Return the lines of the statement, and the turn of each loop around it."""
+        return {
+            "first": self.unit.first + shift,
+            "last": self.unit.last + shift,
+            "turn": [[turn, loop.turn] for loop, turn in self.turns],
+        }
 
     @property
     def changed(self) -> list[str]:
@@ -1906,11 +1781,6 @@ class Steps:
     No tensor is kept alive and nothing is written; of what is larger than 4 KiB no
     value is read. While the code is watched, the trace function of a debugger or of a
     coverage tool rests; it is put back afterwards.
-
-    Parameters
-    ----------
-    title
-        What the steps are of; a lesson or a notebook's cell.
     """
 
     def __init__(self, title: str | None = None) -> None:
@@ -1933,7 +1803,6 @@ class Steps:
         self._heard: list[str] = []
         self._stream: Any = None
         self._not_shown = 0
-        self.seconds = 0.0
         self.failed = ""
 
     # -- Where watching begins and ends
@@ -1973,7 +1842,6 @@ class Steps:
         frame = sys._getframe(1)
         frame.f_trace, self._earlier_local = self._earlier_local, None
         self._end(frame.f_locals)
-        self._deafen()
         # Until Python 3.13 a function's frame keeps a copy of what its names hold.
         copied = frame.f_locals
         if copied is not frame.f_globals and type(copied) is dict:
@@ -2010,14 +1878,12 @@ class Steps:
         Of a ``namespace`` that is given, all that is run in it is watched, whatever its
         file, and what its names hold already is left out.
         """
-        lines = source.splitlines()
-        self._take(lines, ast.parse(source).body, 0)
+        self._take(source.splitlines(), ast.parse(source).body)
         known = file is not None and Path(file).exists()
         self._file = os.path.realpath(file) if known else file or ""
         self._namespace = namespace
         if namespace is not None:
             self._old = _look(namespace).facts
-            self._look_first(namespace)
         self._earlier = sys.gettrace()
         sys.settrace(self._call)
 
@@ -2028,7 +1894,7 @@ class Steps:
         self._earlier = self._file = self._namespace = None
         self._deafen()
 
-    def _take(self, lines: list[str], body: list[ast.stmt], shift: int) -> None:
+    def _take(self, lines: list[str], body: list[ast.stmt], shift: int = 0) -> None:
         self._code = textwrap.dedent("\n".join(lines)).split("\n")
         self._shift = shift
         for unit in _units(body, ()):
@@ -2039,13 +1905,14 @@ class Steps:
     # -- What Python tells
 
     def _call(self, frame: FrameType, event: str, arg: object) -> Any:
-        file = frame.f_code.co_filename
         if self._file is None or frame.f_code.co_name != "<module>":
             return None
         if self._namespace is not None:
-            if frame.f_globals is not self._namespace:
-                return None
-        elif file != self._file and os.path.realpath(file) != self._file:
+            is_watched = frame.f_globals is self._namespace
+        else:
+            file = frame.f_code.co_filename
+            is_watched = self._file in (file, os.path.realpath(file))
+        if not is_watched:
             return None
         self._listen()
         if self._seen is None:
@@ -2053,7 +1920,6 @@ class Steps:
         return self._trace
 
     def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
-        start = time.perf_counter()
         try:
             if event == "line":
                 self._line(frame)
@@ -2061,11 +1927,8 @@ class Steps:
                 self._note_raised(*arg[:2])
             elif event == "return" and self._file is not None:
                 self._end(frame.f_locals)
-                self._deafen()
         except Exception:  # the program that is watched must not notice
             self.failed = self.failed or format_exc()
-        finally:
-            self.seconds += time.perf_counter() - start
         return self._trace
 
     def _note_raised(self, kind: type[BaseException], error: object) -> None:
@@ -2077,14 +1940,11 @@ class Steps:
         unit = self._units.get(frame.f_lineno)
         if unit is not None and unit is self._unit and frame.f_lasti > self._began:
             return  # a statement goes on, on another of its lines
-        if self._raised and self._raised[1] and not (unit and unit.catches):
+        caught = unit is not None and isinstance(unit.node, ast.ExceptHandler)
+        if self._raised and self._raised[1] and not caught:
             self._raised = None  # an iterator has ended
-        before, turns = self._unit, self._turns
         left = self._move(unit, frame.f_lasti)
-        if before is not None:
-            both = [*self._loops, *left]
-            turn = next((loop for loop in both if loop.node is before.node), None)
-            self._finish(before, turns, frame.f_locals, turn)
+        self._finish(frame.f_locals, [*self._loops, *left])
         self._leave(left, frame.f_locals)
         self._unit, self._began = unit, frame.f_lasti
         inside = len(unit.loops) if unit else 0
@@ -2095,57 +1955,47 @@ class Steps:
         inside = unit.loops if unit else ()
         around = (*inside, unit.node) if unit and unit.is_head else inside
         stay = 0
-        while stay < min(len(self._loops), len(around)):
-            loop = self._loops[stay]
-            if loop.node is not around[stay]:
-                break
-            if stay < len(inside) and at <= loop.begins:
-                loop.turn += 1
-                stay += 1
+        for loop, node in zip(self._loops, around, strict=False):
+            if loop.node is not node:
                 break
             stay += 1
-        left = self._loops[: stay - 1 : -1] if stay else self._loops[::-1]
+            if stay <= len(inside) and at <= loop.begins:
+                loop.turn += 1
+                break
+        left = self._loops[stay:][::-1]
         self._loops = self._loops[:stay]
         for node in inside[stay:]:
-            self._loops.append(_Loop(node, at))
+            self._loops.append(_Loop(node, at, len(self._loops)))
         return left
 
     def _leave(self, left: list[_Loop], namespace: Any) -> None:
         """Make one step of all turns that were not shown, of loops that have ended."""
         for loop in left:
-            if not loop.collapsed:
-                continue
             outer = [(one, turn) for one, turn in self._turns if one is not loop]
-            outer = outer[: len(loop_path(self._units, loop.node))]
-            if any(turn > _shown(depth) for depth, (_, turn) in enumerate(outer)):
-                continue
-            unit = _as_one(loop.node)
-            self._add(unit, [*outer, (loop, loop.turn)], namespace, collapsed=True)
+            outer = outer[: loop.depth]
+            if loop.collapsed and all(turn <= one.shown for one, turn in outer):
+                turns = [*outer, (loop, loop.turn)]
+                self._add(_as_one(loop.node), turns, namespace, collapsed=True)
 
-    def _finish(
-        self,
-        unit: _Unit,
-        turns: list[tuple[_Loop, int]],
-        namespace: Any,
-        begins: _Loop | None = None,
-    ) -> None:
-        """Note the step of a statement that has run, or of the head of ``begins``."""
-        hidden = [
-            loop for depth, (loop, turn) in enumerate(turns) if turn > _shown(depth)
-        ]
-        if begins is not None and begins.turn > _shown(len(turns)):
+    def _finish(self, namespace: Any, loops: Iterable[_Loop] = ()) -> None:
+        """Note the step of the statement that has run, or of the head of a loop."""
+        if self._unit is None:
+            return
+        hidden = [loop for loop, turn in self._turns if turn > loop.shown]
+        begins = next((loop for loop in loops if loop.node is self._unit.node), None)
+        if begins is not None and begins.turn > begins.shown:
             hidden.append(begins)
         for loop in hidden:
             loop.collapsed = True
         if not hidden:
-            self._add(unit, turns, namespace)
+            self._add(self._unit, self._turns, namespace)
 
     def _end(self, namespace: Any) -> None:
-        if self._unit is not None:
-            self._finish(self._unit, self._turns, namespace)
+        self._finish(namespace)
         left, self._loops, self._unit = self._loops[::-1], [], None
         self._leave(left, namespace)
         self._turns, self._began, self._raised = [], -1, None
+        self._deafen()
 
     # -- Steps
 
@@ -2165,37 +2015,12 @@ class Steps:
         was = self._seen
         now = _look(namespace, was, self._old)
         printed, raised = "".join(self._heard), self._raised[0] if self._raised else ""
-        differ = {} if was is None else differences(was.facts, now.facts)
+        differ = differences(was.facts, now.facts)
         if unit.is_head and not (differ or printed or raised):
             return
         self._heard.clear()
         self._raised, self._seen = None, now
-        self._tell(unit, turns, printed, raised, differ, was or now, now, collapsed)
-
-    def _tell(
-        self,
-        unit: _Unit,
-        turns: list[tuple[_Loop, int]],
-        printed: str,
-        raised: str,
-        differ: dict[str, frozenset[str]],
-        was: Look,
-        now: Look,
-        collapsed: bool,
-    ) -> None:
-        """Add a step of which all is known but the words."""
-        head = note = ""
-        if collapsed:
-            first, last = _shown(len(turns) - 1) + 1, turns[-1][1]
-            several = f"turns {first} to {last}"
-            note = "" if last == first else f"{several} in one step"
-            head = f"{several.capitalize() if note else f'Turn {first}'}: "
-        said = head + sentence(unit.node, now, differ, printed, raised)
-        if raised or not (differ or isinstance(unit.node, NAMED)):
-            said = said[0].upper() + said[1:]  # a name stays as it is written
-        step = _Step(
-            unit, turns, said, printed, raised, differ, was, now, note, collapsed
-        )
+        step = _Step(unit, turns, printed, raised, differ, was, now, collapsed)
         self._steps.append(step)
 
     # -- What is printed
@@ -2250,19 +2075,16 @@ class Steps:
             ``raised`` (only if it did), ``changed`` (names), ``graph`` and ``memory``
             (indices of drawings, or null) and ``note`` (only if there is more to say).
         """
-        known: dict[tuple, tuple[dict[str, tuple[str, str]], int]] = {}
-        pictures, notes = [], []
+        pictures, words = [], []
         for step, names in zip(self._steps, self.names_drawn(drawn), strict=True):
-            key = (id(step.before), id(step.after), *names)
-            if key not in known:
-                known[key] = _pictures(step, names, nodes)
-            picture, shown = known[key]
-            more = len(step.after.facts) + step.after.more - shown
-            others = (
-                f"and {more} more tensor{'s' * (more > 1)}" if more and names else ""
-            )
-            notes.append("; ".join(filter(None, (step.note, others))))
+            picture, shown = _pictures(step, names, nodes)
+            said, notes = _words(step)
+            if names and (more := step.after.names - shown):
+                notes.append(f"and {_count(more, 'more tensor')}")
             pictures.append(picture)
+            words.append((said, notes))
+        if words and self._not_shown:
+            words[-1][1].append(f"{self._not_shown} more steps are not shown")
         # Those of one kind after another: a file of them is the smaller.
         drawings = list(
             dict.fromkeys(
@@ -2275,22 +2097,18 @@ class Steps:
         number_of = {drawing: at for at, drawing in enumerate(drawings)}
         steps = [
             {
-                "first": step.unit.first + self._shift,
-                "last": step.unit.last + self._shift,
-                "turn": [[turn, loop.turn] for loop, turn in step.turns],
-                "said": step.said,
+                **step.place(self._shift),
+                "said": said,
                 "printed": step.printed,
                 **({"raised": step.raised} if step.raised else {}),
                 "changed": step.changed,
                 **{half: number_of.get(picture.get(half)) for half in HALVES},
-                **({"note": note} if note else {}),
+                **({"note": "; ".join(notes)} if notes else {}),
             }
-            for step, picture, note in zip(self._steps, pictures, notes, strict=True)
+            for step, picture, (said, notes) in zip(
+                self._steps, pictures, words, strict=True
+            )
         ]
-        if steps and self._not_shown:
-            more = f"{self._not_shown} more steps are not shown"
-            note = steps[-1].get("note")
-            steps[-1]["note"] = f"{note}; {more}" if note else more
         return {
             "format": STEPS_FORMAT,
             "title": self.title,
@@ -2313,15 +2131,13 @@ class Steps:
         """
         return [
             {
-                "first": step.unit.first + self._shift,
-                "last": step.unit.last + self._shift,
-                "turn": [[turn, loop.turn] for loop, turn in step.turns],
+                **step.place(self._shift),
                 "collapsed": step.collapsed,
                 "printed": step.printed,
                 "raised": step.raised,
                 "differ": {name: sorted(kinds) for name, kinds in step.differ.items()},
                 "seen": step.after.observed,
-                "names": len(step.after.facts) + step.after.more,
+                "names": step.after.names,
             }
             for step in self._steps
         ]
@@ -2332,14 +2148,7 @@ class Steps:
     ) -> Steps:
         """Return the steps of a program that ran elsewhere.
 
-        Parameters
-        ----------
-        source
-            The text of the program.
-        facts
-            What :meth:`facts` returned there, with the lines of ``source``.
-        title
-            What the steps are of.
+        ``facts`` is what :meth:`facts` returned there, with the lines of ``source``.
 
         Raises
         ------
@@ -2353,26 +2162,24 @@ class Steps:
 
     def retell(self, source: str, facts: list[dict]) -> None:
         """Add the steps of a program that ran elsewhere: see :meth:`from_facts`."""
-        lines = source.splitlines()
-        self._take(lines, ast.parse(source).body, 0)
+        self._take(source.splitlines(), ast.parse(source).body)
         was = Look({}, observe({}), 0)
         for fact in facts:
-            unit = self._units.get(fact["first"])
-            if unit is not None and fact["collapsed"]:
+            first, last, collapsed = fact["first"], fact["last"], fact["collapsed"]
+            unit = self._units.get(first)
+            if unit is not None and collapsed:
                 unit = _as_one(unit.node)
-            if unit is None or (unit.first, unit.last) != (fact["first"], fact["last"]):
-                where = f"lines {fact['first']} to {fact['last']}"
-                raise ValueError(f"there is no statement on {where}")
-            turns = [(_Loop(unit.node, 0, of), turn) for turn, of in fact["turn"]]
+            if unit is None or (unit.first, unit.last) != (first, last):
+                raise ValueError(f"there is no statement on lines {first} to {last}")
+            turns = [
+                (_Loop(unit.node, 0, depth, of), turn)
+                for depth, (turn, of) in enumerate(fact["turn"])
+            ]
             differ = {name: frozenset(kinds) for name, kinds in fact["differ"].items()}
             now = Look({}, fact["seen"], fact["names"])
-            words = fact["printed"], fact["raised"]
-            self._tell(unit, turns, *words, differ, was, now, fact["collapsed"])
+            told = fact["printed"], fact["raised"], differ, was, now, collapsed
+            self._steps.append(_Step(unit, turns, *told))
             was = now
-
-    def looks(self) -> list[Look]:
-        """Return what was seen after each step."""
-        return [step.after for step in self._steps]
 
     def names_drawn(self, drawn: int = MOST_DRAWN) -> list[list[str]]:
         """Return for each step the names in its picture."""
@@ -2398,15 +2205,7 @@ class Steps:
 def steps(title: str | None = None) -> Steps:
     """Watch a block of code, and see after each statement what became of its tensors.
 
-    Parameters
-    ----------
-    title
-        What the steps are of.
-
-    Returns
-    -------
-    Steps
-        To be used as ``with steps() as seen:``. Afterwards ``seen.data()`` has it all.
+    To be used as ``with steps() as seen:``. Afterwards ``seen.data()`` has it all.
     """
     return Steps(title)
 
@@ -2428,11 +2227,7 @@ def _chosen(step: _Step, last: list[str], most: int) -> list[str]:
     if set(wanted) <= set(last):
         return last
     for storage in seen["storages"]:
-        on_it = [
-            name
-            for window in storage["windows"]
-            for name in seen["tensors"][window["tensor"]]["names"]
-        ]
+        on_it = _names_on(seen, storage)
         if set(on_it) & set(wanted):
             wanted += [name for name in on_it if name not in wanted]
     wanted += [name for name in last if name not in wanted]
@@ -2452,6 +2247,11 @@ def _pictures(
     return pictures, sum(len(seen["names"]) for seen in shown["tensors"])
 
 
+def _names_on(observed: dict, storage: dict) -> list[str]:
+    tensors = [observed["tensors"][window["tensor"]] for window in storage["windows"]]
+    return [name for seen in tensors for name in seen["names"]]
+
+
 @lru_cache(maxsize=4096)
 def _drawn_once(observed: str) -> dict[str, tuple[str, str]]:
     """Draw both halves of a map: many steps, and another machine's, have the same."""
@@ -2461,43 +2261,16 @@ def _drawn_once(observed: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def run_steps(source: str, namespace: dict, title: str | None = None) -> Steps:
-    """Run code in a namespace, and return what became of its tensors.
-
-    What the code raises passes; the steps up to there are then lost.
-
-    Parameters
-    ----------
-    source
-        The text of a program, such as that of a notebook's cell.
-    namespace
-        Where its names are, and will be.
-    title
-        What the steps are of.
-    """
-    seen = Steps(title)
-    seen.run(source, namespace)
-    return seen
-
-
 def _with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
     """Return the lines of the source, and the block of the ``with`` that is entered."""
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
-    text = "".join(lines)
-    tree = _try(lambda: ast.parse(text))
-    if not lines or tree is None:
-        return None
+    tree = _try(lambda: ast.parse("".join(lines)), ast.Module([], []))
     found = [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.With | ast.AsyncWith)
-        and node.lineno <= frame.f_lineno <= node.body[0].lineno
-        and any(
-            item.context_expr.lineno
-            <= frame.f_lineno
-            <= (item.context_expr.end_lineno or frame.f_lineno)
-            for item in node.items
-        )
+        for item in node.items
+        if item.context_expr.lineno <= frame.f_lineno <= item.context_expr.end_lineno
     ]
     if not found:
         return None
@@ -2522,22 +2295,15 @@ def _units(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[_Unit]
         if not isinstance(node, HAVE_OTHERS) or first == last:
             yield _Unit(node, first, last, loops)
             continue
-        parts: list[tuple[ast.AST, list[ast.stmt]]] = []
-        own = getattr(node, "body", [])
-        parts.append((node, own))
-        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-            parts.append((part, part.body))
-        rest = [*getattr(node, "orelse", []), *getattr(node, "finalbody", [])]
-        for part, inside in parts:
-            start = getattr(part, "lineno", None) or part.pattern.lineno
-            caught = isinstance(part, ast.ExceptHandler)
+        parts = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
+        for part in parts:
+            start = (part.pattern if isinstance(part, ast.match_case) else part).lineno
             ends = [getattr(n, "end_lineno", start) for n in _head(part)]
-            yield _Unit(part, start, max(start, *ends, 0), loops, True, caught)
-            if isinstance(part, LOOPS):
-                yield from _units(inside, (*loops, part))
-            else:
-                yield from _units(inside, loops)
-        yield from _units(rest, loops)
+            yield _Unit(part, start, max(start, *ends, 0), loops, is_head=True)
+            inside = (*loops, part) if isinstance(part, LOOPS) else loops
+            yield from _units(getattr(part, "body", []), inside)
+        for name in ("orelse", "finalbody"):
+            yield from _units(getattr(node, name, []), loops)
 
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -2547,7 +2313,7 @@ NAMED = DEFINITIONS | ast.Import | ast.ImportFrom
 def _lines(node: ast.stmt) -> tuple[int, int]:
     """Return the first line of a statement, of its decorators too, and the last."""
     above = [one.lineno for one in getattr(node, "decorator_list", [])]
-    return min([node.lineno, *above]), node.end_lineno or node.lineno
+    return min([node.lineno, *above]), node.end_lineno
 
 
 def _head(part: ast.AST) -> Iterator[ast.AST]:
@@ -2561,19 +2327,9 @@ def _head(part: ast.AST) -> Iterator[ast.AST]:
                 waiting.append(node)
 
 
-def _shown(depth: int) -> int:
-    """Return how many turns of a loop within ``depth`` others are steps."""
-    return MOST_TURNS[min(depth, len(MOST_TURNS) - 1)]
-
-
 def _as_one(loop: ast.stmt) -> _Unit:
     """Return a loop as one statement: with its body."""
-    return _Unit(loop, loop.lineno, loop.end_lineno or loop.lineno, ())
-
-
-def loop_path(units: dict[int, _Unit], loop: ast.stmt) -> tuple[ast.stmt, ...]:
-    """Return the loops around a loop."""
-    return next((u.loops for u in units.values() if u.node is loop), ())
+    return _Unit(loop, *_lines(loop), ())
 
 
 # Looking at all that has a name
@@ -2592,15 +2348,15 @@ def _look(
     gc.disable()  # what a collection frees, the program itself must free
     try:
         with _unseen():
-            found, more = _named_in(namespace, old or {})
+            found, number = _named_in(namespace, old or {})
             facts = {name: _fact(value) for name, value in found.items()}
-            if was is not None and was.facts == facts and was.more == more:
+            if was is not None and (was.facts, was.names) == (facts, number):
                 return was
             observed = observe(found, MOST_STEP_NODES, MOST_READ_BYTES)
     finally:
         if collects:
             gc.enable()
-    return Look(facts, observed, more)
+    return Look(facts, observed, number)
 
 
 def _capturing() -> bool:
@@ -2619,25 +2375,24 @@ def _unseen() -> Iterator[None]:
 
 
 def _named_in(namespace: Any, old: dict[str, Fact]) -> tuple[dict[str, Any], int]:
-    """Return tensors and arrays by name, at most 40, and how many more there are."""
+    """Return tensors and arrays by name, at most 40, and how many there are in all."""
     found: dict[str, Any] = {}
     for name, value in list(namespace.items()):
-        if name in HISTORY and not _is_drawn(type(value)):
+        if name in HISTORY and not _is_drawn(value):
             continue
         if isinstance(name, str) and not name.startswith("_"):
             found.update(_try(lambda n=name, v=value: _parts(n, v), {}))
     new = {
         name: value
         for name, value in found.items()
-        if name not in old or old[name].identity != Identity(value)
+        if name not in old or old[name].other != Identity(value)
     }
-    few = dict(itertools.islice(new.items(), MOST_NAMES))
-    return few, len(new) - len(few)
+    return dict(itertools.islice(new.items(), MOST_NAMES)), len(new)
 
 
 def _parts(name: str, value: Any) -> dict[str, Any]:
     kind = type(value)
-    if _is_drawn(kind):
+    if _is_drawn(value):
         return {name: value}
     if issubclass(kind, torch.nn.Module):
         both = (torch.nn.Module.named_parameters, torch.nn.Module.named_buffers)
@@ -2653,51 +2408,30 @@ def _parts(name: str, value: Any) -> dict[str, Any]:
         items = [(repr(key), item) for key, item in first if type(key) in (str, int)]
     else:
         items = []
-    return {f"{name}[{at}]": item for at, item in items if _is_drawn(type(item))}
-
-
-def _is_drawn(kind: type) -> bool:
-    """Whether what is of a type is a tensor or an array; no code of it is run."""
-    numpy = sys.modules.get("numpy")
-    return issubclass(kind, torch.Tensor) or (
-        numpy is not None and issubclass(kind, getattr(numpy, "ndarray", ()))
-    )
+    return {f"{name}[{at}]": item for at, item in items if _is_drawn(item)}
 
 
 def _fact(value: Any) -> Fact:
-    if not isinstance(value, torch.Tensor):
-        shape, strides, item_size = _array_window(value)
-        place = (value.__array_interface__["data"][0],)
-        small = math.prod(shape) * item_size <= MOST_READ_BYTES
-        digest = _try(lambda: _hash(value.tobytes())) if small else None
-        form = (tuple(shape), tuple(strides), str(value.dtype))
-        return Fact(Identity(value), place, form, digest)
-    is_leaf = _try(lambda: value.is_leaf, False)
-    retains = not is_leaf and bool(_try(lambda: value.retains_grad, False))
-    inference = _try(value.is_inference, False)
-    function = _try(lambda: value.grad_fn)
-    gradient = None
-    if retains or (is_leaf and value.requires_grad):
-        gradient = _gradient_fact(_try(lambda: value.grad))
-    version = None if inference else _try(lambda: value._version)
-    form = (_shape_of(value), str(value.dtype), str(value.device))
-    digest = _digest(_readable(value), MOST_READ_BYTES)
+    if _is_array(value):
+        form = (value.shape, value.strides, str(value.dtype))
+        digest = _array_digest(value, MOST_READ_BYTES)
+        return Fact(Identity(value), (_array_address(value),), form, digest)
+    autograd, function = _see_autograd(value), _try(lambda: value.grad_fn)
+    gradient = _try(lambda: value.grad) if _has_gradient(autograd) else None
     return Fact(
         Identity(value),
         _place(value),
-        form,
-        digest,
-        version,
-        gradient,
-        bool(value.requires_grad),
-        retains,
+        (_shape(value), _strides(value), str(value.dtype), str(value.device)),
+        _digest(_readable(value), MOST_READ_BYTES),
+        autograd["version"],
+        None if gradient is None else _gradient_fact(gradient),
+        autograd["requires_grad"],
+        autograd["retains_grad"],
         None if function is None else _name(function),
     )
 
 
-def _gradient_fact(gradient: torch.Tensor | None) -> tuple:
-    if gradient is None:
-        return ()
+def _gradient_fact(gradient: torch.Tensor) -> tuple:
     digest = _digest(_readable(gradient), MOST_READ_BYTES)
     # A small one is what its values are; a large one what its memory and version are.
     if digest is not None:
@@ -2710,15 +2444,7 @@ def _place(tensor: torch.Tensor) -> tuple:
     storage = _try(tensor.untyped_storage)
     if storage is None:
         return ()
-    is_meta = tensor.is_meta or storage.device.type == "meta"
-    address = 0 if is_meta else _try(storage.data_ptr, 0)
-    return (storage._cdata, address, _try(tensor.storage_offset))
-
-
-def _shape_of(tensor: torch.Tensor) -> tuple:
-    shape = _shape(tensor)
-    strides = _try(lambda: tuple(int(n) for n in tensor.stride()))
-    return (None if shape is None else tuple(shape), strides)
+    return (storage._cdata, _address(tensor), _try(tensor.storage_offset))
 
 
 def differences(
@@ -2733,26 +2459,19 @@ def differences(
     found = {}
     for name, now in after.items():
         was = before.get(name)
-        kinds = {"new"} if was is None else set()
-        if was is not None and was != now:
-            pairs = {
-                "other": (was.identity, now.identity),
-                "storage": (was.place, now.place),
-                "form": (was.form, now.form),
-                "requires_grad": (was.requires_grad, now.requires_grad),
-                "retains_grad": (was.retains_grad, now.retains_grad),
-                "graph": (was.function, now.function),
-                "version": (was.version, now.version),
-                "gradient": (was.gradient or None, now.gradient or None),
-                "values": (was.digest, now.digest),
+        if was == now:
+            continue
+        kinds = {"new"}
+        if was is not None:
+            kinds = {
+                kind
+                for kind, one, other in zip(Fact.__annotations__, was, now, strict=True)
+                if one != other
             }
-            kinds |= {kind for kind, (one, other) in pairs.items() if one != other}
-            if now.digest is None and "version" in kinds:
-                kinds.add("values")
-        if kinds:
-            found[name] = frozenset(kinds)
-    found |= {name: frozenset({"gone"}) for name in before if name not in after}
-    return found
+        if now.values is None and "version" in kinds:
+            kinds.add("values")
+        found[name] = frozenset(kinds)
+    return found | {name: frozenset({"gone"}) for name in before if name not in after}
 
 
 def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> dict:
@@ -2761,41 +2480,32 @@ def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> d
     With them go the nodes that a gradient reaches from them, breadth-first and at most
     ``most``, and the tensors that are leaves there.
     """
-    wanted = set(names)
-    tensors = observed["tensors"]
-    kept = {at for at, seen in enumerate(tensors) if wanted & set(seen["names"])}
-    onward: dict[int, list[int]] = {}
-    for edge in observed["edges"]:
-        onward.setdefault(edge["result"], []).append(edge["input"])
-    reached = dict.fromkeys(
-        tensors[at]["node"] for at in sorted(kept) if tensors[at]["node"] is not None
-    )
-    most = max(most, len(reached))
-    waiting = deque(reached)
-    while waiting:
-        for target in onward.get(waiting.popleft(), ()):
-            if target not in reached:
-                reached[target] = None
-                waiting.append(target)
+    wanted, tensors, nodes = set(names), observed["tensors"], observed["nodes"]
+    named = [at for at, seen in enumerate(tensors) if wanted & set(seen["names"])]
+    hang_on = [tensors[at]["node"] for at in named]
+    starts = dict.fromkeys(node for node in hang_on if node is not None)
+    reached = _reached(observed, starts)
     # A leaf is small, and where a gradient goes is what a reader looks for.
-    leaves = {n for n in reached if observed["nodes"][n]["kind"] != "operation"}
-    nodes = set(itertools.islice(reached, most)) | leaves
-    for number in nodes & leaves:
-        kept |= set(observed["nodes"][number]["tensors"])
-    cut = Counter(
-        edge["result"]
-        for edge in observed["edges"]
-        if edge["result"] in nodes and edge["input"] not in nodes
-    )
-    beyond = {
-        edge["input"]
-        for edge in observed["edges"]
-        if edge["input"] in leaves
-        and edge["result"] in reached
-        and edge["result"] not in nodes
-    }
+    leaves = {at for at in reached if nodes[at]["kind"] != "operation"}
+    kept_nodes = {*reached[: max(most, len(starts))], *leaves}
+    kept = {*named, *(one for at in leaves for one in nodes[at]["tensors"])}
     tensor_of = {old: new for new, old in enumerate(sorted(kept))}
-    node_of = {old: new for new, old in enumerate(sorted(nodes))}
+    node_of = {old: new for new, old in enumerate(sorted(kept_nodes))}
+    edges, beyond = [], set()
+    cut: Counter[int] = Counter()
+    for edge in observed["edges"]:
+        result, target = edge["result"], edge["input"]
+        if result in node_of and target in node_of:
+            ends = {"result": node_of[result], "input": node_of[target]}
+            edges.append(edge | ends)
+        elif result in node_of:
+            cut[result] += 1
+        elif result in reached and target in leaves:
+            beyond.add(target)
+    hidden = len(reached) - len(kept_nodes)
+    if any(nodes[at]["hidden_inputs"] for at in reached):
+        hidden += observed["hidden_nodes"]
+        beyond |= kept_nodes & set(observed["hidden_to"])
     storages: list[dict] = []
     storage_of: dict[int, int] = {}
     for number, storage in enumerate(observed["storages"]):
@@ -2807,10 +2517,6 @@ def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> d
         if windows:
             storage_of[number] = len(storages)
             storages.append(storage | {"windows": windows})
-    hides = any(observed["nodes"][at]["hidden_inputs"] for at in reached)
-    hidden = len(reached) - len(nodes) + (observed["hidden_nodes"] if hides else 0)
-    if hides:
-        beyond |= nodes & set(observed["hidden_to"])
     return observed | {
         "tensors": [
             tensors[at]
@@ -2818,22 +2524,17 @@ def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> d
                 "node": node_of.get(tensors[at]["node"]),
                 "storage": storage_of.get(tensors[at]["storage"]),
             }
-            for at in sorted(kept)
+            for at in tensor_of
         ],
         "nodes": [
-            node
+            nodes[at]
             | {
-                "tensors": [tensor_of[one] for one in node["tensors"] if one in kept],
-                "hidden_inputs": node["hidden_inputs"] + cut[at],
+                "tensors": [tensor_of[n] for n in nodes[at]["tensors"] if n in kept],
+                "hidden_inputs": nodes[at]["hidden_inputs"] + cut[at],
             }
-            for at, node in enumerate(observed["nodes"])
-            if at in nodes
+            for at in node_of
         ],
-        "edges": [
-            edge | {"result": node_of[edge["result"]], "input": node_of[edge["input"]]}
-            for edge in observed["edges"]
-            if edge["result"] in nodes and edge["input"] in nodes
-        ],
+        "edges": edges,
         "hidden_nodes": hidden,
         "hidden_to": sorted(node_of[at] for at in beyond),
         "storages": storages,
@@ -2843,87 +2544,74 @@ def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> d
 # A step in one sentence
 
 
-def sentence(
-    node: ast.AST,
-    now: Look,
-    differ: dict[str, frozenset[str]],
-    printed: str,
-    raised: str,
-) -> str:
-    """Say what a statement did, in one sentence."""
-    said = _said_of_names(now, differ)
-    if raised:
-        said.insert(0, f"it raises {raised.partition(':')[0]}")
+def _words(step: _Step) -> tuple[str, list[str]]:
+    """Say what a step did, in one sentence, and what else there is to note."""
+    said = _said_of_names(step.after.observed, step.differ)
+    if step.raised:
+        said.insert(0, f"it raises {step.raised.partition(':')[0]}")
     elif not said:
-        said = [_said_of_statement(node, printed)]
-    shown = said[:MOST_SAID]
+        said.append(_said_of_statement(step.unit.node, step.printed))
     if len(said) > MOST_SAID:
-        more = len(said) - MOST_SAID
-        shown.append(f"and {more} more change{'s' * (more > 1)}")
-    text = "; ".join(shown)
-    return f"{text}."
+        said[MOST_SAID:] = [f"and {_count(len(said) - MOST_SAID, 'more change')}"]
+    text = "; ".join(said) + "."
+    if not step.collapsed:
+        if step.raised or not (step.differ or isinstance(step.unit.node, NAMED)):
+            text = text[0].upper() + text[1:]  # a name stays as it is written
+        return text, []
+    loop, last = step.turns[-1]
+    first = loop.shown + 1
+    if first == last:
+        return f"Turn {first}: {text}", []
+    return f"Turns {first} to {last}: {text}", [f"turns {first} to {last} in one step"]
 
 
 def _said_of_statement(node: ast.AST, printed: str) -> str:
-    if isinstance(node, ast.Import | ast.ImportFrom) and not printed:
-        names = [alias.asname or alias.name for alias in node.names]
-        return f"{_and(names)} {'are' if len(names) > 1 else 'is'} imported"
-    if isinstance(node, DEFINITIONS) and not printed:
-        return f"{node.name} is defined"
-    if isinstance(node, ast.Assert) and not printed:
-        return "the assertion holds"
     if printed:
         count = len(printed.splitlines())
-        return f"no tensor changes; {count} line{'s' * (count > 1)} printed"
+        return f"no tensor changes; {_count(count, 'line')} printed"
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        names = [alias.asname or alias.name for alias in node.names]
+        return f"{_and(names)} {_are(names)} imported"
+    if isinstance(node, DEFINITIONS):
+        return f"{node.name} is defined"
+    if isinstance(node, ast.Assert):
+        return "the assertion holds"
     return "no tensor changes"
 
 
-def _said_of_names(now: Look, differ: dict[str, frozenset[str]]) -> list[str]:
-    said: list[str] = []
-    related: list[str] = []
-    observed = now.observed
+def _said_of_names(observed: dict, differ: dict[str, frozenset[str]]) -> list[str]:
     entry = {name: seen for seen in observed["tensors"] for name in seen["names"]}
-    fresh = [n for n, kinds in differ.items() if kinds & {"new", "other"}]
-    known = [n for n in entry if n not in fresh]
-    alone: dict[str, list[str]] = {}
+    fresh = [n for n, k in differ.items() if n in entry and k & {"new", "other"}]
+    known = [name for name in entry if name not in fresh]
+    related: list[str] = []
+    alone: dict[tuple[bool, str], list[str]] = {}
     # Where there are several devices, that of what is new is worth a word.
     devices = {seen["device"] for seen in entry.values() if seen["storage"] is not None}
     for name in fresh:
-        if name in entry:
-            known.append(name)
-            told = _said_of_new(name, entry, known[:-1], observed)
-            verb = "now" if "other" in differ[name] else ""
-            if told:
-                related.append(f"{name} {told}")
-            else:
-                end = _gradient_end(entry[name], observed)
-                if len(devices) > 1:
-                    end = f" on {entry[name]['device']}{end}"
-                alone.setdefault(f"{verb}|{end}", []).append(name)
-    for words, names in alone.items():
-        verb, _, end = words.partition("|")
-        many = len(names) > 1
-        memory = "each with a memory of its own" if many else "with a memory of its own"
-        if verb:
-            one = "are now others" if many else "is now another"
-            text = f"{_few(names)} {one}, {memory}"
+        if told := _said_of_new(name, entry, known, observed):
+            related.append(f"{name} {told}")
         else:
-            text = f"{_few(names)} {'are' if many else 'is'} new, {memory}"
-        said.append(text + end)
+            where = f" on {entry[name]['device']}" if len(devices) > 1 else ""
+            end = where + _gradient_end(entry[name], observed)
+            alone.setdefault(("other" in differ[name], end), []).append(name)
+        known.append(name)
+    said = []
+    for (is_other, end), names in alone.items():
+        each, others = ("each ", "now others") if names[1:] else ("", "now another")
+        what = f"{_few(names)} {_are(names)} {others if is_other else 'new'}"
+        said.append(f"{what}, {each}with a memory of its own{end}")
     said += related
-    same = {n: k for n, k in differ.items() if n in entry and not k & {"new", "other"}}
+    same = {n: k for n, k in differ.items() if n in entry and n not in fresh}
     told: set[str] = set()
-    for kind, words in _SAID.items():
-        names = [n for n, kinds in same.items() if kind in kinds]
+    for kind in ORDER_OF_KINDS:
+        names = [name for name, kinds in same.items() if kind in kinds]
         if kind != "gradient":  # that is another tensor
-            names = [n for n in names if n not in told]
+            names = [name for name in names if name not in told]
             told.update(names)
         if names:
-            said.append(words(names, entry))
-    gone = [n for n, kinds in differ.items() if "gone" in kinds]
-    if gone:
-        said.append(f"{_few(gone)} {'are' if len(gone) > 1 else 'is'} gone")
-    return said
+            said.append(_said_of_kind(kind, names, [entry[name] for name in names]))
+    gone = [name for name, kinds in differ.items() if "gone" in kinds]
+    return [*said, f"{_few(gone)} {_are(gone)} gone"] if gone else said
 
 
 def _said_of_new(
@@ -2936,17 +2624,13 @@ def _said_of_new(
         return f"is another name of {same[0]}"
     if seen["storage"] is None:
         return f"is new: {seen['memory']}" if seen["memory"] else "is new"
-    on_it = {
-        window["tensor"] for window in observed["storages"][seen["storage"]]["windows"]
-    }
-    tensors = observed["tensors"]
-    numbers = {id(tensor): at for at, tensor in enumerate(tensors)}
-    share = [other for other in known if numbers[id(entry[other])] in on_it]
+    on_it = _names_on(observed, observed["storages"][seen["storage"]])
+    share = [other for other in known if other in on_it]
     if not share:
         return ""
-    requires = [other for other in share if entry[other]["requires_grad"]]
     end = _gradient_end(seen, observed)
-    if requires and not seen["requires_grad"]:
+    required = any(entry[other]["requires_grad"] for other in share)
+    if required and not seen["requires_grad"]:
         end = ", and no gradient flows through it"
     return f"now shares the memory of {_few(share)}{end}"
 
@@ -2958,80 +2642,64 @@ def _gradient_end(seen: dict, observed: dict) -> str:
     return f"; {_flow(observed, node)}"
 
 
+# What is said first of names that there were before; what is said once is enough.
+ORDER_OF_KINDS = (
+    *("storage", "values", "gradient", "form"),
+    *("requires_grad", "retains_grad", "graph", "version"),
+)
+
+
+def _said_of_kind(kind: str, names: list[str], seen: list[dict]) -> str:
+    """Say what of names, of which the same kind of thing has changed, is now."""
+    few, are, many = _few(names), _are(names), len(names) > 1
+    if kind == "storage":
+        return f"{few} {are} now on another memory"
+    if kind == "values":
+        value = _common(one["values"] for one in seen)
+        on_one = many and _common(one["storage"] for one in seen) is not None
+        hold = f"{', one memory,' if on_one else ''} now {'hold' if many else 'holds'}"
+        return f"{few}{hold} {'other values' if value is None else value}"
+    if kind == "gradient":
+        gradients = [one["gradient"] for one in seen]
+        value = _common(gradients)
+        if len(names) <= MOST_SAID and len(set(gradients)) > 1:
+            each = zip(names, gradients, strict=True)
+            return _and([f"{name}.grad is now {gradient}" for name, gradient in each])
+        said = _few([f"{name}.grad" for name in names])
+        return f"{said} {are} now {value}" if value else f"{said} {are} new"
+    if kind == "form":
+        shape = _common(_tuple(one["shape"]) for one in seen)
+        has = "have" if many else "has"
+        return f"{few} now {has} {f'shape {shape}' if shape else 'other shapes'}"
+    if kind == "requires_grad":
+        requires = _common(one["requires_grad"] for one in seen)
+        if requires is None:
+            return f"{few} have changed whether they require a gradient"
+        verb = "require" if many else "requires"
+        return f"{few} now {verb} {'a' if requires else 'no'} gradient"
+    if kind == "retains_grad":
+        return f"{few} {'keep their' if many else 'keeps its'} gradient"
+    if kind == "graph":
+        return f"{few} {are} now elsewhere in the graph"
+    version = _common(one["version"] for one in seen)
+    end = "has changed" if version is None else f"is now {version}"
+    return f"the version of {few} {end}"
+
+
+def _common(values: Iterable[Any]) -> Any:
+    """Return the value that all are, or None if they differ."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
+
+
+def _are(names: list[str]) -> str:
+    return "are" if len(names) > 1 else "is"
+
+
 def _few(names: list[str]) -> str:
     if len(names) <= MOST_SAID:
         return _and(names)
     return f"{', '.join(names[:2])} and {len(names) - 2} more"
-
-
-def _hold(names: list[str], entry: dict[str, dict]) -> str:
-    values = {entry[name]["values"] for name in names}
-    (value,) = values if len(values) == 1 else (None,)
-    many = len(names) > 1
-    place = {entry[name]["storage"] for name in names}
-    one = ", one memory," if many and len(place) == 1 and None not in place else ""
-    holds = "now hold" if many else "now holds"
-    return f"{_few(names)}{one} {holds} {'other values' if value is None else value}"
-
-
-def _gradients(names: list[str], entry: dict[str, dict]) -> str:
-    values = {entry[name]["gradient"] for name in names}
-    if len(names) <= MOST_SAID and len(values) > 1:
-        return _and([f"{name}.grad is now {entry[name]['gradient']}" for name in names])
-    are = "are" if len(names) > 1 else "is"
-    said = _few([f"{name}.grad" for name in names])
-    (value,) = values if len(values) == 1 else (None,)
-    return f"{said} {are} now {value}" if value else f"{said} {are} new"
-
-
-def _moved(names: list[str], entry: dict[str, dict]) -> str:
-    return f"{_few(names)} {'are' if len(names) > 1 else 'is'} now on another memory"
-
-
-def _formed(names: list[str], entry: dict[str, dict]) -> str:
-    shapes = {_tuple(entry[name]["shape"]) for name in names}
-    (shape,) = shapes if len(shapes) == 1 else (None,)
-    have = "have" if len(names) > 1 else "has"
-    what = f"shape {shape}" if shape else "other shapes"
-    return f"{_few(names)} now {have} {what}"
-
-
-def _required(names: list[str], entry: dict[str, dict]) -> str:
-    verb = "require" if len(names) > 1 else "requires"
-    requires = {entry[name]["requires_grad"] for name in names}
-    what = {True: "a gradient", False: "no gradient"}
-    if len(requires) > 1:
-        return f"{_few(names)} have changed whether they require a gradient"
-    return f"{_few(names)} now {verb} {what[requires.pop()]}"
-
-
-def _kept(names: list[str], entry: dict[str, dict]) -> str:
-    return f"{_few(names)} {'keep their' if len(names) > 1 else 'keeps its'} gradient"
-
-
-def _joined(names: list[str], entry: dict[str, dict]) -> str:
-    return (
-        f"{_few(names)} {'are' if len(names) > 1 else 'is'} now elsewhere in the graph"
-    )
-
-
-def _versions(names: list[str], entry: dict[str, dict]) -> str:
-    versions = {entry[name]["version"] for name in names}
-    (version,) = versions if len(versions) == 1 else (None,)
-    end = f" is now {version}" if version is not None else " has changed"
-    return f"the version of {_few(names)}{end}"
-
-
-_SAID: dict[str, Callable[[list[str], dict[str, dict]], str]] = {
-    "storage": _moved,
-    "values": _hold,
-    "gradient": _gradients,
-    "form": _formed,
-    "requires_grad": _required,
-    "retains_grad": _kept,
-    "graph": _joined,
-    "version": _versions,
-}
 
 
 # Showing steps ----------------------------------------------------------------------
@@ -3287,7 +2955,7 @@ STEPS_SCRIPT = r"""
 "use strict";
 function tensorCopiesSteps(data, place = document.currentScript.place) {
   const { code, asks = [], machines = [] } = data;
-  let { steps, drawings, captions = [] } = data;
+  let { steps, drawings, captions } = data;
   const inDialog = place.matches("button");
   const key = inDialog ? place.id : place.dataset.key;
   const make = (name, attributes, ...children) => {
@@ -3432,7 +3100,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     if (machine.selectedIndex !== index + 1) return;
     const here = hereOf(at);
     chosen = index;
-    ({ steps, drawings, captions = [] } = other ?? data);
+    ({ steps, drawings, captions } = other ?? data);
     slider.max = steps.length;
     go(placeOf(here));
   };
@@ -3443,7 +3111,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   };
 
   // -- Showing a step -----------------------------------------------------------------
-  const drawn = (pair, changed) => pair.flatMap((index, half) => {
+  const drawn = (pair, changed) => pair.flatMap((index) => {
     if (index === null) return [];
     const picture = make("span", { class: "steps-half" });
     picture.innerHTML = drawings[index];
@@ -3452,8 +3120,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
       const names = text.textContent.split(/ = | \(|, /);
       if (names.some((name) => changed.includes(name))) text.classList.add("steps-new");
     }
-    const caption = captions[index] ?? ["Gradients", "Memory"][half];
-    picture.prepend(make("span", {}, caption));
+    picture.prepend(make("span", {}, captions[index]));
     return [picture];
   });
   const pictures = (ask) => {
@@ -3642,41 +3309,28 @@ try {
 """
 
 
-def steps_json(data: dict) -> str:
-    """Return the data of :meth:`Steps.data` as JSON that can stand in a ``<script>``.
-
-    It holds no ``<``, with which such an element could end.
-    """
-    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def steps_page(data: dict) -> str:
+def steps_page(data: dict, key: str = "step") -> str:
     """Return steps as one HTML file, which needs nothing else and loads nothing.
+
+    Its own security policy lets no other script run and nothing be loaded. Without
+    scripts it lists the steps.
 
     Parameters
     ----------
     data
         What ``data()`` of the steps returned.
-
-    Returns
-    -------
-    str
-        A page. Its own security policy lets no other script run and nothing be
-        loaded. Without scripts it lists the steps.
+    key
+        Begins the address of a step, as in ``#step-3``; empty where there is none.
     """
-    return _steps_page(data, "step")
-
-
-def _steps_page(data: dict, key: str) -> str:
     script = STEPS_SCRIPT + _START_OF_PAGE
     style = STEPS_STYLE + _COLOURS_OF_PAGE
+    # Without a `<`, with which the element that holds it could end.
+    content = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     policy = (
         f"default-src 'none'; img-src data:; script-src {_policy_hash(script)}; "
         f"style-src {_policy_hash(style)}; base-uri 'none'; form-action 'none'"
     )
-    made = "Made by tensor_maps.py"
-    if data.get("torch"):
-        made += f" with torch {data['torch']}"
+    made = f"Made by tensor_maps.py with torch {data['torch']}"
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -3692,7 +3346,7 @@ def _steps_page(data: dict, key: str) -> str:
 {_listed(data)}
 </main>
 <footer>{escape(_clean(made))}</footer>
-<script type="application/json" id="data">{steps_json(data)}</script>
+<script type="application/json" id="data">{content}</script>
 <script>{script}</script>
 </body>
 </html>
@@ -3719,19 +3373,14 @@ def _listed(data: dict) -> str:
 
 
 def save_steps(data: dict, path: str | os.PathLike[str]) -> None:
-    """Write steps to one HTML file, which replaces a file of that name.
+    """Write what ``data()`` of steps returned to one HTML file.
 
-    Parameters
-    ----------
-    data
-        What ``data()`` of the steps returned.
-    path
-        Ends in ``.html``, so that no file of another kind is replaced.
+    A file of that name is replaced.
 
     Raises
     ------
     ValueError
-        If the name of the file does not end in ``.html``.
+        If the name does not end in ``.html``: no file of another kind is replaced.
     """
     path = Path(path)
     if path.suffix != ".html":
@@ -3750,13 +3399,13 @@ def steps_frame(data: dict) -> str:
     count = len(data["steps"])
     if not count:
         return "<p>No statement ran: there are no steps.</p>"
-    page = _steps_page(data, "")
+    page = steps_page(data, "")
     title = quoteattr(_clean(f"Steps of {data['title']}"))
     return (
         f'<iframe srcdoc="{escape(page, {chr(34): "&quot;"})}" title={title} '
         'width="100%" height="620" frameborder="0"></iframe>'
-        f"<p>{count} step{'s' * (count != 1)}. A notebook that is not trusted does not "
-        "show them.</p>"
+        f"<p>{_count(count, 'step')}. A notebook that is not trusted does not show "
+        "them.</p>"
     )
 
 

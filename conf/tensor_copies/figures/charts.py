@@ -50,20 +50,24 @@ class Panel:
 
 def draw(panels: list[Panel]) -> str:
     """Return the charts of one or more machines as one HTML figure, on one scale."""
-    first = panels[0].data
+    first, ticks = panels[0].data, []
     explained = first["xlabel"]
     if "bars" in first:
         most = _longest(bar for panel in panels for bar in panel.data["bars"])
-        shown = [_bars(panel, most) for panel in panels]
-        ticks = []
+        parts = [_bars(panel.data, most) for panel in panels]
     else:
         axis = _Axis(panel.data for panel in panels)
-        shown = [_ratios(panel, axis) for panel in panels]
+        parts = [_ratios(panel.data, axis) for panel in panels]
         ticks = [
             {"value": 2.0**power, "at": axis.share(2.0**power), "text": _tick(power)}
             for power in axis.ticks
         ]
         explained = f"{explained}. {READING}"
+    shown = [
+        {"name": panel.name, "prefix": panel.prefix, "verdict": panel.data["title"]}
+        | part
+        for panel, part in zip(panels, parts, strict=True)
+    ]
     context = {"panels": shown, "explained": explained, "ticks": ticks}
     return _templates().get_template(TEMPLATE).render(context)
 
@@ -84,18 +88,21 @@ def describe(data: dict[str, Any]) -> str:
 def draw_on_card(data: dict[str, Any]) -> tuple[str, int]:
     """Return a small drawing of a chart, CARD_WIDTH wide, and its height."""
     if "bars" in data:
+        heads, width = [""], float(CARD_WIDTH)
         most = _longest(data["bars"])
-        rows = [(bar["name"], [_card_bar(bar["value"] / most)]) for bar in data["bars"]]
-        heads = [""]
+        rows = [
+            (bar["name"], [_card_bar(bar["value"] / most * width)])
+            for bar in data["bars"]
+        ]
     else:
         axis = _Axis([data])
         chosen = [data["panels"][0], data["panels"][-1]][: len(data["panels"])]
         heads = [panel["title"] for panel in chosen]
+        width = (CARD_WIDTH - GAP * (len(heads) - 1)) / len(heads)
         rows = [
-            (row["name"], [_card_dot(panel["rows"][k], axis) for panel in chosen])
+            (row["name"], [_card_dot(one["rows"][k], axis, width) for one in chosen])
             for k, row in enumerate(chosen[0]["rows"])
         ]
-    width = (CARD_WIDTH - GAP * (len(heads) - 1)) / len(heads)
     parts = [
         f'<text x="{_n(place * (width + GAP))}" y="{LETTER}" font-size="{LETTER}" '
         f'font-weight="bold">{escape(head)}</text>'
@@ -109,7 +116,7 @@ def draw_on_card(data: dict[str, Any]) -> tuple[str, int]:
         )
         parts += [
             f'<g transform="translate({_n(place * (width + GAP))} {top + 24})">'
-            f"{track(width)}</g>"
+            f"{track}</g>"
             for place, track in enumerate(tracks)
         ]
     return "".join(parts), HEAD + len(rows) * ROW
@@ -151,17 +158,13 @@ def kind_of(row: dict[str, Any]) -> str:
     return "slower" if row["middle"] > 1 else "faster"
 
 
-def _ratios(panel: Panel, axis: _Axis) -> dict[str, Any]:
+def _ratios(data: dict[str, Any], axis: _Axis) -> dict[str, Any]:
     columns = [
-        {
-            "title": part["title"],
-            "note": part["note"],
-            "cells": [_cell(row, axis) for row in part["rows"]],
-        }
-        for part in panel.data["panels"]
+        part | {"cells": [_cell(row, axis) for row in part["rows"]]}
+        for part in data["panels"]
     ]
-    names = [row["name"] for row in panel.data["panels"][0]["rows"]]
-    return {**_head(panel), "names": names, "columns": columns, "bars": []}
+    names = [row["name"] for row in data["panels"][0]["rows"]]
+    return {"names": names, "columns": columns, "bars": []}
 
 
 def _longest(bars: Iterable[dict[str, Any]]) -> float:
@@ -169,17 +172,10 @@ def _longest(bars: Iterable[dict[str, Any]]) -> float:
     return max(bar["value"] for bar in bars) or 1.0
 
 
-def _bars(panel: Panel, most: float) -> dict[str, Any]:
-    bars = [
-        {**bar, "share": round(100 * bar["value"] / most, 1)}
-        for bar in panel.data["bars"]
-    ]
-    return {**_head(panel), "bars": bars}
-
-
-def _head(panel: Panel) -> dict[str, Any]:
-    verdict = panel.data["title"]
-    return {"name": panel.name, "prefix": panel.prefix, "verdict": verdict}
+def _bars(data: dict[str, Any], most: float) -> dict[str, Any]:
+    share_of = [round(100 * bar["value"] / most, 1) for bar in data["bars"]]
+    shares = zip(data["bars"], share_of, strict=True)
+    return {"bars": [bar | {"share": share} for bar, share in shares]}
 
 
 def _cell(row: dict[str, Any], axis: _Axis) -> dict[str, Any]:
@@ -206,28 +202,23 @@ def _templates() -> Environment:
     )  # fmt: skip
 
 
-def _card_dot(row: dict[str, Any], axis: _Axis) -> Any:
-    def track(width: float) -> str:
-        ink = COLOURS[kind_of(row)]
-        one, low, middle, high = (
-            _n(axis.share(ratio) * width / 100)
-            for ratio in (1.0, row["low"], row["middle"], row["high"])
-        )
-        return (
-            f'<path d="M{one} -9V9" stroke="currentColor" stroke-opacity="0.5"/>'
-            f'<path d="M0 0H{_n(width)}" stroke="currentColor" stroke-opacity="0.15"/>'
-            f'<path d="M{low} 0H{high}" stroke="{ink}" stroke-opacity="0.5" '
-            f'stroke-width="5"/><circle cx="{middle}" r="5" fill="{ink}"/>'
-        )
-
-    return track
-
-
-def _card_bar(share: float) -> Any:
-    return lambda width: (
-        f'<rect y="-6" width="{_n(share * width)}" height="12" rx="2" '
-        'fill="var(--line-1, #0060b0)"/>'
+def _card_dot(row: dict[str, Any], axis: _Axis, width: float) -> str:
+    ink = COLOURS[kind_of(row)]
+    one, low, middle, high = (
+        _n(axis.share(ratio) * width / 100)
+        for ratio in (1.0, row["low"], row["middle"], row["high"])
     )
+    return (
+        f'<path d="M{one} -9V9" stroke="currentColor" stroke-opacity="0.5"/>'
+        f'<path d="M0 0H{_n(width)}" stroke="currentColor" stroke-opacity="0.15"/>'
+        f'<path d="M{low} 0H{high}" stroke="{ink}" stroke-opacity="0.5" '
+        f'stroke-width="5"/><circle cx="{middle}" r="5" fill="{ink}"/>'
+    )
+
+
+def _card_bar(width: float) -> str:
+    size = f'width="{_n(width)}" height="12"'
+    return f'<rect y="-6" {size} rx="2" fill="var(--line-1, #0060b0)"/>'
 
 
 def _shortened(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +10,16 @@ from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
 
-def rows_of(
-    block: Any, block_vars: dict[str, Any], marker: str, what: str
-) -> list[dict[str, Any]] | None:
-    """Return the rows that a block's marker names, or None without that marker.
+def handed_out(
+    block: Any,
+    block_vars: dict[str, Any],
+    marker: str,
+    what: str,
+    cell: Callable[[Any], Any] = str,
+) -> dict[str, Any] | None:
+    """Return what a block's marker names as columns and rows, or None without one.
 
-    Parameters
-    ----------
-    block, block_vars
-        As the gallery gives them to a scraper.
-    marker
-        The name behind ``sphinx_gallery_`` in the comment.
-    what
-        What the rows are to be, for the message: "a table", "samples".
+    ``what`` it should be is for the message; ``cell`` makes of a value what is kept.
 
     Raises
     ------
@@ -42,4 +40,11 @@ def rows_of(
             f"hands out {name!r} as {what}, which is not a list of dictionaries with "
             "the same keys"
         ) from None
-    return rows
+    cells = [[cell(value) for value in row.values()] for row in rows]
+    return {"columns": [str(column) for column in columns], "rows": cells}
+
+
+def path_of(block_vars: dict[str, Any], ending: str) -> Path:
+    """Return where something that a lesson hands out is kept: beside its pictures."""
+    images = Path(block_vars["image_path_iterator"].image_path.format(0)).parent
+    return images / f"sphx_glr_{Path(block_vars['src_file']).stem}_{ending}"

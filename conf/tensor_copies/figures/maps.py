@@ -20,7 +20,6 @@ from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.figures.pictures import Preview, keep
-from tensor_copies.figures.strips import strip
 from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.markers import MAP_LEAD
 
@@ -36,9 +35,11 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 
 
 def _drawn(observed: dict[str, Any], block: Any, block_vars: dict[str, Any]) -> str:
-    # Imported late, as in requested_map(): with it comes torch, which a build that
+    # Imported late, as in requested_map(): with these comes torch, which a build that
     # runs no lesson need not wait for.
     from standalone.tensor_maps import draw
+
+    from tensor_copies.figures.strips import strip
 
     path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
     markup = draw(observed, prefix=path.stem)
@@ -56,13 +57,7 @@ def framed_map(markup: str) -> str:
 
 
 def requested_maps(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what the maps of a block show: the one that opens the page comes first.
-
-    Raises
-    ------
-    ExtensionError
-        As :func:`requested_map`.
-    """
+    """Return what the maps of a block show: the one that opens the page comes first."""
     found = [requested_map(block, block_vars)]
     asked = extract_file_config(block.content)
     if MAP_LEAD in asked:
@@ -124,9 +119,7 @@ def _named(
 @cache
 def _changes(script: str) -> dict[int, str]:
     """Return the names that a block's successor compares, by the block's line."""
-    code = [block for block in blocks_of(script) if block[0] == "code"]
-    return {
-        code[place][2]: extract_file_config(code[place + 1][1])[CHANGE]
-        for place in range(len(code) - 1)
-        if CHANGE in extract_file_config(code[place + 1][1])
-    }
+    code = [block for block in blocks_of(script) if block.type == "code"]
+    asked = [extract_file_config(block.content).get(CHANGE) for block in code[1:]]
+    pairs = zip(code, asked, strict=False)
+    return {block.lineno: names for block, names in pairs if names is not None}

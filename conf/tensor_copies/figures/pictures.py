@@ -20,26 +20,15 @@ FIRST = "_001.svg"  # how the gallery numbers the first picture of a lesson
 NUMBER = re.compile(r"_\d+\.svg$")
 # The block whose first picture this build has kept, by the preview's file.
 _kept: dict[Path, int] = {}
-# What stands for the page's colours where there is no page: Furo's, and conf.py's.
-COLOURS = {
-    "currentColor": "#000000",
-    "--color-brand-primary": "#0a4bff",
-    "--color-foreground-muted": "#4f5158",
-    "--color-background-primary": "#ffffff",
-    "--line-1": "#0060b0",
-    "--line-2": "#b84500",
-    "--line-3": "#007a5a",
-    "--line-4": "#a3387a",
-    "--line-5": "#5b4bc4",
-    "--status-wrong": "#9c1f18",
-}
+# Where there is no page, its colours are what a drawing names behind each; but these.
+COLOURS = {"currentColor": "#000000", "--color-foreground-muted": "#4f5158"}
 # The size that Facebook, Slack, Mastodon and others show uncropped, in pixels.
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
 MARGIN, SIZE = 48, 44
 LEAST_WIDTH = 216  # of what a card shows: what is smaller is not enlarged more
 BETWEEN = 24  # in units of the drawings
 WIDTH_OF_LETTER = 0.66  # of DejaVu Sans Bold, on average, in its size
-VARIABLE = re.compile(r"var\((--[\w-]+)(?:,\s*([^()]+))?\)")
+VARIABLE = re.compile(r"var\((--[\w-]+),\s*([^()]+)\)")
 
 
 @dataclass(frozen=True)
@@ -71,29 +60,20 @@ def load_preview(path: Path) -> Preview:
 def keep(preview: Preview, picture: Path, script: Path, line: int) -> None:
     """Keep the preview of a lesson's picture, if it opens the page, and its PNG.
 
-    Where no block is marked to open the page, the first picture is kept.
-
-    Parameters
-    ----------
-    preview
-        What the picture shows.
-    picture
-        Where the gallery keeps it, ``<folder>/sphx_glr_<lesson>_<number>.svg``.
-    script
-        The lesson, which begins with its title.
-    line
-        Where the block begins that drew the picture.
+    The gallery keeps the picture as ``<folder>/sphx_glr_<lesson>_<number>.svg``; the
+    block on this line of the script drew it. Where no block is marked to open the page,
+    the first picture does.
     """
     lead = lead_line(script)
-    if picture.name.endswith(FIRST) if lead is None else line == lead:
-        name = NUMBER.sub("_card.json", picture.name)
-        path = picture.parent / "thumb" / name
-        if path.exists() and lead is not None and _kept.get(path) == line:
-            return  # another picture of the same block
-        _kept[path] = line
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(asdict(preview)), encoding="utf-8")
-        path.with_suffix(".png").write_bytes(card(preview, title_of(script)))
+    if not (picture.name.endswith(FIRST) if lead is None else line == lead):
+        return
+    path = picture.parent / "thumb" / NUMBER.sub("_card.json", picture.name)
+    if path.exists() and lead is not None and _kept.get(path) == line:
+        return  # another picture of the same block
+    _kept[path] = line
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(asdict(preview)), encoding="utf-8")
+    path.with_suffix(".png").write_bytes(card(preview, title_of(script)))
 
 
 def on_card(preview: Preview) -> str:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK = "#010203"  # the colour that figure.mplstyle gives to text and axes
+NOT_SHOWN = re.compile(
+    r"<style.*?</style>|<metadata>.*?</metadata>|<!--.*?-->\s*", re.DOTALL
+)
 POINTS = re.compile(r'\b(width|height)="([\d.]+)pt"')
 
 
@@ -74,21 +77,14 @@ def framed_figure(markup: str) -> str:
 def draw_figure(figure: Figure, prefix: str) -> str:
     """Return ``figure`` as an SVG element that can stand inside a page.
 
-    Parameters
-    ----------
-    figure
-        The matplotlib figure.
-    prefix
-        Put before every id in the drawing, since ids are unique in a page.
+    Before every id in the drawing is the prefix, since ids are unique in a page.
     """
     buffer = StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :].strip()
     # A style element inside a page applies to the whole page: say it on the root.
-    svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = NOT_SHOWN.sub("", svg)
     svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", svg)
     svg = svg.replace(INK, "currentColor")
@@ -105,17 +101,14 @@ def data_of(figure: Figure) -> dict[str, Any] | None:
     is the ratio in words; the title above all is the conclusion. The other is axes
     with one ``barh`` over names and a ``bar_label``. charts.py has the keys.
     """
-    charts = [_ratios_of(axes) for axes in figure.axes]
-    if charts and None not in charts:
-        kind: dict[str, Any] = {"panels": charts}
+    panels = [_ratios_of(axes) for axes in figure.axes]
+    if panels and None not in panels:
         title, xlabel = figure.get_suptitle(), figure.get_supxlabel()
-    elif len(figure.axes) == 1 and (bars := _bars_of(figure.axes[0])) is not None:
+        return {"title": title, "xlabel": xlabel, "panels": panels}
+    if len(figure.axes) == 1 and (bars := _bars_of(figure.axes[0])) is not None:
         (axes,) = figure.axes
-        kind = {"bars": bars}
-        title, xlabel = axes.get_title(), axes.get_xlabel()
-    else:
-        return None
-    return {"title": title, "xlabel": xlabel, **kind}
+        return {"title": axes.get_title(), "xlabel": axes.get_xlabel(), "bars": bars}
+    return None
 
 
 def _ratios_of(axes: Axes) -> dict[str, Any] | None:
@@ -134,13 +127,11 @@ def _ratios_of(axes: Axes) -> dict[str, Any] | None:
         return None
     said = {round(text.get_position()[1]): text.get_text() for text in axes.texts}
     rows = []
-    for number, (name, middle, between) in enumerate(
-        zip(names, line.get_xdata(), ends, strict=True)
-    ):
-        (low, _), (high, _) = between
-        low, middle, high = _rounded([low, middle, high])
+    for name, value, between in zip(names, line.get_xdata(), ends, strict=True):
+        (start, _), (end, _) = between
+        low, middle, high = _rounded([start, value, end])
         row = {"name": name, "low": low, "middle": middle, "high": high}
-        rows.append(row | {"text": said.get(number, "").strip()})
+        rows.append(row | {"text": said.get(len(rows), "").strip()})
     title, _, note = axes.get_title().partition("\n")
     return {"title": title, "note": note, "rows": rows}
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
 from typing import Any
 
-from tensor_copies.figures.handed_out import rows_of
+from tensor_copies.figures.handed_out import handed_out, path_of
 from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 
@@ -26,30 +25,16 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     table = requested_samples(block, block_vars)
     if table is None:
         return ""
-    name = Path(block_vars["src_file"]).stem
-    images = Path(block_vars["image_path_iterator"].image_path.format(0)).parent
-    path = images / f"sphx_glr_{name}_samples.csv"
-    machine = fingerprint()
-    text = as_csv(table, machine, today())
-    path.write_text(text, encoding="utf-8")
-    target = f"{images.name}/{path.name}"
+    path, machine = path_of(block_vars, "samples.csv"), fingerprint()
+    path.write_text(as_csv(table, machine, today()), encoding="utf-8")
+    target = f"{path.parent.name}/{path.name}"
     label = link_text(table, machine)
     return f".. container:: {CLASS}\n\n    :download:`{label} <{target}>`\n"
 
 
 def requested_samples(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the samples that a block hands out as columns and rows, or None.
-
-    Raises
-    ------
-    ExtensionError
-        If the marker names something else than samples.
-    """
-    samples = rows_of(block, block_vars, MARKER, "samples")
-    if samples is None:
-        return None
-    rows = [[_plain(value) for value in sample.values()] for sample in samples]
-    return {"columns": list(samples[0]), "rows": rows}
+    """Return the samples that a block hands out as columns and rows, or None."""
+    return handed_out(block, block_vars, MARKER, "samples", _plain)
 
 
 def as_csv(table: dict[str, Any], machine: Fingerprint, day: str) -> str:

@@ -55,6 +55,7 @@ MOST_BYTES = 11_900
 DRAWN = ((6, 16), (5, 12), (4, 9), (3, 6), (2, 4), (2, 3))
 # What the build keeps of steps and a page does not show.
 NOT_SHOWN = ("drawn", "digests")
+HALVES = ("graph", "memory")
 QUESTION = "Which picture comes next?"
 ASK = re.compile(r"""^# sphinx_gallery_step_ask = "(.+)"$""", re.MULTILINE)
 _watching: dict[str, Steps] = {}
@@ -182,14 +183,13 @@ def digest_of(fact: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Ask:
-    """A question before a step: its statement's line, and the call that is exchanged.
+    """A question before a step: its statement's lines, and the call that is exchanged.
 
-    ``end`` is the last line of the statement, ``instead`` its text with the exchange.
+    ``instead`` is the text of the statement with the ``new`` call.
     """
 
     line: int
     end: int
-    old: str
     new: str
     instead: str
 
@@ -221,8 +221,7 @@ def asks_of(script: Path) -> list[Ask]:
                 'above a statement, is written "old -> new", and the statement has '
                 "`old` once"
             )
-        instead = statement.replace(old, new)
-        found.append(Ask(first, last, old, new, instead))
+        found.append(Ask(first, last, new, statement.replace(old, new)))
     return found
 
 
@@ -250,20 +249,14 @@ def _add_ask(
 ) -> None:
     """Add a question to the steps of a lesson, with the picture of the other run."""
     place = [step["first"] for step in data["steps"]].index(ask.line)
-    right = [data["steps"][place][half] for half in ("graph", "memory")]
-    wrong = []
+    right = [data["steps"][place][half] for half in HALVES]
     names, nodes = drawn
     picture = other.picture(place, seen.names_drawn(names)[place], nodes)
-    for half in ("graph", "memory"):
-        if half not in picture:
-            wrong.append(None)
-            continue
-        both = list(zip(data["drawings"], data["captions"], strict=True))
-        if picture[half] not in both:
-            for key, part in zip(("drawings", "captions"), picture[half], strict=True):
-                data[key].append(part)
-            both.append(picture[half])
-        wrong.append(both.index(picture[half]))
+    both = list(zip(data["drawings"], data["captions"], strict=True))
+    both += [one for one in picture.values() if one not in both]
+    data["drawings"] = [drawing for drawing, _ in both]
+    data["captions"] = [caption for _, caption in both]
+    wrong = [both.index(picture[half]) if half in picture else None for half in HALVES]
     if right == wrong:
         raise ExtensionError(
             f"{data['title']}: with `{ask.new}` the picture of line {ask.line} is the "
@@ -286,10 +279,7 @@ def as_json(data: dict[str, Any]) -> str:
 
 
 def as_shown(data: dict[str, Any], script: Path) -> dict[str, Any]:
-    """Return steps with the code that a reader of the page sees, and its lines.
-
-    See :func:`shown_lines`.
-    """
+    """Return steps with the code and the lines of :func:`shown_lines`."""
     code, number_of = shown_lines(script)
     steps = [
         step | {"first": number_of[step["first"]], "last": number_of[step["last"]]}
@@ -314,10 +304,9 @@ def shown_lines(script: Path) -> tuple[list[str], dict[int, int]]:
             for at, line in enumerate(content.split("\n"))
             if not LINE.fullmatch(line)
         ]
-        while lines and not lines[0][1].strip():
-            del lines[0]
-        while lines and not lines[-1][1].strip():
-            del lines[-1]
+        for end in (0, -1):
+            while lines and not lines[end][1].strip():
+                del lines[end]
         code += [""] if code and lines else []
         for number, line in lines:
             code.append(line)

@@ -9,10 +9,19 @@ the map is drawn from; "copied" is said where the autograd graph says so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from standalone.tensor_maps import Pen
+from standalone.tensor_maps import (
+    CELL,
+    COLOURS,
+    MIDDLE,
+    TAG,
+    Pen,
+    cells_width,
+    onward_of,
+    tag_width,
+    text_width,
+)
 
 # At most as wide as the narrowest card: there a strip's letters are 12 pixels high.
 WIDTH, EDGE = 216.0, 2.0
@@ -39,11 +48,10 @@ class Strip:
 
 @dataclass
 class _Row:
-    """A memory: the tensors on it, how far their tags are apart, and its place."""
+    """A memory: the tensors on it with the widths of their tags, and its place."""
 
     storage: dict[str, Any]
-    tensors: list[int]
-    tags: list[float]
+    tags: dict[int, float]
     cells: float
     least: float
     apart: float = BETWEEN
@@ -52,7 +60,7 @@ class _Row:
 
     @property
     def tagged(self) -> float:
-        return sum(self.tags) + self.apart * (len(self.tags) - 1)
+        return sum(self.tags.values()) + self.apart * (len(self.tags) - 1)
 
     @property
     def width(self) -> float:
@@ -61,7 +69,7 @@ class _Row:
     def stems(self) -> dict[int, float]:
         """Return where the stem of each tensor stands."""
         x, found = self.left + (self.width - self.tagged) / 2, {}
-        for tensor, wide in zip(self.tensors, self.tags, strict=True):
+        for tensor, wide in self.tags.items():
             found[tensor] = x + wide / 2
             x += wide + self.apart
         return found
@@ -70,25 +78,15 @@ class _Row:
 def strip(observed: dict[str, Any]) -> Strip:
     """Draw the memories of a map that are shared or copied, or all that fit.
 
-    Parameters
-    ----------
-    observed
-        What ``tensor_maps.observe`` or ``tensor_maps.changed`` returned.
-
-    Returns
-    -------
-    Strip
-        Marks of SVG, ``WIDTH`` wide, whose colours are the page's.
+    ``observed`` is what ``tensor_maps.observe`` or ``tensor_maps.changed`` returned.
+    The strip is at most ``WIDTH`` wide, and its colours are the page's.
     """
-    # Imported late: with it comes torch, which a build that runs no lesson needs not.
-    from standalone.tensor_maps import CELL, COLOURS, TAG, Pen
-
     copies = _copies(observed)
     rows = _rows(observed, copies)
-    shown = {tensor for row in rows for tensor in row.tensors}
+    shown = {tensor for row in rows for tensor in row.tags}
     copies = [pair for pair in copies if shown.issuperset(pair)]
     flows, stops = _flows(observed, shown), _stops(observed, rows)
-    told = [row for row in rows if len(rows) < 3 or len(row.tensors) > 1]
+    told = [row for row in rows if len(rows) < 3 or len(row.tags) > 1]
     for row, colour in zip(told, COLOURS, strict=False):
         row.colour = colour
     _place(rows, copies, flows + stops)
@@ -98,49 +96,48 @@ def strip(observed: dict[str, Any]) -> Strip:
     pen = Pen()
     for row in rows:
         pen.cells(row.storage, row.left, below, row.width, row.colour)
-        for tensor, wide in zip(row.tensors, row.tags, strict=True):
+        for tensor, wide in row.tags.items():
             x, stem = at[tensor], f"M{at[tensor]:g} {top + TAG:g}v{STEM:g}"
             pen.line(stem, f'stroke="{row.colour}" stroke-width="2"')
             pen.tag(_name(observed, tensor), x - wide / 2, top, wide, row.colour)
+    row_of = {tensor: row for row in rows for tensor in row.tags}
     for source, copy in copies:
-        ends = _row_of(rows, source), _row_of(rows, copy)
-        pen.marks.append(_copied(*ends, below + CELL / 2))
+        pen.marks.append(_copied(row_of[source], row_of[copy], below + CELL / 2))
     pen.marks += [_arrow(at[start], at[end], top - 3) for start, end in flows]
     pen.marks += [_bar(at[start], at[end], top - 3) for start, end in stops]
     signs = [("no gradient", STOP, pair) for pair in stops]
     signs += [("gradient", MUTED, pair) for pair in flows[:1]]
     _name_signs(pen, [(*sign, (at[a] + at[b]) / 2) for *sign, (a, b) in signs])
     words = _words(observed, rows, copies, flows, stops)
-    shared = any(len(row.tensors) > 1 for row in rows)
+    shared = any(len(row.tags) > 1 for row in rows)
     shows = "shared" if shared else "copied" if copies else ""
     marks = f'<g font-family="monospace" font-size="12">{"".join(pen.marks)}</g>'
     return Strip(words, pen.right + EDGE, below + CELL + EDGE, marks, shows)
 
 
 def _rows(observed: dict[str, Any], copies: Pairs) -> list[_Row]:
-    from standalone.tensor_maps import cells_width, tag_width
-
     rows = []
     for storage in observed["storages"]:
+        room = WIDTH / 2 - EDGE
         tensors = [window["tensor"] for window in storage["windows"]][:MOST_TAGS]
-        tags = [tag_width(_name(observed, one), WIDTH / 2 - EDGE) for one in tensors]
-        while sum(tags) + BETWEEN * (len(tags) - 1) > WIDTH - 2 * EDGE:
-            tags.pop()
-        cells = cells_width(storage, WIDTH / 2 - EDGE)
-        rows.append(_Row(storage, tensors[: len(tags)], tags, cells, LEAST_OF_MANY))
+        tags = {one: tag_width(_name(observed, one), room) for one in tensors}
+        row = _Row(storage, tags, cells_width(storage, room), LEAST_OF_MANY)
+        while row.tagged > WIDTH - 2 * EDGE:
+            tags.popitem()
+        rows.append(row)
     copied = {tensor for pair in copies for tensor in pair}
     told = [
         row
         for row in rows
-        if len(row.tensors) > 1
-        or copied.intersection(row.tensors)
-        or "," in _name(observed, row.tensors[0])
+        if len(row.tags) > 1
+        or copied.intersection(row.tags)
+        or "," in _name(observed, next(iter(row.tags)))
     ]
     if told and len(rows) > 2:
-        rows = sorted(told, key=lambda row: len(row.tensors), reverse=True)[:2]
+        rows = sorted(told, key=lambda row: len(row.tags), reverse=True)[:2]
         rows.sort(key=lambda row: observed["storages"].index(row.storage))
     for source, copy in copies:  # a copy stands right of what it was made from
-        if len(rows) == 2 and source in rows[1].tensors and copy in rows[0].tensors:
+        if len(rows) == 2 and source in rows[1].tags and copy in rows[0].tags:
             rows.reverse()
     while len(rows) > 1 and _width(rows, BETWEEN) > WIDTH - 2 * EDGE:
         rows.pop()
@@ -156,7 +153,7 @@ def _width(rows: list[_Row], between: float) -> float:
 def _place(rows: list[_Row], copies: Pairs, signs: Pairs) -> None:
     """Set the rows side by side, with room for the signs between."""
     for row in rows:
-        if any({start, end} <= set(row.tensors) for start, end in signs):
+        if any({start, end} <= set(row.tags) for start, end in signs):
             row.apart = BESIDE_SIGN
             if _width(rows, BETWEEN) > WIDTH - 2 * EDGE:
                 row.apart = BETWEEN
@@ -186,13 +183,11 @@ def _copies(observed: dict[str, Any]) -> Pairs:
 
 def _flows(observed: dict[str, Any], shown: set[int]) -> Pairs:
     """Return from which shown tensor to which next one a gradient flows."""
-    onward: dict[int, list[int]] = {}
-    for edge in observed["edges"]:
-        onward.setdefault(edge["result"], []).append(edge["input"])
+    onward = onward_of(observed)
     found = []
     for start in sorted(shown):
-        seen = {observed["tensors"][start]["node"]}
-        todo = [node for first in seen for node in onward.get(first, ())]
+        first = observed["tensors"][start]["node"]
+        seen, todo = {first}, list(onward.get(first, ()))
         while todo:
             node = todo.pop()
             if node in seen:
@@ -208,9 +203,8 @@ def _stops(observed: dict[str, Any], rows: list[_Row]) -> Pairs:
     """Return what shares the memory of a tensor with a gradient, and has none."""
     found = []
     for row in rows:
-        seen = [(one, observed["tensors"][one]) for one in row.tensors]
-        needs = [one for one, tensor in seen if tensor["requires_grad"]]
-        without = [one for one, tensor in seen if not tensor["requires_grad"]]
+        needs = [n for n in row.tags if observed["tensors"][n]["requires_grad"]]
+        without = [one for one in row.tags if one not in needs]
         found += [(without[-1], needs[0])] if needs and without else []
     return found
 
@@ -228,10 +222,10 @@ def _words(
 ) -> str:
     told = []
     for row in rows:
-        names = [_name(observed, one) for one in row.tensors]
+        names = [_name(observed, one) for one in row.tags]
         what = "are on one memory" if len(names) > 1 else "has a memory of its own"
         told.append(f"{' and '.join(names)} {what}.")
-    name = {one: _name(observed, one) for row in rows for one in row.tensors}
+    name = {one: _name(observed, one) for row in rows for one in row.tags}
     told += [f"{name[copy]} was copied from {name[source]}." for source, copy in copies]
     told += [f"A gradient flows from {name[a]} to {name[b]}." for a, b in flows]
     told += [f"No gradient flows from {name[a]} to {name[b]}." for a, b in stops]
@@ -246,7 +240,7 @@ def _copied(source: _Row, copy: _Row, y: float) -> str:
     label = ""
     if right - left >= BESIDE_COPY - 2 * BETWEEN:
         place = f'x="{(left + right) / 2:g}" y="{y - 8:g}"'
-        label = f'<text {place} text-anchor="middle" fill="{MUTED}">copied</text>'
+        label = f'<text {place}{MIDDLE} fill="{MUTED}">copied</text>'
     return (
         f'<path d="M{left:g} {y:g}H{right - 2:g}" {_line(MUTED)} '
         f'stroke-dasharray="4 4"/><path d="M{right - 7:g} {y - 5:g}l7 5l-7 5" '
@@ -256,14 +250,12 @@ def _copied(source: _Row, copy: _Row, y: float) -> str:
 
 def _name_signs(pen: Pen, signs: list[tuple[str, str, float]]) -> None:
     """Write in one line what the signs above the tags are, where there is room."""
-    from standalone.tensor_maps import text_width
-
     taken: list[tuple[float, float]] = []
     for text, colour, middle in signs:
         half = text_width(text) / 2
         x = min(max(middle, EDGE + half), WIDTH - EDGE - half)
         if all(x + half <= left or right <= x - half for left, right in taken):
-            pen.text(text, x, 12, f' text-anchor="middle" fill="{colour}"')
+            pen.text(text, x, 12, f'{MIDDLE} fill="{colour}"')
             taken.append((x - half, x + half))
 
 
@@ -285,7 +277,3 @@ def _bar(start: float, end: float, y: float) -> str:
 
 def _line(colour: str) -> str:
     return f'fill="none" stroke="{colour}" stroke-width="2"'
-
-
-def _row_of(rows: list[_Row], tensor: int) -> _Row:
-    return next(row for row in rows if tensor in row.tensors)

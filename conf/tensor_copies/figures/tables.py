@@ -16,12 +16,11 @@ from __future__ import annotations
 import ast
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 
-from tensor_copies.figures.handed_out import rows_of
+from tensor_copies.figures.handed_out import handed_out, path_of
 
 MARKER = "table"
 CLASS = "lesson-table"
@@ -34,9 +33,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     table = requested_table(block, block_vars)
     if table is None:
         return ""
-    name = Path(block_vars["src_file"]).stem
-    images = Path(block_vars["image_path_iterator"].image_path.format(0)).parent
-    path = images / f"sphx_glr_{name}_table_{block.lineno}.json"
+    path = path_of(block_vars, f"table_{block.lineno}.json")
     path.write_text(json.dumps({"table": table}), encoding="utf-8")
     return f".. lesson-table:: {path.stem}\n"
 
@@ -45,17 +42,8 @@ def requested_table(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | 
     """Return the table that a block hands out as columns and rows, or None.
 
     Each cell is the text that ``print`` writes for it.
-
-    Raises
-    ------
-    ExtensionError
-        If the marker names something else than rows.
     """
-    rows = rows_of(block, block_vars, MARKER, "a table")
-    if rows is None:
-        return None
-    cells = [[str(value) for value in row.values()] for row in rows]
-    return {"columns": [str(column) for column in rows[0]], "rows": cells}
+    return handed_out(block, block_vars, MARKER, "a table")
 
 
 def as_text(table: dict[str, Any]) -> str:
@@ -83,35 +71,24 @@ def table_node(table: dict[str, Any]) -> nodes.table:
     group = nodes.tgroup(cols=len(columns))
     # The first cell of a row is its head.
     group += [nodes.colspec(colwidth=1, stub=int(not k)) for k in range(len(columns))]
-    head = nodes.row()
-    for name, number in zip(columns, numbers, strict=True):
-        head += _entry(_words(name), number)
-    group += nodes.thead("", head)
+    head = nodes.row("", *map(_entry, columns, numbers))
     body = nodes.tbody()
     for cells in rows:
-        line = nodes.row()
-        for place, (name, text) in enumerate(zip(columns, cells, strict=True)):
-            entry = _entry(_words(text), numbers[place])
-            if place:
-                label = nodes.inline(text=f"{name} ", classes=["column-name"])
-                entry[0].insert(0, label)
-            line += entry
-        body += line
-    group += body
+        entries = list(map(_entry, cells, numbers))
+        for name, entry in zip(columns[1:], entries[1:], strict=True):
+            label = nodes.inline(text=f"{name} ", classes=["column-name"])
+            entry[0].insert(0, label)
+        body += nodes.row("", *entries)
+    group += [nodes.thead("", head), body]
     return nodes.table("", group, classes=[CLASS])
 
 
-def _entry(words: nodes.Node, number: bool) -> nodes.entry:
+def _entry(text: str, number: bool) -> nodes.entry:
+    """Return a cell, with its text as code if it is a call."""
+    try:
+        is_call = isinstance(ast.parse(text, mode="eval").body, ast.Call)
+    except (SyntaxError, ValueError):
+        is_call = False
+    words = nodes.literal(text=text) if is_call else nodes.Text(text)
     classes = ["number"] if number else []
     return nodes.entry("", nodes.paragraph("", "", words), classes=classes)
-
-
-def _words(text: str) -> nodes.Node:
-    """Return a text, as code if it is a call."""
-    try:
-        parsed = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
-        return nodes.Text(text)
-    return (
-        nodes.literal(text=text) if isinstance(parsed, ast.Call) else nodes.Text(text)
-    )

@@ -25,14 +25,8 @@ from tensor_copies.stand_in.scripts import (
     environment,
     for_stand_in,
     left_out,
-    run,
 )
-from tensor_copies.stand_in.torch_standin import (
-    NAME,
-    max_memory_allocated,
-    memory_allocated,
-    reset_peak_memory_stats,
-)
+from tensor_copies.stand_in.torch_standin import NAME
 
 __all__ = [
     "BLOCKS_LEFT_OUT",
@@ -46,9 +40,5 @@ __all__ = [
     "is_loaded",
     "left_out",
     "load",
-    "max_memory_allocated",
-    "memory_allocated",
     "new_python",
-    "reset_peak_memory_stats",
-    "run",
 ]

@@ -7,7 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from tensor_copies.stand_in import CACHE, NoStandIn, environment, load, run
+from tensor_copies.stand_in import CACHE, NoStandIn, environment, load
+from tensor_copies.stand_in.scripts import run
 
 
 def main() -> int:

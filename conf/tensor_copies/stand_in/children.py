@@ -27,21 +27,10 @@ def new_python(
     seconds: float | None = None,
     cache: Path = CACHE,
 ) -> subprocess.CompletedProcess[str]:
-    """Run Python; return how it ended and all that it said.
+    """Run a script, or ``-m`` and a module of ours; return how it ended, and its words.
 
-    Parameters
-    ----------
-    arguments
-        What follows ``python`` on the command line: a script, or ``-m`` and a module
-        of ours.
-    with_device
-        Whether torch has the device there from its import on.
-    text
-        What it reads from its standard input.
-    seconds
-        How long it may take; None for any time.
-    cache
-        The folder that keeps the compiled device, which is made now if need be.
+    ``text`` is its standard input. With the device, torch has it there from its import
+    on; it is compiled now if ``cache`` does not keep it.
 
     Raises
     ------

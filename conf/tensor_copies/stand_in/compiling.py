@@ -36,16 +36,11 @@ class NoCompiler(NoStandIn):
 
 
 def compiled(cache: Path) -> Path:
-    """Return the compiled device, made now if ``cache`` has none that fits.
+    """Return the compiled device, made now if the folder ``cache`` has none that fits.
 
     Its name has a hash of all that goes into it: the source, torch's version and
     ABI, the command. Any number of processes may ask at once: one of them compiles,
     and the others wait.
-
-    Parameters
-    ----------
-    cache
-        The folder that keeps what was compiled; it is made if it is missing.
 
     Raises
     ------

@@ -30,11 +30,7 @@ def is_loaded() -> bool:
 def load(cache: Path = CACHE) -> None:
     """Give this process the device ``standin``; a second call does nothing.
 
-    Parameters
-    ----------
-    cache
-        The folder that keeps the compiled device, which takes some ten seconds to
-        compile and is then there for every later process.
+    To compile it takes some ten seconds; ``cache`` keeps it for every later process.
 
     Raises
     ------

@@ -75,12 +75,8 @@ def environment(cache: Path) -> dict[str, str]:
     """Return variables with which a new Python has the device once it imports torch.
 
     torch itself loads what is registered under ``torch.backends``; the folder
-    ``autoload`` registers it. For child processes, and for a notebook's kernel.
-
-    Parameters
-    ----------
-    cache
-        The folder that :func:`tensor_copies.stand_in.load` was given.
+    ``autoload`` registers it. For child processes, and for a notebook's kernel;
+    ``cache`` is the folder that :func:`tensor_copies.stand_in.load` was given.
     """
     before = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     paths = dict.fromkeys([str(CONF), str(AUTOLOAD), *filter(None, before)])
@@ -90,22 +86,15 @@ def environment(cache: Path) -> dict[str, str]:
     }
 
 
-def run(script: Path, arguments: list[str] | None = None) -> None:
+def run(script: Path, arguments: list[str]) -> None:
     """Run a script as ``python script`` does, on the stand-in device.
 
     The device is loaded, here and for child processes, before this is called.
-
-    Parameters
-    ----------
-    script
-        Any script; it needs no change.
-    arguments
-        What it finds in ``sys.argv`` after its own name.
     """
     source = for_stand_in(script.read_text(encoding="utf-8"))
     module = ModuleType("__main__")
     module.__file__ = str(script)
     sys.modules["__main__"] = module
-    sys.argv = [str(script), *(arguments or [])]
+    sys.argv = [str(script), *arguments]
     sys.path[0] = str(script.parent.resolve())
     exec(compile(source, str(script), "exec"), module.__dict__)

@@ -1,5 +1,10 @@
 """Hold what the stand-in does against two other accounts of a second device.
 
+``python tests/witnesses.py [OPERATION]``, with conf/ on Python's path, runs the rows of
+the Atlas, or one, and prints a list of JSON: for each cell the row, how many facts
+another witness confirmed, and which it denied. Of a single row the stand-in is
+given a fault first, which a witness has to deny.
+
 ``FakeTensorMode`` follows PyTorch's rules for CUDA with tensors that have no data; the
 ``meta`` device shares the refusals of all devices that are not the CPU. Neither runs
 our code. Where one of them cannot tell, because it has no data or no CUDA, it is not
@@ -9,17 +14,16 @@ asked; the phrases by which it says so are listed here.
 from __future__ import annotations
 
 import copy
+import json
+import sys
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from standalone import atlas
+from tensor_copies.stand_in import NAME, for_stand_in, load
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
-
-from tensor_copies.stand_in.scripts import for_stand_in
-from tensor_copies.stand_in.torch_standin import NAME
 
 # What a witness says when it cannot tell what a device would do, and why.
 CANNOT_TELL = {
@@ -45,53 +49,37 @@ WRONG_IN_FAKES = {
 }
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One cell: how many facts another witness confirmed, and which it denied."""
+def main(*only: str) -> None:
+    """Print who denies what."""
+    load()
+    if only:
+        copies = torch.Tensor.cpu
+        torch.Tensor.cpu = lambda x: copies(x) if x.device.type != NAME else x
+    cells = [
+        (operation.id, *compare(operation, state))
+        for operation in atlas.OPERATIONS.values()
+        for state in operation.states
+        if operation.subject == "x" and operation.id in (only or atlas.OPERATIONS)
+    ]
+    print(json.dumps(cells))
 
-    cell: str
-    confirmed: int
-    denied: tuple[str, ...]
 
-
-def compare(
-    cell: str,
-    call: str,
-    new_x: Callable[[str], torch.Tensor],
-    *,
-    given: str = "",
-    grad: bool = True,
-) -> Comparison:
-    """Run one call on the stand-in and before both witnesses; return who disagrees.
-
-    The stand-in is loaded before this is called.
-
-    Parameters
-    ----------
-    cell
-        The name of the cell, for what is denied.
-    call
-        An expression that uses ``x``, or statements that leave ``y``. The device is
-        called ``cuda`` in it.
-    new_x
-        Makes a new ``x`` on the device that it is given the name of.
-    given
-        Statements that run before, such as those that make a module of ``x``.
-    grad
-        Whether grad mode is on.
-    """
+def compare(operation: atlas.Operation, state: str) -> tuple[int, list[str]]:
+    """Run one call on the stand-in and before both witnesses; return who disagrees."""
 
     def look(place: str) -> dict[str, Any]:
-        code = [for_stand_in(text) if place == NAME else text for text in (given, call)]
-        with warnings.catch_warnings(), torch.set_grad_enabled(grad):
+        code = [operation.given, operation.code]
+        if place == NAME:
+            code = map(for_stand_in, code)
+        with warnings.catch_warnings(), torch.set_grad_enabled(state != "no_grad"):
             warnings.simplefilter("ignore")
-            return _facts(*code, new_x, place)
+            return _facts(*code, state, place)
 
     torch.ops.standin.let_cuda_be_faked()
     here = look(NAME)
     with FakeTensorMode():
         fake = look("cuda")
-    fake.pop(WRONG_IN_FAKES.get(call, ("",))[0], None)
+    fake.pop(WRONG_IN_FAKES.get(operation.code, ("",))[0], None)
     # The meta device knows no result that is a copy on the CPU: only what it refuses.
     meta = {fact: saw for fact, saw in look("meta").items() if fact == "raises"}
     confirmed, denied = 0, []
@@ -101,19 +89,17 @@ def compare(
                 confirmed += 1
             else:
                 denied.append(
-                    f"{cell}: {fact.replace('_', ' ')}: the stand-in says "
-                    f"{here[fact]}, {witness} says {facts[fact]}"
+                    f"{operation.id}, {state}: {fact.replace('_', ' ')}: the stand-in "
+                    f"says {here[fact]}, {witness} says {facts[fact]}"
                 )
-    return Comparison(cell, confirmed, tuple(sorted(denied)))
+    return confirmed, sorted(denied)
 
 
-def _facts(
-    given: str, call: str, new_x: Callable[[str], torch.Tensor], place: str
-) -> dict[str, Any]:
+def _facts(given: str, call: str, state: str, place: str) -> dict[str, Any]:
     """Return what was seen; a fact that this place cannot tell is missing."""
     names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "np": np, "copy": copy}
     with torch.enable_grad():
-        names["x"] = new_x(place)
+        names["x"], _ = atlas._new_x(state, place)
     exec(given, names)
     x = names["x"]
     try:
@@ -157,3 +143,7 @@ def _memory(tensor: torch.Tensor) -> tuple[str, int]:
     if tensor.device.type == NAME or type(tensor) is torch.Tensor:
         return tensor.device.type, storage.data_ptr()
     return tensor.device.type, storage._cdata  # a fake has no address
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
