@@ -37,7 +37,7 @@ from tensor_copies.recordings.format import (
     BadRecording,
     atlas_key,
 )
-from tensor_copies.recordings.shown import refuse, renewal
+from tensor_copies.recordings.shown import loaded, refuse, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +49,7 @@ ATLAS = CONF / "standalone" / "atlas.py"
 PROBES = (str(ATLAS), "--json")
 DEVICE = CONF / "tensor_copies" / "stand_in"
 KEPT = CONF.parent / "build" / "atlas"
+RECORDED_ATLAS = "atlas.json"
 TIME_LIMIT = 300  # seconds
 SCHEMA = 1
 ABOUT_MACHINE = {
@@ -191,13 +192,7 @@ def _keep(path: Path, atlas: dict[str, Any]) -> dict[str, Any]:
 
 def recorded(app: Sphinx) -> list[AtlasRecording]:
     """Return the Atlases of other machines, stale ones too; warn of refused ones."""
-    found = []
-    for path in _files(app):
-        try:
-            found.append(load_atlas(path))
-        except BadRecording as bad:
-            refuse(app, bad)
-    return found
+    return loaded(app, RECORDED_ATLAS, load_atlas)
 
 
 def views(app: Sphinx) -> list[View]:
@@ -217,7 +212,7 @@ def views(app: Sphinx) -> list[View]:
             found += _views(other.machine, RECORDED, other.day, records)
         else:
             name = f"recordings/{other.machine.name}/atlas.json"
-            refuse(app, BadRecording(f"{name} is refused: it has unknown probes"))
+            refuse(BadRecording(f"{name} is refused: it has unknown probes"))
     if (second := on_stand_in()) is not None:
         machine = replace(here, device_kind=STAND_IN, device_name="no GPU")
         # Of an x on the CPU it knows nothing better than a live probe, unless the call
@@ -246,11 +241,6 @@ def _views(
         yield View(machine, source, day, device, mine)
 
 
-def _files(app: Sphinx) -> list[Path]:
-    paths = sorted(Path(app.srcdir, "recordings").glob("*/atlas.json"))
-    return [path for path in paths if path.parent.name != fingerprint().name]
-
-
 def note_use(app: Sphinx, page: str) -> None:
     """Remember that a page shows the Atlas, and which."""
     depend_on(app, "atlas")
@@ -259,7 +249,8 @@ def note_use(app: Sphinx, page: str) -> None:
 
 def key(app: Sphinx, page: str) -> str:
     """Return the key of all Atlases: those of this machine and the recorded ones."""
-    files = (f"{path.parent.name} {hash_of(path)}" for path in _files(app))
+    paths = sorted(Path(app.srcdir, "recordings").glob(f"*/{RECORDED_ATLAS}"))
+    files = (f"{path.parent.name} {hash_of(path)}" for path in paths)
     kept = _kept_on_stand_in()
     return key_of(live_key(), f"{kept.name} {kept.exists()}", *files)
 
@@ -329,8 +320,5 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
         return
     for recording in recorded(app):
         if recording.key != atlas_key():
-            progress.say(
-                f"Stale: recordings/{recording.machine.name}, atlas does not match "
-                f"conf/standalone/atlas.py; on that machine, run `{renewal('atlas')}`",
-                lasting=True,
-            )
+            matches = "does not match conf/standalone/atlas.py"
+            report(recording.machine, "atlas", matches)

@@ -11,7 +11,7 @@ business of who shows them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
@@ -66,12 +66,24 @@ def _dictionary(values: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": values}
 
 
+def _or_null(kind: dict[str, Any]) -> dict[str, Any]:
+    return kind | {"type": [kind["type"], "null"]}
+
+
+def _row(kinds: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Describe a list with one value for each column."""
+    columns = list(kinds)
+    return {
+        "type": "array", "prefixItems": columns, "minItems": len(columns),
+        "items": False,
+    }  # fmt: skip
+
+
 NUMBER = {"type": "number", "minimum": -1e300, "maximum": 1e300}
-IN_ATLAS: dict[type, dict[str, Any]] = {
-    str: _text(1000),
-    bool: {"type": "boolean"},
-    int: {"type": "integer", "minimum": 0, "maximum": 2**53},
-}
+COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
+COUNTED = COUNT | {"minimum": -(2**53)}
+FLAG = {"type": "boolean"}
+SHORT, NAME = _text(2000), _text(200)
 COMMON = {
     "schema": {"const": SCHEMA},
     "machine": _object(
@@ -105,84 +117,69 @@ PAGE = COMMON | {
 }
 # Records of other probes than those of today may be anything: they are not shown.
 STALE_ATLAS = COMMON | {"key": _text(64), "columns": {}, "records": {}}
-ATLAS = STALE_ATLAS | {
+IN_ATLAS: dict[type, dict[str, Any]] = {str: _text(1000), bool: FLAG, int: COUNT}
+ATLAS = {
     "columns": {"const": list(ATLAS_COLUMNS)},
-    "records": {
-        "type": "array",
-        "maxItems": 2000,
-        "items": {
-            "type": "array",
-            "prefixItems": [
-                IN_ATLAS[kind]
-                if name in ATLAS_KEYS
-                else IN_ATLAS[kind] | {"type": [IN_ATLAS[kind]["type"], "null"]}
-                for name, kind in ATLAS_COLUMNS.items()
-            ],
-            "minItems": len(ATLAS_COLUMNS),
-            "items": False,
-        },
-    },
+    "records": _list(
+        _row(
+            IN_ATLAS[kind] if name in ATLAS_KEYS else _or_null(IN_ATLAS[kind])
+            for name, kind in ATLAS_COLUMNS.items()
+        ),
+        maxItems=2000,
+    ),
 }
 RATIO = {"type": "number", "minimum": 1e-9, "maximum": 1e9}
-LENGTH = RATIO | {"minimum": 0}
-FIGURE = {"title": _text(500), "xlabel": _text(200)}
-PANELS = FIGURE | {
-    "panels": _list(
-        _object(
+TITLES = {"title": _text(500), "xlabel": _text(200)}
+CELL = _text(100) | NUMBER | {"type": ["string", "boolean", "number"]}
+# The kinds of figures, each by the property that only it has.
+FIGURES: dict[str, dict[str, Any]] = {
+    "samples": {
+        "samples": _object(
             {
-                "title": _text(40),
-                "note": _text(40),
-                "rows": _list(
-                    _object(
-                        dict.fromkeys(("low", "middle", "high"), RATIO)
-                        | {"name": _text(80), "text": _text(20)}
-                    ),
-                    minItems=1, maxItems=30,
-                ),
+                "columns": _list(_text(40), minItems=1),
+                "rows": _list(_list(CELL), minItems=1, maxItems=20_000),
             }
-        ),
-        minItems=1, maxItems=8,
-    ),
-}  # fmt: skip
-BARS = FIGURE | {
-    "bars": _list(
-        _object({"name": _text(80), "value": LENGTH, "text": _text(80)}),
-        minItems=1, maxItems=30,
-    ),
-}  # fmt: skip
-TABLE = {
-    "table": _object(
-        {
-            "columns": _list(_text(80), minItems=1, maxItems=10),
-            "rows": _list(_list(_text(1000)), minItems=1, maxItems=100),
-        }
-    )
-}
-# Laying out a graph takes more than linear time: a lesson's has some ten nodes.
-MAP = {"map": _dictionary({"maxItems": 200})}
-SAMPLES = {
-    "samples": _object(
-        {
-            "columns": _list(_text(40), minItems=1),
-            "rows": _list(
-                _list(_text(100) | NUMBER | {"type": ["string", "boolean", "number"]}),
-                minItems=1, maxItems=20_000,
+        )
+    },
+    # Laying out a graph takes more than linear time: a lesson's has some ten nodes.
+    "map": {"map": _dictionary({"maxItems": 200})},
+    "table": {
+        "table": _object(
+            {
+                "columns": _list(_text(80), minItems=1, maxItems=10),
+                "rows": _list(_list(_text(1000)), minItems=1, maxItems=100),
+            }
+        )
+    },
+    "bars": TITLES
+    | {
+        "bars": _list(
+            _object(
+                {"name": _text(80), "value": RATIO | {"minimum": 0}, "text": _text(80)}
             ),
-        }
-    )
+            minItems=1, maxItems=30,
+        ),
+    },
+    "panels": TITLES
+    | {
+        "panels": _list(
+            _object(
+                {
+                    "title": _text(40),
+                    "note": _text(40),
+                    "rows": _list(
+                        _object(
+                            dict.fromkeys(("low", "middle", "high"), RATIO)
+                            | {"name": _text(80), "text": _text(20)}
+                        ),
+                        minItems=1, maxItems=30,
+                    ),
+                }
+            ),
+            minItems=1, maxItems=8,
+        ),
+    },
 }  # fmt: skip
-
-
-COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
-COUNTED = COUNT | {"minimum": -(2**53)}
-FLAG = {"type": "boolean"}
-
-
-def _or_null(kind: dict[str, Any]) -> dict[str, Any]:
-    return kind | {"type": [kind["type"], "null"]}
-
-
-SHORT, NAME = _text(2000), _text(200)
 # What is seen of each, by the names of the columns, which stand in this order.
 SEEN: dict[str, dict[str, dict[str, Any]]] = {
     "tensors": {
@@ -218,15 +215,7 @@ STEPS = {
             table: _object(
                 {
                     "columns": {"enum": [list(columns), []]},
-                    "rows": _list(
-                        {
-                            "type": "array",
-                            "prefixItems": list(columns.values()),
-                            "minItems": len(columns),
-                            "items": False,
-                        },
-                        maxItems=5000,
-                    ),
+                    "rows": _list(_row(columns.values()), maxItems=5000),
                 }
             )
             for table, columns in SEEN.items()
@@ -279,29 +268,18 @@ def load(path: Path) -> Recording:
 
 @cache  # several parts of a build read all recordings
 def _lesson(path: Path, raw: bytes) -> Recording:
-    data, machine = _recording(path, raw, LESSON, **OF_LESSON)
+    data = _recording(path, raw, LESSON, **OF_LESSON)
     if data["lesson"].rpartition("/")[2] != path.stem:
         raise _Wrong("its lesson is not the one that the file is named after")
     if data.get("steps", steps_name(path.stem)) != steps_name(path.stem):
         raise _Wrong("its steps are not those that the file is named after")
-    blocks = tuple(
-        Block(block["key"], "", (), block["left_out"])
-        if "left_out" in block
-        else Block(block["key"], "\n".join(block["output"]), tuple(block["figures"]))
-        for block in data["blocks"]
-    )
-    lesson, steps = data["lesson"], data.get("steps", "")
-    return Recording(lesson, machine, data["day"], data["seconds"], blocks, steps)
+    for block in data["blocks"]:
+        block["output"] = "\n".join(block.get("output", ()))
+    return Recording(**data | {"blocks": [Block(**block) for block in data["blocks"]]})
 
 
 def load_steps(path: Path) -> list[dict[str, Any]]:
-    """Return what ``Steps.facts()`` of standalone/tensor_maps.py returned elsewhere.
-
-    Raises
-    ------
-    BadRecording
-        If the file is not exactly as it should be.
-    """
+    """Read what ``Steps.facts()`` returned elsewhere, as careful as :func:`load`."""
     with _naming(path):
         data = _parse(_read(path))
         _require(data, STEPS)
@@ -316,16 +294,7 @@ def drawn_steps(
 ) -> dict[str, Any]:
     """Return what ``Steps.data(*drawn)`` makes here of another machine's facts.
 
-    Parameters
-    ----------
-    path
-        The file that they were read from.
-    facts
-        What :func:`load_steps` returned.
-    code
-        The code that a reader of the page sees.
-    drawn
-        How many names and nodes a picture has at most.
+    The facts were read from ``path``; ``code`` is what a reader of the page sees.
 
     Raises
     ------
@@ -356,12 +325,10 @@ def _require_inert(drawing: str) -> None:
 def load_page(path: Path) -> PageRecording:
     """Read what a machine observed on a page, as careful as :func:`load`."""
     with _naming(path):
-        data, machine = _recording(path, _read(path), PAGE)
+        data = _recording(path, _read(path), PAGE)
         if f"{data['page']}.page.json" != path.name:
             raise _Wrong("its page is not the one that the file is named after")
-        return PageRecording(
-            data["page"], machine, data["day"], data["key"], data["observed"]
-        )
+        return PageRecording(**data)
 
 
 def load_atlas(path: Path) -> AtlasRecording:
@@ -375,24 +342,20 @@ def load_atlas(path: Path) -> AtlasRecording:
 
 @cache
 def _atlas(path: Path, raw: bytes, key: str) -> AtlasRecording:
-    data, machine = _recording(path, raw, STALE_ATLAS)
+    data = _recording(path, raw, STALE_ATLAS)
     if data["key"] != key:
-        return AtlasRecording(machine, data["day"], data["key"], (), ())
-    _require(data, ATLAS)
-    rows = tuple(map(tuple, data["records"]))
-    if len({row[: len(ATLAS_KEYS)] for row in rows}) < len(rows):
+        return AtlasRecording(**data | {"columns": [], "records": []})
+    _require({name: data[name] for name in ATLAS}, ATLAS)
+    probes = {tuple(row[: len(ATLAS_KEYS)]) for row in data["records"]}
+    if len(probes) < len(data["records"]):
         raise _Wrong("two records are of the same probe")
-    columns = tuple(data["columns"])
-    return AtlasRecording(machine, data["day"], data["key"], columns, rows)
+    return AtlasRecording(**data)
 
 
 def load_figure(path: Path) -> dict[str, Any] | None:
-    """Read the data of a recorded figure; return None for a picture (PNG).
+    """Read the data of a recorded figure, as careful as :func:`load`.
 
-    Raises
-    ------
-    BadRecording
-        If the file is missing, too large or not what its name says.
+    A picture (PNG) has none: None is returned.
     """
     with _naming(path):
         raw = _read(path)
@@ -400,19 +363,14 @@ def load_figure(path: Path) -> dict[str, Any] | None:
             _require_png(raw)
             return None
         data = _parse(raw)
-        if "samples" in data:
-            _require(data, SAMPLES)
-            _require_rows(data["samples"], "a sample")
-        elif "map" in data:
-            _require(data, MAP)
+        kind = next((kind for kind in FIGURES if kind in data), "panels")
+        _require(data, FIGURES[kind])
+        if kind in ("samples", "table"):
+            if {len(row) for row in data[kind]["rows"]} != {len(data[kind]["columns"])}:
+                raise _Wrong("a row has not a value for each column")
+        elif kind == "map":
             _require_drawable(data["map"])
-        elif "table" in data:
-            _require(data, TABLE)
-            _require_rows(data["table"], "a row")
-        elif "bars" in data:
-            _require(data, BARS)
-        else:
-            _require(data, PANELS)
+        elif kind == "panels":
             _require_same_rows(data["panels"])
         return data
 
@@ -429,13 +387,15 @@ def _naming(path: Path) -> Iterator[None]:
 
 def _recording(
     path: Path, raw: bytes, properties: dict[str, Any], **optional: Any
-) -> tuple[dict[str, Any], Fingerprint]:
+) -> dict[str, Any]:
+    """Return the properties of a recording, its machine as a fingerprint."""
     data = _parse(raw)
     _require(data, properties, **optional)
+    del data["schema"]
     machine = Fingerprint(**data["machine"])
     if machine.name != path.parent.name:
         raise _Wrong("its machine is not the one that the folder is named after")
-    return data, machine
+    return data | {"machine": machine}
 
 
 def _read(path: Path) -> bytes:
@@ -487,11 +447,6 @@ def _require(data: dict[str, Any], properties: dict[str, Any], **optional: Any) 
         if len(said) > LONGEST_REASON:
             said = f"...{said[-LONGEST_REASON:]}"
         raise _Wrong(f"{error.json_path}: {said}")
-
-
-def _require_rows(table: dict[str, Any], what: str) -> None:
-    if {len(row) for row in table["rows"]} != {len(table["columns"])}:
-        raise _Wrong(f"{what} has not a value for each column")
 
 
 def _require_same_rows(panels: list[dict[str, Any]]) -> None:

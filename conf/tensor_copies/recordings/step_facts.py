@@ -38,12 +38,8 @@ OF_LOOK = TABLES[:-1]  # a window is a part of a storage
 def packed(facts: list[dict[str, Any]], number_of: dict[int, int]) -> dict[str, Any]:
     """Return what ``Steps.facts()`` returned as it is kept.
 
-    Parameters
-    ----------
-    facts
-        The steps, with the lines of a script.
-    number_of
-        For these lines, which of the code that a reader sees each is.
+    ``number_of`` says for each line of the script, which of those that a reader sees
+    it is.
     """
     tables = _Tables()
     looks: dict[str, int] = {}
