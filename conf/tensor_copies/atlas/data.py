@@ -94,7 +94,7 @@ class View:
         return f"{self.machine.label}, x on the {self.device.upper()}"
 
 
-def probe() -> dict[str, Any]:
+def probe(*, with_device: bool = False) -> dict[str, Any]:
     """Run all probes in a new Python; return what ``atlas.py --json`` prints.
 
     Raises
@@ -102,10 +102,6 @@ def probe() -> dict[str, Any]:
     AtlasFailed
         If a probe fails or does not end.
     """
-    return _probe(with_device=False)
-
-
-def _probe(*, with_device: bool) -> dict[str, Any]:
     # Imported late: it imports torch, which a build that probes nothing does not.
     from tensor_copies.stand_in import new_python
 
@@ -168,7 +164,7 @@ def on_stand_in() -> dict[str, Any] | None:
         from tensor_copies.stand_in import NoStandIn
 
         try:
-            said = _probe(with_device=True)
+            said = probe(with_device=True)
         except NoStandIn as missing:
             reason = str(missing).partition("\n")[0]
             progress.say(f"Atlas: x on the CPU alone. {reason}")
@@ -306,12 +302,12 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
         table = csv.DictWriter(file, list(columns), lineterminator="\n")
         table.writeheader()
         for record in records:
-            table.writerow({name: _cell(value) for name, value in record.items()})
-
-
-def _cell(value: Any) -> Any:
-    """Return a value as CSV has it: JSON's words, and nothing for null."""
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else value
+            table.writerow(  # with JSON's words for a bool, and nothing for null
+                {
+                    name: str(value).lower() if isinstance(value, bool) else value
+                    for name, value in record.items()
+                }
+            )
 
 
 def report_stale(app: Sphinx, exception: Exception | None) -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from sphinx.util.docutils import SphinxDirective
 
@@ -23,6 +22,7 @@ from tensor_copies.errors.messages import entries
 from tensor_copies.explorer.page import address_of, depend_on_chains
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
 from tensor_copies.machine.folds import fold
+from tensor_copies.machine.templates import templates_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -59,10 +59,7 @@ def prose(text: str) -> Markup:
     )
 
 
-TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
-    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-)  # fmt: skip
+TEMPLATES = templates_of(__file__, trim_blocks=True, lstrip_blocks=True)
 TEMPLATES.filters["prose"] = prose
 
 
