@@ -31,19 +31,15 @@ PAGE = "errors"
 MACHINES = "machines"
 STAND_IN = "stand-in-device"
 FACT = "has_cards"
+LEGEND = ("shares", "copies", "itself", "flows", "stops")
 # What a cure's sign can be: memory, and what becomes of the gradient if there is one.
 DRAWN = {
     "-".join(parts): parts
     for parts in (
         *product(["shares", "copies"], ["flows", "stops"]),
-        ("shares",),
-        ("copies",),
-        ("itself",),
-        ("flows",),
-        ("stops",),
+        *((sign,) for sign in LEGEND),
     )
 }
-LEGEND = ("shares", "copies", "itself", "flows", "stops")
 
 
 class error_index(nodes.General, nodes.Element):
@@ -170,11 +166,10 @@ def _arrange_entry(section: nodes.section) -> None:
         for one in section.children
         if isinstance(one, nodes.container) and "cell" in one["classes"]
     ]
-    message, *others = cells
+    message = cells[0]
     code = next(one for one in message.children if "cell_input" in one["classes"])
     message.remove(code)
-    last = section.index(others[-1] if others else message)
-    rest = section[last + 1 :]
+    rest = section[section.index(cells[-1]) + 1 :]
     for node in rest:
         section.remove(node)
     section += nodes.container(

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import json
-import textwrap
 import warnings
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -25,6 +24,7 @@ from IPython.display import Markdown, display
 from myst_nb import glue
 
 from tensor_copies.errors.costs import Cost, Cure, cost_of, costs_on_stand_in
+from tensor_copies.errors.cures import without_name
 from tensor_copies.errors.messages import Entry, WrongMessage, entries, said
 from tensor_copies.recordings.format import seen_elsewhere
 
@@ -37,13 +37,7 @@ NOTHING = "no message"
 
 
 class ErrorIndex:
-    """The error index while its cells run.
-
-    Parameters
-    ----------
-    page
-        The source of the page, seen from the folder in which its kernel runs.
-    """
+    """The error index while the cells run of ``page``, its source."""
 
     def __init__(self, page: str) -> None:
         self._entries = entries(Path(page))
@@ -116,7 +110,7 @@ class ErrorIndex:
             )
         rows = [
             {
-                "code": _shown(cure.code),
+                "code": without_name(cure.code),
                 "words": words,
                 "is_cure": cure.strict,
                 **asdict(cost),
@@ -203,8 +197,7 @@ class ErrorIndex:
         category: type[Warning],
         filename: str,
         lineno: int,
-        file: Any = None,
-        line: str | None = None,
+        *_: object,
     ) -> None:
         given = warnings.WarningMessage(message, category, filename, lineno)
         self._say(self._running, said(given))
@@ -222,17 +215,9 @@ class ErrorIndex:
                 "\n".join(given) == other.observed.get(anchor, {}).get("message")
                 for anchor, given in self._given.items()
             )
-            of = f"{same} of {len(self._entries)} the same."
-            parts.append(f"{other.machine.label}: {of}")
+            of = len(self._entries)
+            parts.append(f"{other.machine.label}: {same} of {of} the same.")
         return " ".join(parts)
-
-
-def _shown(code: str) -> str:
-    """Return the code of a cure without a last line that only names a result."""
-    lines = textwrap.dedent(code).strip().split("\n")
-    if len(lines) > 1 and lines[-1].isidentifier():
-        lines.pop()
-    return "\n".join(lines)
 
 
 def _directive(name: str, **data: Any) -> Markdown:

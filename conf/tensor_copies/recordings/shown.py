@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,9 +145,7 @@ def refuse(bad: BadRecording) -> None:
 def current_blocks(recording: Recording, script: Path) -> tuple[int, int]:
     """Return how many blocks of a recording still match the script, and of how many."""
     wanted = list(keys(script).values())
-    kept = [block.key for block in recording.blocks]
-    same = sum(1 for one, other in zip(wanted, kept, strict=False) if one == other)
-    return same, len(wanted)
+    return sum(map(eq, wanted, (block.key for block in recording.blocks))), len(wanted)
 
 
 def renewal(name: str) -> str:
@@ -341,15 +340,13 @@ def _side_by_side(
 
 def _same_figures(seen: Seen, drawn: list[nodes.raw]) -> bool:
     """Whether a machine's figures are the live ones, but for their ids."""
-    if len(drawn) != len(seen.alternatives):
-        return False
-    for node, file in zip(drawn, seen.alternatives, strict=True):
-        other = drawn_or_picture(seen, file)
-        if not isinstance(other, nodes.raw):
-            return False
-        if IDS.sub("", node.astext()).split() != IDS.sub("", other.astext()).split():
-            return False
-    return True
+    others = [drawn_or_picture(seen, file) for file in seen.alternatives]
+    return [*map(_drawing, drawn)] == [*map(_drawing, others)]
+
+
+def _drawing(node: nodes.Node) -> Any:
+    """Return what is the same where drawings are; a picture is like no other."""
+    return IDS.sub("", node.astext()).split() if isinstance(node, nodes.raw) else node
 
 
 def _normal(text: str) -> str:
