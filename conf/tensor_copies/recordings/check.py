@@ -41,205 +41,165 @@ from tensor_copies.recordings.format import (
 )
 from tensor_copies.recordings.step_facts import OF_LOOK, unpacked
 
+Schema = dict[str, Any]
 WIDEST_PNG = 10_000  # pixels, and as many high
 LONGEST_REASON = 120  # characters
 
 
-def _text(longest: int, **more: Any) -> dict[str, Any]:
+def _text(longest: int, **more: Any) -> Schema:
     return {"type": "string", "maxLength": longest, **more}
 
 
-def _list(items: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"type": "array", "items": items, **more}
+def _list(items: Any, most: int | None = None, least: int = 0) -> Schema:
+    most_items = {} if most is None else {"maxItems": most}
+    return {"type": "array", "items": items, "minItems": least, **most_items}
 
 
-def _object(needed: dict[str, Any], **optional: Any) -> dict[str, Any]:
+def _row(kinds: Iterable[Schema]) -> Schema:
+    """Describe a list with one value for each column."""
+    columns = [*kinds]
+    return _list(False, least=len(columns)) | {"prefixItems": columns}
+
+
+def _object(optional: Schema | None = None, /, **needed: Schema) -> Schema:
     return {
         "type": "object",
-        "properties": needed | optional,
+        "properties": needed | (optional or {}),
         "required": list(needed),
         "additionalProperties": False,
     }
 
 
-def _dictionary(values: dict[str, Any]) -> dict[str, Any]:
+def _dictionary(values: Schema) -> Schema:
     return {"type": "object", "additionalProperties": values}
 
 
-def _or_null(kind: dict[str, Any]) -> dict[str, Any]:
+def _or_null(kind: Schema) -> Schema:
     return kind | {"type": [kind["type"], "null"]}
-
-
-def _row(kinds: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Describe a list with one value for each column."""
-    columns = list(kinds)
-    return {
-        "type": "array", "prefixItems": columns, "minItems": len(columns),
-        "items": False,
-    }  # fmt: skip
 
 
 NUMBER = {"type": "number", "minimum": -1e300, "maximum": 1e300}
 COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
 COUNTED = COUNT | {"minimum": -(2**53)}
+RATIO = {"type": "number", "minimum": 1e-9, "maximum": 1e9}
 FLAG = {"type": "boolean"}
-SHORT, NAME = _text(2000), _text(200)
+SHORT, NAME, KEY = _text(2000), _text(200), _text(64)
+CELL = _text(100) | NUMBER | {"type": ["string", "boolean", "number"]}
 COMMON = {
     "schema": {"const": SCHEMA},
     "machine": _object(
-        {field.name: _text(100) for field in fields(Fingerprint)}
+        **{field.name: _text(100) for field in fields(Fingerprint)}
         | {"device_kind": {"enum": list(DEVICES)}}
     ),
     "day": _text(10, format="date"),
 }
-LESSON = COMMON | {
-    "lesson": _text(100, pattern=r"\A[\w-]+/[\w-]+\Z"),
-    "seconds": NUMBER,
-    "blocks": _list(
-        {
-            "if": {"type": "object", "required": ["left_out"]},
-            "then": _object({"key": _text(64), "left_out": _text(1000)}),
-            "else": _object(
-                {
-                    "key": _text(64),
-                    "output": _list(_text(LONGEST_OUTPUT)),
-                    "figures": _list(_text(100, pattern=r"\A[\w.-]+\.(json|png)\Z")),
-                }
-            ),
-        }
+BLOCK = {
+    "if": {"type": "object", "required": ["left_out"]},
+    "then": _object(key=KEY, left_out=_text(1000)),
+    "else": _object(
+        key=KEY,
+        output=_list(_text(LONGEST_OUTPUT)),
+        figures=_list(_text(100, pattern=r"\A[\w.-]+\.(json|png)\Z")),
     ),
 }
-OF_LESSON = {"steps": _text(100, pattern=r"\A[\w-]+\.steps\.json\Z")}
-PAGE = COMMON | {
-    "page": _text(100),
-    "key": _text(64),
-    "observed": _dictionary(_dictionary(_text(4000))),
-}
+LESSON = _object(
+    {"steps": _text(100, pattern=r"\A[\w-]+\.steps\.json\Z")},
+    **COMMON,
+    lesson=_text(100, pattern=r"\A[\w-]+/[\w-]+\Z"),
+    seconds=NUMBER,
+    blocks=_list(BLOCK),
+)
+PAGE = _object(
+    **COMMON, page=_text(100), key=KEY, observed=_dictionary(_dictionary(_text(4000)))
+)
 # Records of other probes than those of today may be anything: they are not shown.
-STALE_ATLAS = COMMON | {"key": _text(64), "columns": {}, "records": {}}
-IN_ATLAS: dict[type, dict[str, Any]] = {str: _text(1000), bool: FLAG, int: COUNT}
-ATLAS = {
-    "columns": {"const": list(ATLAS_COLUMNS)},
-    "records": _list(
-        _row(
-            IN_ATLAS[kind] if name in ATLAS_KEYS else _or_null(IN_ATLAS[kind])
-            for name, kind in ATLAS_COLUMNS.items()
-        ),
-        maxItems=2000,
-    ),
-}
-RATIO = {"type": "number", "minimum": 1e-9, "maximum": 1e9}
+STALE_ATLAS = _object(**COMMON, key=KEY, columns={}, records={})
+IN_ATLAS: dict[type, Schema] = {str: _text(1000), bool: FLAG, int: COUNT}
+ATLAS_RECORD = _row(
+    IN_ATLAS[kind] if name in ATLAS_KEYS else _or_null(IN_ATLAS[kind])
+    for name, kind in ATLAS_COLUMNS.items()
+)
+ATLAS = _object(
+    columns={"const": list(ATLAS_COLUMNS)}, records=_list(ATLAS_RECORD, 2000)
+)
 TITLES = {"title": _text(500), "xlabel": _text(200)}
-CELL = _text(100) | NUMBER | {"type": ["string", "boolean", "number"]}
+BAR = _object(name=_text(80), value=RATIO | {"minimum": 0}, text=_text(80))
+RATIOS = _object(
+    name=_text(80), text=_text(20), **dict.fromkeys(("low", "middle", "high"), RATIO)
+)
+PANEL = _object(title=_text(40), note=_text(40), rows=_list(RATIOS, 30, 1))
 # The kinds of figures, each by the property that only it has.
-FIGURES: dict[str, dict[str, Any]] = {
-    "samples": {
-        "samples": _object(
-            {
-                "columns": _list(_text(40), minItems=1),
-                "rows": _list(_list(CELL), minItems=1, maxItems=20_000),
-            }
+FIGURES = {
+    "samples": _object(
+        samples=_object(
+            columns=_list(_text(40), least=1), rows=_list(_list(CELL), 20_000, 1)
         )
-    },
+    ),
     # Laying out a graph takes more than linear time: a lesson's has some ten nodes.
-    "map": {"map": _dictionary({"maxItems": 200})},
-    "table": {
-        "table": _object(
-            {
-                "columns": _list(_text(80), minItems=1, maxItems=10),
-                "rows": _list(_list(_text(1000)), minItems=1, maxItems=100),
-            }
+    "map": _object(map=_dictionary({"maxItems": 200})),
+    "table": _object(
+        table=_object(
+            columns=_list(_text(80), 10, 1), rows=_list(_list(_text(1000)), 100, 1)
         )
-    },
-    "bars": TITLES
-    | {
-        "bars": _list(
-            _object(
-                {"name": _text(80), "value": RATIO | {"minimum": 0}, "text": _text(80)}
-            ),
-            minItems=1, maxItems=30,
-        ),
-    },
-    "panels": TITLES
-    | {
-        "panels": _list(
-            _object(
-                {
-                    "title": _text(40),
-                    "note": _text(40),
-                    "rows": _list(
-                        _object(
-                            dict.fromkeys(("low", "middle", "high"), RATIO)
-                            | {"name": _text(80), "text": _text(20)}
-                        ),
-                        minItems=1, maxItems=30,
-                    ),
-                }
-            ),
-            minItems=1, maxItems=8,
-        ),
-    },
-}  # fmt: skip
+    ),
+    "bars": _object(**TITLES, bars=_list(BAR, 30, 1)),
+    "panels": _object(**TITLES, panels=_list(PANEL, 8, 1)),
+}
 # What is seen of each, by the names of the columns, which stand in this order.
-SEEN: dict[str, dict[str, dict[str, Any]]] = {
+SEEN: dict[str, dict[str, Schema]] = {
     "tensors": {
         "device": NAME, "digest": _or_null(NAME), "dtype": NAME,
         "gradient": _or_null(SHORT), "inference": FLAG, "is_leaf": FLAG,
         "kind": {"enum": ["tensor", "array"]}, "memory": SHORT, "names": _list(NAME),
         "node": _or_null(COUNT), "output": COUNT, "requires_grad": FLAG,
-        "retains_grad": FLAG, "shape": _or_null(_list(COUNT, maxItems=64)),
+        "retains_grad": FLAG, "shape": _or_null(_list(COUNT, 64)),
         "storage": _or_null(COUNT), "values": _or_null(SHORT),
         "version": _or_null(COUNT),
     },
     "nodes": {
         "hidden_inputs": COUNT, "inputs_without_gradient": COUNT,
         "kind": {"enum": ["operation", "leaf", "constant"]}, "label": NAME,
-        "tensors": _list(COUNT, maxItems=200),
+        "tensors": _list(COUNT, 200),
     },
     "edges": {"input": COUNT, "output": COUNT, "result": COUNT},
     "storages": {
-        "addressed": FLAG, "bytes": COUNT, "cells": _or_null(_list(NAME, maxItems=12)),
-        "device": NAME, "dtype": NAME, "windows": _list(COUNT, maxItems=200),
+        "addressed": FLAG, "bytes": COUNT, "cells": _or_null(_list(NAME, 12)),
+        "device": NAME, "dtype": NAME, "windows": _list(COUNT, 200),
     },
     "windows": {
-        "covers_all": FLAG, "offset": COUNTED,
-        "runs": _list(_list(COUNTED, minItems=2, maxItems=2), maxItems=200),
-        "shape": _list(COUNT, maxItems=64), "strides": _list(COUNTED, maxItems=64),
-        "tensor": COUNT,
+        "covers_all": FLAG, "offset": COUNTED, "runs": _list(_list(COUNTED, 2, 2), 200),
+        "shape": _list(COUNT, 64), "strides": _list(COUNTED, 64), "tensor": COUNT,
     },
 }  # fmt: skip
-STEPS = {
-    "schema": {"const": SCHEMA},
-    "tables": _object(
-        {
-            table: _object(
-                {
-                    "columns": {"enum": [list(columns), []]},
-                    "rows": _list(_row(columns.values()), maxItems=5000),
-                }
-            )
-            for table, columns in SEEN.items()
-        }
-    ),
-    "looks": _list(
-        _object(
-            {name: _list(COUNT, maxItems=200) for name in (*OF_LOOK, "hidden_to")}
-            | {"hidden_nodes": COUNT, "names": COUNT, "notes": _list(SHORT)}
-        ),
-        maxItems=300,
-    ),
-    "steps": _list(
-        _object(
-            dict.fromkeys(("first", "last", "look"), COUNT),
-            turn=_list(_list(COUNT, minItems=2, maxItems=2), minItems=1, maxItems=10),
-            collapsed={"const": True},
-            printed=_text(LONGEST_OUTPUT),
-            raised=SHORT,
-            differ=_dictionary(_list(NAME, minItems=1)),
-        ),
-        maxItems=300,
-    ),
+TABLES = {
+    name: _object(
+        columns={"enum": [list(columns), []]},
+        rows=_list(_row(columns.values()), 5000),
+    )
+    for name, columns in SEEN.items()
 }
+LOOK = _object(
+    **{name: _list(COUNT, 200) for name in (*OF_LOOK, "hidden_to")},
+    hidden_nodes=COUNT,
+    names=COUNT,
+    notes=_list(SHORT),
+)
+STEP = _object(
+    {
+        "turn": _list(_list(COUNT, 2, 2), 10, 1),
+        "collapsed": {"const": True},
+        "printed": _text(LONGEST_OUTPUT),
+        "raised": SHORT,
+        "differ": _dictionary(_list(NAME, least=1)),
+    },
+    **dict.fromkeys(("first", "last", "look"), COUNT),
+)
+STEPS = _object(
+    schema={"const": SCHEMA},
+    tables=_object(**TABLES),
+    looks=_list(LOOK, 300),
+    steps=_list(STEP, 300),
+)
 # What a drawing is made of: nothing that loads, runs or refers.
 DRAWN = {
     "svg": {"role", "aria-label", "viewBox", "overflow", "text-rendering"},
@@ -268,7 +228,7 @@ def load(path: Path) -> Recording:
 
 @cache  # several parts of a build read all recordings
 def _lesson(path: Path, raw: bytes) -> Recording:
-    data = _recording(path, raw, LESSON, **OF_LESSON)
+    data = _recording(path, raw, LESSON)
     if data["lesson"].rpartition("/")[2] != path.stem:
         raise _Wrong("its lesson is not the one that the file is named after")
     if data.get("steps", steps_name(path.stem)) != steps_name(path.stem):
@@ -345,7 +305,7 @@ def _atlas(path: Path, raw: bytes, key: str) -> AtlasRecording:
     data = _recording(path, raw, STALE_ATLAS)
     if data["key"] != key:
         return AtlasRecording(**data | {"columns": [], "records": []})
-    _require({name: data[name] for name in ATLAS}, ATLAS)
+    _require({name: data[name] for name in ("columns", "records")}, ATLAS)
     probes = {tuple(row[: len(ATLAS_KEYS)]) for row in data["records"]}
     if len(probes) < len(data["records"]):
         raise _Wrong("two records are of the same probe")
@@ -385,12 +345,10 @@ def _naming(path: Path) -> Iterator[None]:
         raise BadRecording(f"{where} is refused: {wrong}") from None
 
 
-def _recording(
-    path: Path, raw: bytes, properties: dict[str, Any], **optional: Any
-) -> dict[str, Any]:
+def _recording(path: Path, raw: bytes, schema: Schema) -> dict[str, Any]:
     """Return the properties of a recording, its machine as a fingerprint."""
     data = _parse(raw)
-    _require(data, properties, **optional)
+    _require(data, schema)
     del data["schema"]
     machine = Fingerprint(**data["machine"])
     if machine.name != path.parent.name:
@@ -435,12 +393,9 @@ def _inert(value: Any) -> Any:
     return value
 
 
-def _require(data: dict[str, Any], properties: dict[str, Any], **optional: Any) -> None:
-    """Raise unless ``data`` is an object with just these properties."""
-    validator = Draft202012Validator(
-        _object(properties, **optional),
-        format_checker=Draft202012Validator.FORMAT_CHECKER,
-    )
+def _require(data: dict[str, Any], schema: Schema) -> None:
+    checker = Draft202012Validator.FORMAT_CHECKER
+    validator = Draft202012Validator(schema, format_checker=checker)
     error = best_match(validator.iter_errors(data))
     if error is not None:
         said = error.message  # a value, then what is wrong with it
