@@ -114,17 +114,15 @@ def fact_cells(record: Record, subject: str = "x") -> dict[str, str | None]:
 def facts(record: Record) -> list[str]:
     """Say part by part all that a record says."""
     said: list[str | None] = []
+    size, where = record["new_bytes"], ""
     if record["error"] is None:
         if record["same_object"]:
             said.append("returns the same object")
         else:
-            away = record["result_device"] != record["device"]
-            name = DEVICE_NAMES[record["result_device"]]
-            where = f" on {name}" if away else ""
-            said.append(f"a new {record['result']}{where}")
-            size = record["new_bytes"]
+            if record["result_device"] != record["device"]:
+                where = f" on {DEVICE_NAMES[record['result_device']]}"
             new = f"{size} bytes" if size else "none" if size == 0 else NOTHING
-            said.append(f"new memory: {new}")
+            said += [f"a new {record['result']}{where}", f"new memory: {new}"]
         choices = {
             "shares_memory": ("shared memory", "own memory"),
             "gradient_flows": ("gradients flow back", "no gradient flows back"),
@@ -291,27 +289,24 @@ class Drawing:
 
         Kinds of x of which the same is true share a line.
         """
-        lines: dict[tuple[str | None, ...], list[str]] = {}
+        lines: dict[tuple[str | None, ...], dict[str, list[str]]] = {}
         for place, look in zip(PLACES, (self.on_cpu, self.on_another), strict=True):
             for state in row["states"]:
                 if (record := look(row, state)) is not None:
                     told = fact_cells(record, row["subject"])
-                    said = (record["error"], *told.values())
-                    where = f"{place.removeprefix('x ')}: {_state_names([state])}"
-                    lines.setdefault(said, []).append(where)
-        titles = list(fact_cells(dict.fromkeys(self.atlas["columns"])))
-        used = [
-            number
-            for number in range(len(titles))
-            if any(said[number + 1] for said in lines)
-        ]
+                    kinds = lines.setdefault((record["error"], *told.values()), {})
+                    where = place.removeprefix("x ")
+                    kinds.setdefault(_state_names([state]), []).append(where)
+        titles = ["error", *fact_cells(dict.fromkeys(self.atlas["columns"]))]
+        columns = enumerate(zip(*lines, strict=True))
+        used = [number for number, told in columns if number and any(told)]
         return [titles[number] for number in used], [
             {
                 "x": self.what(row) or _together(kinds),
-                "error": error,
-                "cells": [cells[number] or NOTHING for number in used],
+                "error": told[0],
+                "cells": [told[number] or NOTHING for number in used],
             }
-            for (error, *cells), kinds in lines.items()
+            for told, kinds in lines.items()
         ]
 
     def elsewhere(self, row: Record) -> Iterator[Record]:
@@ -319,10 +314,8 @@ class Drawing:
         for view in self.others:
             equal: dict[str, list[str]] = {}
             for state in row["states"]:
-                other, record = view.records.get((row["id"], state)), self.on_cpu
-                if other is None:
-                    continue
-                if parts := other_facts(record(row, state), other):
+                other = view.records.get((row["id"], state))
+                if other and (parts := other_facts(self.on_cpu(row, state), other)):
                     equal.setdefault(", ".join(parts), []).append(state)
             for said, of in equal.items():
                 x = self.what(row) or _state_names(of)
@@ -409,12 +402,8 @@ def _state_names(states: Iterable[str]) -> str:
     return ", ".join(words.get(state, state) for state in states)
 
 
-def _together(kinds: list[str]) -> str:
-    """Join kinds of x, the place once for each that has some."""
-    places: dict[str, list[str]] = {}
-    for kind in kinds:
-        place, _, state = kind.partition(": ")
-        places.setdefault(state, []).append(place)
+def _together(places: dict[str, list[str]]) -> str:
+    """Join kinds of x with the places of each, a place once for each that has some."""
     said: dict[str, list[str]] = {}
     for state, of in places.items():
         where = "on both devices" if len(of) == len(PLACES) else of[0]

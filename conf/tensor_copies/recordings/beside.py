@@ -94,7 +94,7 @@ def say_tables_once(app: Sphinx, doctree: nodes.document) -> None:
 def drawn_or_picture(seen: Seen, file: str) -> nodes.Node:
     """Draw a recorded map from its data, or show a picture as it is."""
     data = seen.figures[file]
-    if data is None:
+    if "picture" in data:
         uri = f"/recordings/{seen.machine.name}/{file}"
         alt = f"Picture that the lesson drew on {seen.machine}"
         return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
@@ -133,7 +133,7 @@ def _add_charts(app: Sphinx, node: nodes.Element, others: list[Seen]) -> list[st
     panels = [charts.Panel(f"{fingerprint().label} (this build)", name, live)]
     same = []
     for seen in others:
-        found = [data for data in seen.figures.values() if CHARTS & set(data or {})]
+        found = [data for data in seen.figures.values() if CHARTS & set(data)]
         data = found[node["place"]] if len(found) > node["place"] else {}
         if data == live:
             same.append(short(seen.machine))
@@ -167,7 +167,7 @@ def _add_tables(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
 
 def _data(seen: Seen, kind: str) -> list[Any]:
     """Return the data of those figures of a machine that are of one kind."""
-    return [data[kind] for data in seen.figures.values() if kind in (data or {})]
+    return [data[kind] for data in seen.figures.values() if kind in data]
 
 
 def _is_table(node: nodes.Node) -> bool:

@@ -312,16 +312,16 @@ def _atlas(path: Path, raw: bytes, key: str) -> AtlasRecording:
     return AtlasRecording(**data)
 
 
-def load_figure(path: Path) -> dict[str, Any] | None:
+def load_figure(path: Path) -> dict[str, Any]:
     """Read the data of a recorded figure, as careful as :func:`load`.
 
-    A picture (PNG) has none: None is returned.
+    Of a picture (PNG) that is ``picture``, the name of its file.
     """
     with _naming(path):
         raw = _read(path)
         if path.suffix == ".png":
             _require_png(raw)
-            return None
+            return {"picture": path.name}
         data = _parse(raw)
         kind = next((kind for kind in FIGURES if kind in data), "panels")
         _require(data, FIGURES[kind])

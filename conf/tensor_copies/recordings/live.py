@@ -59,10 +59,6 @@ class CodeBlock:
     line: int
     code: nodes.literal_block
 
-    def following(self) -> list[nodes.Node]:
-        """Return what stands after the code, in the same section."""
-        return self.code.parent[self.code.parent.index(self.code) + 1 :]
-
 
 @dataclass(frozen=True)
 class LiveBlock(CodeBlock):
@@ -106,7 +102,8 @@ def live_blocks(doctree: nodes.document, lines: set[int]) -> list[LiveBlock]:
     found = []
     for block in code_blocks(doctree, lines):
         outputs, samples = [], []
-        for node in block.following():
+        parent = block.code.parent
+        for node in parent[parent.index(block.code) + 1 :]:
             if isinstance(node, NO_OUTPUT):
                 break
             if _is_box(node, csv_links.CLASS):

@@ -80,23 +80,20 @@ LEAD_CLASS = "lesson-lead"
 class Seen:
     """What one machine saw in one block.
 
-    ``figures`` has the data of each figure by the name of its file: None for a
-    picture, {} for a file that was refused. ``left_out`` says why there is no output,
-    if there is none.
+    ``figures`` has the data of each figure by the name of its file, {} for one that was
+    refused. ``left_out`` says why there is no output, if there is none.
     """
 
     machine: Fingerprint
     day: str
     output: str
-    figures: dict[str, dict[str, Any] | None]
+    figures: dict[str, dict[str, Any]]
     left_out: str = ""
 
     @property
     def alternatives(self) -> list[str]:
         """The figures that are shown in the place of the live ones, not beside them."""
-        return [
-            file for file, data in self.figures.items() if not BESIDE & set(data or {})
-        ]
+        return [file for file, data in self.figures.items() if not BESIDE & set(data)]
 
     def with_figures(self, files: list[str]) -> Seen:
         """Return the same with these of the figures alone."""
@@ -254,7 +251,7 @@ def _parts(
 
 def _seen(app: Sphinx, recording: Recording, block: Block) -> Seen:
     """Load the figures of a recorded block, each once."""
-    figures: dict[str, dict[str, Any] | None] = {}
+    figures: dict[str, dict[str, Any]] = {}
     for file in block.figures:
         try:
             figures[file] = load_figure(
@@ -292,15 +289,12 @@ def _same(seen: Seen, text: str, drawn: list[nodes.raw]) -> str:
     label = seen.machine.label
     if seen.output == text and _same_figures(seen, drawn):
         return label
-    figures = {
-        file: data | {"map": map_on(device_here(), data["map"])}
-        if "map" in (data or {})
-        else data
-        for file, data in seen.figures.items()
-    }
-    if on_one_device(seen.output) == on_one_device(text) and _same_figures(
-        replace(seen, figures=figures), drawn
-    ):
+    moved = dict(seen.figures)
+    for file, data in moved.items():
+        if "map" in data:
+            moved[file] = {"map": map_on(device_here(), data["map"])}
+    same_text = on_one_device(seen.output) == on_one_device(text)
+    if same_text and _same_figures(replace(seen, figures=moved), drawn):
         return f"{label}, {BUT_FOR_DEVICE}"
     return ""
 
