@@ -77,21 +77,10 @@ def give_stand_in() -> Fingerprint:
 
 
 def record(script: Path, recordings: Path, machine: Fingerprint) -> float:
-    """Run a lesson as the gallery does and write its recording.
+    """Run a lesson as the gallery does, write its recording, return its seconds.
 
-    Parameters
-    ----------
-    script
-        The lesson's script.
-    recordings
-        The folder that has one folder for each machine.
-    machine
-        What runs it: this machine, or what :func:`give_stand_in` returned.
-
-    Returns
-    -------
-    float
-        How long the lesson took, in seconds.
+    ``recordings`` is the folder that has one folder for each machine; ``machine`` is
+    what runs it: this machine, or what :func:`give_stand_in` returned.
 
     Raises
     ------

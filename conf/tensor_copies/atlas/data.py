@@ -146,10 +146,7 @@ def _kept_live() -> Path:
 def on_stand_in() -> dict[str, Any] | None:
     """Return what is seen with the stand-in as a second device, kept as the live one.
 
-    Returns
-    -------
-    dict or None
-        None where this machine has a GPU, or nothing to compile the device with.
+    That is None where this machine has a GPU, or nothing to compile the device with.
 
     Raises
     ------

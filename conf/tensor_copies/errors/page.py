@@ -44,7 +44,6 @@ class ErrorIndex:
         self._others = seen_elsewhere(Path(page))
         self._given: dict[str, list[str]] = {}
         self._running: Entry | None = None
-        self._last: Entry | None = None
         self._afterwards = ExitStack()  # puts back what a running entry changes
         self._shell = get_ipython()
         self._shell.set_custom_exc((Exception,), self._show_error)
@@ -90,9 +89,9 @@ class ErrorIndex:
         AssertionError
             If a cure raises or warns, or its expression is not true.
         """
-        entry = self._last
-        if entry is None:
+        if not self._given:
             raise WrongMessage("these cures stand before the first entry")
+        entry = self._entries[[*self._given][-1]]
         entry.check(self._given[entry.anchor])
         if setup is None:
             setup = ast.unparse(ast.parse(entry.code).body[:-1])
@@ -105,16 +104,11 @@ class ErrorIndex:
         costs = [cost_of(cure, {**get_ipython().user_ns}) for _, cure in known]
         on_stand_in = bool(off_cpu) and not torch.cuda.is_available()
         if on_stand_in:
-            costs = costs_on_stand_in(
-                [replace(cure, setup=off_cpu) for _, cure in known]
-            )
+            away = [replace(cure, setup=off_cpu) for _, cure in known]
+            costs = costs_on_stand_in(away)
         rows = [
-            {
-                "code": without_name(cure.code),
-                "words": words,
-                "is_cure": cure.strict,
-                **asdict(cost),
-            }
+            {"code": without_name(cure.code), "words": words, "is_cure": cure.strict}
+            | asdict(cost)
             for (words, cure), cost in zip(known, costs, strict=True)
         ]
         priced = bool(off_cpu) and any(cost != Cost() for cost in costs)
@@ -145,7 +139,6 @@ class ErrorIndex:
         self._running = next(found, None)
         if self._running is None:
             return
-        self._last = self._running
         self._given[self._running.anchor] = []
         shell = self._shell
         mode = shell.ast_node_interactivity

@@ -117,24 +117,11 @@ def address_of(
 ) -> str | None:
     """Return where a link on a page shows a chain, if home has the explorer.
 
-    The page has asked for :func:`depend_on_chains` when it was read.
-
-    Parameters
-    ----------
-    app, page
-        The application, and the page that has the link.
-    code
-        An expression such as ``x.detach().clone()``.
-    state
-        What ``x`` is, a key of the Atlas's ``STATES``; empty for the first.
-    away
-        Whether ``x`` is on the device that is not the CPU.
-
-    Returns
-    -------
-    str or None
-        None if the code is no chain of the explorer's calls, one that is not there
-        since a beginning of it raises, or if there is no such device.
+    The page has asked for :func:`depend_on_chains` when it was read. The ``code`` is an
+    expression such as ``x.detach().clone()``, the ``state`` of ``x`` a key of the
+    Atlas's ``STATES``, empty for the first; ``away`` is an ``x`` that is not on the
+    CPU. It is None for what is no chain of the explorer's calls, for one that is not
+    there since a beginning of it raises, and if there is no such device.
     """
     if not _is_at_home(app) or (chain := chain_of(code)) is None:
         return None

@@ -44,17 +44,9 @@ def look(keys: tuple[str, ...], state: str, device: str, other: str | None) -> d
     That is the Atlas's record, the memories as rows of values with the cells that each
     name holds, and what each write changed or raised.
 
-    Parameters
-    ----------
-    keys
-        The calls of the chain, keys of ``CALLS``.
-    state
-        What ``x`` is, a key of the Atlas's ``STATES``.
-    device
-        The kind of device that ``x`` is on.
-    other
-        What ``device`` means in ``.to(device)``: the kind of device that is not the
-        CPU, or None where there is none.
+    ``keys`` are the calls of the chain, keys of ``CALLS``, and ``state`` is a key of
+    the Atlas's ``STATES``. ``other`` is what ``device`` means in ``.to(device)``: the
+    kind of device that is not the CPU, or None where there is none.
     """
     code = f"y = {code_of(keys)}"
     given = "" if other is None else f'device = torch.device("{other}")'
