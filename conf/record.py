@@ -89,14 +89,7 @@ def record(script: Path, recordings: Path, machine: Fingerprint) -> float:
         or prints or draws more than a build takes; nothing is written.
     """
     from tensor_copies.machine.lesson_list import require_utf8
-    from tensor_copies.recordings.format import (
-        Block,
-        Recording,
-        keys,
-        require_fitting,
-        save,
-        steps_name,
-    )
+    from tensor_copies.recordings import format as form
 
     require_utf8(script)
     reasons = _left_out(script, machine)
@@ -105,24 +98,24 @@ def record(script: Path, recordings: Path, machine: Fingerprint) -> float:
         outputs, drawn, seconds, steps = _run(script, machine)
     blocks, files = [], {}
     for (line, key), output, figures, reason in zip(
-        keys(script).items(), outputs, drawn, reasons, strict=True
+        form.keys(script).items(), outputs, drawn, reasons, strict=True
     ):
         if reason:
-            blocks.append(Block(key, left_out=reason))
+            blocks.append(form.Block(key, left_out=reason))
             continue
-        require_fitting(f"{script.name}: the block on line {line}", output)
+        form.require_fitting(f"{script.name}: the block on line {line}", output)
         names = []
         for content in figures:
             ending = "png" if isinstance(content, bytes) else "json"
             names.append(f"{script.stem}.{len(files) + 1}.{ending}")
             files[names[-1]] = content
-        blocks.append(Block(key, output, names))
+        blocks.append(form.Block(key, output, names))
     lesson, kept = f"{script.parent.name}/{script.stem}", ""
     if steps is not None:
-        kept = steps_name(script.stem)
+        kept = form.steps_name(script.stem)
         files[kept] = _kept_steps(script, steps, reasons)
-    whole = Recording(lesson, machine, today(), round(seconds, 2), blocks, kept)
-    save(whole, files, recordings / machine.name)
+    whole = form.Recording(lesson, machine, today(), round(seconds, 2), blocks, kept)
+    form.save(whole, files, recordings / machine.name)
     return seconds
 
 
@@ -133,12 +126,7 @@ def record_page(page: Path, recordings: Path, machine: Fingerprint) -> float:
     """
     from tensor_copies.errors.messages import entries, observe_messages
     from tensor_copies.machine import isolation
-    from tensor_copies.recordings.format import (
-        PageRecording,
-        page_key,
-        recorded_cells,
-        save_page,
-    )
+    from tensor_copies.recordings import format as form
 
     isolation.set_time_limit(_options()["lesson_time_limit"])
     namespace: dict[str, Any] = {"__name__": "__main__"}
@@ -152,7 +140,7 @@ def record_page(page: Path, recordings: Path, machine: Fingerprint) -> float:
             if entries(named):
                 namespace["observed"] = observe_messages(named)
             else:
-                exec(compile(recorded_cells(named), page.name, "exec"), namespace)
+                exec(compile(form.recorded_cells(named), page.name, "exec"), namespace)
     except Exception:
         gallery["failing_examples"][page.name] = traceback.format_exc(limit=-1)
         raise LessonFailed(gallery["failing_examples"][page.name]) from None
@@ -160,8 +148,10 @@ def record_page(page: Path, recordings: Path, machine: Fingerprint) -> float:
         isolation.reset(gallery, page.name, "after")
     seconds = perf_counter() - start
     observed = namespace["observed"]
-    whole = PageRecording(page.stem, machine, today(), page_key(page), observed)
-    save_page(whole, recordings / machine.name)
+    whole = form.PageRecording(
+        page.stem, machine, today(), form.page_key(page), observed
+    )
+    form.save_page(whole, recordings / machine.name)
     return seconds
 
 
@@ -171,19 +161,16 @@ def record_atlas(page: Path, recordings: Path, machine: Fingerprint) -> float:
     It is called as :func:`record`, and returns and raises the same.
     """
     from tensor_copies.atlas.data import probe
-    from tensor_copies.recordings.format import (
-        ATLAS_COLUMNS,
-        AtlasRecording,
-        atlas_key,
-        save_atlas,
-    )
+    from tensor_copies.recordings import format as form
 
     start = perf_counter()
     seen = probe()["records"]
     seconds = perf_counter() - start
-    rows = [[record[name] for name in ATLAS_COLUMNS] for record in seen]
-    whole = AtlasRecording(machine, today(), atlas_key(), list(ATLAS_COLUMNS), rows)
-    save_atlas(whole, recordings / machine.name)
+    rows = [[record[name] for name in form.ATLAS_COLUMNS] for record in seen]
+    whole = form.AtlasRecording(
+        machine, today(), form.atlas_key(), list(form.ATLAS_COLUMNS), rows
+    )
+    form.save_atlas(whole, recordings / machine.name)
     return seconds
 
 

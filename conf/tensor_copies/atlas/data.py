@@ -15,10 +15,8 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +26,7 @@ from sphinx.util import logging
 from tensor_copies.machine import background, kept_json, progress
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.days import today
-from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
+from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint, version_of
 from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.check import load_atlas
 from tensor_copies.recordings.format import (
@@ -250,14 +248,8 @@ def key(app: Sphinx, page: str) -> str:
 
 def live_key() -> str:
     """Return the key of what the probes give on this machine."""
-    return key_of(fingerprint().signature, hash_of(ATLAS), *_versions())
-
-
-def _versions() -> Iterator[str]:
-    """Yield the versions of the libraries that some probes use, where they are."""
-    for name in USED:
-        with suppress(metadata.PackageNotFoundError):
-            yield f"{name} {metadata.version(name)}"
+    versions = (f"{name} {version_of(name)}" for name in USED)
+    return key_of(fingerprint().signature, hash_of(ATLAS), *versions)
 
 
 def _is_shown(app: Sphinx) -> bool:

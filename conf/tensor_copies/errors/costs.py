@@ -62,10 +62,10 @@ def cost_of(cure: Cure, space: dict[str, Any]) -> Cost:
     AssertionError
         If a strict cure raises or warns, or its expression is not true.
     """
-    code, subject, truth, strict = cure.code, cure.subject, cure.truth, cure.strict
-    body = ast.parse(textwrap.dedent(code)).body
+    subject, truth, strict = cure.subject, cure.truth, cure.strict
+    body = ast.parse(textwrap.dedent(cure.code)).body
     value = body.pop().value if isinstance(body[-1], ast.Expr) else None
-    name = f"the cure {code!r} of {cure.anchor}"
+    name = f"the cure {cure.code!r} of {cure.anchor}"
     with warnings.catch_warnings():
         # A cure that warns is none; what people wrongly write may do so.
         warnings.simplefilter("error" if strict else "ignore")

@@ -17,7 +17,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     from tensor_copies.explorer import kept, page
     from tensor_copies.machine import early_work, outdated
 
-    outdated.add_key("explorer", page.key)
+    outdated.add_key("explorer", lambda *_: kept.live_key())
     early_work.add(kept.__name__, "explorer", kept.is_kept)
     app.add_directive("explorer", page.ExplorerDirective)
     app.add_node(page.explorer, html=(page.visit_explorer, None))

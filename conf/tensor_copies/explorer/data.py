@@ -29,21 +29,10 @@ TIME_LIMIT = 600  # seconds
 # What the packed list of an outcome's facts holds, in order: all that the Atlas's
 # probe sees, but for what is asked of CUDA's queue and allocator.
 FACTS = (
-    "error",
-    "same_object",
-    "shares_memory",
-    "gradient_flows",
-    "requires_grad",
-    "is_leaf",
-    "new_bytes",
-    "changes_x",
-    "result",
-    "moved",
-    "grad_fn",
-    "warning",
-    "strides_kept",
-    "shares_version",
-)
+    "error", "same_object", "shares_memory", "gradient_flows", "requires_grad",
+    "is_leaf", "new_bytes", "changes_x", "result", "moved", "grad_fn", "warning",
+    "strides_kept", "shares_version",
+)  # fmt: skip
 TEXTS = {"error", "result", "grad_fn", "warning"}
 SEVEN = 7  # what the writes write
 FIRST_LETTER = 35  # of the numbers in the packed data
@@ -61,14 +50,9 @@ class ExplorerFailed(SphinxError):
 def probe(cache: Path = BUILD / "stand_in") -> tuple[dict[str, Any], Seen]:
     """Run all chains in a new Python.
 
-    ``cache`` is the folder that keeps the compiled stand-in, the second device where
-    there is no GPU.
-
-    Returns
-    -------
-    tuple
-        The devices and the kinds of x, each by its key; and what was seen, by device,
-        kind of x and chain.
+    Return the devices and the kinds of x, each by its key; and what was seen, by
+    device, kind of x and chain. ``cache`` is the folder that keeps the compiled
+    stand-in, the second device where there is no GPU.
 
     Raises
     ------

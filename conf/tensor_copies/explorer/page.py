@@ -20,7 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.explorer.chains import chain_of, code_of
 from tensor_copies.explorer.data import Chain, Explorer
-from tensor_copies.explorer.kept import live, live_key
+from tensor_copies.explorer.kept import live
 from tensor_copies.explorer.picture import draw, facts, headline
 from tensor_copies.explorer.signs import STYLE, TEMPLATES
 from tensor_copies.machine.outdated import depend_on
@@ -137,11 +137,6 @@ def address_of(
 def _is_at_home(app: Sphinx) -> bool:
     home = Path(app.env.doc2path(app.config.root_doc))
     return "```{explorer}" in home.read_text(encoding="utf-8")
-
-
-def key(*_: object) -> str:
-    """Return the key of what pages show of the explorer, and link to."""
-    return live_key()
 
 
 def _shown(app: Sphinx) -> list[str]:

@@ -165,11 +165,10 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
     script = lesson_scripts(app).get(page)
     if script is None:
         return
-    lesson = page.partition("/")[2]
     depend_on(app, "recordings")
     recordings = [
         recording
-        for recording in load_all(app, lesson)
+        for recording in load_all(app, page.partition("/")[2])
         if not all(block.left_out for block in recording.blocks)
     ]
     wanted = keys(script)

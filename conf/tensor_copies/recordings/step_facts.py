@@ -27,12 +27,8 @@ from tensor_copies.recordings.format import SCHEMA
 TABLES = ("tensors", "nodes", "edges", "storages", "windows")
 # What most steps have not, and what they have then.
 OFTEN_EMPTY: dict[str, Any] = {
-    "turn": [],
-    "collapsed": False,
-    "printed": "",
-    "raised": "",
-    "differ": {},
-}
+    "turn": [], "collapsed": False, "printed": "", "raised": "", "differ": {},
+}  # fmt: skip
 OF_LOOK = TABLES[:-1]  # a window is a part of a storage
 
 
