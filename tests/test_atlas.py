@@ -460,7 +460,7 @@ def test_what_is_kept_hangs_on_the_libraries_that_probes_use(
     keys = {data.live_key()}
     for name in data.USED:
         monkeypatch.setattr(
-            data.metadata, "version", lambda asked, name=name: str(asked == name)
+            data, "version_of", lambda asked, name=name: str(asked == name)
         )
         keys.add(data.live_key())
     assert len(keys) == 1 + len(data.USED)
