@@ -19,11 +19,8 @@ import tempfile
 import threading
 import traceback
 from bisect import bisect_right
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from time import perf_counter
@@ -50,11 +47,11 @@ OUTPUT = ".. code-block:: none\n\n"  # what the gallery puts before a block's te
 
 
 class LessonFailed(Exception):
-    """A lesson or page is not recorded; the message is why, or its traceback."""
+    """A lesson or page is not recorded; the message is its traceback."""
 
 
 class CannotStart(Exception):
-    """Nothing can be recorded; the message says why: no such lesson, a page's cell."""
+    """Nothing can be recorded; the message says why: no such lesson, no device."""
 
 
 def give_stand_in() -> Fingerprint:
@@ -79,163 +76,106 @@ def give_stand_in() -> Fingerprint:
     return replace(fingerprint(), device_kind="stand-in", device_name="host memory")
 
 
-def record(
-    script: Path, recordings: Path = RECORDINGS, machine: Fingerprint | None = None
-) -> float:
-    """Run a lesson as the gallery does and write its recording.
+def record(script: Path, recordings: Path, machine: Fingerprint) -> float:
+    """Run a lesson as the gallery does, write its recording, return its seconds.
 
-    Parameters
-    ----------
-    script
-        The lesson's script.
-    recordings
-        The folder that has one folder for each machine.
-    machine
-        What runs it: this machine, or what :func:`give_stand_in` returned.
-
-    Returns
-    -------
-    float
-        How long the lesson took, in seconds.
+    ``recordings`` is the folder that has one folder for each machine; ``machine`` is
+    what runs it: this machine, or what :func:`give_stand_in` returned.
 
     Raises
     ------
-    LessonFailed
-        If the lesson raises, warns or hangs, or leaves something running; nothing is
-        written.
-    TooLong
-        If it prints or draws more than a build takes; nothing is written.
+    LessonFailed, sphinx.errors.SphinxError
+        If the lesson cannot be read, raises, warns or hangs, leaves something running,
+        or prints or draws more than a build takes; nothing is written.
     """
-    from tensor_copies.machine.lesson_list import UnreadableLesson, require_utf8
-    from tensor_copies.recordings.format import (
-        Block,
-        Recording,
-        keys,
-        require_fitting,
-        save,
-        steps_name,
-    )
+    from tensor_copies.machine.lesson_list import require_utf8
+    from tensor_copies.recordings import format as form
 
-    machine = machine or fingerprint()
+    require_utf8(script)
     reasons = _left_out(script, machine)
-    steps = None
-    try:
-        require_utf8(script)
-        if all(reasons):
-            outputs, drawn, seconds = [""] * len(reasons), [[]] * len(reasons), 0.0
-        else:
-            outputs, drawn, seconds, steps = _run(script, machine)
-        for line, output in zip(keys(script), outputs, strict=True):
-            require_fitting(f"{script.name}: the block on line {line}", output)
-    except UnreadableLesson as problem:
-        raise LessonFailed(str(problem)) from None
+    outputs, drawn, seconds, steps = [""] * len(reasons), [[]] * len(reasons), 0.0, None
+    if not all(reasons):
+        outputs, drawn, seconds, steps = _run(script, machine)
     blocks, files = [], {}
-    for key, output, figures, reason in zip(
-        keys(script).values(), outputs, drawn, reasons, strict=True
+    for (line, key), output, figures, reason in zip(
+        form.keys(script).items(), outputs, drawn, reasons, strict=True
     ):
         if reason:
-            blocks.append(Block(key, "", (), reason))
+            blocks.append(form.Block(key, left_out=reason))
             continue
+        form.require_fitting(f"{script.name}: the block on line {line}", output)
         names = []
         for content in figures:
             ending = "png" if isinstance(content, bytes) else "json"
             names.append(f"{script.stem}.{len(files) + 1}.{ending}")
             files[names[-1]] = content
-        blocks.append(Block(key, output, tuple(names)))
-    lesson = f"{script.parent.name}/{script.stem}"
-    kept = ""
+        blocks.append(form.Block(key, output, names))
+    lesson, kept = f"{script.parent.name}/{script.stem}", ""
     if steps is not None:
-        kept = steps_name(script.stem)
+        kept = form.steps_name(script.stem)
         files[kept] = _kept_steps(script, steps, reasons)
-    took = round(seconds, 2)
-    whole = Recording(lesson, machine, today(), took, tuple(blocks), kept)
-    save(whole, files, recordings / machine.name)
+    whole = form.Recording(lesson, machine, today(), round(seconds, 2), blocks, kept)
+    form.save(whole, files, recordings / machine.name)
     return seconds
 
 
-def record_page(
-    page: Path, recordings: Path = RECORDINGS, machine: Fingerprint | None = None
-) -> float:
+def record_page(page: Path, recordings: Path, machine: Fingerprint) -> float:
     """Run the recorded cells of a page and write what they observed.
 
-    Returns
-    -------
-    float
-        How long the cells took, in seconds.
-
-    Raises
-    ------
-    LessonFailed
-        If a cell raises, warns or hangs, or leaves something running; nothing is
-        written.
+    It is called as :func:`record`, and returns and raises the same.
     """
     from tensor_copies.errors.messages import entries, observe_messages
     from tensor_copies.machine import isolation
-    from tensor_copies.recordings.format import (
-        PageRecording,
-        page_key,
-        recorded_cells,
-        save_page,
-    )
+    from tensor_copies.recordings import format as form
 
-    machine = machine or fingerprint()
-    options = runpy.run_path(str(CONF / "conf.py"))
-    isolation.set_time_limit(options["lesson_time_limit"])
+    isolation.set_time_limit(_options()["lesson_time_limit"])
     namespace: dict[str, Any] = {"__name__": "__main__"}
     gallery: dict[str, Any] = {"failing_examples": {}}
     start = perf_counter()
     isolation.reset(gallery, page.name, "before")
     try:
-        if entries(page):
-            with _named_for(page, machine) as named:
+        with tempfile.TemporaryDirectory() as folder:
+            named = Path(folder, page.name)
+            named.write_text(_renamed(page.read_text("utf-8"), machine), "utf-8")
+            if entries(named):
                 namespace["observed"] = observe_messages(named)
-        else:
-            code = _renamed(recorded_cells(page), machine)
-            exec(compile(code, page.name, "exec"), namespace)
+            else:
+                exec(compile(form.recorded_cells(named), page.name, "exec"), namespace)
     except Exception:
         gallery["failing_examples"][page.name] = traceback.format_exc(limit=-1)
         raise LessonFailed(gallery["failing_examples"][page.name]) from None
     finally:
-        _clean_up(gallery, page.name)
+        isolation.reset(gallery, page.name, "after")
     seconds = perf_counter() - start
     observed = namespace["observed"]
-    whole = PageRecording(page.stem, machine, today(), page_key(page), observed)
-    save_page(whole, recordings / machine.name)
+    whole = form.PageRecording(
+        page.stem, machine, today(), form.page_key(page), observed
+    )
+    form.save_page(whole, recordings / machine.name)
     return seconds
 
 
-def record_atlas(page: Path, recordings: Path = RECORDINGS) -> float:
+def record_atlas(page: Path, recordings: Path, machine: Fingerprint) -> float:
     """Probe every operation of the Atlas and write what was observed.
 
-    Returns
-    -------
-    float
-        How long the probes took, in seconds.
-
-    Raises
-    ------
-    LessonFailed
-        If a probe fails; nothing is written.
+    It is called as :func:`record`, and returns and raises the same.
     """
-    from tensor_copies.atlas.data import AtlasFailed, probe
-    from tensor_copies.recordings.format import (
-        ATLAS_COLUMNS,
-        AtlasRecording,
-        atlas_key,
-        save_atlas,
-    )
+    from tensor_copies.atlas.data import probe
+    from tensor_copies.recordings import format as form
 
     start = perf_counter()
-    try:
-        seen = probe()["records"]
-    except AtlasFailed as failed:
-        raise LessonFailed(str(failed)) from None
+    seen = probe()["records"]
     seconds = perf_counter() - start
-    columns = tuple(ATLAS_COLUMNS)
-    rows = tuple(tuple(record[name] for name in columns) for record in seen)
-    whole = AtlasRecording(fingerprint(), today(), atlas_key(), columns, rows)
-    save_atlas(whole, recordings / fingerprint().name)
+    rows = [[record[name] for name in form.ATLAS_COLUMNS] for record in seen]
+    whole = form.AtlasRecording(
+        machine, today(), form.atlas_key(), list(form.ATLAS_COLUMNS), rows
+    )
+    form.save_atlas(whole, recordings / machine.name)
     return seconds
+
+
+def _options() -> dict[str, Any]:
+    return runpy.run_path(str(CONF / "conf.py"))
 
 
 def _is_stand_in(machine: Fingerprint) -> bool:
@@ -251,35 +191,16 @@ def _renamed(code: str, machine: Fingerprint) -> str:
     return for_stand_in(code)
 
 
-@contextmanager
-def _named_for(page: Path, machine: Fingerprint) -> Iterator[Path]:
-    """Give a page whose code asks the machine for the device that it has."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, page.name)
-        copy.write_text(_renamed(page.read_text("utf-8"), machine), encoding="utf-8")
-        yield copy
-
-
 def _left_out(script: Path, machine: Fingerprint) -> list[str]:
     """Return for each code block why it is not recorded, or nothing."""
-    from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+    from tensor_copies.machine.blocks import blocks_of
 
-    blocks = split_code_and_text_blocks(str(script))[1]
-    code = [block.content for block in blocks if block.type == "code"]
+    code = [block.content for block in blocks_of(script) if block.type == "code"]
     if not _is_stand_in(machine):
         return [""] * len(code)
     from tensor_copies.stand_in import left_out
 
     return [left_out(script.stem, block) for block in code]
-
-
-def _clean_up(gallery: dict[str, Any], name: str) -> None:
-    from tensor_copies.machine import isolation
-
-    try:
-        isolation.reset(gallery, name, "after")
-    except isolation.LessonLeft as left:
-        raise LessonFailed(str(left)) from None
 
 
 def _kept_steps(script: Path, steps: Steps, reasons: list[str]) -> bytes:
@@ -314,16 +235,16 @@ def _run(
     from tensor_copies.figures.tables import requested_table, without_table
     from tensor_copies.machine import isolation
 
-    options = runpy.run_path(str(CONF / "conf.py"))
+    options = _options()
     figures: list[list[Any]] = []
 
     def scrape(block: Any, block_vars: Any, gallery_conf: Any) -> str:
-        table = requested_table(block, block_vars)
-        samples = requested_samples(block, block_vars)
-        seen = [{"map": one} for one in requested_maps(block, block_vars)]
-        data = [] if table is None else [{"table": table}]
-        data += [] if samples is None else [{"samples": samples}]
-        figures.append(seen + _figures() + data)
+        seen = [{"map": one} for one in requested_maps(block, block_vars)] + _figures()
+        if (table := requested_table(block, block_vars)) is not None:
+            seen.append({"table": table})
+        if (samples := requested_samples(block, block_vars)) is not None:
+            seen.append({"samples": samples})
+        figures.append(seen)
         return ""
 
     gallery = {
@@ -357,21 +278,22 @@ def _run(
             shown, seconds = gen_rst.execute_script(blocks, run, gallery, settings)
         except ExtensionError as wrong:  # a marker that cannot be followed
             gallery["failing_examples"][str(script)] = str(wrong)
-            raise LessonFailed(str(wrong)) from None
+            raise
         finally:
             if steps is not None:
                 steps.stop()
-            _clean_up(gallery, script.name)
+            isolation.reset(gallery, script.name, "after")
     if "formatted_exception" in run:
         raise LessonFailed(run["formatted_exception"])
     if steps is not None and steps.failed:
         why = steps.failed.strip().rpartition("\n")[2]
         print(f"{script.stem}: recorded without its steps: {why}", file=sys.stderr)
         steps = None
-    code = [
-        rst for block, rst in zip(blocks, shown, strict=True) if block.type == "code"
+    outputs = [
+        _printed(rst)
+        for block, rst in zip(blocks, shown, strict=True)
+        if block.type == "code"
     ]
-    outputs = [_printed(rst) for rst in code]
     for place, data in enumerate(figures):
         for figure in data:
             if isinstance(figure, dict) and "table" in figure:
@@ -406,16 +328,12 @@ def _figures() -> list[Any]:
 def _chosen(names: list[str], machine: Fingerprint) -> list[Path]:
     """Return the scripts and pages to record: those named, or else all."""
     from tensor_copies.machine.reading_order import READING_ORDER
-    from tensor_copies.recordings.cells import BadCell
     from tensor_copies.recordings.format import recorded_cells
 
     found = {path.name: path for path in (ROOT / "examples").glob("*/*.py")}
     scripts = [found[name] for name in READING_ORDER if name in found]
     pages = sorted((ROOT / "docs").glob("*.md"))
-    try:
-        computing = [page for page in pages if page == ATLAS or recorded_cells(page)]
-    except BadCell as bad:
-        raise CannotStart(str(bad)) from None
+    computing = [page for page in pages if page == ATLAS or recorded_cells(page)]
     known = {path.stem: path for path in [*scripts, *computing]}
     if _is_stand_in(machine):
         known.pop(ATLAS.stem, None)
@@ -439,26 +357,28 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         check(TO_RECORD)
+    except UnfitMachine as problem:
+        print(f"record: {problem}", file=sys.stderr)
+        return 2
+    from sphinx.errors import SphinxError
+
+    try:
         machine = give_stand_in() if options.stand_in else fingerprint()
         scripts = _chosen(options.only, machine)
         print(f"Machine: {machine}")
-    except (UnfitMachine, CannotStart) as problem:
+    except (UnfitMachine, CannotStart, SphinxError) as problem:
         print(f"record: {problem}", file=sys.stderr)
         return 2
     print(f"Writing to docs/recordings/{machine.name}")
-    from tensor_copies.recordings.format import TooLong
-
     failed = []
     for number, script in enumerate(scripts, 1):
         place = f"[{number}/{len(scripts)}] {script.parent.name}/{script.stem}"
-        run = partial(
-            record_page if script.suffix == ".md" else record, machine=machine
-        )
-        if script == ATLAS:
-            run = record_atlas
+        run = record_page if script.suffix == ".md" else record
+        run = record_atlas if script == ATLAS else run
         try:
-            print(f"{place}  {run(script):.2f} s", flush=True)
-        except (LessonFailed, TooLong, OSError, SystemExit) as error:
+            seconds = run(script, RECORDINGS, machine)
+            print(f"{place}  {seconds:.2f} s", flush=True)
+        except (LessonFailed, SphinxError, OSError, SystemExit) as error:
             failed.append(script.stem)
             why = f"it ended Python: {error!r}" if type(error) is SystemExit else error
             print(f"{place}  FAILED, not recorded\n{why}", file=sys.stderr)

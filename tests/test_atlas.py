@@ -460,7 +460,7 @@ def test_what_is_kept_hangs_on_the_libraries_that_probes_use(
     keys = {data.live_key()}
     for name in data.USED:
         monkeypatch.setattr(
-            data.metadata, "version", lambda asked, name=name: str(asked == name)
+            data, "version_of", lambda asked, name=name: str(asked == name)
         )
         keys.add(data.live_key())
     assert len(keys) == 1 + len(data.USED)
@@ -1013,7 +1013,7 @@ def recording(tmp_path: Path) -> Path:
     rows[1][:3] = ["detach", "leaf", "cuda"]
     saved = recordings.AtlasRecording(
         Fingerprint(**OTHER), "2026-01-01", recordings.atlas_key(),
-        tuple(atlas.COLUMNS), tuple(map(tuple, rows)),
+        list(atlas.COLUMNS), rows,
     )  # fmt: skip
     recordings.save_atlas(saved, tmp_path / OTHER_NAME)
     assert check.load_atlas(tmp_path / OTHER_NAME / "atlas.json") == saved
@@ -1068,7 +1068,7 @@ def test_records_of_other_probes_are_not_looked_at(recording: Path) -> None:
     data |= {"key": "0123456789abcdef", "columns": ["old"], "records": [["<script>"]]}
     recording.write_text(json.dumps(data))
     loaded = check.load_atlas(recording)
-    assert (loaded.columns, loaded.records) == ((), ())
+    assert (loaded.columns, loaded.records) == ([], [])
 
 
 ATLAS_PAGE = """# The table

@@ -16,6 +16,7 @@ from reading import soup
 from recording import OTHER, OTHER_NAME, pretend_other_machine, record, recorded
 from standalone.tensor_maps import Steps
 from tensor_copies.figures.steps import NOT_SHOWN, shown_lines
+from tensor_copies.lessons.steps import with_others
 from tensor_copies.machine.fingerprint import Fingerprint
 from tensor_copies.recordings import check, other_steps, step_facts
 from tensor_copies.recordings.format import BadRecording
@@ -488,13 +489,15 @@ def test_what_counts_as_a_difference() -> None:
 
 
 def test_too_many_words_are_left_out() -> None:
-    machine = other_steps.OtherSteps("X", "x", {1: "y is new."}, {"steps": []})
-    light = other_steps.as_published([machine], "a")
-    assert light["own"]["machines"][0]["differs"] == {1: "y is new."}
+    machine = other_steps.OtherSteps("X", "x", {1: "y is new."}, "steps")
+    own = other_steps.as_published([machine], "a")["own"]
+    light = steps_in(with_others({"code": []}, own))
+    assert light["machines"][0]["differs"] == {"1": "y is new."}
     heavy = "".join(chr(0x4E00 + place * 7919 % 20_000) for place in range(12_000))
-    less = other_steps.as_published([machine], "a", heavy)
-    assert less["own"]["machines"][0]["differs"] == {1: "it differs."}
+    less = steps_in(with_others({"code": [heavy]}, own))
+    assert less["machines"][0]["differs"] == {"1": "it differs."}
     assert other_steps.as_published([], "a") == {"own": {}, "files": {}}
+    assert steps_in(with_others({"code": [heavy]}, {})) == {"code": [heavy]}
 
 
 def test_where_there_are_two_devices_a_sentence_names_them() -> None:

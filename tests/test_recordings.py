@@ -585,7 +585,7 @@ def test_a_picture_is_whole_or_refused(recorded_site: TinySite, tmp_path: Path) 
     whole = (folder / "draw.2.png").read_bytes()
     picture = tmp_path / "a.1.png"
     picture.write_bytes(whole)
-    assert check.load_figure(picture) is None
+    assert check.load_figure(picture) == {"picture": "a.1.png"}
     damaged = whole[:40] + b"\0" + whole[41:]
     for wrong in (b"<svg onload=alert(1)>", whole[: len(whole) // 2], damaged):
         picture.write_bytes(wrong)

@@ -15,10 +15,8 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +26,7 @@ from sphinx.util import logging
 from tensor_copies.machine import background, kept_json, progress
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.days import today
-from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
+from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint, version_of
 from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.check import load_atlas
 from tensor_copies.recordings.format import (
@@ -37,7 +35,7 @@ from tensor_copies.recordings.format import (
     BadRecording,
     atlas_key,
 )
-from tensor_copies.recordings.shown import refuse, renewal
+from tensor_copies.recordings.shown import loaded, refuse, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +47,7 @@ ATLAS = CONF / "standalone" / "atlas.py"
 PROBES = (str(ATLAS), "--json")
 DEVICE = CONF / "tensor_copies" / "stand_in"
 KEPT = CONF.parent / "build" / "atlas"
+RECORDED_ATLAS = "atlas.json"
 TIME_LIMIT = 300  # seconds
 SCHEMA = 1
 ABOUT_MACHINE = {
@@ -93,7 +92,7 @@ class View:
         return f"{self.machine.label}, x on the {self.device.upper()}"
 
 
-def probe() -> dict[str, Any]:
+def probe(*, with_device: bool = False) -> dict[str, Any]:
     """Run all probes in a new Python; return what ``atlas.py --json`` prints.
 
     Raises
@@ -101,10 +100,6 @@ def probe() -> dict[str, Any]:
     AtlasFailed
         If a probe fails or does not end.
     """
-    return _probe(with_device=False)
-
-
-def _probe(*, with_device: bool) -> dict[str, Any]:
     # Imported late: it imports torch, which a build that probes nothing does not.
     from tensor_copies.stand_in import new_python
 
@@ -149,10 +144,7 @@ def _kept_live() -> Path:
 def on_stand_in() -> dict[str, Any] | None:
     """Return what is seen with the stand-in as a second device, kept as the live one.
 
-    Returns
-    -------
-    dict or None
-        None where this machine has a GPU, or nothing to compile the device with.
+    That is None where this machine has a GPU, or nothing to compile the device with.
 
     Raises
     ------
@@ -167,7 +159,7 @@ def on_stand_in() -> dict[str, Any] | None:
         from tensor_copies.stand_in import NoStandIn
 
         try:
-            said = _probe(with_device=True)
+            said = probe(with_device=True)
         except NoStandIn as missing:
             reason = str(missing).partition("\n")[0]
             progress.say(f"Atlas: x on the CPU alone. {reason}")
@@ -191,13 +183,7 @@ def _keep(path: Path, atlas: dict[str, Any]) -> dict[str, Any]:
 
 def recorded(app: Sphinx) -> list[AtlasRecording]:
     """Return the Atlases of other machines, stale ones too; warn of refused ones."""
-    found = []
-    for path in _files(app):
-        try:
-            found.append(load_atlas(path))
-        except BadRecording as bad:
-            refuse(app, bad)
-    return found
+    return loaded(app, RECORDED_ATLAS, load_atlas)
 
 
 def views(app: Sphinx) -> list[View]:
@@ -217,7 +203,7 @@ def views(app: Sphinx) -> list[View]:
             found += _views(other.machine, RECORDED, other.day, records)
         else:
             name = f"recordings/{other.machine.name}/atlas.json"
-            refuse(app, BadRecording(f"{name} is refused: it has unknown probes"))
+            refuse(BadRecording(f"{name} is refused: it has unknown probes"))
     if (second := on_stand_in()) is not None:
         machine = replace(here, device_kind=STAND_IN, device_name="no GPU")
         # Of an x on the CPU it knows nothing better than a live probe, unless the call
@@ -246,11 +232,6 @@ def _views(
         yield View(machine, source, day, device, mine)
 
 
-def _files(app: Sphinx) -> list[Path]:
-    paths = sorted(Path(app.srcdir, "recordings").glob("*/atlas.json"))
-    return [path for path in paths if path.parent.name != fingerprint().name]
-
-
 def note_use(app: Sphinx, page: str) -> None:
     """Remember that a page shows the Atlas, and which."""
     depend_on(app, "atlas")
@@ -259,21 +240,16 @@ def note_use(app: Sphinx, page: str) -> None:
 
 def key(app: Sphinx, page: str) -> str:
     """Return the key of all Atlases: those of this machine and the recorded ones."""
-    files = (f"{path.parent.name} {hash_of(path)}" for path in _files(app))
+    paths = sorted(Path(app.srcdir, "recordings").glob(f"*/{RECORDED_ATLAS}"))
+    files = (f"{path.parent.name} {hash_of(path)}" for path in paths)
     kept = _kept_on_stand_in()
     return key_of(live_key(), f"{kept.name} {kept.exists()}", *files)
 
 
 def live_key() -> str:
     """Return the key of what the probes give on this machine."""
-    return key_of(fingerprint().signature, hash_of(ATLAS), *_versions())
-
-
-def _versions() -> Iterator[str]:
-    """Yield the versions of the libraries that some probes use, where they are."""
-    for name in USED:
-        with suppress(metadata.PackageNotFoundError):
-            yield f"{name} {metadata.version(name)}"
+    versions = (f"{name} {version_of(name)}" for name in USED)
+    return key_of(fingerprint().signature, hash_of(ATLAS), *versions)
 
 
 def _is_shown(app: Sphinx) -> bool:
@@ -315,12 +291,12 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
         table = csv.DictWriter(file, list(columns), lineterminator="\n")
         table.writeheader()
         for record in records:
-            table.writerow({name: _cell(value) for name, value in record.items()})
-
-
-def _cell(value: Any) -> Any:
-    """Return a value as CSV has it: JSON's words, and nothing for null."""
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else value
+            table.writerow(  # with JSON's words for a bool, and nothing for null
+                {
+                    name: str(value).lower() if isinstance(value, bool) else value
+                    for name, value in record.items()
+                }
+            )
 
 
 def report_stale(app: Sphinx, exception: Exception | None) -> None:
@@ -329,8 +305,5 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
         return
     for recording in recorded(app):
         if recording.key != atlas_key():
-            progress.say(
-                f"Stale: recordings/{recording.machine.name}, atlas does not match "
-                f"conf/standalone/atlas.py; on that machine, run `{renewal('atlas')}`",
-                lasting=True,
-            )
+            matches = "does not match conf/standalone/atlas.py"
+            report(recording.machine, "atlas", matches)

@@ -10,14 +10,14 @@ import re
 from html import escape
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.osutil import relative_uri
 
 from tensor_copies.atlas.data import (
     ABOUT_MACHINE,
@@ -30,6 +30,7 @@ from tensor_copies.atlas.data import (
 )
 from tensor_copies.explorer.page import address_of, depend_on_chains
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
+from tensor_copies.machine.templates import templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,9 +39,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 Record = dict[str, Any]
-FLOWS, SHARES, RESULT, NEW = (
-    "Gradients flow back", "Shares memory", "Result", "New memory",
-)  # fmt: skip
+FLOWS, SHARES, RESULT = "Gradients flow back", "Shares memory", "Result"
 NOTHING = "\N{EN DASH}"
 ERRORS = "errors"  # the page of the error index
 PLAIN = "leaf"  # the state of x that is shown first
@@ -48,38 +47,28 @@ PLAIN = "leaf"  # the state of x that is shown first
 DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
 PLACES = ("x on the CPU", "x on another device")
 COLUMNS = {"nonleaf": "non-leaf"}  # the heading of a state, if not its name
-CHIPS = {
-    "shares": "shares", "itself": "itself", "copies": "copies", "raises": "raises",
-    "flows": "flows", "stops": "stops",
-}  # fmt: skip
-TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
-    undefined=StrictUndefined,
-)  # fmt: skip
-YES_NO = {True: "yes", False: "no", None: NOTHING}
+CHIPS = ("shares", "itself", "copies", "raises", "flows", "stops")
+TEMPLATES = templates_of(__file__)
+YES_NO = {True: "yes", False: "no", None: None}
 
 
 def cell_text(record: Record | None, column: str) -> str:
-    """Say what a record says in one column of the table."""
+    """Say what a record says in one column of the table of the home page."""
     if record is None:
         return NOTHING
     error = record["error"]
-    if column == RESULT:
-        if error is not None:
-            name, _, rest = error.partition(": ")
-            return f"{name}: {rest}" if name == "Python ended" else f"raises {name}"
-        if record["requires_grad"] is not None:
-            return f"tensor, {DEVICE_NAMES[record['result_device']]}"
-        if record["result"] == "ndarray":
-            return f"array, {DEVICE_NAMES[record['result_device']]}"
-        return f"Python {record['result']}"
+    if column != RESULT:
+        known = {FLOWS: "gradient_flows", SHARES: "shares_memory"}
+        said = None if error is not None else YES_NO[record[known[column]]]
+        return said or NOTHING
     if error is not None:
-        return NOTHING
-    if column == NEW:
-        size = record["new_bytes"]
-        return NOTHING if size is None else f"{size} bytes" if size else "none"
-    known = {FLOWS: "gradient_flows", SHARES: "shares_memory"}
-    return YES_NO[record[known[column]]]
+        name = error.partition(": ")[0]
+        return error if name == "Python ended" else f"raises {name}"
+    if record["requires_grad"] is not None:
+        return f"tensor, {DEVICE_NAMES[record['result_device']]}"
+    if record["result"] == "ndarray":
+        return f"array, {DEVICE_NAMES[record['result_device']]}"
+    return f"Python {record['result']}"
 
 
 def sign_of(record: Record) -> list[str]:
@@ -97,7 +86,6 @@ def sign_of(record: Record) -> list[str]:
 def fact_cells(record: Record, subject: str = "x") -> dict[str, str | None]:
     """Return all that a record says, by the titles of the columns of a row's facts."""
     size, asked = record["new_bytes"], record["cuda_bytes"]
-    yes_no = {True: "yes", False: "no", None: None}
     result = "x itself" if record["same_object"] else record["result"]
     away = record["result_device"] not in (None, record["device"])
     if away:
@@ -112,13 +100,13 @@ def fact_cells(record: Record, subject: str = "x") -> dict[str, str | None]:
         "New bytes": None if size is None else str(size),
         "Memory": own[record["shares_memory"]],
         "Version counter": own[record["shares_version"]],
-        "Gradient flows": yes_no[record["gradient_flows"]],
-        "requires_grad": yes_no[record["requires_grad"]],
-        "Leaf": yes_no[record["is_leaf"]],
+        "Gradient flows": YES_NO[record["gradient_flows"]],
+        "requires_grad": YES_NO[record["requires_grad"]],
+        "Leaf": YES_NO[record["is_leaf"]],
         "grad_fn": record["grad_fn"],
-        "Strides of x": yes_no[record["strides_kept"]],
+        "Strides of x": YES_NO[record["strides_kept"]],
         "Asked of the device": f"{asked} bytes" if asked else None,
-        "Waits": yes_no[record["waits"]],
+        "Waits": YES_NO[record["waits"]],
         "Warning": record["warning"],
     }
 
@@ -126,15 +114,15 @@ def fact_cells(record: Record, subject: str = "x") -> dict[str, str | None]:
 def facts(record: Record) -> list[str]:
     """Say part by part all that a record says."""
     said: list[str | None] = []
+    size, where = record["new_bytes"], ""
     if record["error"] is None:
         if record["same_object"]:
             said.append("returns the same object")
         else:
-            away = record["result_device"] != record["device"]
-            name = DEVICE_NAMES[record["result_device"]]
-            where = f" on {name}" if away else ""
-            said.append(f"a new {record['result']}{where}")
-            said.append(f"new memory: {cell_text(record, NEW)}")
+            if record["result_device"] != record["device"]:
+                where = f" on {DEVICE_NAMES[record['result_device']]}"
+            new = f"{size} bytes" if size else "none" if size == 0 else NOTHING
+            said += [f"a new {record['result']}{where}", f"new memory: {new}"]
         choices = {
             "shares_memory": ("shared memory", "own memory"),
             "gradient_flows": ("gradients flow back", "no gradient flows back"),
@@ -177,11 +165,6 @@ def differs(record: Record | None, other: Record, column: str) -> bool:
     )
 
 
-def slug(name: str) -> str:
-    """Return the address of a group of rows that stands apart."""
-    return name.lower().replace(" ", "-")
-
-
 def breakable(code: str) -> str:
     """Return code as HTML whose lines may end before a call, not within a name."""
     return "<wbr>.".join(escape(code).split("."))
@@ -216,12 +199,12 @@ class Drawing:
         goes = row["needs"] == ACCELERATOR
         views = [*self.from_cpu, self.here] if goes else [self.here]
         found = (self.record(view, row, state) for view in views)
-        return next((record for record in found if record is not None), None)
+        return next(filter(None, found), None)
 
     def on_another(self, row: Record, state: str) -> Record | None:
         """Return the record of an x on another device, a GPU's if there is one."""
         found = (view.records.get((row["id"], state)) for view in self.away)
-        return next((record for record in found if record is not None), None)
+        return next(filter(None, found), None)
 
     def seen(self, row: Record, state: str, column: str) -> tuple[str, dict[str, str]]:
         """Return the text of a cell, and those of the machines that differ."""
@@ -238,32 +221,13 @@ class Drawing:
         """Return the labels of the machines that saw another thing in a row."""
         return {label for name in columns for label in self.seen(row, state, name)[1]}
 
-    def cell(self, row: Record, column: str, states: Iterable[str]) -> str:
-        """Return a cell with what each state gives; all but the first are hidden."""
-        parts = []
-        drawn: dict[tuple[str, str], list[str]] = {}
-        for state in states:
-            here, others = self.seen(row, state, column)
-            away = self.on_another(row, state)
-            marks = []
-            if away is not None and differs(self.on_cpu(row, state), away, column):
-                text = escape(cell_text(away, column))
-                marks.append(f'<span class="away">{text}</span>')
-            marks += [_elsewhere(text, label) for label, text in others.items()]
-            shown = f"<strong>{here}</strong>" if here == "yes" else escape(here)
-            markup = "<br>".join([shown, *marks])
-            drawn.setdefault((here, markup), []).append(state)
-        for number, ((here, markup), of) in enumerate(drawn.items()):
-            # In the order of the states, so that the first is the plain case.
-            hidden = " hidden" if number else ""
-            value = escape(here.partition(":")[0])
-            names = " ".join(of)
-            parts.append(
-                f'<span data-x="{names}" data-value="{value}"{hidden}>{markup}</span>'
-                if len(drawn) > 1
-                else f'<span data-value="{value}">{markup}</span>'
-            )
-        return f'<td data-label="{column}">{"".join(parts)}</td>'
+    def cell(self, row: Record, column: str) -> Record:
+        """Return what the template draws of a cell of the home page's table."""
+        here, others = self.seen(row, PLAIN, column)
+        away, said = self.on_another(row, PLAIN), ""
+        if away is not None and differs(self.on_cpu(row, PLAIN), away, column):
+            said = cell_text(away, column)
+        return {"title": column, "here": here, "away": said, "others": others}
 
     def row(self, row: Record) -> Record:
         """Return what the template draws of one row.
@@ -325,27 +289,24 @@ class Drawing:
 
         Kinds of x of which the same is true share a line.
         """
-        lines: dict[tuple[str | None, ...], list[str]] = {}
+        lines: dict[tuple[str | None, ...], dict[str, list[str]]] = {}
         for place, look in zip(PLACES, (self.on_cpu, self.on_another), strict=True):
             for state in row["states"]:
                 if (record := look(row, state)) is not None:
                     told = fact_cells(record, row["subject"])
-                    said = (record["error"], *told.values())
-                    where = f"{place.removeprefix('x ')}: {_state_names([state])}"
-                    lines.setdefault(said, []).append(where)
-        titles = list(fact_cells(dict.fromkeys(self.atlas["columns"])))
-        used = [
-            number
-            for number in range(len(titles))
-            if any(said[number + 1] for said in lines)
-        ]
+                    kinds = lines.setdefault((record["error"], *told.values()), {})
+                    where = place.removeprefix("x ")
+                    kinds.setdefault(_state_names([state]), []).append(where)
+        titles = ["error", *fact_cells(dict.fromkeys(self.atlas["columns"]))]
+        columns = enumerate(zip(*lines, strict=True))
+        used = [number for number, told in columns if number and any(told)]
         return [titles[number] for number in used], [
             {
                 "x": self.what(row) or _together(kinds),
-                "error": error,
-                "cells": [cells[number] or NOTHING for number in used],
+                "error": told[0],
+                "cells": [told[number] or NOTHING for number in used],
             }
-            for (error, *cells), kinds in lines.items()
+            for told, kinds in lines.items()
         ]
 
     def elsewhere(self, row: Record) -> Iterator[Record]:
@@ -353,10 +314,8 @@ class Drawing:
         for view in self.others:
             equal: dict[str, list[str]] = {}
             for state in row["states"]:
-                other, record = view.records.get((row["id"], state)), self.on_cpu
-                if other is None:
-                    continue
-                if parts := other_facts(record(row, state), other):
+                other = view.records.get((row["id"], state))
+                if other and (parts := other_facts(self.on_cpu(row, state), other)):
                     equal.setdefault(", ".join(parts), []).append(state)
             for said, of in equal.items():
                 x = self.what(row) or _state_names(of)
@@ -385,10 +344,6 @@ class Drawing:
         if row["given"] or link is None:
             return None
         return {"uri": link, "text": "Its picture", "kind": "in-explorer"}
-
-    def lesson(self, row: Record, markup: str) -> str:
-        """Return, as HTML, a link to the lesson of a row."""
-        return f'<a href="{escape(self.lesson_link(row)["uri"])}">{markup}</a>'
 
     def reference(self, row: Record) -> Record:
         """Return the link to the page of the operation in its project's reference."""
@@ -420,13 +375,6 @@ class Drawing:
         versions = " and ".join(map(" ".join, self.atlas["libraries"].items()))
         return f"Seen with {versions}."
 
-    def legend(self) -> str:
-        """Say what the second line of a cell is."""
-        return (
-            'For <span class="away">x on another device</span> the answer stands '
-            "below, where it is another one."
-        )
-
     def which(self) -> str:
         """Say in a word which other device it is."""
         if not self.away:
@@ -449,24 +397,13 @@ class Drawing:
         return text
 
 
-def _elsewhere(text: str, label: str) -> str:
-    return (
-        f'<span class="elsewhere"><span class="differs">{escape(text)}</span> '
-        f"on {escape(label)}</span>"
-    )
-
-
 def _state_names(states: Iterable[str]) -> str:
     words = {"nonleaf": "non-leaf", "no_grad": "under no_grad", "view": "transposed"}
     return ", ".join(words.get(state, state) for state in states)
 
 
-def _together(kinds: list[str]) -> str:
-    """Join kinds of x, the place once for each that has some."""
-    places: dict[str, list[str]] = {}
-    for kind in kinds:
-        place, _, state = kind.partition(": ")
-        places.setdefault(state, []).append(place)
+def _together(places: dict[str, list[str]]) -> str:
+    """Join kinds of x with the places of each, a place once for each that has some."""
     said: dict[str, list[str]] = {}
     for state, of in places.items():
         where = "on both devices" if len(of) == len(PLACES) else of[0]
@@ -495,14 +432,18 @@ class AtlasTable(SphinxDirective):
         legend = {part: words for part, words in SIGNS.items() if part in has}
         words = drawing.atlas["states"]
         groups = [(name, list(of)) for name, of in groupby(rows, itemgetter("group"))]
-        apart = [(slug(name), name, of) for name, of in groups if of[0]["what"]]
+        apart = [
+            (name.lower().replace(" ", "-"), name, of)
+            for name, of in groups
+            if of[0]["what"]
+        ]
         for place, name, _ in apart:
             self.env.domains.standard_domain.note_hyperlink_target(
                 place, self.env.docname, place, name
             )
         markup = TEMPLATES.get_template("table.html").render(
             sheet=sheet(drawn | {part: [part] for part in legend}),
-            chips={part: CHIPS[part] for part in legend if part in CHIPS},
+            chips=[part for part in legend if part in CHIPS],
             legend=legend,
             places=[PLACES[0], f"{PLACES[1]}{drawing.which()}"],
             states={
@@ -518,17 +459,6 @@ class AtlasTable(SphinxDirective):
         return [addnodes.index(entries=entries), raw]
 
 
-def _picture_link(link: Record | None, row: Record) -> str:
-    """Return, as HTML, the link to the picture of a row, or nothing."""
-    if link is None:
-        return ""
-    name = escape(f"Picture of {row['code']}")
-    return (
-        f'<a class="{link["kind"]}" href="{escape(link["uri"])}" aria-label="{name}">'
-        "Picture</a>"
-    )
-
-
 class AtlasCalls(SphinxDirective):
     """A choice of rows by what the reader wants (``{atlas-calls}``).
 
@@ -541,34 +471,29 @@ class AtlasCalls(SphinxDirective):
         """Return the table; raise an error for a row that there is not."""
         drawing = Drawing(self.env.app, self.env.docname)
         columns = (FLOWS, SHARES, RESULT)
-        body = ""
+        rows = []
         differing: set[str] = set()
         for line in self.content:
             name, _, want = line.partition(": ")
             if name not in drawing.rows:
                 raise self.error(f"the Atlas has no operation {name!r}")
             row = drawing.rows[name]
-            cells = "".join(drawing.cell(row, column, [PLAIN]) for column in columns)
             differing |= drawing.differing(row, PLAIN, columns)
-            code = f"<code>{breakable(row['code'])}</code>"
-            body += (
-                f'<tr><td data-label="You want">{escape(want)}</td>'
-                f'<td data-label="Write">{drawing.lesson(row, code)} '
-                f"{_picture_link(drawing.picture(row), row)}</td>{cells}</tr>"
+            rows.append(
+                {
+                    "want": want,
+                    "code": Markup(breakable(row["code"])),
+                    "lesson": drawing.lesson_link(row)["uri"],
+                    "picture": drawing.picture(row),
+                    "named": f"Picture of {row['code']}",
+                    "cells": [drawing.cell(row, column) for column in columns],
+                }
             )
-        titles = ("You want", "Write", *columns)
-        head = "".join(f'<th scope="col">{title}</th>' for title in titles)
-        same = [v.label for v in drawing.others if v.label not in differing]
-        names = escape("; ".join(same))
-        note = f'<p class="same-on">Same on {names}</p>' if same else ""
-        if drawing.away:
-            note += (
-                f'<p class="seen-by">{drawing.legend()} '
-                f"{escape(drawing.source(in_short=True))}</p>"
-            )
-        markup = (
-            f'<table class="claims calls"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table>{note}"
+        markup = TEMPLATES.get_template("calls.html").render(
+            columns=columns,
+            rows=rows,
+            same=[v.label for v in drawing.others if v.label not in differing],
+            away=drawing.source(in_short=True) if drawing.away else "",
         )
         return [nodes.raw("", markup, format="html")]
 
@@ -601,10 +526,9 @@ class AtlasFiles(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return one link for each file, with what it holds."""
         note_use(self.env.app, self.env.docname)
-        root = re.sub(r"[^/]+", "..", self.env.docname.rpartition("/")[0])
-        base = f"{root}/" if root else ""
+        here = self.env.app.builder.get_target_uri(self.env.docname)
         links = " ".join(
-            f'<a href="{base}{name}" download>{name}</a>'
+            f'<a href="{relative_uri(here, name)}" download>{name}</a>'
             for name in ("atlas.json", "atlas.csv")
         )
         return [nodes.raw("", f'<p class="lesson-actions">{links}</p>', format="html")]

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from sphinx.util.docutils import SphinxDirective
 
@@ -23,6 +22,7 @@ from tensor_copies.errors.messages import entries
 from tensor_copies.explorer.page import address_of, depend_on_chains
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
 from tensor_copies.machine.folds import fold
+from tensor_copies.machine.templates import templates_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -31,19 +31,15 @@ PAGE = "errors"
 MACHINES = "machines"
 STAND_IN = "stand-in-device"
 FACT = "has_cards"
+LEGEND = ("shares", "copies", "itself", "flows", "stops")
 # What a cure's sign can be: memory, and what becomes of the gradient if there is one.
 DRAWN = {
     "-".join(parts): parts
     for parts in (
         *product(["shares", "copies"], ["flows", "stops"]),
-        ("shares",),
-        ("copies",),
-        ("itself",),
-        ("flows",),
-        ("stops",),
+        *((sign,) for sign in LEGEND),
     )
 }
-LEGEND = ("shares", "copies", "itself", "flows", "stops")
 
 
 class error_index(nodes.General, nodes.Element):
@@ -59,10 +55,7 @@ def prose(text: str) -> Markup:
     )
 
 
-TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
-    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-)  # fmt: skip
+TEMPLATES = templates_of(__file__, trim_blocks=True, lstrip_blocks=True)
 TEMPLATES.filters["prose"] = prose
 
 
@@ -173,11 +166,10 @@ def _arrange_entry(section: nodes.section) -> None:
         for one in section.children
         if isinstance(one, nodes.container) and "cell" in one["classes"]
     ]
-    message, *others = cells
+    message = cells[0]
     code = next(one for one in message.children if "cell_input" in one["classes"])
     message.remove(code)
-    last = section.index(others[-1] if others else message)
-    rest = section[last + 1 :]
+    rest = section[section.index(cells[-1]) + 1 :]
     for node in rest:
         section.remove(node)
     section += nodes.container(

@@ -55,24 +55,17 @@ class Cure:
 
 
 def cost_of(cure: Cure, space: dict[str, Any]) -> Cost:
-    """Run a cure; return what it does to memory and gradients.
-
-    Parameters
-    ----------
-    cure
-        What to run.
-    space
-        The names that its code finds.
+    """Run a cure, whose code finds the names in ``space``; return what it does.
 
     Raises
     ------
     AssertionError
         If a strict cure raises or warns, or its expression is not true.
     """
-    code, subject, truth, strict = cure.code, cure.subject, cure.truth, cure.strict
-    body = ast.parse(textwrap.dedent(code)).body
+    subject, truth, strict = cure.subject, cure.truth, cure.strict
+    body = ast.parse(textwrap.dedent(cure.code)).body
     value = body.pop().value if isinstance(body[-1], ast.Expr) else None
-    name = f"the cure {code!r} of {cure.anchor}"
+    name = f"the cure {cure.code!r} of {cure.anchor}"
     with warnings.catch_warnings():
         # A cure that warns is none; what people wrongly write may do so.
         warnings.simplefilter("error" if strict else "ignore")
@@ -138,12 +131,9 @@ def _flows(before: torch.Tensor, result: Any) -> bool:
 
 
 def costs_on_stand_in(cures: list[Cure]) -> list[Cost]:
-    """Return what cures cost with the stand-in in the place of CUDA.
+    """Return what each cure costs with the stand-in in the place of CUDA.
 
-    Returns
-    -------
-    list of Cost
-        One for each cure; all are empty where there is no stand-in.
+    All costs are empty where there is no stand-in.
 
     Raises
     ------
@@ -166,10 +156,9 @@ def main() -> None:
     """Print the costs of the cures on the standard input; the device is there."""
     costs = []
     for cure in json.load(sys.stdin):
-        anchor, setup, code, *rest = astuple(Cure(**cure))
-        there = Cure(anchor, for_stand_in(setup), for_stand_in(code), *rest)
-        cost = cost_of(there, {"np": np, "torch": torch, "gpu": True})
-        costs.append(astuple(cost))
+        renamed = {name: for_stand_in(cure[name]) for name in ("setup", "code")}
+        space = {"np": np, "torch": torch, "gpu": True}
+        costs.append(astuple(cost_of(Cure(**cure | renamed), space)))
     print(json.dumps(costs))
 
 

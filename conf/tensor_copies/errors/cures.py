@@ -7,6 +7,7 @@ The page's cells run each cure and stop the build where one does not hold
 from __future__ import annotations
 
 import ast
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def best_cures(page: Path) -> dict[str, BestCure]:
         if ranked is not None and anchor not in found:
             code, about = next(iter(ranked.items()))
             words = about if isinstance(about, str) else about[0]
-            found[anchor] = BestCure(_without_name(code), words)
+            found[anchor] = BestCure(without_name(code), words)
     return found
 
 
@@ -50,7 +51,7 @@ def _ranked(code: str) -> dict[str, str | tuple[str, str]] | None:
     return None
 
 
-def _without_name(code: str) -> str:
+def without_name(code: str) -> str:
     """Return the code of a cure without a last line that only names its result."""
-    *before, last = code.strip().split("\n")
+    *before, last = textwrap.dedent(code).strip().split("\n")
     return "\n".join(before if before and last.isidentifier() else [*before, last])

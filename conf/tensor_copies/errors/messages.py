@@ -18,8 +18,8 @@ from typing import Any
 from tensor_copies.machine.time_limit import LessonTimeout
 from tensor_copies.recordings.cells import cells
 
-# What stands right above the first cell of an entry.
-HEADING = re.compile(r"^\(([\w-]+)\)=\n### (.+)$", re.MULTILINE)
+# What stands right above the first cell of an entry, up to that cell.
+HEADING = re.compile(r"^\(([\w-]+)\)=\n### (.+)\n\s*", re.MULTILINE)
 KINDS = ("raises-exception", "warning")
 # Where a message comes from in torch's own sources, or on the machine: no one's text.
 TAIL = re.compile(r"\s*\(Triggered internally at [^)]*\)")
@@ -84,20 +84,16 @@ def entries(page: Path) -> dict[str, Entry]:
         text[: heading.end()].count("\n") + 1: heading.groups()
         for heading in HEADING.finditer(text)
     }
-    lines = text.splitlines()
     for cell in cells(page):
         kind = next((tag for tag in cell.tags if tag in KINDS), None)
         if kind is None or not headings:
             continue
-        above = cell.line - 1
-        while above and not lines[above - 1].strip():
-            above -= 1
-        if above not in headings:
+        if cell.line not in headings:
             raise WrongMessage(
                 f"{page.name}, line {cell.line}: an entry begins with a label, a "
                 "heading with ### and then this cell, with nothing between them"
             )
-        anchor, title = headings[above]
+        anchor, title = headings[cell.line]
         since = [tag.removeprefix("since-") for tag in cell.tags if "since-" in tag]
         release = tuple(map(int, since[0].split("."))) if since else ()
         types = frozenset(tag for tag in cell.tags if tag[:1].isupper())

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ast
 import json
-import textwrap
 import warnings
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -25,6 +24,7 @@ from IPython.display import Markdown, display
 from myst_nb import glue
 
 from tensor_copies.errors.costs import Cost, Cure, cost_of, costs_on_stand_in
+from tensor_copies.errors.cures import without_name
 from tensor_copies.errors.messages import Entry, WrongMessage, entries, said
 from tensor_copies.recordings.format import seen_elsewhere
 
@@ -37,20 +37,13 @@ NOTHING = "no message"
 
 
 class ErrorIndex:
-    """The error index while its cells run.
-
-    Parameters
-    ----------
-    page
-        The source of the page, seen from the folder in which its kernel runs.
-    """
+    """The error index while the cells run of ``page``, its source."""
 
     def __init__(self, page: str) -> None:
         self._entries = entries(Path(page))
         self._others = seen_elsewhere(Path(page))
         self._given: dict[str, list[str]] = {}
         self._running: Entry | None = None
-        self._last: Entry | None = None
         self._afterwards = ExitStack()  # puts back what a running entry changes
         self._shell = get_ipython()
         self._shell.set_custom_exc((Exception,), self._show_error)
@@ -96,9 +89,9 @@ class ErrorIndex:
         AssertionError
             If a cure raises or warns, or its expression is not true.
         """
-        entry = self._last
-        if entry is None:
+        if not self._given:
             raise WrongMessage("these cures stand before the first entry")
+        entry = self._entries[[*self._given][-1]]
         entry.check(self._given[entry.anchor])
         if setup is None:
             setup = ast.unparse(ast.parse(entry.code).body[:-1])
@@ -111,16 +104,11 @@ class ErrorIndex:
         costs = [cost_of(cure, {**get_ipython().user_ns}) for _, cure in known]
         on_stand_in = bool(off_cpu) and not torch.cuda.is_available()
         if on_stand_in:
-            costs = costs_on_stand_in(
-                [replace(cure, setup=off_cpu) for _, cure in known]
-            )
+            away = [replace(cure, setup=off_cpu) for _, cure in known]
+            costs = costs_on_stand_in(away)
         rows = [
-            {
-                "code": _shown(cure.code),
-                "words": words,
-                "is_cure": cure.strict,
-                **asdict(cost),
-            }
+            {"code": without_name(cure.code), "words": words, "is_cure": cure.strict}
+            | asdict(cost)
             for (words, cure), cost in zip(known, costs, strict=True)
         ]
         priced = bool(off_cpu) and any(cost != Cost() for cost in costs)
@@ -151,7 +139,6 @@ class ErrorIndex:
         self._running = next(found, None)
         if self._running is None:
             return
-        self._last = self._running
         self._given[self._running.anchor] = []
         shell = self._shell
         mode = shell.ast_node_interactivity
@@ -203,8 +190,7 @@ class ErrorIndex:
         category: type[Warning],
         filename: str,
         lineno: int,
-        file: Any = None,
-        line: str | None = None,
+        *_: object,
     ) -> None:
         given = warnings.WarningMessage(message, category, filename, lineno)
         self._say(self._running, said(given))
@@ -222,17 +208,9 @@ class ErrorIndex:
                 "\n".join(given) == other.observed.get(anchor, {}).get("message")
                 for anchor, given in self._given.items()
             )
-            of = f"{same} of {len(self._entries)} the same."
-            parts.append(f"{other.machine.label}: {of}")
+            of = len(self._entries)
+            parts.append(f"{other.machine.label}: {same} of {of} the same.")
         return " ".join(parts)
-
-
-def _shown(code: str) -> str:
-    """Return the code of a cure without a last line that only names a result."""
-    lines = textwrap.dedent(code).strip().split("\n")
-    if len(lines) > 1 and lines[-1].isidentifier():
-        lines.pop()
-    return "\n".join(lines)
 
 
 def _directive(name: str, **data: Any) -> Markdown:

@@ -20,20 +20,10 @@ TAGS = ("wrong", "right")
 def pair_steps(app: Sphinx, page: str) -> dict[str, dict[str, Any]]:
     """Return the steps of each pair of a page that has run, by its section's anchor.
 
-    Parameters
-    ----------
-    app
-        The application.
-    page
-        The name of a page that MyST-NB runs.
-
-    Returns
-    -------
-    dict
-        As ``Steps.data()`` of standalone/tensor_maps.py: the code of the wrong cell and
-        that of the right one below it, each under a comment that says which it is.
-        A section's second pair has ``-2`` behind the anchor. Empty where the page has
-        no pairs or its kernel was not watched.
+    They are as ``Steps.data()`` of standalone/tensor_maps.py returns them: the code of
+    the wrong cell and that of the right one below it, each under a comment that says
+    which it is. A section's second pair has ``-2`` behind the anchor. There are none
+    where the page has no pairs or its kernel was not watched.
     """
     source = Path(app.env.doc2path(page))
     if source.suffix != ".md":

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -57,19 +56,15 @@ def in_words(numbers: Sequence[int]) -> str:
     """Say which lines differ, as in ``lines 2 and 4 to 6 differ``; or nothing."""
     if not numbers:
         return ""
-    runs: list[list[int]] = [[numbers[0]]]
-    for before, number in pairwise(numbers):
-        if number == before + 1:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
             runs[-1].append(number)
         else:
             runs.append([number])
-    said = [
-        part
-        for run in runs
-        for part in (
-            [f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(one) for one in run]
-        )
-    ]
+    said: list[str] = []
+    for run in runs:
+        said += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run)
     whole = ", ".join(said[:-1]) + (" and " if said[1:] else "") + said[-1]
     return f"line {whole} differs" if len(numbers) == 1 else f"lines {whole} differ"
 
@@ -102,11 +97,11 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
 
 def _set_side_by_side(wrong: nodes.container, right: nodes.container) -> None:
     section = wrong.parent
-    start, middle, end = (section.index(one) for one in (wrong, right, right))
+    start, end = section.index(wrong), section.index(right)
     first = start
     while isinstance(section[first - 1], nodes.paragraph | nodes.bullet_list):
         first -= 1
-    above = [section[first:start], section[start + 1 : middle]]
+    above = [section[first:start], section[start + 1 : end]]
     code = [_block(cell, "cell_input") for cell in (wrong, right)]
     lines = differing_code(*(block.astext() for block in code))
     output = [_block(cell, "cell_output") for cell in (wrong, right)]

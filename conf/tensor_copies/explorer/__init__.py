@@ -17,10 +17,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     from tensor_copies.explorer import kept, page
     from tensor_copies.machine import early_work, outdated
 
-    outdated.add_key("explorer", page.key)
+    outdated.add_key("explorer", lambda *_: kept.live_key())
     early_work.add(kept.__name__, "explorer", kept.is_kept)
     app.add_directive("explorer", page.ExplorerDirective)
-    app.add_node(page.explorer, html=(page.visit_explorer, page.depart_explorer))
+    app.add_node(page.explorer, html=(page.visit_explorer, None))
     # After the error index was read: the messages lead to their entries.
     app.connect("env-updated", page.write_data)
     app.connect("html-page-context", page.add_files)

@@ -29,21 +29,10 @@ TIME_LIMIT = 600  # seconds
 # What the packed list of an outcome's facts holds, in order: all that the Atlas's
 # probe sees, but for what is asked of CUDA's queue and allocator.
 FACTS = (
-    "error",
-    "same_object",
-    "shares_memory",
-    "gradient_flows",
-    "requires_grad",
-    "is_leaf",
-    "new_bytes",
-    "changes_x",
-    "result",
-    "moved",
-    "grad_fn",
-    "warning",
-    "strides_kept",
-    "shares_version",
-)
+    "error", "same_object", "shares_memory", "gradient_flows", "requires_grad",
+    "is_leaf", "new_bytes", "changes_x", "result", "moved", "grad_fn", "warning",
+    "strides_kept", "shares_version",
+)  # fmt: skip
 TEXTS = {"error", "result", "grad_fn", "warning"}
 SEVEN = 7  # what the writes write
 FIRST_LETTER = 35  # of the numbers in the packed data
@@ -61,17 +50,9 @@ class ExplorerFailed(SphinxError):
 def probe(cache: Path = BUILD / "stand_in") -> tuple[dict[str, Any], Seen]:
     """Run all chains in a new Python.
 
-    Parameters
-    ----------
-    cache
-        The folder that keeps the compiled stand-in, the second device where there is
-        no GPU.
-
-    Returns
-    -------
-    tuple
-        The devices and the kinds of x, each by its key; and what was seen, by device,
-        kind of x and chain.
+    Return the devices and the kinds of x, each by its key; and what was seen, by
+    device, kind of x and chain. ``cache`` is the folder that keeps the compiled
+    stand-in, the second device where there is no GPU.
 
     Raises
     ------
@@ -108,15 +89,13 @@ class _Table:
     """Values that are written once and named by their number."""
 
     def __init__(self) -> None:
-        self.values: list[Any] = []
         self._places: dict[str, int] = {}
 
     def place(self, value: Any) -> int:
-        key = json.dumps(value)
-        if key not in self._places:
-            self._places[key] = len(self.values)
-            self.values.append(value)
-        return self._places[key]
+        return self._places.setdefault(json.dumps(value), len(self._places))
+
+    def values(self) -> list[Any]:
+        return [json.loads(text) for text in self._places]
 
 
 def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
@@ -165,21 +144,20 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
     # The most frequent first: their letters take one byte.
     frequent = [text for text, _ in Counter(found.values()).most_common()]
     letters = {text: chr(FIRST_LETTER + place) for place, text in enumerate(frequent)}
-    calls = _calls(head)
+    two = len(head["devices"]) > 1
+    calls = [key for key, call in CALLS.items() if two or not call.needs_device]
     return {
         "devices": head["devices"],
         "states": head["states"],
         "calls": {key: CALLS[key].code for key in calls},
         # Of these it is not known what they do where there is a second device.
-        "unknown": []
-        if len(head["devices"]) > 1
-        else [key for key in calls if CALLS[key].by_device],
+        "unknown": [key for key in calls if CALLS[key].by_device and not two],
         "longest": LONGEST,
         "facts": FACTS,
-        "texts": texts.values,
-        "lists": lists.values,
-        "scenes": scenes.values,
-        "records": facts.values,
+        "texts": texts.values(),
+        "lists": lists.values(),
+        "scenes": scenes.values(),
+        "records": facts.values(),
         "outcomes": "".join(frequent),
         "seen": "".join(
             letters[found[device, state, chain]]
@@ -188,11 +166,6 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
             if (device, state, chain) in found
         ),
     }
-
-
-def _calls(head: dict[str, Any]) -> list[str]:
-    two = len(head["devices"]) > 1
-    return [key for key, call in CALLS.items() if two or not call.needs_device]
 
 
 def walk(calls: list[str], chain: Chain = ()) -> Iterator[Chain]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from html import escape
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -19,9 +20,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.explorer.chains import chain_of, code_of
 from tensor_copies.explorer.data import Chain, Explorer
-from tensor_copies.explorer.kept import live, live_key
-from tensor_copies.explorer.picture import draw, facts, facts_markup, headline
-from tensor_copies.explorer.signs import STYLE
+from tensor_copies.explorer.kept import live
+from tensor_copies.explorer.picture import draw, facts, headline
+from tensor_copies.explorer.signs import STYLE, TEMPLATES
 from tensor_copies.machine.outdated import depend_on
 
 if TYPE_CHECKING:
@@ -50,10 +51,7 @@ class explorer(nodes.General, nodes.Element):
 def visit_explorer(self: HTML5Translator, node: explorer) -> None:
     """Write the explorer as it opens."""
     self.body.append(node["markup"])
-
-
-def depart_explorer(self: HTML5Translator, node: explorer) -> None:
-    """Leave the explorer: it is whole."""
+    raise nodes.SkipNode
 
 
 class ExplorerDirective(SphinxDirective):
@@ -75,14 +73,8 @@ class ExplorerDirective(SphinxDirective):
 def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
     """Return the picture of a chain for the first x, and its answer in words.
 
-    Parameters
-    ----------
-    data
-        What was seen.
-    chain
-        One that does not raise.
-    write
-        ``"x"`` or ``"y"`` for the picture after the write through that name.
+    The chain is one that does not raise; ``write`` is ``"x"`` or ``"y"`` for the
+    picture after the write through that name.
     """
     seen = data.seen(DEVICE, STATE, chain)
     places = (DEVICE, DEVICE if not seen["moved"] else "device")
@@ -95,121 +87,23 @@ def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
 def markup(data: Explorer, links: dict[str, str]) -> str:
     """Return the explorer's HTML in the state that it opens with.
 
-    Parameters
-    ----------
-    data
-        What was seen.
-    links
-        The addresses of the pages "glossary" and "machines", as far as they exist.
+    ``links`` has the addresses of the pages "glossary" and "machines", as far as they
+    exist.
     """
-    first = STILLS[0]
-    seen = data.seen(DEVICE, STATE, first)
-    drawing, said = still(data, first)
-    button = '<button type="button"'
-    chips = "".join(
-        f'{button} data-call="{key}">{escape(code, quote=False)}</button>'
-        for key, code in data.calls.items()
+    stills = []
+    for chain in STILLS:
+        picture, said = still(data, chain)
+        stills.append({"code": code_of(chain), "picture": picture, "said": said})
+    html = TEMPLATES.get_template("explorer.html").render(
+        data=data,
+        links=links,
+        means=MEANS,
+        state=STATE,
+        first=stills[0],
+        below=stills[1:],
+        facts=facts(data.seen(DEVICE, STATE, STILLS[0]), (DEVICE, DEVICE)),
     )
-    states = "".join(
-        f'<option value="{state}" data-means="{escape(MEANS[state])}">'
-        f"{escape(words)}</option>"
-        for state, words in data.states.items()
-    )
-    places = device = ""
-    if len(data.devices) > 1:
-        choices = "".join(
-            f'{button} data-on="{kind}" aria-pressed="{str(kind == DEVICE).lower()}">'
-            f"{'cpu' if kind == 'cpu' else 'device'}</button>"
-            for kind in data.devices
-        )
-        places = (
-            '<div class="explorer-on" role="group" aria-label="x is on">'
-            f"<span>x is on</span>{choices}</div>"
-        )
-        device = f'<p class="explorer-means">{_device(data, links)}</p>'
-    writes = "".join(
-        f'{button} data-write="{name}" aria-pressed="false">'
-        f"Write {name}[0] = 7</button>"
-        for name in "xy"
-    )
-    below = "".join(
-        '<figure class="memory-picture">'
-        f"<figcaption><code>y = {code_of(chain)}</code> {words}</figcaption>"
-        f"{picture}</figure>"
-        for chain in STILLS[1:]
-        for picture, words in [still(data, chain)]
-    )
-    listed = facts_markup(facts(seen, (DEVICE, DEVICE)))
-    return (
-        '<div class="explorer" id="explorer" role="group" aria-label="Explorer">'
-        '<div class="explorer-says">'
-        f'<p class="explorer-code" tabindex="-1">y = {code_of(first)}</p>'
-        '<p class="explorer-headline" role="status" aria-live="polite">'
-        f"{said}</p></div>"
-        '<div class="explorer-see"><div class="explorer-picture memory-picture">'
-        f"{drawing}</div>"
-        f'<div class="explorer-writes explorer-control">{writes}</div></div>'
-        '<div class="explorer-do explorer-control">'
-        '<p id="explorer-add">Add a call</p>'
-        '<div class="explorer-chips" role="group" aria-labelledby="explorer-add">'
-        f"{chips}</div>"
-        f'<div class="explorer-back">{button} class="explorer-undo">Remove last call'
-        f'</button>{button} class="explorer-clear">Remove all</button></div></div>'
-        '<div class="explorer-x explorer-control"><label>x is '
-        f'<select class="explorer-state">{states}</select></label>'
-        f'<p class="explorer-means"><span>{MEANS[STATE]}</span>'
-        f"{_link(links, 'glossary', 'Glossary')}</p>{places}{device}"
-        f'</div><dl class="explorer-facts simple">{listed}</dl>'
-        '<p class="explorer-note explorer-control" aria-live="polite">'
-        "Add a call, or write into x or y and watch.</p>"
-        f'<noscript><div class="explorer-stills">{below}</div></noscript></div>'
-    )
-
-
-def _device(data: Explorer, links: dict[str, str]) -> str:
-    """Return what ``device`` is: the GPU, or what takes its place."""
-    kind, name = next(pair for pair in data.devices.items() if pair[0] != "cpu")
-    if kind == "cuda":
-        return f"device is {escape(name)}."
-    about = _link(links, "machines", "How far it is one", "#stand-in-device")
-    return (
-        "device stands for a GPU. This build had none: "
-        f"a second device in ordinary memory plays it.{about}"
-    )
-
-
-def _link(links: dict[str, str], page: str, words: str, part: str = "") -> str:
-    """Return a link to a page, or nothing where the site does not have it."""
-    return f' <a href="{links[page]}{part}">{words}</a>' if page in links else ""
-
-
-def explorer_link(code: str, state: str = "", *, away: bool = False) -> str | None:
-    """Return where the home page shows a chain, as the end of its address.
-
-    Parameters
-    ----------
-    code
-        An expression such as ``x.detach().clone()``.
-    state
-        What ``x`` is, a key of the Atlas's ``STATES``; empty for the first.
-    away
-        Whether ``x`` is on the device that is not the CPU.
-
-    Returns
-    -------
-    str or None
-        Such as ``?y=detach.clone#explorer``; None if the code is no chain of the
-        explorer's calls, one that is not there since a beginning of it raises, or if
-        there is no such device.
-    """
-    if (chain := chain_of(code)) is None:
-        return None
-    kinds = [kind for kind in live().devices if (kind != DEVICE) == away]
-    if not kinds or (kinds[0], state or STATE, chain) not in live():
-        return None
-    asked = {"y": ".".join(chain)} | ({"x": state} if state else {})
-    asked |= {"on": kinds[0]} if away else {}
-    return f"?{urlencode(asked)}#explorer"
+    return "".join(map(str.strip, html.splitlines()))
 
 
 def depend_on_chains(app: Sphinx) -> None:
@@ -223,22 +117,26 @@ def address_of(
 ) -> str | None:
     """Return where a link on a page shows a chain, if home has the explorer.
 
-    The page has asked for :func:`depend_on_chains` when it was read.
+    The page has asked for :func:`depend_on_chains` when it was read. The ``code`` is an
+    expression such as ``x.detach().clone()``, the ``state`` of ``x`` a key of the
+    Atlas's ``STATES``, empty for the first; ``away`` is an ``x`` that is not on the
+    CPU. It is None for what is no chain of the explorer's calls, for one that is not
+    there since a beginning of it raises, and if there is no such device.
     """
-    if not _is_at_home(app):
+    if not _is_at_home(app) or (chain := chain_of(code)) is None:
         return None
-    link = explorer_link(code, state, away=away)
-    return link and app.builder.get_relative_uri(page, app.config.root_doc) + link
+    kinds = [kind for kind in live().devices if (kind != DEVICE) == away]
+    if not kinds or (kinds[0], state or STATE, chain) not in live():
+        return None
+    asked = {"y": ".".join(chain)} | ({"x": state} if state else {})
+    asked |= {"on": kinds[0]} if away else {}
+    home = app.builder.get_relative_uri(page, app.config.root_doc)
+    return f"{home}?{urlencode(asked)}#explorer"
 
 
 def _is_at_home(app: Sphinx) -> bool:
     home = Path(app.env.doc2path(app.config.root_doc))
     return "```{explorer}" in home.read_text(encoding="utf-8")
-
-
-def key(*_: object) -> str:
-    """Return the key of what pages show of the explorer, and link to."""
-    return live_key()
 
 
 def _shown(app: Sphinx) -> list[str]:
@@ -288,17 +186,16 @@ def entry_of(message: str, known: list[dict[str, Any]]) -> str | None:
     of more than one entry that with the most of them is taken. What differs from
     reader to reader, numbers and names of devices, does not count.
     """
-    best: tuple[int, str] | None = None
-    asked = _runs(message)
-    for entry in known:
-        for text in entry["texts"]:
-            for line in text.splitlines():
-                if line.partition(":")[0] != message.partition(":")[0]:
-                    continue
-                common = len(asked & _runs(line))
-                if 2 * common > len(asked) and (best is None or common > best[0]):
-                    best = common, entry["anchor"]
-    return best[1] if best else None
+    asked, kind = _runs(message), message.partition(":")[0]
+    found = [
+        (len(asked & _runs(line)), entry["anchor"])
+        for entry in known
+        for text in entry["texts"]
+        for line in text.splitlines()
+        if line.partition(":")[0] == kind
+    ]
+    common, anchor = max(found, key=itemgetter(0), default=(0, None))
+    return anchor if 2 * common > len(asked) else None
 
 
 def _runs(message: str) -> set[tuple[str, ...]]:

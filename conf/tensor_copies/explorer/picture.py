@@ -10,7 +10,6 @@ in the drawing are few and short, with room on both sides: no font cuts them.
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 WIDTH, HEIGHT = 360, 190
@@ -196,12 +195,3 @@ def facts(seen: Seen, places: tuple[str, str]) -> list[tuple[str, str, str]]:
         ("Result", seen["result"], f"on {places[1]}"),
         ("y in autograd", *autograd),
     ]
-
-
-def facts_markup(rows: list[tuple[str, str, str]]) -> str:
-    """Return the facts as the items of a list of definitions."""
-    return "".join(
-        f"<div><dt>{title}</dt><dd>{escape(answer, quote=False)}"
-        f"<small>{escape(detail, quote=False)}</small></dd></div>"
-        for title, answer, detail in rows
-    )

@@ -41,31 +41,19 @@ def devices() -> dict[str, str]:
 def look(keys: tuple[str, ...], state: str, device: str, other: str | None) -> dict:
     """Run a chain on a new ``x``; return what the probe and the writes saw.
 
-    Parameters
-    ----------
-    keys
-        The calls of the chain, keys of ``CALLS``.
-    state
-        What ``x`` is, a key of the Atlas's ``STATES``.
-    device
-        The kind of device that ``x`` is on.
-    other
-        What ``device`` means in ``.to(device)``: the kind of device that is not the
-        CPU, or None where there is none.
+    That is the Atlas's record, the memories as rows of values with the cells that each
+    name holds, and what each write changed or raised.
 
-    Returns
-    -------
-    dict
-        The Atlas's record, the memories as rows of values with the cells that each
-        name holds, and what each write changed or raised.
+    ``keys`` are the calls of the chain, keys of ``CALLS``, and ``state`` is a key of
+    the Atlas's ``STATES``. ``other`` is what ``device`` means in ``.to(device)``: the
+    kind of device that is not the CPU, or None where there is none.
     """
     code = f"y = {code_of(keys)}"
     given = "" if other is None else f'device = torch.device("{other}")'
     seen = {"facts": atlas.observe(_operation(code, given), state, device)}
     if seen["facts"]["error"] is not None:
         return seen
-    pair = _Pair(code, given, state, device)
-    seen |= pair.places()
+    seen |= _places(**_pair(code, given, state, device))
     seen["writes"] = {name: _write(name, code, given, state, device) for name in WRITES}
     return seen
 
@@ -74,34 +62,30 @@ def _operation(code: str, given: str) -> atlas.Operation:
     return atlas.Operation(code, code, "", "", "", given)
 
 
-class _Pair:
-    """An ``x`` and the ``y`` that a chain made of it."""
+def _pair(code: str, given: str, state: str, device: str) -> dict[str, Any]:
+    """Return an ``x`` and the ``y`` that a chain makes of it."""
+    # The Atlas's own probe: the same x, run in the same way.
+    probe = atlas.Probe(_operation(code, given), state, device)
+    y = probe.run()
+    return {"x": probe.x, "y": y}
 
-    def __init__(self, code: str, given: str, state: str, device: str) -> None:
-        # The Atlas's own probe: the same x, run in the same way.
-        probe = atlas.Probe(_operation(code, given), state, device)
-        self.y, self.x = probe.run(), probe.x
-        self.names = {"x": self.x, "y": self.y}
-        self.state = state
 
-    def places(self) -> dict[str, Any]:
-        """Return each memory as a row of values, and which cells a name holds.
+def _places(x: Any, y: Any) -> dict[str, Any]:
+    """Return each memory as a row of values, and which cells a name holds.
 
-        ``cells`` has one row for ``x`` and, if ``y`` has a memory of its own, one for
-        it. A number that is in no memory is a row of one cell that nothing holds.
-        """
-        memory_x, memory_y = _Memory(self.x), _Memory(self.y)
-        shared = memory_y.start is not None and memory_x.overlaps(memory_y)
-        if shared:
-            move = (memory_y.start - memory_x.start) // memory_x.item
-            return {
-                "cells": [memory_x.values()],
-                "holds": [memory_x.held(), [place + move for place in memory_y.held()]],
-            }
-        return {
-            "cells": [memory_x.values(), memory_y.values()],
-            "holds": [memory_x.held(), memory_y.held()],
-        }
+    ``cells`` has one row for ``x`` and, if ``y`` has a memory of its own, one for it.
+    A number that is in no memory is a row of one cell that nothing holds.
+    """
+    memory_x, memory_y = _Memory(x), _Memory(y)
+    cells, holds, move = [memory_x.values()], memory_y.held(), 0
+    if memory_y.start is not None and memory_x.overlaps(memory_y):
+        move = (memory_y.start - memory_x.start) // memory_x.item
+    else:
+        cells.append(memory_y.values())
+    return {
+        "cells": cells,
+        "holds": [memory_x.held(), [place + move for place in holds]],
+    }
 
 
 class _Memory:
@@ -165,37 +149,28 @@ def _write(name: str, code: str, given: str, state: str, device: str) -> dict[st
     """
     refused = None
     for guarded in (state == "no_grad", True):
-        pair = _Pair(code, given, state, device)
+        pair = _pair(code, given, state, device)
         try:
             with torch.set_grad_enabled(not guarded):
-                exec(WRITES[name], pair.names)
+                exec(WRITES[name], {}, pair)
         except Exception as error:
-            refused = (
-                refused
-                or f"{type(error).__name__}: {atlas.first_paragraph(str(error))}"
-            )
+            said = f"{type(error).__name__}: {atlas.first_paragraph(str(error))}"
+            refused = refused or said
         else:
-            return {"refused": refused, "cells": pair.places()["cells"]}
+            return {"refused": refused, "cells": _places(**pair)["cells"]}
     return {"refused": refused, "cells": None}
 
 
 def chains(
-    state: str, device: str, other: str | None
+    state: str, device: str, other: str | None, keys: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Run ``y = x`` and the chains, but for those whose beginning raises."""
-    yield (), look((), state, device, other)
-    longer: list[tuple[str, ...]] = [()]
-    for _ in range(LONGEST):
-        row, longer = longer, []
-        for beginning in row:
-            for key, call in CALLS.items():
-                if call.needs_device and other is None:
-                    continue
-                keys = (*beginning, key)
-                seen = look(keys, state, device, other)
-                yield keys, seen
-                if seen["facts"]["error"] is None:
-                    longer.append(keys)
+    """Run a chain and the longer ones that begin with it, unless it raises."""
+    seen = look(keys, state, device, other)
+    yield keys, seen
+    if seen["facts"]["error"] is None and len(keys) < LONGEST:
+        for key, call in CALLS.items():
+            if other is not None or not call.needs_device:
+                yield from chains(state, device, other, (*keys, key))
 
 
 def main() -> None:

@@ -7,10 +7,10 @@ cannot see it, stand here too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+
+from tensor_copies.machine.templates import templates_of
 
 STYLE = "signs.css"
 SIGNS = {
@@ -22,10 +22,7 @@ SIGNS = {
     "flows": "gradient flows back",
     "stops": "gradient stops",
 }
-TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
-    undefined=StrictUndefined,
-)  # fmt: skip
+TEMPLATES = templates_of(__file__)
 
 
 def sheet(drawn: Mapping[str, Sequence[str]]) -> Markup:

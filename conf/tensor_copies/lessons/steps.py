@@ -22,9 +22,15 @@ from tensor_copies.lessons.page import actions_of
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on
-from tensor_copies.recordings.other_steps import as_published, other_steps
+from tensor_copies.recordings.other_steps import (
+    as_published,
+    in_few_words,
+    other_steps,
+    weight_of,
+)
 
 FOLDER = "_static"
+MOST_WITH_OTHERS = 12_000  # bytes, compressed, of a lesson's own steps
 # What the viewer is called in tensor_maps.py, and on the site.
 VIEWER = {"STEPS_SCRIPT": "steps.js", "STEPS_STYLE": "steps.css"}
 
@@ -39,7 +45,7 @@ def add_button(app: Sphinx, doctree: nodes.document) -> None:
     app.env.note_dependency(kept)
     depend_on(app, "recordings")
     text = kept.read_text(encoding="utf-8")
-    others = as_published(other_steps(app, script, json.loads(text)), script.stem, text)
+    others = as_published(other_steps(app, script, json.loads(text)), script.stem)
     elsewhere = json.dumps(others, ensure_ascii=False)
     _elsewhere(app, page).parent.mkdir(parents=True, exist_ok=True)
     _elsewhere(app, page).write_text(elsewhere, encoding="utf-8")
@@ -89,7 +95,7 @@ def publish(app: Sphinx, error: Exception | None) -> None:
                 del data[name]
             others = json.loads(_elsewhere(app, page).read_text(encoding="utf-8"))
             name = published_name(page)
-            write(app, name, as_script(data | others["own"]))
+            write(app, name, with_others(data, others["own"]))
             for file, text in others["files"].items():
                 write(app, f"{name.rpartition('/')[0]}/{file}", text)
     source = Path(app.confdir, "standalone", "tensor_maps.py")
@@ -99,6 +105,14 @@ def publish(app: Sphinx, error: Exception | None) -> None:
             file = VIEWER.get(ast.unparse(statement.targets[0]))
             if file is not None:
                 write(app, f"{FOLDER}/{file}", ast.literal_eval(statement.value))
+
+
+def with_others(data: dict[str, Any], own: dict[str, Any]) -> str:
+    """Return a lesson's steps with what is said of other machines, light to load."""
+    text = as_script(data | own)
+    if own and weight_of(text) > MOST_WITH_OTHERS:
+        text = as_script(data | in_few_words(own))
+    return text
 
 
 def as_script(data: dict[str, Any]) -> str:

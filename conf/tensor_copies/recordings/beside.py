@@ -94,7 +94,7 @@ def say_tables_once(app: Sphinx, doctree: nodes.document) -> None:
 def drawn_or_picture(seen: Seen, file: str) -> nodes.Node:
     """Draw a recorded map from its data, or show a picture as it is."""
     data = seen.figures[file]
-    if data is None:
+    if "picture" in data:
         uri = f"/recordings/{seen.machine.name}/{file}"
         alt = f"Picture that the lesson drew on {seen.machine}"
         return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
@@ -111,10 +111,7 @@ def put_beside(
 ) -> list[nodes.Element]:
     """Put other machines' charts or tables beside a live one.
 
-    Returns
-    -------
-    list
-        The node and what stands after it; nothing if it is neither chart nor table.
+    Return the node and what stands after it; nothing if it is neither chart nor table.
     """
     if "chart" in node:
         same = _add_charts(app, node, others)
@@ -128,29 +125,30 @@ def put_beside(
 def _add_charts(app: Sphinx, node: nodes.Element, others: list[Seen]) -> list[str]:
     """Draw the charts of all machines in the place of the live one, on one scale.
 
-    Returns
-    -------
-    list
-        The machines whose chart is the live one: it counts, and measures nothing.
+    A chart that is the live one counts, and measures nothing: of these the machines
+    are returned.
     """
     name = node["chart"]
     live = _kept(app, name)
-    (kind,) = CHARTS & set(live)
     panels = [charts.Panel(f"{fingerprint().label} (this build)", name, live)]
     same = []
     for seen in others:
-        figures = seen.figures.values()
-        found = [data for data in figures if CHARTS & set(data or {})]
-        if len(found) > node["place"] and kind in (data := found[node["place"]]):
-            if data == live:
-                same.append(short(seen.machine))
-                continue
-            label = f"{seen.machine.label} (recorded {in_words(seen.day)})"
-            panels.append(charts.Panel(label, f"{slug(seen.machine)}-{name}", data))
+        found = [data for data in seen.figures.values() if CHARTS & set(data)]
+        data = found[node["place"]] if len(found) > node["place"] else {}
+        if data == live:
+            same.append(short(seen.machine))
+        elif CHARTS & set(live) & set(data):
+            panels.append(
+                charts.Panel(_label(seen), f"{slug(seen.machine)}-{name}", data)
+            )
     if len(panels) > 1:
         node.children = [nodes.Text(charts.draw(panels))]
         node.rawsource = ""
     return same
+
+
+def _label(seen: Seen) -> str:
+    return f"{seen.machine.label} (recorded {in_words(seen.day)})"
 
 
 def _add_tables(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
@@ -158,17 +156,18 @@ def _add_tables(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
     live = _kept(app, node["table"])["table"]
     same = []
     for seen in others:
-        for data in seen.figures.values():
-            table = (data or {}).get("table")
-            if table is None:
-                continue
+        for table in _data(seen, "table"):
             if table == live:
                 same.append(short(seen.machine))
-                continue
-            words = f"{seen.machine.label} (recorded {in_words(seen.day)})"
-            node += fold("", table_node(table), kind=KIND, words=words)
+            else:
+                node += fold("", table_node(table), kind=KIND, words=_label(seen))
     if same:
         node.insert(1, output_head(label="", same=same))
+
+
+def _data(seen: Seen, kind: str) -> list[Any]:
+    """Return the data of those figures of a machine that are of one kind."""
+    return [data[kind] for data in seen.figures.values() if kind in data]
 
 
 def _is_table(node: nodes.Node) -> bool:
@@ -179,17 +178,15 @@ def offer_samples(app: Sphinx, links: nodes.container, seen: list[Seen]) -> None
     """Add a link to the samples of each other machine, written as CSV."""
     lesson = app.env.docname.rpartition("/")[2]
     for s in seen:
-        for data in s.figures.values():
-            table = (data or {}).get("samples")
-            if table is not None:
-                name = f"sphx_glr_{lesson}_{slug(s.machine)}.csv"
-                text = as_csv(table, s.machine, s.day)
-                (_images(app) / name).write_text(text, encoding="utf-8")
-                target = f"{_images(app).name}/{name}"
-                link = addnodes.download_reference("", "", reftarget=target)
-                link["refdoc"] = app.env.docname
-                link += nodes.inline(text=link_text(table, s.machine))
-                links += nodes.paragraph("", "", link)
+        for table in _data(s, "samples"):
+            name = f"sphx_glr_{lesson}_{slug(s.machine)}.csv"
+            text = as_csv(table, s.machine, s.day)
+            (_images(app) / name).write_text(text, encoding="utf-8")
+            target = f"{_images(app).name}/{name}"
+            link = addnodes.download_reference("", "", reftarget=target)
+            link["refdoc"] = app.env.docname
+            link += nodes.inline(text=link_text(table, s.machine))
+            links += nodes.paragraph("", "", link)
 
 
 def _kept(app: Sphinx, name: str) -> dict[str, Any]:

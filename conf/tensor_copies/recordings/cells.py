@@ -103,11 +103,8 @@ def _cell(page: Path, line: int, content: list[str]) -> Cell:
     values: dict[str, list[str]] = {}
     for option in options:
         named = OPTION.match(option)
-        if named is not None:
-            key = named[1]
-            values[key] = [named[2].strip()]
-        else:
-            values.setdefault(key, []).append(option.strip())
+        key, value = named.groups() if named else (key, option)
+        values.setdefault(key, []).append(value.strip())
     if "tags" in values:
         tags = _tags(page, line, [value for value in values["tags"] if value])
     elif "tags" in "".join(options) or "load" in values:

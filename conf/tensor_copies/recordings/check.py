@@ -11,7 +11,7 @@ business of who shows them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
@@ -41,216 +41,165 @@ from tensor_copies.recordings.format import (
 )
 from tensor_copies.recordings.step_facts import OF_LOOK, unpacked
 
+Schema = dict[str, Any]
 WIDEST_PNG = 10_000  # pixels, and as many high
 LONGEST_REASON = 120  # characters
 
 
-def _text(longest: int, **more: Any) -> dict[str, Any]:
+def _text(longest: int, **more: Any) -> Schema:
     return {"type": "string", "maxLength": longest, **more}
 
 
-def _list(items: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"type": "array", "items": items, **more}
+def _list(items: Any, most: int | None = None, least: int = 0) -> Schema:
+    most_items = {} if most is None else {"maxItems": most}
+    return {"type": "array", "items": items, "minItems": least, **most_items}
 
 
-def _object(needed: dict[str, Any], **optional: Any) -> dict[str, Any]:
+def _row(kinds: Iterable[Schema]) -> Schema:
+    """Describe a list with one value for each column."""
+    columns = [*kinds]
+    return _list(False, least=len(columns)) | {"prefixItems": columns}
+
+
+def _object(optional: Schema | None = None, /, **needed: Schema) -> Schema:
     return {
         "type": "object",
-        "properties": needed | optional,
+        "properties": needed | (optional or {}),
         "required": list(needed),
         "additionalProperties": False,
     }
 
 
-def _dictionary(values: dict[str, Any]) -> dict[str, Any]:
+def _dictionary(values: Schema) -> Schema:
     return {"type": "object", "additionalProperties": values}
 
 
+def _or_null(kind: Schema) -> Schema:
+    return kind | {"type": [kind["type"], "null"]}
+
+
 NUMBER = {"type": "number", "minimum": -1e300, "maximum": 1e300}
-IN_ATLAS: dict[type, dict[str, Any]] = {
-    str: _text(1000),
-    bool: {"type": "boolean"},
-    int: {"type": "integer", "minimum": 0, "maximum": 2**53},
-}
+COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
+COUNTED = COUNT | {"minimum": -(2**53)}
+RATIO = {"type": "number", "minimum": 1e-9, "maximum": 1e9}
+FLAG = {"type": "boolean"}
+SHORT, NAME, KEY = _text(2000), _text(200), _text(64)
+CELL = _text(100) | NUMBER | {"type": ["string", "boolean", "number"]}
 COMMON = {
     "schema": {"const": SCHEMA},
     "machine": _object(
-        {field.name: _text(100) for field in fields(Fingerprint)}
+        **{field.name: _text(100) for field in fields(Fingerprint)}
         | {"device_kind": {"enum": list(DEVICES)}}
     ),
     "day": _text(10, format="date"),
 }
-LESSON = COMMON | {
-    "lesson": _text(100, pattern=r"\A[\w-]+/[\w-]+\Z"),
-    "seconds": NUMBER,
-    "blocks": _list(
-        {
-            "if": {"type": "object", "required": ["left_out"]},
-            "then": _object({"key": _text(64), "left_out": _text(1000)}),
-            "else": _object(
-                {
-                    "key": _text(64),
-                    "output": _list(_text(LONGEST_OUTPUT)),
-                    "figures": _list(_text(100, pattern=r"\A[\w.-]+\.(json|png)\Z")),
-                }
-            ),
-        }
+BLOCK = {
+    "if": {"type": "object", "required": ["left_out"]},
+    "then": _object(key=KEY, left_out=_text(1000)),
+    "else": _object(
+        key=KEY,
+        output=_list(_text(LONGEST_OUTPUT)),
+        figures=_list(_text(100, pattern=r"\A[\w.-]+\.(json|png)\Z")),
     ),
 }
-OF_LESSON = {"steps": _text(100, pattern=r"\A[\w-]+\.steps\.json\Z")}
-PAGE = COMMON | {
-    "page": _text(100),
-    "key": _text(64),
-    "observed": _dictionary(_dictionary(_text(4000))),
-}
+LESSON = _object(
+    {"steps": _text(100, pattern=r"\A[\w-]+\.steps\.json\Z")},
+    **COMMON,
+    lesson=_text(100, pattern=r"\A[\w-]+/[\w-]+\Z"),
+    seconds=NUMBER,
+    blocks=_list(BLOCK),
+)
+PAGE = _object(
+    **COMMON, page=_text(100), key=KEY, observed=_dictionary(_dictionary(_text(4000)))
+)
 # Records of other probes than those of today may be anything: they are not shown.
-STALE_ATLAS = COMMON | {"key": _text(64), "columns": {}, "records": {}}
-ATLAS = STALE_ATLAS | {
-    "columns": {"const": list(ATLAS_COLUMNS)},
-    "records": {
-        "type": "array",
-        "maxItems": 2000,
-        "items": {
-            "type": "array",
-            "prefixItems": [
-                IN_ATLAS[kind]
-                if name in ATLAS_KEYS
-                else IN_ATLAS[kind] | {"type": [IN_ATLAS[kind]["type"], "null"]}
-                for name, kind in ATLAS_COLUMNS.items()
-            ],
-            "minItems": len(ATLAS_COLUMNS),
-            "items": False,
-        },
-    },
-}
-RATIO = {"type": "number", "minimum": 1e-9, "maximum": 1e9}
-LENGTH = RATIO | {"minimum": 0}
-FIGURE = {"title": _text(500), "xlabel": _text(200)}
-PANELS = FIGURE | {
-    "panels": _list(
-        _object(
-            {
-                "title": _text(40),
-                "note": _text(40),
-                "rows": _list(
-                    _object(
-                        dict.fromkeys(("low", "middle", "high"), RATIO)
-                        | {"name": _text(80), "text": _text(20)}
-                    ),
-                    minItems=1, maxItems=30,
-                ),
-            }
-        ),
-        minItems=1, maxItems=8,
-    ),
-}  # fmt: skip
-BARS = FIGURE | {
-    "bars": _list(
-        _object({"name": _text(80), "value": LENGTH, "text": _text(80)}),
-        minItems=1, maxItems=30,
-    ),
-}  # fmt: skip
-TABLE = {
-    "table": _object(
-        {
-            "columns": _list(_text(80), minItems=1, maxItems=10),
-            "rows": _list(_list(_text(1000)), minItems=1, maxItems=100),
-        }
-    )
-}
-# Laying out a graph takes more than linear time: a lesson's has some ten nodes.
-MAP = {"map": _dictionary({"maxItems": 200})}
-SAMPLES = {
+STALE_ATLAS = _object(**COMMON, key=KEY, columns={}, records={})
+IN_ATLAS: dict[type, Schema] = {str: _text(1000), bool: FLAG, int: COUNT}
+ATLAS_RECORD = _row(
+    IN_ATLAS[kind] if name in ATLAS_KEYS else _or_null(IN_ATLAS[kind])
+    for name, kind in ATLAS_COLUMNS.items()
+)
+ATLAS = _object(
+    columns={"const": list(ATLAS_COLUMNS)}, records=_list(ATLAS_RECORD, 2000)
+)
+TITLES = {"title": _text(500), "xlabel": _text(200)}
+BAR = _object(name=_text(80), value=RATIO | {"minimum": 0}, text=_text(80))
+RATIOS = _object(
+    name=_text(80), text=_text(20), **dict.fromkeys(("low", "middle", "high"), RATIO)
+)
+PANEL = _object(title=_text(40), note=_text(40), rows=_list(RATIOS, 30, 1))
+# The kinds of figures, each by the property that only it has.
+FIGURES = {
     "samples": _object(
-        {
-            "columns": _list(_text(40), minItems=1),
-            "rows": _list(
-                _list(_text(100) | NUMBER | {"type": ["string", "boolean", "number"]}),
-                minItems=1, maxItems=20_000,
-            ),
-        }
-    )
-}  # fmt: skip
-
-
-COUNT = {"type": "integer", "minimum": 0, "maximum": 2**53}
-COUNTED = COUNT | {"minimum": -(2**53)}
-FLAG = {"type": "boolean"}
-
-
-def _or_null(kind: dict[str, Any]) -> dict[str, Any]:
-    return kind | {"type": [kind["type"], "null"]}
-
-
-SHORT, NAME = _text(2000), _text(200)
+        samples=_object(
+            columns=_list(_text(40), least=1), rows=_list(_list(CELL), 20_000, 1)
+        )
+    ),
+    # Laying out a graph takes more than linear time: a lesson's has some ten nodes.
+    "map": _object(map=_dictionary({"maxItems": 200})),
+    "table": _object(
+        table=_object(
+            columns=_list(_text(80), 10, 1), rows=_list(_list(_text(1000)), 100, 1)
+        )
+    ),
+    "bars": _object(**TITLES, bars=_list(BAR, 30, 1)),
+    "panels": _object(**TITLES, panels=_list(PANEL, 8, 1)),
+}
 # What is seen of each, by the names of the columns, which stand in this order.
-SEEN: dict[str, dict[str, dict[str, Any]]] = {
+SEEN: dict[str, dict[str, Schema]] = {
     "tensors": {
         "device": NAME, "digest": _or_null(NAME), "dtype": NAME,
         "gradient": _or_null(SHORT), "inference": FLAG, "is_leaf": FLAG,
         "kind": {"enum": ["tensor", "array"]}, "memory": SHORT, "names": _list(NAME),
         "node": _or_null(COUNT), "output": COUNT, "requires_grad": FLAG,
-        "retains_grad": FLAG, "shape": _or_null(_list(COUNT, maxItems=64)),
+        "retains_grad": FLAG, "shape": _or_null(_list(COUNT, 64)),
         "storage": _or_null(COUNT), "values": _or_null(SHORT),
         "version": _or_null(COUNT),
     },
     "nodes": {
         "hidden_inputs": COUNT, "inputs_without_gradient": COUNT,
         "kind": {"enum": ["operation", "leaf", "constant"]}, "label": NAME,
-        "tensors": _list(COUNT, maxItems=200),
+        "tensors": _list(COUNT, 200),
     },
     "edges": {"input": COUNT, "output": COUNT, "result": COUNT},
     "storages": {
-        "addressed": FLAG, "bytes": COUNT, "cells": _or_null(_list(NAME, maxItems=12)),
-        "device": NAME, "dtype": NAME, "windows": _list(COUNT, maxItems=200),
+        "addressed": FLAG, "bytes": COUNT, "cells": _or_null(_list(NAME, 12)),
+        "device": NAME, "dtype": NAME, "windows": _list(COUNT, 200),
     },
     "windows": {
-        "covers_all": FLAG, "offset": COUNTED,
-        "runs": _list(_list(COUNTED, minItems=2, maxItems=2), maxItems=200),
-        "shape": _list(COUNT, maxItems=64), "strides": _list(COUNTED, maxItems=64),
-        "tensor": COUNT,
+        "covers_all": FLAG, "offset": COUNTED, "runs": _list(_list(COUNTED, 2, 2), 200),
+        "shape": _list(COUNT, 64), "strides": _list(COUNTED, 64), "tensor": COUNT,
     },
 }  # fmt: skip
-STEPS = {
-    "schema": {"const": SCHEMA},
-    "tables": _object(
-        {
-            table: _object(
-                {
-                    "columns": {"enum": [list(columns), []]},
-                    "rows": _list(
-                        {
-                            "type": "array",
-                            "prefixItems": list(columns.values()),
-                            "minItems": len(columns),
-                            "items": False,
-                        },
-                        maxItems=5000,
-                    ),
-                }
-            )
-            for table, columns in SEEN.items()
-        }
-    ),
-    "looks": _list(
-        _object(
-            {name: _list(COUNT, maxItems=200) for name in (*OF_LOOK, "hidden_to")}
-            | {"hidden_nodes": COUNT, "names": COUNT, "notes": _list(SHORT)}
-        ),
-        maxItems=300,
-    ),
-    "steps": _list(
-        _object(
-            dict.fromkeys(("first", "last", "look"), COUNT),
-            turn=_list(_list(COUNT, minItems=2, maxItems=2), minItems=1, maxItems=10),
-            collapsed={"const": True},
-            printed=_text(LONGEST_OUTPUT),
-            raised=SHORT,
-            differ=_dictionary(_list(NAME, minItems=1)),
-        ),
-        maxItems=300,
-    ),
+TABLES = {
+    name: _object(
+        columns={"enum": [list(columns), []]},
+        rows=_list(_row(columns.values()), 5000),
+    )
+    for name, columns in SEEN.items()
 }
+LOOK = _object(
+    **{name: _list(COUNT, 200) for name in (*OF_LOOK, "hidden_to")},
+    hidden_nodes=COUNT,
+    names=COUNT,
+    notes=_list(SHORT),
+)
+STEP = _object(
+    {
+        "turn": _list(_list(COUNT, 2, 2), 10, 1),
+        "collapsed": {"const": True},
+        "printed": _text(LONGEST_OUTPUT),
+        "raised": SHORT,
+        "differ": _dictionary(_list(NAME, least=1)),
+    },
+    **dict.fromkeys(("first", "last", "look"), COUNT),
+)
+STEPS = _object(
+    schema={"const": SCHEMA},
+    tables=_object(**TABLES),
+    looks=_list(LOOK, 300),
+    steps=_list(STEP, 300),
+)
 # What a drawing is made of: nothing that loads, runs or refers.
 DRAWN = {
     "svg": {"role", "aria-label", "viewBox", "overflow", "text-rendering"},
@@ -279,29 +228,18 @@ def load(path: Path) -> Recording:
 
 @cache  # several parts of a build read all recordings
 def _lesson(path: Path, raw: bytes) -> Recording:
-    data, machine = _recording(path, raw, LESSON, **OF_LESSON)
+    data = _recording(path, raw, LESSON)
     if data["lesson"].rpartition("/")[2] != path.stem:
         raise _Wrong("its lesson is not the one that the file is named after")
     if data.get("steps", steps_name(path.stem)) != steps_name(path.stem):
         raise _Wrong("its steps are not those that the file is named after")
-    blocks = tuple(
-        Block(block["key"], "", (), block["left_out"])
-        if "left_out" in block
-        else Block(block["key"], "\n".join(block["output"]), tuple(block["figures"]))
-        for block in data["blocks"]
-    )
-    lesson, steps = data["lesson"], data.get("steps", "")
-    return Recording(lesson, machine, data["day"], data["seconds"], blocks, steps)
+    for block in data["blocks"]:
+        block["output"] = "\n".join(block.get("output", ()))
+    return Recording(**data | {"blocks": [Block(**block) for block in data["blocks"]]})
 
 
 def load_steps(path: Path) -> list[dict[str, Any]]:
-    """Return what ``Steps.facts()`` of standalone/tensor_maps.py returned elsewhere.
-
-    Raises
-    ------
-    BadRecording
-        If the file is not exactly as it should be.
-    """
+    """Read what ``Steps.facts()`` returned elsewhere, as careful as :func:`load`."""
     with _naming(path):
         data = _parse(_read(path))
         _require(data, STEPS)
@@ -316,16 +254,7 @@ def drawn_steps(
 ) -> dict[str, Any]:
     """Return what ``Steps.data(*drawn)`` makes here of another machine's facts.
 
-    Parameters
-    ----------
-    path
-        The file that they were read from.
-    facts
-        What :func:`load_steps` returned.
-    code
-        The code that a reader of the page sees.
-    drawn
-        How many names and nodes a picture has at most.
+    The facts were read from ``path``; ``code`` is what a reader of the page sees.
 
     Raises
     ------
@@ -356,12 +285,10 @@ def _require_inert(drawing: str) -> None:
 def load_page(path: Path) -> PageRecording:
     """Read what a machine observed on a page, as careful as :func:`load`."""
     with _naming(path):
-        data, machine = _recording(path, _read(path), PAGE)
+        data = _recording(path, _read(path), PAGE)
         if f"{data['page']}.page.json" != path.name:
             raise _Wrong("its page is not the one that the file is named after")
-        return PageRecording(
-            data["page"], machine, data["day"], data["key"], data["observed"]
-        )
+        return PageRecording(**data)
 
 
 def load_atlas(path: Path) -> AtlasRecording:
@@ -375,44 +302,35 @@ def load_atlas(path: Path) -> AtlasRecording:
 
 @cache
 def _atlas(path: Path, raw: bytes, key: str) -> AtlasRecording:
-    data, machine = _recording(path, raw, STALE_ATLAS)
+    data = _recording(path, raw, STALE_ATLAS)
     if data["key"] != key:
-        return AtlasRecording(machine, data["day"], data["key"], (), ())
-    _require(data, ATLAS)
-    rows = tuple(map(tuple, data["records"]))
-    if len({row[: len(ATLAS_KEYS)] for row in rows}) < len(rows):
+        return AtlasRecording(**data | {"columns": [], "records": []})
+    _require({name: data[name] for name in ("columns", "records")}, ATLAS)
+    probes = {tuple(row[: len(ATLAS_KEYS)]) for row in data["records"]}
+    if len(probes) < len(data["records"]):
         raise _Wrong("two records are of the same probe")
-    columns = tuple(data["columns"])
-    return AtlasRecording(machine, data["day"], data["key"], columns, rows)
+    return AtlasRecording(**data)
 
 
-def load_figure(path: Path) -> dict[str, Any] | None:
-    """Read the data of a recorded figure; return None for a picture (PNG).
+def load_figure(path: Path) -> dict[str, Any]:
+    """Read the data of a recorded figure, as careful as :func:`load`.
 
-    Raises
-    ------
-    BadRecording
-        If the file is missing, too large or not what its name says.
+    Of a picture (PNG) that is ``picture``, the name of its file.
     """
     with _naming(path):
         raw = _read(path)
         if path.suffix == ".png":
             _require_png(raw)
-            return None
+            return {"picture": path.name}
         data = _parse(raw)
-        if "samples" in data:
-            _require(data, SAMPLES)
-            _require_rows(data["samples"], "a sample")
-        elif "map" in data:
-            _require(data, MAP)
+        kind = next((kind for kind in FIGURES if kind in data), "panels")
+        _require(data, FIGURES[kind])
+        if kind in ("samples", "table"):
+            if {len(row) for row in data[kind]["rows"]} != {len(data[kind]["columns"])}:
+                raise _Wrong("a row has not a value for each column")
+        elif kind == "map":
             _require_drawable(data["map"])
-        elif "table" in data:
-            _require(data, TABLE)
-            _require_rows(data["table"], "a row")
-        elif "bars" in data:
-            _require(data, BARS)
-        else:
-            _require(data, PANELS)
+        elif kind == "panels":
             _require_same_rows(data["panels"])
         return data
 
@@ -427,15 +345,15 @@ def _naming(path: Path) -> Iterator[None]:
         raise BadRecording(f"{where} is refused: {wrong}") from None
 
 
-def _recording(
-    path: Path, raw: bytes, properties: dict[str, Any], **optional: Any
-) -> tuple[dict[str, Any], Fingerprint]:
+def _recording(path: Path, raw: bytes, schema: Schema) -> dict[str, Any]:
+    """Return the properties of a recording, its machine as a fingerprint."""
     data = _parse(raw)
-    _require(data, properties, **optional)
+    _require(data, schema)
+    del data["schema"]
     machine = Fingerprint(**data["machine"])
     if machine.name != path.parent.name:
         raise _Wrong("its machine is not the one that the folder is named after")
-    return data, machine
+    return data | {"machine": machine}
 
 
 def _read(path: Path) -> bytes:
@@ -475,23 +393,15 @@ def _inert(value: Any) -> Any:
     return value
 
 
-def _require(data: dict[str, Any], properties: dict[str, Any], **optional: Any) -> None:
-    """Raise unless ``data`` is an object with just these properties."""
-    validator = Draft202012Validator(
-        _object(properties, **optional),
-        format_checker=Draft202012Validator.FORMAT_CHECKER,
-    )
+def _require(data: dict[str, Any], schema: Schema) -> None:
+    checker = Draft202012Validator.FORMAT_CHECKER
+    validator = Draft202012Validator(schema, format_checker=checker)
     error = best_match(validator.iter_errors(data))
     if error is not None:
         said = error.message  # a value, then what is wrong with it
         if len(said) > LONGEST_REASON:
             said = f"...{said[-LONGEST_REASON:]}"
         raise _Wrong(f"{error.json_path}: {said}")
-
-
-def _require_rows(table: dict[str, Any], what: str) -> None:
-    if {len(row) for row in table["rows"]} != {len(table["columns"])}:
-        raise _Wrong(f"{what} has not a value for each column")
 
 
 def _require_same_rows(panels: list[dict[str, Any]]) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 from docutils import nodes
 
 from tensor_copies.machine.clocks import takes_times
+from tensor_copies.machine.fingerprint import fingerprint
 
 # A word with its points (`1.5`, `torch.float32`) is one token, a sign is another.
 TOKENS = re.compile(r"\s+|\w+(?:\.\w+)*|[^\w\s]")
@@ -48,6 +49,11 @@ def on_one_device(text: str) -> str:
     if len(set(named)) == 1 and len(named) == len(TENSOR.findall(text)):
         return DEVICE.sub("", text)
     return text
+
+
+def device_here() -> str:
+    """Return what a lesson's device is called on this machine."""
+    return "cuda:0" if fingerprint().device_kind == "cuda" else "cpu"
 
 
 def map_on(device: str, observed: dict[str, Any]) -> dict[str, Any]:

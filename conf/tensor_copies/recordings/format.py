@@ -44,20 +44,19 @@ exactly as above, is check.py.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from sphinx.errors import ExtensionError
 
 from tensor_copies.machine.blocks import blocks_of
-from tensor_copies.machine.code_keys import definitions, key_of
+from tensor_copies.machine.code_keys import definitions, hash_of, key_of
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
 from tensor_copies.recordings.cells import cells
 
@@ -100,8 +99,8 @@ class Block:
     """
 
     key: str
-    output: str
-    figures: tuple[str, ...]
+    output: str = ""
+    figures: Sequence[str] = ()
     left_out: str = ""
 
 
@@ -113,7 +112,7 @@ class Recording:
     machine: Fingerprint
     day: str
     seconds: float
-    blocks: tuple[Block, ...]
+    blocks: list[Block]
     steps: str = ""
 
 
@@ -130,13 +129,13 @@ class PageRecording:
 
 @dataclass(frozen=True)
 class AtlasRecording:
-    """The Atlas as one machine probed it: one tuple of values for each record."""
+    """The Atlas as one machine probed it: one list of values for each record."""
 
     machine: Fingerprint
     day: str
     key: str
-    columns: tuple[str, ...]
-    records: tuple[tuple[Any, ...], ...]
+    columns: list[str]
+    records: list[list[Any]]
 
 
 # The functions that probe, and the names whose texts are for readers alone.
@@ -184,7 +183,7 @@ def recorded_cells(page: Path) -> str:
 
 def page_key(page: Path) -> str:
     """Return the hash of the recorded cells of a page."""
-    return hashlib.sha256(recorded_cells(page).encode()).hexdigest()[:16]
+    return key_of(recorded_cells(page))
 
 
 def save_page(recording: PageRecording, folder: Path) -> None:
@@ -193,19 +192,11 @@ def save_page(recording: PageRecording, folder: Path) -> None:
     _write(folder, {f"{recording.page}.page.json": data})
 
 
-class Recorded(Protocol):
-    """Anything that a machine has recorded."""
+def cuda_first(seen: list[Any]) -> list[Any]:
+    """Leave out what the stand-in saw of a code if CUDA saw it, elsewhere or here.
 
-    @property
-    def machine(self) -> Fingerprint:
-        """Return the machine."""
-
-
-Seen = TypeVar("Seen", bound=Recorded)
-
-
-def cuda_first(seen: list[Seen]) -> list[Seen]:
-    """Leave out what the stand-in saw of a code if CUDA saw it, elsewhere or here."""
+    Each has the ``machine`` that saw it.
+    """
     kinds = {one.machine.device_kind for one in seen} | {fingerprint().device_kind}
     if "cuda" in kinds:
         return [one for one in seen if one.machine.device_kind != "stand-in"]
@@ -236,11 +227,8 @@ def seen_elsewhere(page: Path) -> list[PageRecording]:
 
 def pages_digest(root: Path) -> str:
     """Return a hash of all recordings of pages under the repository's root."""
-    digest = hashlib.sha256()
-    for path in sorted(root.glob("docs/recordings/*/*.page.json")):
-        if path.is_file():
-            digest.update(path.parent.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:8]
+    found = filter(Path.is_file, sorted(root.glob("docs/recordings/*/*.page.json")))
+    return key_of(*(f"{path.parent.name} {hash_of(path)}" for path in found))[:8]
 
 
 def keys(script: Path) -> dict[int, str]:
@@ -250,7 +238,7 @@ def keys(script: Path) -> dict[int, str]:
     the prose changes none, and an edit of code changes that block's and all later.
     A question (see predictions.py) is prose, and so is what the page shows first.
     """
-    running = hashlib.sha256()
+    code: list[str] = []
     found = {}
     for kind, content, line in blocks_of(script):
         if kind == "code":
@@ -259,23 +247,16 @@ def keys(script: Path) -> dict[int, str]:
                 for line in content.splitlines()
                 if not re.match(FOR_THE_PAGE, line)
             ]
-            running.update("\n".join(lines).strip().encode() + b"\0")
-            found[line] = running.hexdigest()[:16]
+            code.append("\n".join(lines).strip())
+            found[line] = key_of(*code, "")
     return found
 
 
 def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
     """Write a recording and its figures into the folder of its machine.
 
-    Parameters
-    ----------
-    recording
-        What to write.
-    figures
-        The content of each figure's file, and of that of the steps, by its name: data,
-        or the bytes of a PNG or of a text.
-    folder
-        ``docs/recordings/<machine>``; made if it is not there.
+    ``figures`` has the content of each figure's file, and of that of the steps, by its
+    name: data, or the bytes of a PNG or of a text.
 
     Raises
     ------

@@ -59,10 +59,6 @@ class CodeBlock:
     line: int
     code: nodes.literal_block
 
-    def following(self) -> list[nodes.Node]:
-        """Return what stands after the code, in the same section."""
-        return self.code.parent[self.code.parent.index(self.code) + 1 :]
-
 
 @dataclass(frozen=True)
 class LiveBlock(CodeBlock):
@@ -106,7 +102,8 @@ def live_blocks(doctree: nodes.document, lines: set[int]) -> list[LiveBlock]:
     found = []
     for block in code_blocks(doctree, lines):
         outputs, samples = [], []
-        for node in block.following():
+        parent = block.code.parent
+        for node in parent[parent.index(block.code) + 1 :]:
             if isinstance(node, NO_OUTPUT):
                 break
             if _is_box(node, csv_links.CLASS):
@@ -145,7 +142,7 @@ def bound_outputs(app: Sphinx, doctree: nodes.document) -> None:
     page = app.env.docname
     script = lesson_scripts(app).get(page)
     if script is None:
-        for output in doctree.findall(_is_cell_output):
+        for output in doctree.findall(lambda node: _is_box(node, "cell_output")):
             first = output.parent.astext().strip().partition("\n")[0]
             texts = list(output.findall(nodes.literal_block))
             # Sphinx colours what the escapes of a terminal ask for.
@@ -159,10 +156,6 @@ def bound_outputs(app: Sphinx, doctree: nodes.document) -> None:
             node for node in block.outputs if isinstance(node, nodes.literal_block)
         ]
         _bound(f"{script.name}: the block on line {block.line}", texts, keep="\n")
-
-
-def _is_cell_output(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.container) and "cell_output" in node["classes"]
 
 
 def _bound(what: str, blocks: list[nodes.literal_block], keep: str) -> None:

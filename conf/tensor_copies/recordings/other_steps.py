@@ -12,6 +12,7 @@ from __future__ import annotations
 import gzip
 import json
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,17 +22,16 @@ from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.markers import setup_line
 from tensor_copies.recordings.check import drawn_steps, load_steps
-from tensor_copies.recordings.comparing import map_on, on_one_device
+from tensor_copies.recordings.comparing import device_here, map_on, on_one_device
 from tensor_copies.recordings.format import BadRecording, Recording, cuda_first, keys
-from tensor_copies.recordings.provenance import short, slug
-from tensor_copies.recordings.shown import current_blocks, load_all, refuse
+from tensor_copies.recordings.provenance import names_of, short, slug
+from tensor_copies.recordings.shown import load_all, refuse
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 HALVES = ("graph", "memory")
 LONGEST_QUOTED = 100  # characters of what is printed there
-MOST_WITH_OTHERS = 12_000  # bytes, compressed, of a lesson's own steps
 Data = dict[str, Any]  # what Steps.data() returns
 
 
@@ -39,50 +39,38 @@ Data = dict[str, Any]  # what Steps.data() returns
 class OtherSteps:
     """What one machine did otherwise.
 
-    ``differs`` says it for a reader, by the number of the step here, from 0. ``data``
-    are its steps, a number for one that is the same here, and what is drawn in them
-    and not here.
+    ``differs`` says it for a reader, by the number of the step here, from 0. ``script``
+    is the file with its steps, a number for one that is the same here, and with what
+    is drawn in them and not here.
     """
 
     name: str
     slug: str
     differs: dict[int, str]
-    data: Data
+    script: str
 
 
 def other_steps(app: Sphinx, script: Path, own: Data) -> list[OtherSteps]:
     """Return what other machines did otherwise at the steps of a lesson.
 
-    Parameters
-    ----------
-    app
-        The application.
-    script
-        The lesson.
-    own
-        Its steps here, as figures/steps.py keeps them.
+    ``own`` are its steps here, as figures/steps.py keeps them.
     """
-    lesson = f"{script.parent.name}/{script.stem}"
-    current = []
-    for recording in load_all(app, lesson):
-        same, of = current_blocks(recording, script)
-        if recording.steps and same == of == len(recording.blocks):
-            current.append(recording)
-    current = cuda_first(current)
+    wanted = [*keys(script).values()]
+    current = cuda_first(
+        [
+            recording
+            for recording in load_all(app, f"{script.parent.name}/{script.stem}")
+            if recording.steps and [block.key for block in recording.blocks] == wanted
+        ]
+    )
     machines = [fingerprint(), *(recording.machine for recording in current)]
-    names = [short(machine) for machine in machines]
-    if len(set(names)) < len(names):
-        names = [machine.label for machine in machines]
     found = []
-    for name, recording in zip(names[1:], current, strict=True):
+    for name, recording in zip(names_of(machines)[1:], current, strict=True):
         try:
-            other = _other(app, name, recording, script, own)
+            found.append(_other(app, name, recording, script, own))
         except BadRecording as bad:
-            refuse(app, bad)
-            continue
-        if other is not None:
-            found.append(other)
-    return found
+            refuse(bad)
+    return [other for other in found if other is not None]
 
 
 def _other(
@@ -101,33 +89,32 @@ def _other(
     renamed = facts
     if machine.device_kind == "stand-in":  # its code names it where ours names CUDA
         renamed = json.loads(json.dumps(facts).replace("standin", "cuda"))
-    here = "cuda:0" if fingerprint().device_kind == "cuda" else "cpu"
     moved = [
-        [one | {"seen": on(here, one["seen"])} for one in renamed]
+        [one | {"seen": on(device_here(), one["seen"])} for one in renamed]
         for on in (map_on, _all_on)
     ]
     if _are_told_alike(own, moved[0], not_compared):
         return None
     theirs = drawn_steps(path, facts, code, drawn)
-    alike = [theirs if one == facts else _drawn(code, one, drawn) for one in moved]
+    alike = [
+        theirs if one == facts else drawn_steps(path, one, code, drawn) for one in moved
+    ]
     differs = differences(own, theirs, *alike, not_compared)
     if not differs:
         return None
     for fewer in (one for one in DRAWN if one <= drawn):
-        shown = theirs if fewer == drawn else _drawn(code, facts, fewer)
-        data = shown_steps(own, theirs, shown)
-        if _weight(json.dumps(data, ensure_ascii=False)) <= MOST_BYTES:
+        shown = theirs if fewer == drawn else drawn_steps(path, facts, code, fewer)
+        text = _as_script(shown_steps(own, theirs, shown))
+        if weight_of(text) <= MOST_BYTES:
             break
-    return OtherSteps(name[0].upper() + name[1:], slug(machine), differs, data)
+    return OtherSteps(name[0].upper() + name[1:], slug(machine), differs, text)
 
 
 def _are_told_alike(
     own: Data, facts: list[dict[str, Any]], not_compared: set[int]
 ) -> bool:
     """Whether the facts of all steps are those of this build: nothing is drawn."""
-    if [*map(digest_of, facts)] != own["digests"]:
-        return False
-    return all(
+    return [*map(digest_of, facts)] == own["digests"] and all(
         all(step[name] == one[name] for name in ("first", "last", "turn"))
         and (
             on_one_device(step["printed"]) == on_one_device(one["printed"])
@@ -137,14 +124,9 @@ def _are_told_alike(
     )
 
 
-def _weight(text: str) -> int:
+def weight_of(text: str) -> int:
+    """Return how many bytes of a text a reader loads: compressed."""
     return len(gzip.compress(text.encode(), 9, mtime=0))
-
-
-def _drawn(code: str, facts: list[dict[str, Any]], drawn: tuple[int, int]) -> Data:
-    from standalone.tensor_maps import Steps
-
-    return Steps.from_facts(code, facts).data(*drawn)
 
 
 def _all_on(device: str, seen: dict[str, Any]) -> dict[str, Any]:
@@ -173,17 +155,12 @@ def differences(
     """Say how another machine's steps differ, by the number of the step here.
 
     A step differs in its sentence, in what it raises or prints, or in a picture. Where
-    pictures differ in one step after the other, only the first says so.
+    pictures differ in one step after the other, only the first says so. Nothing is said
+    of lines that are ``not_compared``.
 
-    Parameters
-    ----------
-    own, theirs
-        The steps here and there.
-    told, pictured
-        Those there again, as if all had been on a device of this machine: as long as
-        all is on one, to compare the words, and in any case, to compare the pictures.
-    not_compared
-        Lines of which a difference says nothing.
+    Of the steps there ``told`` and ``pictured`` are as if all had been on a device of
+    this machine: as long as all is on one, to compare the words, and in any case, to
+    compare the pictures.
     """
     place_of = {key: place for place, key in enumerate(_keys(own))}
     found: dict[int, str] = {}
@@ -229,99 +206,85 @@ def _prints(text: str) -> str:
 
 
 def shown_steps(own: Data, theirs: Data, shown: Data) -> Data:
-    """Return another machine's steps as a file has them.
-
-    Parameters
-    ----------
-    own, theirs
-        The steps here and there.
-    shown
-        Those there again, as they are to be drawn.
-    """
+    """Return another machine's steps as a file has them, drawn as in ``shown``."""
     place_of = {key: place for place, key in enumerate(_keys(own))}
-    drawings = list(zip(own["drawings"], own["captions"], strict=True))
+    drawings, last = _pictures(own), 0
+    known = len(drawings)
     steps: list[int | dict[str, Any]] = []
-    last = 0
     for number, key in enumerate(_keys(theirs)):
         place = place_of.get(key)
         last = last if place is None else place
         if place is not None and _seen(own, place) == _seen(theirs, number):
             steps.append(place)
             continue
-        step = shown["steps"][number]
-        pictures = {}
+        step, pictures = shown["steps"][number], {}
         for half in HALVES:
             if step[half] is not None:
-                both = shown["drawings"][step[half]], shown["captions"][step[half]]
+                both = _pictures(shown)[step[half]]
                 if both not in drawings:
                     drawings.append(both)
                 pictures[half] = drawings.index(both)
         steps.append(step | pictures | {"here": last})
-    more = drawings[len(own["drawings"]) :]
     return {
         "steps": steps,
-        "drawings": [drawing for drawing, _ in more],
-        "captions": [caption for _, caption in more],
+        "drawings": [drawing for drawing, _ in drawings[known:]],
+        "captions": [caption for _, caption in drawings[known:]],
     }
+
+
+def _pictures(data: Data) -> list[tuple[str, str]]:
+    """Return each drawing with its caption."""
+    return list(zip(data["drawings"], data["captions"], strict=True))
 
 
 def _keys(data: Data) -> list[tuple[Any, ...]]:
     """Return what tells a step from the others: lines, turns, and how often before."""
     found: list[tuple[Any, ...]] = []
-    count: dict[tuple[Any, ...], int] = {}
+    count: Counter[tuple[Any, ...]] = Counter()
     for step in data["steps"]:
         key = step["first"], step["last"], *(turn for turn, _ in step["turn"])
-        count[key] = count.get(key, 0) + 1
+        count[key] += 1
         found.append((key, count[key]))
     return found
 
 
 def _seen(data: Data, number: int) -> dict[str, Any]:
     """Return what a reader sees of a step."""
-    step = data["steps"][number]
-    pictures = [
-        None
-        if step[half] is None
-        else (data["drawings"][step[half]], data["captions"][step[half]])
-        for half in HALVES
-    ]
-    printed = on_one_device(step["printed"])
-    words = {name: step.get(name, "") for name in ("said", "raised")}
-    return {**words, "printed": printed, "picture": pictures}
+    step, pictures = data["steps"][number], _pictures(data)
+    return {
+        "said": step.get("said", ""),
+        "raised": step.get("raised", ""),
+        "printed": on_one_device(step["printed"]),
+        "picture": [
+            None if step[half] is None else pictures[step[half]] for half in HALVES
+        ],
+    }
 
 
-def as_published(others: list[OtherSteps], name: str, own: str = "") -> dict[str, Any]:
-    """Return what a lesson's steps have of other machines.
+def as_published(others: list[OtherSteps], name: str) -> dict[str, Any]:
+    """Return what the steps of the lesson ``name`` have of other machines.
 
-    Parameters
-    ----------
-    others
-        What they did otherwise.
-    name
-        The name of the lesson.
-    own
-        The text of its own steps: what a reader loads with them must remain light.
-
-    Returns
-    -------
-    dict
-        ``own``, which goes with the lesson's own steps (``here``, the name of this
-        machine, and ``machines``; nothing if there are none), and ``files`` by name,
-        each with the steps of one machine.
+    ``own`` goes with the lesson's own steps (``here``, the name of this machine, and
+    ``machines``; nothing if there are none); ``files`` are the others' by name.
     """
     files, machines = {}, []
     for one in others:
-        file, text = f"{name}.{one.slug}.js", _as_script(one.data)
-        files[file] = text
-        address = f"{file}?v={key_of(text)[:8]}"  # a browser keeps what it has loaded
+        file = f"{name}.{one.slug}.js"
+        files[file] = one.script
+        address = f"{file}?v={key_of(one.script)[:8]}"  # a browser keeps what it has
         machines.append({"name": one.name, "file": address, "differs": one.differs})
-    added: dict[str, Any] = {}
-    if machines:
-        added = {"here": f"This build ({short(fingerprint())})", "machines": machines}
-        if _weight(own + json.dumps(added, ensure_ascii=False)) > MOST_WITH_OTHERS:
-            for machine in machines:
-                machine["differs"] = dict.fromkeys(machine["differs"], "it differs.")
-    return {"own": added, "files": files}
+    own = {"here": f"This build ({short(fingerprint())})", "machines": machines}
+    return {"own": own if machines else {}, "files": files}
+
+
+def in_few_words(own: dict[str, Any]) -> dict[str, Any]:
+    """Return what goes with a lesson's own steps, without how the others differ."""
+    return own | {
+        "machines": [
+            machine | {"differs": dict.fromkeys(machine["differs"], "it differs.")}
+            for machine in own["machines"]
+        ]
+    }
 
 
 def _as_script(data: dict[str, Any]) -> str:

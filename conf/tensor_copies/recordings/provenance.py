@@ -94,6 +94,14 @@ def slug(machine: Fingerprint) -> str:
     return machine.name.replace(".", "-")
 
 
+def names_of(machines: list[Fingerprint]) -> list[str]:
+    """Return what machines are called side by side: in short where that tells them."""
+    names = [short(machine) for machine in machines]
+    if len(set(names)) < len(names):
+        return [machine.label for machine in machines]
+    return names
+
+
 def variant(machine: Fingerprint, label: str, kind: str) -> nodes.container:
     """Return the place of one machine's output, with its label."""
     place = nodes.container(classes=["variant", kind, f"machine-{slug(machine)}"])
@@ -104,13 +112,17 @@ def variant(machine: Fingerprint, label: str, kind: str) -> nodes.container:
 def stand_in_note() -> nodes.paragraph:
     """Return what the reader of the stand-in's output is told, with a link to more."""
     note = nodes.paragraph(text=STAND_IN, classes=["stand-in-note"])
-    link = addnodes.pending_xref(
-        "", refdomain="std", reftype="ref", reftarget="stand-in-device",
-        refexplicit=True, refwarn=True,
-    )  # fmt: skip
-    link += nodes.inline(text="More of it")
-    note += link
+    note += _link("ref", "stand-in-device", "More of it")
     return note
+
+
+def _link(kind: str, target: str, words: str) -> addnodes.pending_xref:
+    link = addnodes.pending_xref(
+        "", refdomain="std", reftype=kind, reftarget=target, refexplicit=True,
+        refwarn=True,
+    )  # fmt: skip
+    link += nodes.inline(text=words)
+    return link
 
 
 def page_line(
@@ -118,29 +130,19 @@ def page_line(
 ) -> nodes.paragraph:
     """Return the line of a page: who ran it, and how much of it is the same elsewhere.
 
-    Parameters
-    ----------
-    app
-        The application.
-    outputs
-        How many blocks have an output that can be compared.
-    same
-        For each other machine, on how many of them it saw the same.
+    Of the ``outputs`` that can be compared, ``same`` says how many each other machine
+    saw the same.
     """
     said = f"Ran on {short(fingerprint())}"
-    for place, (machine, count) in enumerate(same.items()):
-        many = f"{count} of {outputs}"
-        if place == 0:
-            many += " output" if outputs == 1 else " outputs"
-        where = "the same on" if place == 0 else "on"
+    where, of = "the same on", " output" if outputs == 1 else " outputs"
+    for machine, count in same.items():
         the = "the " if machine.device_kind == "stand-in" else ""
-        said += f" \N{MIDDLE DOT} {where} {the}{short(machine)}: {many}"
+        said += (
+            f" \N{MIDDLE DOT} {where} {the}{short(machine)}: {count} of {outputs}{of}"
+        )
+        where, of = "on", ""  # said once
     line = nodes.paragraph(text=said, classes=["provenance"])
     if MACHINES in app.env.found_docs:
-        link = addnodes.pending_xref(
-            "", refdomain="std", reftype="doc", reftarget=f"/{MACHINES}",
-            refexplicit=True, refwarn=True,
-        )  # fmt: skip
-        link += nodes.inline(text="Machines")
+        link = _link("doc", f"/{MACHINES}", "Machines")
         line += [nodes.Text(" \N{MIDDLE DOT} "), link]
     return line

@@ -13,8 +13,9 @@ the stand-in device saw is shown where CUDA has not seen the same code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ from tensor_copies.recordings.beside import (
 )
 from tensor_copies.recordings.check import load, load_figure, load_page
 from tensor_copies.recordings.comparing import (
+    device_here,
     is_measured,
     map_on,
     on_one_device,
@@ -55,9 +57,9 @@ from tensor_copies.recordings.live import LiveBlock, live_blocks
 from tensor_copies.recordings.provenance import (
     BUT_FOR_DEVICE,
     machine_tabs,
+    names_of,
     output_head,
     page_line,
-    short,
     slug,
     stand_in_note,
     the_same_on,
@@ -78,27 +80,24 @@ LEAD_CLASS = "lesson-lead"
 class Seen:
     """What one machine saw in one block.
 
-    ``figures`` has the data of each figure by the name of its file: None for a
-    picture, {} for a file that was refused. ``left_out`` says why there is no output,
-    if there is none. ``files`` names the figures that are compared, if not all are.
+    ``figures`` has the data of each figure by the name of its file, {} for one that was
+    refused. ``left_out`` says why there is no output, if there is none.
     """
 
     machine: Fingerprint
     day: str
     output: str
-    figures: dict[str, dict[str, Any] | None]
+    figures: dict[str, dict[str, Any]]
     left_out: str = ""
-    files: list[str] | None = None
 
     @property
     def alternatives(self) -> list[str]:
         """The figures that are shown in the place of the live ones, not beside them."""
-        return [
-            file
-            for file, data in self.figures.items()
-            if not BESIDE & set(data or {})
-            and (self.files is None or file in self.files)
-        ]
+        return [file for file, data in self.figures.items() if not BESIDE & set(data)]
+
+    def with_figures(self, files: list[str]) -> Seen:
+        """Return the same with these of the figures alone."""
+        return replace(self, figures={file: self.figures[file] for file in files})
 
 
 @dataclass(frozen=True)
@@ -110,47 +109,40 @@ class _Compared:
     measured: bool
 
 
-def recording_files(app: Sphinx, lesson: str) -> list[Path]:
-    """Return the recordings of a lesson (``section/name``), one for each machine."""
-    name = lesson.rpartition("/")[2]
-    return sorted(Path(app.srcdir, "recordings").glob(f"*/{name}.json"))
-
-
-def load_all(app: Sphinx, lesson: str) -> list[Recording]:
-    """Return the recordings of a lesson by other machines; warn of refused ones."""
+def loaded(app: Sphinx, pattern: str, load: Callable[[Path], Any]) -> list[Any]:
+    """Return the files of other machines, each as it is read; warn of refused ones."""
     found = []
-    for path in recording_files(app, lesson):
-        if path.parent.name == fingerprint().name:
-            continue  # what this very machine saw is the live output
-        try:
-            recording = load(path)
-        except BadRecording as bad:
-            refuse(app, bad)
-            continue
-        if recording.lesson == lesson:
-            found.append(recording)
-        else:
-            where = f"recordings/{path.parent.name}/{path.name}"
-            gone = f"{where} is of {recording.lesson}, which is no lesson; remove it"
-            refuse(app, BadRecording(gone))
+    for path in sorted(Path(app.srcdir, "recordings").glob(f"*/{pattern}")):
+        if path.parent.name != fingerprint().name:  # its own are live
+            try:
+                found.append(load(path))
+            except BadRecording as bad:
+                refuse(bad)
     return found
 
 
-def refuse(app: Sphinx, bad: BadRecording) -> None:
+def load_all(app: Sphinx, lesson: str) -> list[Recording]:
+    """Return the recordings of a lesson (``section/name``) by other machines."""
+    name, found = lesson.rpartition("/")[2], []
+    for recording in loaded(app, f"{name}.json", load):
+        if recording.lesson == lesson:
+            found.append(recording)
+        else:
+            where = f"recordings/{recording.machine.name}/{name}.json"
+            gone = f"{where} is of {recording.lesson}, which is no lesson; remove it"
+            refuse(BadRecording(gone))
+    return found
+
+
+def refuse(bad: BadRecording) -> None:
     """Warn of a refused file, once in a build."""
-    if not hasattr(app, "refused_recordings"):
-        app.refused_recordings = set()
-    if str(bad) not in app.refused_recordings:
-        app.refused_recordings.add(str(bad))
-        logger.warning("%s", bad, type="recordings")
+    logger.warning("%s", str(bad), type="recordings", once=True)
 
 
 def current_blocks(recording: Recording, script: Path) -> tuple[int, int]:
     """Return how many blocks of a recording still match the script, and of how many."""
     wanted = list(keys(script).values())
-    kept = [block.key for block in recording.blocks]
-    same = sum(1 for one, other in zip(wanted, kept, strict=False) if one == other)
-    return same, len(wanted)
+    return sum(map(eq, wanted, (block.key for block in recording.blocks))), len(wanted)
 
 
 def renewal(name: str) -> str:
@@ -161,14 +153,7 @@ def renewal(name: str) -> str:
 def load_pages(app: Sphinx) -> list[tuple[PageRecording, bool]]:
     """Return the recordings of pages by other machines, and if each is current."""
     found = []
-    for path in sorted(Path(app.srcdir, "recordings").glob("*/*.page.json")):
-        if path.parent.name == fingerprint().name:
-            continue
-        try:
-            recording = load_page(path)
-        except BadRecording as bad:
-            refuse(app, bad)
-            continue
+    for recording in loaded(app, "*.page.json", load_page):
         page = Path(app.srcdir, f"{recording.page}.md")
         found.append((recording, page.exists() and page_key(page) == recording.key))
     return found
@@ -180,11 +165,10 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
     script = lesson_scripts(app).get(page)
     if script is None:
         return
-    lesson = page.partition("/")[2]
     depend_on(app, "recordings")
     recordings = [
         recording
-        for recording in load_all(app, lesson)
+        for recording in load_all(app, page.partition("/")[2])
         if not all(block.left_out for block in recording.blocks)
     ]
     wanted = keys(script)
@@ -257,8 +241,8 @@ def _parts(
             f"to open the page and draws nothing: put sphinx_gallery_{LEAD} into a "
             "block with a map or a chart"
         )
-    first = [replace(s, output="", files=s.alternatives[:1]) for s in seen]
-    others = [replace(s, files=s.alternatives[1:]) for s in seen]
+    first = [replace(s.with_figures(s.alternatives[:1]), output="") for s in seen]
+    others = [s.with_figures(s.alternatives[1:]) for s in seen]
     rest = [node for node in live.outputs if node is not drawn[0]]
     found = [([drawn[0]], first, True)]
     return [*found, (rest, others, False)] if rest else found
@@ -266,14 +250,14 @@ def _parts(
 
 def _seen(app: Sphinx, recording: Recording, block: Block) -> Seen:
     """Load the figures of a recorded block, each once."""
-    figures: dict[str, dict[str, Any] | None] = {}
+    figures: dict[str, dict[str, Any]] = {}
     for file in block.figures:
         try:
             figures[file] = load_figure(
                 Path(app.srcdir, "recordings", recording.machine.name, file)
             )
         except BadRecording as bad:
-            refuse(app, bad)
+            refuse(bad)
             figures[file] = {}
     machine, day = recording.machine, recording.day
     return Seen(machine, day, block.output, figures, block.left_out)
@@ -288,16 +272,15 @@ def _compare(
     text = "\n".join(_normal(node.astext()) for node in texts)
     measured = is_measured(live.code.astext(), text)
     seen = [s for s in seen if not s.left_out]
-    same = [(s, words) for s in seen if (words := _same(s, text, drawn))]
-    others = [s for s in seen if s not in [one for one, _ in same]]
-    names, machines = [words for _, words in same], {s.machine for s, _ in same}
-    if others:
+    same = {s.machine: words for s in seen if (words := _same(s, text, drawn))}
+    names = [*same.values()]
+    if others := [s for s in seen if s.machine not in same]:
         group = _side_by_side(drawn, text, names, others, measured)
-        return _Compared([group], machines, measured)
+        return _Compared([group], {*same}, measured)
     # The line stands above what was printed, and below a figure alone.
     head = output_head(label="Output" if texts else "", same=names)
     heads = [head] if texts or names else []
-    return _Compared([*drawn, *heads, *texts], machines, measured)
+    return _Compared([*drawn, *heads, *texts], {*same}, measured)
 
 
 def _same(seen: Seen, text: str, drawn: list[nodes.raw]) -> str:
@@ -305,16 +288,12 @@ def _same(seen: Seen, text: str, drawn: list[nodes.raw]) -> str:
     label = seen.machine.label
     if seen.output == text and _same_figures(seen, drawn):
         return label
-    here = "cuda:0" if fingerprint().device_kind == "cuda" else "cpu"
-    figures = {
-        file: data | {"map": map_on(here, data["map"])}
-        if "map" in (data or {})
-        else data
-        for file, data in seen.figures.items()
-    }
-    if on_one_device(seen.output) == on_one_device(text) and _same_figures(
-        replace(seen, figures=figures), drawn
-    ):
+    moved = dict(seen.figures)
+    for file, data in moved.items():
+        if "map" in data:
+            moved[file] = {"map": map_on(device_here(), data["map"])}
+    same_text = on_one_device(seen.output) == on_one_device(text)
+    if same_text and _same_figures(replace(seen, figures=moved), drawn):
         return f"{label}, {BUT_FOR_DEVICE}"
     return ""
 
@@ -329,12 +308,7 @@ def _side_by_side(
     """Return the live output of a block and those of others, each with its machine."""
     group = nodes.container(classes=["machines-outputs"])
     machines = [fingerprint(), *(s.machine for s in others)]
-    names = [short(machine) for machine in machines]
-    if len(set(names)) < len(names):
-        names = [machine.label for machine in machines]
-    choices = [
-        (slug(machine), name) for machine, name in zip(machines, names, strict=True)
-    ]
+    choices = list(zip(map(slug, machines), names_of(machines), strict=True))
     group += machine_tabs(choices=choices, same=same)
     label = f"This build: {fingerprint().label}"
     label += f"; {the_same_on(same)}" if same else ""
@@ -359,15 +333,13 @@ def _side_by_side(
 
 def _same_figures(seen: Seen, drawn: list[nodes.raw]) -> bool:
     """Whether a machine's figures are the live ones, but for their ids."""
-    if len(drawn) != len(seen.alternatives):
-        return False
-    for node, file in zip(drawn, seen.alternatives, strict=True):
-        other = drawn_or_picture(seen, file)
-        if not isinstance(other, nodes.raw):
-            return False
-        if IDS.sub("", node.astext()).split() != IDS.sub("", other.astext()).split():
-            return False
-    return True
+    others = [drawn_or_picture(seen, file) for file in seen.alternatives]
+    return [*map(_drawing, drawn)] == [*map(_drawing, others)]
+
+
+def _drawing(node: nodes.Node) -> Any:
+    """Return what is the same where drawings are; a picture is like no other."""
+    return IDS.sub("", node.astext()).split() if isinstance(node, nodes.raw) else node
 
 
 def _normal(text: str) -> str:
@@ -376,9 +348,10 @@ def _normal(text: str) -> str:
 
 def key(app: Sphinx, page: str) -> str:
     """Return the key of a lesson's recordings, with their figures, by all machines."""
+    name = page.rpartition("/")[2]
     files = [
         part
-        for path in recording_files(app, page.partition("/")[2])
+        for path in sorted(Path(app.srcdir, "recordings").glob(f"*/{name}.json"))
         # What is no file is refused when it is loaded.
         for part in filter(Path.is_file, sorted(path.parent.glob(f"{path.stem}.*")))
     ]
@@ -394,10 +367,10 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
             same, of = current_blocks(recording, script)
             if same < of:
                 matches = f"matches {same} of {of} blocks"
-                _report(recording.machine, script.stem, matches)
+                report(recording.machine, script.stem, matches)
     for recording, current in load_pages(app):
         if not current:
-            _report(recording.machine, recording.page, "does not match the page")
+            report(recording.machine, recording.page, "does not match the page")
     for where in _orphans(app):
         logger.warning("Orphan: %s belongs to no lesson or page; remove it", where)
 
@@ -418,8 +391,10 @@ def _orphans(app: Sphinx) -> Iterator[str]:
             yield path.relative_to(app.srcdir).as_posix()
 
 
-def _report(machine: Fingerprint, name: str, matches: str) -> None:
-    where = f"recordings/{machine.name}, {name}"
-    command = renewal(name)
-    text = f"Stale: {where} {matches}; on that machine, run `{command}`"
-    progress.say(text, lasting=True)
+def report(machine: Fingerprint, name: str, matches: str) -> None:
+    """Say that a recording is stale, in what, and what renews it."""
+    progress.say(
+        f"Stale: recordings/{machine.name}, {name} {matches}; on that machine, run "
+        f"`{renewal(name)}`",
+        lasting=True,
+    )

@@ -22,80 +22,53 @@ from __future__ import annotations
 import json
 from typing import Any
 
-SCHEMA = 1
+from tensor_copies.recordings.format import SCHEMA
+
 TABLES = ("tensors", "nodes", "edges", "storages", "windows")
 # What most steps have not, and what they have then.
 OFTEN_EMPTY: dict[str, Any] = {
-    "turn": [],
-    "collapsed": False,
-    "printed": "",
-    "raised": "",
-    "differ": {},
-}
+    "turn": [], "collapsed": False, "printed": "", "raised": "", "differ": {},
+}  # fmt: skip
 OF_LOOK = TABLES[:-1]  # a window is a part of a storage
 
 
 def packed(facts: list[dict[str, Any]], number_of: dict[int, int]) -> dict[str, Any]:
     """Return what ``Steps.facts()`` returned as it is kept.
 
-    Parameters
-    ----------
-    facts
-        The steps, with the lines of a script.
-    number_of
-        For these lines, which of the code that a reader sees each is.
+    ``number_of`` says for each line of the script, which of those that a reader sees
+    it is.
     """
-    tables = _Tables()
+    rows: dict[str, dict[str, int]] = {name: {} for name in TABLES}
+
+    def numbers(table: str, entries: list[dict[str, Any]]) -> list[int]:
+        texts = [json.dumps(entry, sort_keys=True) for entry in entries]
+        return [rows[table].setdefault(text, len(rows[table])) for text in texts]
+
     looks: dict[str, int] = {}
     steps = []
     for fact in facts:
         seen = dict(fact["seen"])
         seen["storages"] = [
-            storage
-            | {"windows": [tables.row("windows", one) for one in storage["windows"]]}
+            storage | {"windows": numbers("windows", storage["windows"])}
             for storage in seen["storages"]
         ]
-        for name in OF_LOOK:
-            seen[name] = [tables.row(name, one) for one in seen[name]]
+        seen |= {name: numbers(name, seen[name]) for name in OF_LOOK}
         look = json.dumps(seen | {"names": fact["names"]})
-        step: dict[str, Any] = {
-            name: number_of[fact[name]] for name in ("first", "last")
-        }
+        step = {name: number_of[fact[name]] for name in ("first", "last")}
         step |= {name: fact[name] for name in OFTEN_EMPTY if fact[name]}
         steps.append(step | {"look": looks.setdefault(look, len(looks))})
     return {
         "schema": SCHEMA,
-        "tables": tables.data(),
+        "tables": {name: _table(list(map(json.loads, rows[name]))) for name in TABLES},
         "looks": [json.loads(look) for look in looks],
         "steps": steps,
     }
 
 
-class _Tables:
-    """Rows by table, each once."""
-
-    def __init__(self) -> None:
-        self.columns: dict[str, list[str]] = {name: [] for name in TABLES}
-        self.rows: dict[str, dict[str, int]] = {name: {} for name in TABLES}
-
-    def row(self, table: str, entry: dict[str, Any]) -> int:
-        """Return the number of the row that holds an entry."""
-        columns = self.columns[table] = self.columns[table] or sorted(entry)
-        if columns != sorted(entry):
-            raise ValueError(f"an entry of {table} has other columns: {sorted(entry)}")
-        rows = self.rows[table]
-        text = json.dumps([entry[name] for name in columns])
-        return rows.setdefault(text, len(rows))
-
-    def data(self) -> dict[str, Any]:
-        """Return all tables as they are kept."""
-        return {
-            name: {
-                "columns": self.columns[name],
-                "rows": [json.loads(row) for row in self.rows[name]],
-            }
-            for name in TABLES
-        }
+def _table(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    columns = sorted(entries[0]) if entries else []
+    rows = [[entry[name] for name in columns] for entry in entries]
+    return {"columns": columns, "rows": rows}
 
 
 def unpacked(data: dict[str, Any]) -> list[dict[str, Any]]:

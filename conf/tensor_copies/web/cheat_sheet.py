@@ -23,7 +23,6 @@ from sphinx.util.docutils import SphinxDirective
 from tensor_copies.atlas.data import live as live_atlas
 from tensor_copies.atlas.data import note_use
 from tensor_copies.atlas.page import (
-    CHIPS,
     DEVICE_NAMES,
     PLAIN,
     Drawing,
@@ -100,7 +99,7 @@ def _row(drawing: Drawing, row: Record) -> Record:
 
 
 def _cell(parts: list[str], note: str = "", *, in_words: bool = True) -> Record:
-    signs = [{"part": part, "words": CHIPS.get(part, part)} for part in parts]
+    signs = [{"part": part, "words": part} for part in parts]
     return {"signs": signs, "note": note, "in_words": in_words}
 
 
@@ -113,7 +112,7 @@ def _if_transposed(drawing: Drawing, row: Record, memory: str) -> str:
     if record is None or memory == "raises":
         return ""
     (other, *_) = sign_of(record)
-    return "" if other == memory else f"{CHIPS[other]} if transposed"
+    return "" if other == memory else f"{other} if transposed"
 
 
 class SheetPictures(SphinxDirective):
