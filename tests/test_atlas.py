@@ -1030,12 +1030,18 @@ def place(row: int, column: str, value: Any) -> Callable[[dict[str, Any]], None]
 REFUSED = {
     "a text for a bool": (
         place(0, "shares_memory", "yes"),
-        "is not of type 'boolean'",
+        r"records\[0\]\[\d+\] must be boolean",
     ),
-    "no state": (place(0, "state", None), "None is not of type 'string'"),
+    "no state": (place(0, "state", None), r"records\[0\]\[\d+\] must be string"),
     "twice the same": (place(1, "operation", "clone"), "of the same probe"),
-    "a short record": (lambda d: d["records"][0].pop(), "is too short"),
-    "other columns": (lambda d: d["columns"].reverse(), "columns: .* was expected"),
+    "a short record": (
+        lambda d: d["records"][0].pop(),
+        "must contain at least",
+    ),
+    "other columns": (
+        lambda d: d["columns"].reverse(),
+        "columns must be same",
+    ),
     "another machine": (lambda d: d["machine"].update(torch="9"), "not the one"),
 }
 

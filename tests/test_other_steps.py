@@ -401,20 +401,29 @@ def edited(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
 
 TENSOR = ("tables", "tensors", "rows", 0)
 REFUSED: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
-    "another schema": (edited("schema", to=2), "$.schema: 1 was expected"),
-    "more": (edited("drawings", to=["<svg/>"]), "'drawings' was unexpected"),
-    "a drawing in a step": (edited("steps", 0, "svg", to="<svg/>"), "'svg' was"),
-    "other columns": (edited("tables", "nodes", "columns", to=["x"]), "columns: ['x']"),
-    "a text for a number": (edited(*TENSOR, -1, to="0"), "'0' is not of type"),
-    "a list for a text": (edited(*TENSOR, 0, to=["cpu"]), "is not of type 'string'"),
-    "a long text": (edited(*TENSOR, 0, to="x" * 300), "...x"),
+    "another schema": (edited("schema", to=2), "schema must be same as const"),
+    "more": (edited("drawings", to=["<svg/>"]), "it must not contain {'drawings'}"),
+    "a drawing in a step": (
+        edited("steps", 0, "svg", to="<svg/>"),
+        "contain {'svg'}",
+    ),
+    "other columns": (
+        edited("tables", "nodes", "columns", to=["x"]),
+        "columns must",
+    ),
+    "a text for a number": (
+        edited(*TENSOR, -1, to="0"),
+        "[16] must be integer",
+    ),
+    "a list for a text": (edited(*TENSOR, 0, to=["cpu"]), "rows[0][0] must be string"),
+    "a long text": (edited(*TENSOR, 0, to="x" * 300), "[0][0] must be shorter than"),
     "no such row": (edited("looks", 1, "tensors", to=[99]), "cannot be drawn"),
     "no such look": (edited("steps", 1, "look", to=99), "cannot be drawn"),
     "no such storage": (edited(*TENSOR, -3, to=77), "cannot be drawn"),
     "another line": (edited("steps", 1, "first", to=99), "not of the lesson's code"),
-    "below zero": (edited("steps", 1, "look", to=-1), "-1 is less than the minimum"),
+    "below zero": (edited("steps", 1, "look", to=-1), "steps[1].look must be bigger"),
     "no number": (edited("steps", 1, "look", to=float("nan")), "it has NaN"),
-    "no list": (edited("steps", to={}), "{} is not of type 'array'"),
+    "no list": (edited("steps", to={}), "steps must be array"),
 }
 
 

@@ -364,7 +364,7 @@ def test_a_page_with_recorded_cells(recorded_site: TinySite, tmp_path: Path) -> 
     page.write_text(page.read_text().replace("torch.ones(1)", "torch.ones(2)"))
     assert recordings.seen_elsewhere(page) == []
     for change, reason in (
-        (edit(observed={"row": {"column": 1}}), "column: 1 is not of type 'string'"),
+        (edit(observed={"row": {"column": 1}}), "observed.row.column must be string"),
         (edit(page="../page"), "page is not the one"),
     ):
         other.write_text(json.dumps(change(data)))
@@ -502,10 +502,10 @@ def edit_block(**changes: Any) -> Callable[[dict[str, Any]], Any]:
 
 
 REFUSED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "another schema": (edit(schema=2), "$.schema: 1 was expected"),
+    "another schema": (edit(schema=2), "schema must be same as const definition: 1"),
     "no object": (lambda data: [data], "not a JSON object"),
-    "a lesson that leaves": (edit(lesson="../../a"), "$.lesson: '../../a' does not"),
-    "no date": (edit(day="yesterday"), "$.day: 'yesterday' is not a 'date'"),
+    "a lesson that leaves": (edit(lesson="../../a"), "lesson must match pattern"),
+    "no date": (edit(day="yesterday"), "day must be date"),
     "not finite": (edit(seconds=float("inf")), "it has Infinity, which is no number"),
     "no number": (edit(seconds=float("nan")), "it has NaN, which is no number"),
     "another machine": (
@@ -513,8 +513,11 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         "machine is not the one",
     ),
     "10 MB": (edit_block(output=["x" * 10_000_000]), "400000 at most"),
-    "an absolute figure": (edit_block(figures=["/etc/passwd"]), "figures[0]: '/etc/"),
-    "a long text": (edit_block(output=["x" * 200_000]), "output[0]: ...x"),
+    "an absolute figure": (
+        edit_block(figures=["/etc/passwd"]),
+        "figures[0] must",
+    ),
+    "a long text": (edit_block(output=["x" * 200_000]), "output[0] must be shorter"),
 }
 
 
@@ -559,13 +562,16 @@ FIGURE = {"title": "t", "xlabel": "x", "panels": [PANEL, PANEL]}
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (edit(scale="log"), "'scale' was unexpected"),
-        (edit(panels=[]), "panels: .* should be non-empty"),
-        (edit(panels=[{**PANEL, "rows": [{**ROW, "low": 0}]}]), "less than the min"),
+        (edit(scale="log"), "it must not contain {'scale'}"),
+        (edit(panels=[]), "panels must contain at least 1 items"),
+        (
+            edit(panels=[{**PANEL, "rows": [{**ROW, "low": 0}]}]),
+            "low must be bigger",
+        ),
         (edit(panels=[{**PANEL, "rows": [{**ROW, "low": 1.1}]}]), "not between"),
         (edit(panels=[PANEL, {**PANEL, "rows": [ROW, ROW]}]), "not the same rows"),
-        (edit(bars=[]), "'panels' was unexpected|bars"),
-        (edit(table={"columns": ["a"], "rows": [["1"]]}), "unexpected"),
+        (edit(bars=[]), "it must not contain .*'panels'|bars"),
+        (edit(table={"columns": ["a"], "rows": [["1"]]}), "it must not contain"),
     ],
 )
 def test_refused_figures(

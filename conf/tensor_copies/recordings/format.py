@@ -213,7 +213,7 @@ def seen_elsewhere(page: Path) -> list[PageRecording]:
     BadRecording
         If a file is not exactly as it should be.
     """
-    # Imported late: a machine that only records has no jsonschema.
+    # Imported late: a machine that only records has no fastjsonschema.
     from tensor_copies.recordings.check import load_page
 
     found = []
