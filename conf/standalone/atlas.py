@@ -20,9 +20,10 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+import multiprocessing
+import os
 import re
 import signal
-import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import metadata
+from multiprocessing.connection import Connection
 from types import CodeType
 from typing import Any
 
@@ -722,36 +724,62 @@ def probe_all(
 
 
 def run(kinds: list[str] | None = None) -> dict[str, Any]:
-    """Run every probe in processes of their own; return all there is to know.
+    """Run every probe beside this process; return all there is to know.
 
     ``x`` is on these kinds of devices, or on all that are here. An operation that ends
-    its process is recorded as one that does, and the probes go on behind it.
+    its process is recorded as one that does, and the probes go on behind it in another.
 
     Raises
     ------
     SystemExit
-        If a probe itself failed; the message is the last line of its traceback.
+        If a probe itself failed; the message says what it raised.
     """
-    atlas: dict[str, Any] = {}
     records: list[dict[str, Any]] = []
+    atlas = {"states": STATES, "columns": COLUMNS, "subjects": SUBJECTS}
+    atlas |= {"libraries": libraries(), "records": records}
+    atlas["operations"] = [asdict(operation) for operation in available()]
+    # A fork has imported torch already, but torch built for a GPU refuses it in forks.
+    built = any(vars(torch.version).get(name) for name in ("cuda", "hip", "xpu"))
+    forks = sys.platform == "linux" and not built
+    context = multiprocessing.get_context("fork" if forks else "spawn")
     while True:
-        command = [sys.executable, __file__, "--from", str(len(records))]
-        command += [part for kind in kinds or () for part in ("--device", kind)]
-        child = subprocess.run(command, capture_output=True, text=True)
+        answers, told = context.Pipe(duplex=False)
+        arguments = (len(records), kinds, told)
+        child = context.Process(target=_tell_all, args=arguments)
+        child.start()
+        told.close()
         current = None
-        for line in child.stdout.splitlines():
-            ((kind, content),) = json.loads(line).items()
-            current = content if kind == "probing" else None
-            if kind == "record":
-                records.append(content)
-            elif kind == "atlas":
-                atlas = content
-        if child.returncode == 0:
-            return {**atlas, "records": records}
-        if child.returncode == 1 or current is None:  # an exception, not a crash
-            sys.exit(child.stderr.strip().rpartition("\n")[2] or "a probe failed")
-        current["error"] = f"Python ended: {_ending(child.returncode)}"
+        with suppress(EOFError):
+            while True:
+                kind, content = answers.recv()
+                current = content if kind == "probing" else None
+                if kind == "record":
+                    records.append(content)
+                elif kind == "failed":
+                    sys.exit(content)
+        child.join()
+        if child.exitcode == 0:
+            return atlas
+        if current is None:  # it has ended before the first probe
+            sys.exit(f"no probe could run: {_ending(child.exitcode)}")
+        current["error"] = f"Python ended: {_ending(child.exitcode)}"
         records.append(current)
+
+
+def _tell_all(first: int, kinds: list[str] | None, told: Connection) -> None:
+    """Run the probes from number ``first`` on; tell each step to who waits for it."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):  # what libraries print, above all when they end the process
+        os.dup2(nothing, stream)
+    with suppress(ImportError):  # a crash that is expected leaves no core file
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        for step in probe_all(first, kinds):
+            told.send(step)
+    except Exception as error:
+        told.send(("failed", f"{type(error).__name__}: {error}"))
 
 
 def _ending(status: int) -> str:
@@ -783,22 +811,10 @@ def main() -> None:
         "--device", action="append", choices=devices(), help="the device that x is on"
     )
     parser.add_argument("--json", action="store_true", help="print all as JSON")
-    parser.add_argument("--from", type=int, dest="first", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.code is not None:
         for device in options.device or devices()[:1]:
             print(json.dumps(observe(options.code, options.state, device), indent=1))
-    elif options.first is not None:  # one line for each step, for a careful caller
-        head = {"states": STATES, "columns": COLUMNS}
-        head |= {"subjects": SUBJECTS, "libraries": libraries()}
-        head["operations"] = [asdict(operation) for operation in available()]
-        print(json.dumps({"atlas": head}))
-        with suppress(ImportError):  # a crash that is expected leaves no core file
-            import resource
-
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        for kind, record in probe_all(options.first, options.device):
-            print(json.dumps({kind: record}), flush=True)
     else:
         # An operation that ends the process must not end this one.
         atlas = run(options.device)
