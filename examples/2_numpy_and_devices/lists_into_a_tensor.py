@@ -51,8 +51,7 @@ numbers = torch.tensor([v.tolist(), w.tolist()])
 print(stack.shape, flat.shape)
 print(stack.requires_grad, numbers.requires_grad)
 assert stack.shape == (2, 2) and len(flat) == 4
-assert stack.requires_grad
-assert not numbers.requires_grad
+assert stack.requires_grad and not numbers.requires_grad
 
 # %%
 # A list of numbers: mind the dtype
@@ -124,11 +123,12 @@ for calls in of_arrays, of_tensors, of_lists:
     runs = []
     for _ in range(15):
         runs.append([t.timeit(9).mean for t in timers])
-    times = np.array(runs)
-    ratios = np.median(times / times[:, :1], axis=0)
+    runs = np.array(runs)
+    ratios = np.median(runs / runs[:, :1], axis=0)
     for call, ratio in zip(calls, ratios):
         time = f"{ratio:.{0 if ratio > 9.95 else 1}f}×"
-        rows.append({"call": call, "time": time})
+        row = {"call": call, "time": time}
+        rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")

@@ -9,17 +9,14 @@ each page gets a copy that is its own in these.
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from furo.navigation import get_navigation_tree
+from sphinx.application import Sphinx
 from sphinx.util.osutil import relative_uri
-
-if TYPE_CHECKING:
-    from docutils import nodes
-    from sphinx.application import Sphinx
 
 OF_THE_SIDEBAR = {
     "collapse": False,
@@ -38,29 +35,19 @@ class Navigation:
         self._toctree: Any = None
 
     def keep_from_theme(
-        self,
-        app: Sphinx,
-        pagename: str,
-        templatename: str,
-        context: dict[str, Any],
-        doctree: nodes.document | None,
+        self, app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any
     ) -> None:
         """Take away what Furo makes its tree from: without it, it makes none."""
         self._toctree = context.pop("toctree", None)
 
     def give(
-        self,
-        app: Sphinx,
-        pagename: str,
-        templatename: str,
-        context: dict[str, Any],
-        doctree: nodes.document | None,
+        self, app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any
     ) -> None:
         """Give the page what was taken away, and its tree."""
         if self._toctree is None:
             return
         context["toctree"] = self._toctree
-        address = app.builder.get_target_uri(pagename)
+        address = app.builder.get_target_uri(page)
         if self._tree is None:
             made = get_navigation_tree(self._toctree(**OF_THE_SIDEBAR))
             self._tree = ElementTree.fromstring(f"<div>{made}</div>")
