@@ -10,7 +10,6 @@ not compared: nothing in it is marked or counted.
 
 from __future__ import annotations
 
-import json
 import re
 from difflib import SequenceMatcher
 from itertools import groupby
@@ -29,6 +28,7 @@ MOST_MARKED = 0.5
 # Comparing texts takes the square of their length.
 LONGEST_MARKED = 10_000  # characters
 DEVICE = re.compile(r",\s+device='[\w:]+'")
+PLACED = ("tensors", "storages")  # the parts of a map whose entries have a device
 TENSOR = re.compile(r"\btensor\(")
 # What a printed time looks like.
 TIME = re.compile(
@@ -58,21 +58,17 @@ def device_here() -> str:
 
 def map_on(device: str, observed: dict[str, Any]) -> dict[str, Any]:
     """Return a map as if it were of this device, if all that it shows is on one."""
-    devices = set(_devices(observed))
-    if len(devices) != 1:
-        return observed
-    (other,) = devices
-    return json.loads(json.dumps(observed).replace(json.dumps(other), f'"{device}"'))
+    devices = {entry["device"] for part in PLACED for entry in observed[part]}
+    return observed if len(devices) != 1 else moved(observed, devices, device)
 
 
-def _devices(value: Any) -> list[str]:
-    """Return what stands under ``device``, anywhere in the data of a map."""
-    if isinstance(value, list):
-        return [device for item in value for device in _devices(item)]
-    if isinstance(value, dict):
-        own = [value["device"]] if isinstance(value.get("device"), str) else []
-        return own + _devices(list(value.values()))
-    return []
+def moved(observed: dict[str, Any], devices: set[str], to: str) -> dict[str, Any]:
+    """Return a map as if what it has on some devices were on another."""
+
+    def move(entry: dict[str, Any]) -> dict[str, Any]:
+        return entry | {"device": to} if entry["device"] in devices else entry
+
+    return observed | {part: [*map(move, observed[part])] for part in PLACED}
 
 
 def with_marks(text: str, others: list[str]) -> nodes.literal_block:

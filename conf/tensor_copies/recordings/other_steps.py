@@ -22,7 +22,13 @@ from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.markers import setup_line
 from tensor_copies.recordings.check import drawn_steps, load_steps
-from tensor_copies.recordings.comparing import device_here, map_on, on_one_device
+from tensor_copies.recordings.comparing import (
+    PLACED,
+    device_here,
+    map_on,
+    moved,
+    on_one_device,
+)
 from tensor_copies.recordings.format import BadRecording, Recording, cuda_first, keys
 from tensor_copies.recordings.provenance import names_of, short, slug
 from tensor_copies.recordings.shown import load_all, refuse
@@ -89,16 +95,15 @@ def _other(
     renamed = facts
     if machine.device_kind == "stand-in":  # its code names it where ours names CUDA
         renamed = json.loads(json.dumps(facts).replace("standin", "cuda"))
-    moved = [
-        [one | {"seen": on(device_here(), one["seen"])} for one in renamed]
-        for on in (map_on, _all_on)
-    ]
-    if _are_told_alike(own, moved[0], not_compared):
+    told = [one | {"seen": map_on(device_here(), one["seen"])} for one in renamed]
+    if _are_told_alike(own, told, not_compared):
         return None
-    theirs = drawn_steps(path, facts, code, drawn)
-    alike = [
-        theirs if one == facts else drawn_steps(path, one, code, drawn) for one in moved
-    ]
+    pictured = [one | {"seen": _all_on(device_here(), one["seen"])} for one in renamed]
+    known: list[tuple[list[Any], Data]] = []
+    for one in (facts, told, pictured):
+        same = next((data for other, data in known if other == one), None)
+        known.append((one, same or drawn_steps(path, one, code, drawn)))
+    theirs, *alike = [data for _, data in known]
     differs = differences(own, theirs, *alike, not_compared)
     if not differs:
         return None
@@ -131,12 +136,8 @@ def weight_of(text: str) -> int:
 
 def _all_on(device: str, seen: dict[str, Any]) -> dict[str, Any]:
     """Return a map as if all that it has on a GPU were on this device."""
-
-    def moved(entry: dict[str, Any]) -> dict[str, Any]:
-        known = entry["device"] in ("cpu", "meta")
-        return entry if known else entry | {"device": device}
-
-    return seen | {name: [*map(moved, seen[name])] for name in ("tensors", "storages")}
+    devices = {entry["device"] for part in PLACED for entry in seen[part]}
+    return moved(seen, devices - {"cpu", "meta"}, device)
 
 
 def _lines_of(script: Path, blocks: set[int | None]) -> set[int]:
