@@ -33,7 +33,7 @@ from tensor_copies.machine.fingerprint import (
     fingerprint,
 )
 from tensor_copies.machine.kept import KEPT, Kept, forget_all, prune
-from tensor_copies.machine.processes import end_all, taken_by
+from tensor_copies.machine.processes import end_all, taken_by, with_our_packages
 from tensor_copies.machine.progress import CHANNEL, MARK, NOISE
 
 CONF = Path(__file__).resolve().parent
@@ -162,16 +162,14 @@ class _Child:
         self.limit = self.most_bytes = float("inf")
         self.lasting: list[str] = []
         self.verdict: dict[str, Any] | None = None
-        paths = [str(CONF), os.environ.get("PYTHONPATH", "")]
         self.process = subprocess.Popen(
             (*SPHINX, json.dumps(options)),
             stdin=subprocess.PIPE,  # closes with this process, and ends the child
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env={
-                **os.environ,
+                **with_our_packages(os.environ),
                 CHANNEL: "1",
-                "PYTHONPATH": os.pathsep.join(filter(None, paths)),
                 # Pages are read as UTF-8, and so is what the child prints.
                 "PYTHONIOENCODING": "utf-8:backslashreplace",
                 "PYTHONUTF8": "1",

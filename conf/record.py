@@ -252,6 +252,7 @@ def _run(
         **options["sphinx_gallery_conf"],
         "plot_gallery": True,
         "src_dir": str(ROOT / "docs"),
+        "gallery_dirs": [],  # nothing is noted there
         "image_scrapers": (scrape,),
     }
     settings, blocks = split_code_and_text_blocks(str(script))
@@ -282,6 +283,8 @@ def _run(
         finally:
             if steps is not None:
                 steps.stop()
+            if "formatted_exception" in run:
+                gallery["failing_examples"][str(script)] = run["formatted_exception"]
             isolation.reset(gallery, script.name, "after")
     if "formatted_exception" in run:
         raise LessonFailed(run["formatted_exception"])

@@ -20,9 +20,11 @@ from nbclient import execute
 from nbclient.exceptions import DeadKernelError
 from tensor_copies.machine import background, forked_kernels
 from tensor_copies.machine.fingerprint import CONF
+from tensor_copies.machine.late_imports import LATE, imported_late
 from traitlets.config import Config
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="no fork, no signals")
+SELDOM = "xml.dom.minidom"  # what no kernel imports by itself
 WAITS = "import sys; print(flush=True); sys.stdin.read()"
 
 
@@ -72,6 +74,16 @@ def test_it_runs_beside_other_lessons(process: psutil.Process, tmp_path: Path) -
     conf = lesson(tmp_path, "print(1)\n")
     background.make_room(conf, "one.py", "before")
     assert is_soon(process, stopped=False)
+
+
+@pytest.mark.parametrize(("code", "waits"), [("Timer('1')", True), ("print(1)", False)])
+def test_what_is_soon_over_ends_before_times_are_taken(
+    code: str, waits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = []
+    monkeypatch.setattr(background, "soon_over", [lambda: ended.append("imports")])
+    background.make_room(lesson(tmp_path, code), "one.py", "before")
+    assert bool(ended) is waits
 
 
 def test_nothing_runs_beside_a_page_that_takes_times(process: psutil.Process) -> None:
@@ -145,7 +157,7 @@ def runs(pid: int) -> bool:
 @pytest.fixture
 def forks() -> Iterator[None]:
     """Fork all kernels of a test."""
-    forked_kernels.begin()
+    forked_kernels.begin([SELDOM])
     yield
     forked_kernels.end()
 
@@ -161,11 +173,13 @@ def run(*cells: str, cwd: Path) -> list[str]:
     return ["".join(o.get("text", "") for o in cell.outputs) for cell in notebook.cells]
 
 
-ABOUT = """
+ABOUT = f"""
 import os, sys
+SELDOM = {SELDOM!r}
 print(os.getppid())
 print(os.getcwd())
-print("torch" in sys.modules, "ipykernel_launcher" in sys.argv[0], __name__)
+print("torch" in sys.modules, SELDOM in sys.modules)
+print("ipykernel_launcher" in sys.argv[0], __name__)
 print(os.environ.get("SAID_LATE"))
 """
 
@@ -179,7 +193,9 @@ def test_kernels_are_forks_of_one_python(
     parent, *rest = first.splitlines()
     assert int(parent) in {c.pid for c in psutil.Process().children()}
     folder = str(tmp_path.resolve())
-    assert rest == [folder, "True True __main__", "after the first Python began"]
+    imported, is_kernel = "True True", "True __main__"
+    late = "after the first Python began"
+    assert rest == [folder, imported, is_kernel, late]
     assert second == first
     [nothing] = run("print('shared' in globals())", cwd=tmp_path)
     assert nothing == "False\n"
@@ -192,6 +208,35 @@ def test_a_kernel_has_what_a_new_one_has(forks: None, tmp_path: Path) -> None:
     forked_kernels.end()
     [new] = run(path, cwd=tmp_path)
     assert forked == new
+
+
+SAYS = "print(LATE in sys.modules)"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", LATE)
+def test_torch_imports_late_what_is_said(word: str) -> None:
+    uses = {
+        "optim": "torch.optim.SGD([torch.ones(1, requires_grad=True)])",
+        "meta": "torch.ones(1, device='meta') + 1",
+    }
+    assert imported_late(uses[word]) == [LATE[word]]
+    lines = ("import sys, torch", SAYS, uses[word], SAYS)
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines).replace("LATE", repr(LATE[word]))],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", sorted({*LATE.values()}))
+def test_what_is_imported_before_forks_asks_for_no_gpu(module: str) -> None:
+    """A process that has asked for CUDA cannot be forked any more."""
+    ask = ("is_available", "device_count", "_lazy_init")
+    lines = ("import torch", *(f"torch.cuda.{name} = None" for name in ask))
+    code = "\n".join([*lines, f"import {module}"])
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.slow

@@ -200,7 +200,11 @@ LEAVES = {
         "pathlib.Path('.hidden').touch()",
         "",
     ),
-    "failed": ("open('more.txt', 'w').close()\nfailing['failed.py'] = ''", ""),
+    "named_as_failed": (
+        "open('more.txt', 'w').close()\nfailing['named_as_failed.py'] = ''",
+        "",
+    ),
+    "not_noted": ("open('even_more.txt', 'w').close()", ""),
 }
 RUN_AND_LEAVE = """
 import json, os, sys
@@ -228,11 +232,10 @@ if __name__ == "__main__":
 @pytest.mark.slow
 def test_a_lesson_that_leaves_something_is_named(tmp_path: Path) -> None:
     (tmp_path / "examples" / "1_first").mkdir(parents=True)
-    noted = tmp_path / "docs" / "g" / "1_first" / "file.py.md5"
-    noted.parent.mkdir(parents=True)
-    noted.touch()
-    passed = noted.with_name("nothing.py.md5")
-    passed.touch()
+    notes = tmp_path / "docs" / "g" / "1_first"
+    notes.mkdir(parents=True)
+    for name in {*LEAVES} - {"not_noted"}:  # the gallery notes what passed
+        (notes / f"{name}.py.md5").touch()
     done = subprocess.run(
         [sys.executable, "-c", RUN_AND_LEAVE, str(ROOT / "conf")],
         input=json.dumps(LEAVES),
@@ -246,8 +249,48 @@ def test_a_lesson_that_leaves_something_is_named(tmp_path: Path) -> None:
     for name, (_, expected) in LEAVES.items():
         assert said[name].endswith(expected), said[name]
         assert bool(said[name]) == bool(expected), said[name]
-    assert not noted.exists()  # it runs again, though its text is the same
-    assert passed.exists()
+        noted = (notes / f"{name}.py.md5").exists()
+        # What left something runs again, though its text is the same.
+        assert noted is (not expected and name != "not_noted"), name
+
+
+ASKED_AT_ITS_LIMIT = """
+import signal, sys
+sys.path.insert(0, sys.argv[1])
+from types import SimpleNamespace
+from tensor_copies.machine import isolation
+
+def frames(*files):
+    frame = None
+    for file in reversed(files):
+        frame = SimpleNamespace(f_code=SimpleNamespace(co_filename=file), f_back=frame)
+    return frame
+
+isolation.set_time_limit(60)
+isolation.set_up("lesson.py")
+ask_to_stop = signal.getsignal(signal.SIGALRM)
+for files in "gallery.py", "torch.py lesson.py", "tensor_maps.py lesson.py":
+    signal.setitimer(signal.ITIMER_REAL, 60)
+    try:
+        ask_to_stop(signal.SIGALRM, frames(*files.split(), "gallery.py"))
+        print("goes on, asked again in less than a second:", end=" ")
+        print(signal.getitimer(signal.ITIMER_REAL)[0] < 1)
+    except isolation.LessonTimeout as late:
+        print(late)
+isolation.stop_clock()
+"""
+
+
+def test_a_lesson_at_its_limit_is_ended_and_not_its_watcher() -> None:
+    """The watcher would take the exception for one of its own, and go on."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED_AT_ITS_LIMIT, str(ROOT / "conf")],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    gallery, lesson_itself, watcher = done.stdout.splitlines()
+    assert gallery == "goes on, asked again in less than a second: False"
+    assert lesson_itself == "lesson.py ran longer than 60 seconds"
+    assert watcher == "goes on, asked again in less than a second: True"
 
 
 # What a lesson may leave to the next: settings, seeds, threads, figures, memory.

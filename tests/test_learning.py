@@ -67,7 +67,7 @@ def test_each_lesson_asks_before_a_surprise(script: Path, site: Path) -> None:
     assert [as_shown(box.summary) for box in boxes] == asked
     for box in boxes:
         assert not box.has_attr("open")
-        assert box.find(recursive=False).name == "summary"
+        assert box.find(True, recursive=False).name == "summary"
         assert box.select(".predict-answer pre")
 
 
@@ -139,7 +139,7 @@ def test_the_box_holds_every_machines_output_the_proof_and_the_reason(
         as_shown(pre) for pre in answer.select(".machines-outputs > .variant pre")
     ]
     assert outputs == ["device cpu", "device cuda"]
-    texts = [as_shown(part) for part in answer.find_all(recursive=False)]
+    texts = [as_shown(part) for part in answer.find_all(True, recursive=False)]
     assert texts[1:] == ["assert x.item() == 1", "This is why."]
     assert len(answer.select(".machine-tabs input")) == 2
     assert "This leads on." not in box.get_text()

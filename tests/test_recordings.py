@@ -209,7 +209,7 @@ def test_a_recorded_plot_is_drawn_in_the_sites_style(shown: TinySite) -> None:
 def test_a_chart_that_is_the_same_elsewhere_is_shown_once(shown: TinySite) -> None:
     counts = soup(shown.page("draw")).select("figure.chart")[1]
     assert len(counts.select(".machine")) == 1
-    head = counts.find_next_sibling()
+    head = counts.find_next_sibling(True)
     assert "output-head" in head["class"] and "Test Card 9" in head.get_text()
 
 

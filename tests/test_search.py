@@ -149,7 +149,8 @@ def test_the_list_of_messages_is_what_the_page_shows(
     listed = json.loads(text[text.index("entries = ") + 10 : text.rindex(";")])
     assert [entry["anchor"] for entry in listed] == list(messages)
     for entry in listed:
-        assert sorted(entry["texts"]) == sorted(messages[entry["anchor"]])
+        # What several machines say, otherwise than this build, is listed once.
+        assert sorted(entry["texts"]) == sorted({*messages[entry["anchor"]]})
 
 
 # -- Questions ----------------------------------------------------------------------

@@ -114,6 +114,49 @@ HARD_TO_READ = """() => {
   }
   return [drawings.length, found];
 }"""
+# Words that stand on others. A letter is as high as the size of its font says, whatever
+# room the font wants for a line. What is cut off or scrolled away is not seen; a button
+# over code is seen when it is pointed at.
+ON_EACH_OTHER = """() => {
+  const known = new Map([[document.querySelector("article"), [0, Infinity]]]);
+  const seen = (part) => {
+    if (!known.has(part)) {
+      let [from, to] = seen(part.parentElement);
+      const {overflowX, overflowY, clipPath} = getComputedStyle(part);
+      const {left, right} = part.getBoundingClientRect();
+      if (/hidden|clip/.test(overflowY) || clipPath !== "none") to = from;
+      if (overflowX !== "visible")
+        [from, to] = [Math.max(from, left), Math.min(to, right)];
+      known.set(part, [from, to]);
+    }
+    return known.get(part);
+  };
+  const words = [], range = document.createRange();
+  const walk = document.createTreeWalker(document.querySelector("article"), 4);
+  for (let text; (text = walk.nextNode());) {
+    const part = text.parentElement;
+    if (!text.data.trim() || part.closest("svg, button") || !part.checkVisibility())
+      continue;
+    const [from, to] = seen(part);
+    const half = parseFloat(getComputedStyle(part).fontSize) / 2;
+    range.selectNodeContents(text);
+    for (const box of range.getClientRects()) {
+      const left = Math.max(box.left, from) + 1, right = Math.min(box.right, to) - 1;
+      const middle = (box.top + box.bottom) / 2;
+      const top = middle - half + 0.5, bottom = middle + half - 0.5;
+      if (left < right) words.push({left, right, top, bottom, text: text.data.trim()});
+    }
+  }
+  words.sort((one, other) => one.top - other.top);
+  const found = [];
+  for (const [at, one] of words.entries())
+    for (let next = at + 1; words[next]?.top < one.bottom; next++) {
+      const other = words[next];
+      if (one.text !== other.text && one.left < other.right && other.left < one.right)
+        found.push(`${one.text} / ${other.text}`);
+    }
+  return found;
+}"""
 UNFOLD = """() => {
   for (const part of document.querySelectorAll("article details")) part.open = true;
 }"""
@@ -182,8 +225,8 @@ BEGINNING = """() => {
     setup: [before, seen(code), more.length],
   };
 }"""
-# Whether the page scrolls sideways, what sticks out of it, which words are cut off,
-# the number of its drawings, and what is hard to read in them.
+# Whether the page scrolls sideways, what sticks out of it, which words are cut off or
+# stand on others, the number of its drawings, and what is hard to read in them.
 LAYOUT = f"""() => {{
   const root = document.documentElement;
   const [drawings, hard] = ({HARD_TO_READ})();
@@ -191,6 +234,7 @@ LAYOUT = f"""() => {{
     sideways: root.scrollWidth > root.clientWidth,
     outside: ({OUTSIDE})(),
     cut: ({CUT_OFF})(),
+    covered: ({ON_EACH_OTHER})(),
     drawings,
     hard,
   }};
@@ -277,6 +321,7 @@ def layout_problems(seen: dict[str, Any], *where: Any) -> list[tuple[Any, ...]]:
     found = [("scrolls sideways",)] if seen["sideways"] else []
     found += [("sticks out", seen["outside"][:2])] if seen["outside"] else []
     found += [("cut off", seen["cut"][:2])] if seen["cut"] else []
+    found += [("words on words", seen["covered"][:2])] if seen["covered"] else []
     found += [tuple(seen["hard"][:3])] if seen["hard"] else []
     return [(*where, *one) for one in found]
 

@@ -47,7 +47,6 @@ def trained_once():
 
 print(trained_once()[0].weight.grad)
 
-
 # %%
 # What moves, what is cast
 # ------------------------
@@ -91,7 +90,8 @@ h = moved(torch.ones(1, 2).to(moved.scale))
 try:
     h + moved.shift
 except RuntimeError as error:
-    print("RuntimeError:", error)
+    message = str(error)
+print("RuntimeError:", message)
 moved.register_buffer("offset", moved.shift)
 moved.to(there)
 y = h + moved.offset + torch.ones_like(h)

@@ -144,6 +144,12 @@ class ErrorIndex:
         mode = shell.ast_node_interactivity
         self._afterwards.callback(setattr, shell, "ast_node_interactivity", mode)
         shell.ast_node_interactivity = "none"  # the message, not the value
+        if self._running.kind == "raises-exception":
+            # Of each error IPython keeps a traceback, which nobody reads here.
+            self._afterwards.callback(
+                shell.InteractiveTB.set_mode, shell.InteractiveTB.mode
+            )
+            shell.InteractiveTB.set_mode("Minimal")
         self._afterwards.enter_context(warnings.catch_warnings())
         warnings.simplefilter("always")
         warnings.showwarning = self._show_warning

@@ -37,6 +37,7 @@ from tensor_copies.machine.blocks import blocks_of, script_of
 from tensor_copies.machine.clocks import CLOCKS, LIBRARY
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.markers import LINE
+from tensor_copies.machine.outcome import has_failed
 
 if TYPE_CHECKING:
     from standalone.tensor_maps import Steps
@@ -127,8 +128,7 @@ def end(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
         return
     seen.stop()
     script = script_of(gallery_conf, lesson)
-    failing = {Path(path).name for path in gallery_conf.get("failing_examples", ())}
-    if script is None or lesson in failing:
+    if script is None or has_failed(gallery_conf, lesson):
         return
     if seen.failed:
         raise ExtensionError(f"{lesson} could not be watched:\n{seen.failed}")

@@ -40,6 +40,7 @@ from tensor_copies.machine.fingerprint import CONF, fingerprint
 from tensor_copies.machine.freshness import run_path
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.markers import without_markers
+from tensor_copies.machine.processes import beside_others
 from tensor_copies.recordings.cells import cells
 from tensor_copies.recordings.comparing import on_one_device
 from tensor_copies.recordings.format import PREDICT
@@ -284,10 +285,8 @@ def run(
     answers: list[Future[dict[str, Any]]] = [Future() for _ in jobs]
     changing = ("PYTHONWARNINGS", "PYTHONOPTIMIZE")
     clean = {key: value for key, value in os.environ.items() if key not in changing}
-    paths = [str(CONF), clean.get("PYTHONPATH", "")]
-    clean["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     command = [sys.executable, "-m", "tensor_copies.lessons.variants", str(seconds)]
-    done = (command, clean, json.dumps(jobs), answers)
+    done = (command, beside_others(clean), json.dumps(jobs), answers)
     Thread(target=_pass_on, args=done, daemon=True).start()
     return answers
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import sleep
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LOOKS = 0.02
 _process: subprocess.Popen[bytes] | None = None
+# What else runs beside the lessons is soon over: these wait for its end.
+soon_over: list[Callable[[], None]] = []
 
 
 def start(command: list[str], environment: dict[str, str]) -> None:
@@ -64,6 +66,7 @@ def _close() -> None:
 
 def stop(app: Sphinx, exception: Exception | None) -> None:
     """End what nobody has waited for: the build has ended."""
+    soon_over.clear()
     if _process is not None:
         _send(signal.SIGKILL)
         _close()
@@ -71,25 +74,26 @@ def stop(app: Sphinx, exception: Exception | None) -> None:
 
 def make_room(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
     """Stop while a lesson takes times (a ``reset_modules`` hook)."""
-    if _process is None:
-        return
     script = script_of(gallery_conf, lesson)
-    if script is not None and takes_times(script.read_text(encoding="utf-8")):
-        _send(signal.SIGSTOP if when == "before" else signal.SIGCONT)
+    if script is None or not takes_times(script.read_text(encoding="utf-8")):
+        return
+    if when == "before":
+        for wait in soon_over:
+            wait()
+    _send(signal.SIGSTOP if when == "before" else signal.SIGCONT)
 
 
 @contextmanager
 def stopped() -> Iterator[None]:
     """Stop for a while."""
-    if _process is not None:
-        _send(signal.SIGSTOP)
+    _send(signal.SIGSTOP)
     try:
         yield
     finally:
-        if _process is not None:
-            _send(signal.SIGCONT)
+        _send(signal.SIGCONT)
 
 
 def _send(number: int) -> None:
-    with suppress(OSError):  # it has ended
-        os.killpg(_process.pid, number)
+    if _process is not None:
+        with suppress(OSError):  # it has ended
+            os.killpg(_process.pid, number)

@@ -24,9 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tensor_copies.machine import background, kernels
-from tensor_copies.machine.fingerprint import CONF, fingerprint
+from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.freshness import run_path
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.processes import beside_others
 from tensor_copies.machine.progress import CHANNEL
 
 if TYPE_CHECKING:
@@ -73,11 +74,11 @@ def begin(app: Sphinx) -> None:
         or fingerprint().device_kind != "cpu"
     ):
         return
-    if not Path(app.config.nb_execution_cache_path).exists():  # all pages will run
-        kernels.begin_forks()
     pages = "\n".join(
         path.read_text(encoding="utf-8") for path in Path(app.srcdir).glob("*.md")
     )
+    if not Path(app.config.nb_execution_cache_path).exists():  # all pages will run
+        kernels.begin_forks(pages)
     wanted = [
         work.module
         for work in _works
@@ -107,8 +108,7 @@ def read_last(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
 
 def keep_ready(modules: list[str]) -> None:
     """Have the ``keep_ready`` of modules called in a process beside this one."""
-    paths = [str(CONF), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment = beside_others(os.environ)
     environment.pop(CHANNEL, None)  # what it says is for nobody
     background.start([sys.executable, "-m", __name__, *modules], environment)
 

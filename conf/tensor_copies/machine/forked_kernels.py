@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from importlib import import_module
 from importlib.metadata import EntryPoint
 from threading import Lock
 from typing import Any
@@ -29,17 +30,28 @@ LAUNCHER = "ipykernel_launcher"  # its arguments are a kernel's
 class _Forks:
     """The Python that forks kernels, and the pipes to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, modules: list[str]) -> None:
         answers, answered = os.pipe()
         with os.fdopen(answered, "wb"):
             self._process = subprocess.Popen(
-                [sys.executable, __file__, str(answered)],
+                [sys.executable, __file__, str(answered), *modules],
                 stdin=subprocess.PIPE,
                 text=True,
                 pass_fds=[answered],
             )
         self._answers = os.fdopen(answers)
         self._one_at_a_time = Lock()
+        self._is_ready = False
+
+    def wait(self) -> None:
+        """Wait until it has imported all, or has ended."""
+        with self._one_at_a_time:
+            self._wait()
+
+    def _wait(self) -> None:
+        if not self._is_ready:
+            self._answers.readline()
+            self._is_ready = True
 
     def fork(self, arguments: list[str], cwd: str | None, env: dict | None) -> int:
         """Return the number of a new process that is a kernel.
@@ -51,6 +63,7 @@ class _Forks:
         """
         asked = json.dumps({"arguments": arguments, "cwd": cwd, "env": env})
         with self._one_at_a_time:
+            self._wait()
             self._process.stdin.write(asked + "\n")
             self._process.stdin.flush()
             answer = self._answers.readline()
@@ -69,20 +82,27 @@ class _Forks:
 _forks: _Forks | None = None
 
 
-def begin() -> bool:
+def begin(modules: list[str]) -> bool:
     """Fork all kernels from now on; return whether this was not so before.
 
-    Nowhere but on Linux: macOS forbids forks after some of its libraries ran.
+    They are forks of a Python that has imported these ``modules`` too. Nowhere but on
+    Linux: macOS forbids forks after some of its libraries ran.
     """
     global _forks
     if sys.platform != "linux" or _forks is not None:
         return False
-    _forks = _Forks()
+    _forks = _Forks(modules)
     factory = KernelProvisionerFactory.instance()
     value = f"{Forked.__module__}:{Forked.__name__}"
     factory.provisioners[NAME] = EntryPoint(NAME, value, factory.GROUP_NAME)
     factory.default_provisioner_name = NAME
     return True
+
+
+def wait() -> None:
+    """Wait until the Python that forks, if there is one, has imported all."""
+    if _forks is not None:
+        _forks.wait()
 
 
 def end() -> None:
@@ -172,11 +192,14 @@ def main() -> None:
     import numpy  # noqa: F401
     import torch  # noqa: F401
 
+    for module in sys.argv[2:]:
+        import_module(module)
     gc.freeze()  # what is never collected is never copied into a fork
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # none is waited for
     # Libraries have threads of their own by now; none of them is forked in its work.
     warnings.filterwarnings("ignore", r".*fork\(\) may lead to deadlocks")
     answers = int(sys.argv[1])
+    os.write(answers, b"ready\n")
     for line in sys.stdin:
         kernel = os.fork()
         if not kernel:

@@ -31,6 +31,7 @@ from sphinx.errors import ExtensionError
 
 from tensor_copies.machine import leftovers
 from tensor_copies.machine.fingerprint import UnusableGPU
+from tensor_copies.machine.outcome import has_failed, noted_as_passed
 from tensor_copies.machine.time_limit import LessonTimeout
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ STYLE = Path(__file__).with_name("figure.mplstyle")
 # A lesson that catches the exception at its limit is asked again each second; one
 # that is stuck outside Python, or swallows them all, takes the process with it.
 SECONDS_OF_GRACE = 10
+# What watches a lesson (figures/steps.py) takes any exception for one of its own.
+WATCHER = "tensor_maps.py"
+SECONDS_OF_A_LOOK = 0.01
 # Settings of torch's backends that have no function to put them back.
 SWITCHES = (
     ("cudnn", "enabled"),
@@ -120,12 +124,10 @@ def reset(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
             warnings.filters[:] = _filters.pop()
         _put_back()
         left = leftovers.left_since(_before.pop()) if _before else []
-        failed = {Path(path).name for path in gallery_conf.get("failing_examples", ())}
-        if left and lesson not in failed:  # of a failed one there is more to say
-            # The gallery has noted that it passed.
-            for gallery in gallery_conf.get("gallery_dirs", ()):
-                for noted in (source / gallery).rglob(f"{lesson}.md5"):
-                    noted.unlink()
+        # Of one that has failed there is more to say.
+        if left and not has_failed(gallery_conf, lesson):
+            for noted in noted_as_passed(gallery_conf, lesson):
+                noted.unlink()
             raise LessonLeft(f"{lesson} left {' and '.join(left)}")
 
 
@@ -242,7 +244,11 @@ def _start_clock(lesson: str) -> None:
     def ask_to_stop(signum: int, frame: FrameType | None) -> None:
         # The gallery's own code must not be interrupted, only the lesson's.
         while frame is not None:
-            if Path(frame.f_code.co_filename).name == lesson:
+            name = Path(frame.f_code.co_filename).name
+            if name == WATCHER:
+                signal.setitimer(signal.ITIMER_REAL, SECONDS_OF_A_LOOK, 1)
+                return
+            if name == lesson:
                 raise LessonTimeout(f"{lesson} ran longer than {_seconds} seconds")
             frame = frame.f_back
 

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 from tensor_copies.machine import background, progress
 from tensor_copies.machine.clocks import takes_times
 from tensor_copies.machine.code_keys import key_of
+from tensor_copies.machine.late_imports import imported_late
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -76,7 +77,7 @@ def run_ahead(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
             waiting.append((page, notebook, str(path.parent)))
     if len(waiting) < 2:  # there is nothing that could run beside it
         return
-    begin_forks()
+    begin_forks("\n".join(_code(notebook) for _, notebook, _ in waiting))
     timed = [one for one in waiting if takes_times(_code(one[1]))]
     pool = ThreadPoolExecutor(max(1, os.cpu_count() or 1))
     _at_end.callback(pool.shutdown, wait=False, cancel_futures=True)
@@ -95,12 +96,13 @@ def run_ahead(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
             done.exception()
 
 
-def begin_forks() -> None:
-    """Have kernels forked from now on, until the build ends."""
+def begin_forks(code: str) -> None:
+    """Have the kernels that run this code forked from now on, until the build ends."""
     from tensor_copies.machine import forked_kernels  # not needed where no page runs
 
-    if forked_kernels.begin():
+    if forked_kernels.begin(imported_late(code)):
         _at_end.callback(forked_kernels.end)
+        background.soon_over.append(forked_kernels.wait)
 
 
 def stop(app: Sphinx, exception: Exception | None) -> None:
