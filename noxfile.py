@@ -88,7 +88,8 @@ def prove(python: Callable[..., Any], arguments: list[str]) -> None:
     python("conf/build_site.py")
     # One worker a core; the sites that the tests of a file share are built once.
     workers = ("--numprocesses", "auto", "--dist", "loadfile")
-    python("-m", "pytest", *workers, *arguments)
+    # One that has ended, as where a test hangs, would begin with that test again.
+    python("-m", "pytest", *workers, "--max-worker-restart", "0", *arguments)
 
 
 @nox.session(name="tests-oldest", reuse_venv=True)

@@ -11,6 +11,7 @@ import os
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,8 +35,9 @@ with warnings.catch_warnings(action="ignore"):
 
 SITE = ROOT / "build" / "html"
 # Seconds after which a process, or what a browser waits for, is taken to hang, also on
-# a machine that does much else. No test asks how long anything takes.
-PATIENCE, PATIENCE_OF_BROWSER = 1800, 180
+# a machine that does much else. No test asks how long anything takes. What waits
+# without a limit is ended with its test (pyproject.toml, after more than these).
+PATIENCE, PATIENCE_OF_BROWSER = 900, 180
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # A test that asks for one of these reads a built site, or builds one, or compiles, or
 # runs all probes of the Atlas.
@@ -302,6 +304,16 @@ def stand_in_variables() -> dict[str, str]:
         pytest.skip(str(missing))
     quick = {"BENCHMARK_QUALITY": "quick", "MPLBACKEND": "agg"}
     return {**os.environ, **stand_in.environment(stand_in.CACHE), **quick}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def can_be_interrupted() -> None:
+    """Have Ctrl+C end what a test starts, though the tests may run in the background.
+
+    A shell without job control has that ignore it, and what is started inherits this.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -169,7 +169,8 @@ def run(*cells: str, cwd: Path) -> list[str]:
     # The name of a socket is short, and pytest's folders are deep.
     with tempfile.TemporaryDirectory(prefix="kernel-", dir="/tmp") as folder:
         traits = {"transport": "ipc", "ip": f"{folder}/socket"}
-        execute(notebook, cwd=str(cwd), config=Config({"KernelManager": traits}))
+        config = Config({"KernelManager": traits})
+        execute(notebook, cwd=str(cwd), timeout=PATIENCE, config=config)
     return ["".join(o.get("text", "") for o in cell.outputs) for cell in notebook.cells]
 
 

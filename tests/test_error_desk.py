@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import PATIENCE_OF_BROWSER
+from visits import IDLE
 
 BOX, COUNT, NO_HIT = "#desk-message", ".desk .count", ".desk .no-hit"
 PASTED = (
@@ -187,7 +188,7 @@ def test_on_a_phone_entries_are_folded_until_asked_for(
     assert cures.locator("li").first.is_visible()
     # Once, under load, this click did nothing; why was not found. What has opened
     # moves the page, so it is given time.
-    page.evaluate("new Promise((done) => setTimeout(() => requestIdleCallback(done)))")
+    page.evaluate(IDLE)
     button.click()
     assert page.evaluate(FOLDED) == entries
     cures.evaluate("part => part.dispatchEvent(new Event('beforematch', {bubbles: 1}))")

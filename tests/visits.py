@@ -45,6 +45,9 @@ KINDS = [
 ]
 # Pages with much to press: links, buttons, boxes.
 DENSE = ["atlas.html", "errors.html", "self_check.html", "cheat_sheet.html"]
+# Until the page has done what it has to do, or two seconds at most: without a limit a
+# browser that always finds something to do would never answer.
+IDLE = "() => new Promise((done) => requestIdleCallback(done, {timeout: 2000}))"
 # To each picture, until it has come: lazy ones wait for that.
 SCROLL = """async () => {
   for (const picture of document.images) {
@@ -301,11 +304,7 @@ def kilobytes(urls: Iterable[str], site: Path) -> float:
 def resize(tab: Any, width: int) -> None:
     """Give the window a width in pixels, and wait until the page has it."""
     tab.set_viewport_size({"width": width, "height": 900})
-    tab.evaluate(
-        """async (width) => { while (innerWidth !== width)
-          await new Promise((done) => requestAnimationFrame(done)); }""",
-        width,
-    )
+    tab.wait_for_function("width => innerWidth === width", arg=width)
 
 
 def problems_of_new_kinds(tab: Any, rules: list[str], known: set[str]) -> list[Any]:
@@ -407,7 +406,7 @@ class Visitor:
         tab.evaluate(SCROLL)
         if page in KINDS:
             tab.wait_for_load_state("networkidle")
-        tab.evaluate("() => new Promise((done) => requestIdleCallback(done))")
+        tab.evaluate(IDLE)
         end = time.monotonic() + PATIENCE_OF_BROWSER
         while self._pending and time.monotonic() < end:
             tab.wait_for_timeout(10)  # in milliseconds
