@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, TinySite, lesson
+from conftest import PATIENCE, ROOT, TinySite, lesson
 from reading import pages_in, soup
 from recording import OTHER, OTHER_NAME
 from standalone import atlas
@@ -69,10 +69,17 @@ torch.from_numpy(np.array(image)) | torch.as_tensor(np.asarray(image))
 
 @pytest.fixture(scope="module")
 def observed() -> dict[tuple[str, str], Record]:
-    """Return what the probes see now, with ``x`` on the CPU."""
+    """Return what the probes see now, with ``x`` on the CPU.
+
+    In a new Python: this one has threads, which are not forked in their work, and says
+    of a probe that ends its process that a test did.
+    """
+    command = [sys.executable, atlas.__file__, "--json", "--device", "cpu"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
     return {
         (record["operation"], record["state"]): record
-        for record in atlas.run(["cpu"])["records"]
+        for record in json.loads(done.stdout)["records"]
     }
 
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import faulthandler
 import json
 import multiprocessing
 import os
@@ -772,8 +771,7 @@ def _tell_all(first: int, kinds: list[str] | None, told: Connection) -> None:
     nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):  # what libraries print, above all when they end the process
         os.dup2(nothing, stream)
-    faulthandler.disable()  # a crash that is expected says nothing,
-    with suppress(ImportError):  # and leaves no core file
+    with suppress(ImportError):  # a crash that is expected leaves no core file
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
