@@ -45,8 +45,8 @@ KINDS = [
 ]
 # Pages with much to press: links, buttons, boxes.
 DENSE = ["atlas.html", "errors.html", "self_check.html", "cheat_sheet.html"]
-# Until the page has done what it has to do, or two seconds at most: without a limit a
-# browser that always finds something to do would never answer.
+# Until the page has done what it has to do, or two seconds at most: on a busy machine
+# Chromium was seen never to say that it is idle.
 IDLE = "() => new Promise((done) => requestIdleCallback(done, {timeout: 2000}))"
 # To each picture, until it has come: lazy ones wait for that.
 SCROLL = """async () => {
