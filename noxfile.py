@@ -27,6 +27,9 @@ if sys.version_info < OLDEST_PYTHON:  # said before an environment of it is kept
 
 QUALITY = "BENCHMARK_QUALITY"
 TORCH = "TESTS_TAKE_TORCH"
+# One worker a core; the sites that the tests of a file share are built once. A worker
+# that has ended, as where a test hangs, would begin with that test again.
+WORKERS = ("--numprocesses=auto", "--dist=loadfile", "--max-worker-restart=0")
 # nox gives each session an environment of its own, and torch takes gigabytes. So the
 # tasks make none: they require `environment`, and install and run in that session.
 task = partial(nox.session, requires=["environment"], venv_backend="none")
@@ -86,10 +89,7 @@ def tests(session: nox.Session) -> None:
 def prove(python: Callable[..., Any], arguments: list[str]) -> None:
     """Build the site strictly and run all tests on it."""
     python("conf/build_site.py")
-    # One worker a core; the sites that the tests of a file share are built once.
-    workers = ("--numprocesses", "auto", "--dist", "loadfile")
-    # One that has ended, as where a test hangs, would begin with that test again.
-    python("-m", "pytest", *workers, "--max-worker-restart", "0", *arguments)
+    python("-m", "pytest", *WORKERS, *arguments)
 
 
 @nox.session(name="tests-oldest", reuse_venv=True)
@@ -147,8 +147,7 @@ def oldest(requirement: Requirement) -> str:
 def unit(session: nox.Session) -> None:
     """Run the tests that take seconds and need no site; arguments go to pytest."""
     python = install(session, "tests")
-    workers = ("--numprocesses", "auto", "--dist", "loadfile")
-    python("-m", "pytest", *workers, "-m", "unit", *session.posargs)
+    python("-m", "pytest", *WORKERS, "-m", "unit", *session.posargs)
 
 
 @task()

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TinySite, keep_answers, lesson
+from conftest import PATIENCE, ROOT, TinySite, keep_answers, lesson
 from reading import (
     EVERYTHING,
     EXAMPLES,
@@ -285,7 +285,7 @@ def test_a_lesson_at_its_limit_is_ended_and_not_its_watcher() -> None:
     """The watcher would take the exception for one of its own, and go on."""
     done = subprocess.run(
         [sys.executable, "-c", ASKED_AT_ITS_LIMIT, str(ROOT / "conf")],
-        capture_output=True, text=True, check=True, timeout=120,
+        capture_output=True, text=True, check=True, timeout=PATIENCE,
     )  # fmt: skip
     gallery, lesson_itself, watcher = done.stdout.splitlines()
     assert gallery == "goes on, asked again in less than a second: False"
