@@ -56,9 +56,16 @@ def install(session: nox.Session, group: str) -> Callable[..., Any]:
     # takes what its index has (the README says what to do on Linux).
     env = {"UV_TORCH_BACKEND": os.environ.get("UV_TORCH_BACKEND", "auto")}
     shared.install(*requirements, env=env)
+    install_package(shared, env)
     python = partial(shared.run, "python")
     python("conf/packages.py", group)  # at the top of each log
     return python
+
+
+def install_package(session: nox.Session, env: dict[str, str | None]) -> None:
+    """Install tensor_maps as it lies here: an edit counts at once."""
+    built = ("--no-deps", "--no-build-isolation", "--editable", "conf/tensor_maps")
+    session.install(*built, env=env)
 
 
 @task()
@@ -132,6 +139,7 @@ def prove_with(
     # What is pinned for hosts does not count here.
     env = {"UV_TORCH_BACKEND": backend, "PIP_CONSTRAINT": None}
     session.install("--upgrade", *wanted, env=env)
+    install_package(session, env)
     python = partial(session.run, "python")
     python("conf/packages.py", "tests")
     prove(python, session.posargs)

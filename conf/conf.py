@@ -1,10 +1,15 @@
 """Options of the site. What is more than an option stands in tensor_copies/."""
 
+import os
 import sys
 from pathlib import Path
 
 CONF = Path(__file__).resolve().parent
-sys.path.insert(0, str(CONF))
+PACKAGES = [str(CONF), str(CONF / "tensor_maps" / "src")]
+sys.path[:0] = PACKAGES
+# The kernels of pages find them too.
+paths = [*PACKAGES, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
 
 from sphinx.errors import ConfigError  # noqa: E402
 from tensor_copies.machine import days  # noqa: E402

@@ -37,7 +37,7 @@ from tensor_copies.machine.fingerprint import (
 )
 
 if TYPE_CHECKING:
-    from standalone.tensor_maps import Steps
+    from tensor_maps.steps.watch import Steps
 
 CONF = Path(__file__).resolve().parent
 ROOT = CONF.parent
@@ -391,7 +391,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(CONF))
+    sys.path[:0] = [str(CONF), str(CONF / "tensor_maps" / "src")]
     status = main()
     sys.stdout.flush()
     sys.stderr.flush()

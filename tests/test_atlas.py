@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import tracemalloc
 import warnings
 from collections.abc import Callable
@@ -26,12 +27,12 @@ import torch
 from conftest import PATIENCE, ROOT, TinySite, lesson
 from reading import pages_in, soup
 from recording import OTHER, OTHER_NAME
-from standalone import atlas
 from tensor_copies import stand_in
 from tensor_copies.atlas import data
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.recordings import check
 from tensor_copies.recordings import format as recordings
+from tensor_maps.atlas import calls, probes
 from torch import nn
 
 Record = dict[str, Any]
@@ -74,7 +75,7 @@ def observed() -> dict[tuple[str, str], Record]:
     In a new Python: this one has threads, which are not forked in their work, and says
     of a probe that ends its process that a test did.
     """
-    command = [sys.executable, atlas.__file__, "--json", "--device", "cpu"]
+    command = [sys.executable, *data.PROBES, "--device", "cpu"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return {
@@ -110,7 +111,7 @@ def published(site: Path) -> dict[str, Any]:
 class Again:
     """One operation on an ``x`` made here, run here: nothing of the probes' code."""
 
-    def __init__(self, operation: atlas.Operation, state: str) -> None:
+    def __init__(self, operation: calls.Operation, state: str) -> None:
         self.leaf = None
         if state in ("constant", "view"):
             x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -126,7 +127,7 @@ class Again:
         names |= {"nn": nn, "copy": copy}
         exec(operation.given, names)
         self.x = names[operation.subject]
-        if atlas.MODULE in operation.given:
+        if "nn.Parameter(x" in operation.given:
             self.leaf = self.x if self.leaf is not None else None
         code = operation.code
         self.code = (
@@ -152,10 +153,10 @@ def value_of(x: Any) -> float:
 
 def each(
     observed: dict[tuple[str, str], Record],
-) -> list[tuple[atlas.Operation, str, Record]]:
+) -> list[tuple[calls.Operation, str, Record]]:
     """Return the probes that ended with a result."""
     return [
-        (atlas.OPERATIONS[name], state, record)
+        (calls.OPERATIONS[name], state, record)
         for (name, state), record in observed.items()
         if record["error"] is None
     ]
@@ -203,7 +204,7 @@ def test_the_memory_of_frames_and_images_by_their_own_libraries(
     """What pandas and Pillow write shows in the tensor, or it does not."""
     counted = {True: 0, False: 0}
     for operation, state, record in each(observed):
-        if operation.needs not in atlas.LIBRARIES:
+        if operation.needs not in calls.LIBRARIES:
             continue
         again = Again(operation, state)
         result, x = again.run(), again.x
@@ -304,7 +305,7 @@ def test_bytes_by_the_allocators_own_events(observed: dict) -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_on_cuda_the_queue_and_the_allocator_say_the_same() -> None:
     for code, waits in (("x.clone()", False), ("x.cpu()", True), ("x.detach()", False)):
-        record = atlas.observe(code, "leaf", "cuda")
+        record = probes.observe(code, "leaf", "cuda")
         assert record["waits"] is waits, code
         on_device = record["result_device"] == "cuda"
         assert record["cuda_bytes"] == (record["new_bytes"] if on_device else 0), code
@@ -316,7 +317,7 @@ def test_errors_and_warnings_come_from_the_code_itself(observed: dict) -> None:
             continue
         kind, _, message = record["error"].partition(": ")
         with pytest.raises(Exception) as raised:
-            Again(atlas.OPERATIONS[name], state).run()
+            Again(calls.OPERATIONS[name], state).run()
         assert type(raised.value).__name__ == kind
         assert " ".join(str(raised.value).split()).startswith(message[:60])
 
@@ -457,13 +458,13 @@ def test_one_record_for_each_operation_state_and_device(published: dict) -> None
 
 
 def test_the_columns_are_those_that_recordings_check() -> None:
-    assert list(recordings.ATLAS_COLUMNS) == list(atlas.COLUMNS)
+    assert list(recordings.ATLAS_COLUMNS) == list(calls.COLUMNS)
 
 
 def test_what_is_kept_hangs_on_the_libraries_that_probes_use(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert data.USED == atlas.LIBRARIES
+    assert data.USED == calls.LIBRARIES
     keys = {data.live_key()}
     for name in data.USED:
         monkeypatch.setattr(
@@ -475,7 +476,7 @@ def test_what_is_kept_hangs_on_the_libraries_that_probes_use(
 
 def test_a_new_run_gives_what_is_published(published: dict, observed: dict) -> None:
     live = {
-        (r["operation"], r["state"]): {name: r[name] for name in atlas.COLUMNS}
+        (r["operation"], r["state"]): {name: r[name] for name in calls.COLUMNS}
         for r in published["records"]
         if r["source"] == "live" and r["device"] == "cpu"
     }
@@ -490,7 +491,7 @@ def test_a_new_run_on_the_stand_in_gives_what_is_published(
     assert len(made) > 200
     for record in made:
         seen = second[record["operation"], record["state"], record["device"]]
-        assert {name: record[name] for name in atlas.COLUMNS} == seen
+        assert {name: record[name] for name in calls.COLUMNS} == seen
         assert record["waits"] is None
         assert "cuda" not in (record["device"], record["result_device"])
     (machine,) = [m for m in published["machines"] if m["source"] == "stand-in"]
@@ -503,7 +504,7 @@ def test_on_the_cpu_the_second_device_changes_nothing(
 ) -> None:
     """A call that goes to no device gives the same whether there is one or not."""
     for (name, state), record in observed.items():
-        if atlas.OPERATIONS[name].needs != data.ACCELERATOR:
+        if calls.OPERATIONS[name].needs != data.ACCELERATOR:
             there = second[name, state, "cpu"] | {"cuda_bytes": None}
             assert there == record, (name, state)
 
@@ -665,10 +666,10 @@ def test_the_page_and_home_show_the_published_records(
     for row in published["operations"]:
         drawn = page.find(id=row["id"])
         cells = drawn.find_all("td", recursive=False)
-        if row["needs"] in atlas.LIBRARIES:
+        if row["needs"] in calls.LIBRARIES:
             record = here[row["id"], "constant"]
             words = [*sign_words(record), *["warns"] * bool(record["warning"])]
-            what = atlas.SUBJECTS[row["subject"]]
+            what = calls.SUBJECTS[row["subject"]]
             assert [cell.get_text() for cell in cells] == [what, ", ".join(words)]
             cells = []
         else:
@@ -753,8 +754,7 @@ def test_rows_of_frames_and_images_and_the_error_index_lead_to_each_other(
 def test_a_machine_without_pandas_or_pillow_leaves_their_calls_out(
     monkeypatch: pytest.MonkeyPatch, site: Path, tmp_path: Path
 ) -> None:
-    assert atlas.left_out() is None and len(atlas.available()) == len(atlas.OPERATIONS)
-    alone = Path(shutil.copy(atlas.__file__, tmp_path))
+    assert calls.left_out() is None and len(calls.available()) == len(calls.OPERATIONS)
     hides = """import importlib.metadata as metadata, sys
 version = metadata.version
 def hidden(name):
@@ -765,7 +765,7 @@ metadata.version = hidden
 """
     (tmp_path / "sitecustomize.py").write_text(hides)
     done = subprocess.run(
-        [sys.executable, str(alone), "--json", "--device", "cpu"],
+        [sys.executable, *data.PROBES, "--device", "cpu"],
         capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -877,15 +877,11 @@ def test_what_is_folded_opens_for_search_filter_address_and_paper(
             context.close()
 
 
-def test_the_downloads_run_alone(site: Path, tmp_path: Path) -> None:
-    page = soup(site / "atlas_probes.html")
-    files = {
-        Path(link["href"].partition("?")[0]).name: site / link["href"].partition("?")[0]
-        for link in page.select("a[download]")
-    }
-    assert {"atlas.py", "tensor_maps.py", "atlas.json", "atlas.csv"} <= set(files)
-    alone = shutil.copy(files["atlas.py"], tmp_path)
-    command = [sys.executable, str(alone), "x.detach()[:1]"]
+def test_one_expression_is_probed(site: Path, tmp_path: Path) -> None:
+    links = soup(site / "atlas_probes.html").select("a[download]")
+    files = {Path(link["href"].partition("?")[0]).name for link in links}
+    assert {"atlas.json", "atlas.csv"} <= files
+    command = [sys.executable, "-m", "tensor_maps.atlas", "x.detach()[:1]"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert json.loads(done.stdout)["shares_memory"] is True, done.stderr
 
@@ -895,24 +891,20 @@ def test_the_downloads_run_alone(site: Path, tmp_path: Path) -> None:
 
 def test_no_cell_is_typed() -> None:
     """The rows hold code and links; nothing that draws them knows a row's answer."""
-    tree = ast.parse(
-        (ROOT / "conf" / "standalone" / "atlas.py").read_text(encoding="utf-8")
-    )
-    (rows,) = [node for node in tree.body if getattr(node, "name", "") == "_operations"]
-    constants = [
-        node.value for node in ast.walk(rows) if isinstance(node, ast.Constant)
-    ]
-    assert all(isinstance(value, str) for value in constants)
-    answers = set(atlas.COLUMNS) - {"operation", "state", "device"} | {"yes", "no"}
-    assert not answers & set(constants)
-    fields = set(atlas.Operation.__dataclass_fields__)
+    groups = tomllib.loads(calls.CALLS.read_text(encoding="utf-8"))
+    rows = [row for group, rows in groups.items() if group != "given" for row in rows]
+    answers = set(calls.COLUMNS) - {"operation", "state", "device"} | {"yes", "no"}
+    assert len(rows) == len(calls.OPERATIONS)
+    assert not answers & {name for row in rows for name in row}
+    assert not answers & {str(value) for row in rows for value in row.values()}
+    fields = set(calls.Operation.__dataclass_fields__)
     assert fields == {
         "id", "code", "group", "lesson", "api", "given", "subject", "needs", "states",
         "message",
     }  # fmt: skip
-    other_names = {*atlas.STATES, "cpu", "cuda"}  # of a state, of a device
-    rows_named = {op.id for op in atlas.OPERATIONS.values()} - other_names
-    codes = {op.code for op in atlas.OPERATIONS.values()}
+    other_names = {*calls.STATES, "cpu", "cuda"}  # of a state, of a device
+    rows_named = {op.id for op in calls.OPERATIONS.values()} - other_names
+    codes = {op.code for op in calls.OPERATIONS.values()}
     for module in ("page", "data"):
         tree = ast.parse(
             (ROOT / "conf/tensor_copies/atlas" / f"{module}.py").read_text(
@@ -933,41 +925,45 @@ def test_no_cell_is_typed() -> None:
 
 
 def test_a_disagreement_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert atlas.observe("x.clone()")["shares_memory"] is False
-    monkeypatch.setattr(atlas, "_overlap", lambda one, other: True)
-    with pytest.raises(atlas.Disagreement, match=r"x.clone\(\).*storages say True"):
-        atlas.observe("x.clone()")
+    assert probes.observe("x.clone()")["shares_memory"] is False
+    monkeypatch.setattr(probes, "_overlap", lambda one, other: True)
+    with pytest.raises(probes.Disagreement, match=r"x.clone\(\).*storages say True"):
+        probes.observe("x.clone()")
 
 
 def test_probes_leave_no_trace() -> None:
     filters = list(warnings.filters)
-    atlas.observe("torch.set_grad_enabled(False) or x")
+    probes.observe("torch.set_grad_enabled(False) or x")
     assert torch.is_grad_enabled()
     assert warnings.filters == filters
-    assert atlas.observe("x.nonsense")["error"].startswith("AttributeError: ")
+    assert probes.observe("x.nonsense")["error"].startswith("AttributeError: ")
 
 
 @pytest.mark.slow
 def test_a_crash_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
-    probes = (ROOT / "conf" / "standalone" / "atlas.py").read_text(encoding="utf-8")
-    short = """LEAF = {"states": ("leaf",)}
-OPERATIONS = {
-    "crash": Operation("crash", "__import__('os').abort()", "", "", "", **LEAF),
-    "clone": Operation("clone", "x.clone()", "", "", "", **LEAF),
-}
+    package = tmp_path / "tensor_maps"
+    shutil.copytree(calls.CALLS.parents[1], package)
+    (package / "atlas" / "calls.toml").write_text("""[[Group]]
+id = "crash"
+code = "__import__('os').abort()"
+states = ["leaf"]
+lesson = ""
+api = ""
 
-
-def accelerator("""
-    before, _, after = probes.partition("OPERATIONS = _operations()")
-    (tmp_path / "atlas.py").write_text(
-        before + short + after.partition("def accelerator(")[2]
-    )
-    command = [sys.executable, "atlas.py", "--json"]
+[[Group]]
+id = "clone"
+code = "x.clone()"
+states = ["leaf"]
+lesson = ""
+api = ""
+""")
+    before = sorted(tmp_path.rglob("*"))
+    command = [sys.executable, "-B", "-m", "tensor_maps.atlas", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     crash, clone = json.loads(done.stdout)["records"]
     assert crash["error"] == "Python ended: SIGABRT"
     assert clone["error"] is None and clone["new_bytes"] == 24
-    assert [path.name for path in tmp_path.iterdir()] == ["atlas.py"]  # no core
+    assert sorted(tmp_path.rglob("*")) == before  # no core
 
 
 def test_a_failed_probe_fails_the_build_with_one_line(tiny_site: TinySite) -> None:
@@ -976,7 +972,7 @@ def test_a_failed_probe_fails_the_build_with_one_line(tiny_site: TinySite) -> No
         "# Tiny\n\n```{toctree}\nauto_examples/index\n```\n\n```{atlas-columns}\n```\n"
     )
     tiny_site.write_lessons({})
-    module = tiny_site.folder / "conf" / "standalone" / "atlas.py"
+    module = tiny_site.folder / "conf/tensor_maps/src/tensor_maps/atlas/probes.py"
     broken = "raise Disagreement('broken on purpose')\n    operation = code"
     text = module.read_text()
     assert "    operation = code\n" in text
@@ -988,7 +984,7 @@ def test_a_failed_probe_fails_the_build_with_one_line(tiny_site: TinySite) -> No
     ]
     assert len(said) == 1, built.output
     assert (
-        "The Atlas: a probe failed (`python conf/standalone/atlas.py` shows it): "
+        "The Atlas: a probe failed (`python -m tensor_maps.atlas` shows it): "
         in said[0]
     )
     assert "broken on purpose" in said[0]
@@ -1015,12 +1011,12 @@ def test_what_is_kept_is_read_without_torch(site: Path) -> None:
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
     """Return the file of another machine's Atlas of two records."""
-    rows = [[None] * len(atlas.COLUMNS) for _ in range(2)]
+    rows = [[None] * len(calls.COLUMNS) for _ in range(2)]
     rows[0][:3] = ["clone", "leaf", "cuda"]
     rows[1][:3] = ["detach", "leaf", "cuda"]
     saved = recordings.AtlasRecording(
         Fingerprint(**OTHER), "2026-01-01", recordings.atlas_key(),
-        list(atlas.COLUMNS), rows,
+        list(calls.COLUMNS), rows,
     )  # fmt: skip
     recordings.save_atlas(saved, tmp_path / OTHER_NAME)
     assert check.load_atlas(tmp_path / OTHER_NAME / "atlas.json") == saved
@@ -1029,7 +1025,7 @@ def recording(tmp_path: Path) -> Path:
 
 def place(row: int, column: str, value: Any) -> Callable[[dict[str, Any]], None]:
     def change(data: dict[str, Any]) -> None:
-        data["records"][row][list(atlas.COLUMNS).index(column)] = value
+        data["records"][row][list(calls.COLUMNS).index(column)] = value
 
     return change
 
@@ -1098,7 +1094,7 @@ def test_another_machines_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
     for room in ("conf", "docs", "build/atlas"):
         made = shutil.ignore_patterns("auto_examples", "__pycache__")
         shutil.copytree(ROOT / room, site.folder / room, ignore=made)
-    lessons = {operation.lesson for operation in atlas.OPERATIONS.values()}
+    lessons = {operation.lesson for operation in calls.OPERATIONS.values()}
     for name in lessons:
         path = site.folder / "examples" / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -1173,7 +1169,7 @@ def test_another_machines_atlas_on_the_page(tmp_path: Path, recording: Path) -> 
     assert built.status == 0, built.output
     assert (
         f"Stale: recordings/{OTHER_NAME}, atlas does not match "
-        "conf/standalone/atlas.py; on that machine, run `nox -s record -- --only atlas`"
+        "tensor_maps.atlas; on that machine, run `nox -s record -- --only atlas`"
     ) in built.output
     assert "Test Card 9" not in (site.html / "atlas.html").read_text()
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from reading import EVERYTHING, SCRIPTS, page_of, soup
-from standalone import atlas
 from tensor_copies.explorer import probing
 from tensor_copies.explorer.chains import CALLS, LONGEST, chain_of, code_of
 from tensor_copies.explorer.data import BUILD, Explorer, pack, probe, walk
@@ -19,6 +18,7 @@ from tensor_copies.explorer.page import entry_of
 from tensor_copies.explorer.picture import draw, facts, headline
 from tensor_copies.machine.code_keys import code_behind
 from tensor_copies.machine.fingerprint import CONF
+from tensor_maps.atlas.calls import OPERATIONS
 from visits import AXE, AXE_RULES, HEADERS, PROBLEMS
 
 STATE = "leaf"
@@ -339,7 +339,7 @@ def test_doors_count_what_is_behind_them(site: Path) -> None:
     ]
     errors = soup(site / "errors.html").select(".error-index li")
     questions = soup(site / "self_check.html").select("article section section")
-    counts = [len(SCRIPTS), len(atlas.OPERATIONS), len(errors), len(questions)]
+    counts = [len(SCRIPTS), len(OPERATIONS), len(errors), len(questions)]
     for count in counts:
         assert any(str(count) in door.split() for door in doors), (count, doors)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -319,7 +318,7 @@ def copied_conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def make_keys_from(folder: Path, patch: pytest.MonkeyPatch) -> None:
     for module in (code_keys, freshness, recordings):
         patch.setattr(module, "CONF", folder)
-    patch.setattr(code_keys, "ROOTS", (folder, folder / "standalone"))
+    patch.setattr(code_keys, "ROOTS", (folder, folder / "tensor_maps" / "src"))
 
 
 @pytest.fixture
@@ -375,10 +374,12 @@ PLACES = {
     "tensor_copies/machine/freshness.py": (CODE, set()),
     "static/site.css": ("a { color: red; }\n", set()),
     "templates/page.html": ("<hr>\n", set()),
-    "standalone/atlas.py": (CODE, {"pages", "explorer"}),
+    "tensor_maps/src/tensor_maps/atlas/calls.py": (CODE, {"pages", "explorer"}),
     "tensor_copies/explorer/probing.py": (CODE, {"explorer"}),
     "tensor_copies/explorer/page.py": (CODE, set()),
-    "standalone/tensor_maps.py": (CODE, {"lessons", "pages"}),
+    "tensor_maps/src/tensor_maps/draw.py": (CODE, {"lessons", "pages"}),
+    "tensor_maps/src/tensor_maps/steps/viewer.py": (CODE, {"pages"}),
+    "tensor_maps/src/tensor_maps/steps/steps.js": ("// edited\n", {"pages"}),
     "tensor_copies/machine/isolation.py": (CODE, {"lessons"}),
     "tensor_copies/machine/figure.mplstyle": ("axes.grid: True\n", {"lessons"}),
     "tensor_copies/machine/code_links.py": (CODE, {"lessons"}),
@@ -424,40 +425,26 @@ def test_what_was_parsed_for_a_key_is_kept(
     code_keys._kept.cache_clear()
 
 
-@pytest.mark.parametrize("name", freshness.VIEWER)
-def test_how_steps_are_shown_runs_no_lesson_again(
-    name: str, conf: Path, before: dict[str, str]
-) -> None:
-    maps = conf / "standalone" / "tensor_maps.py"
-    begins = re.compile(rf'(?m)^({name} = r?""".*)$')
-    text = maps.read_text()
-    assert begins.search(text)
-    with edited(maps, begins.sub(r"\1\n/* edited */", text)):
-        after = keys()
-    # A page may show them in an output.
-    assert {key for key in before if before[key] != after[key]} == {"pages"}
-
-
 @pytest.mark.parametrize(
-    ("old", "new", "changes"),
+    ("file", "old", "new", "changes"),
     [
-        ('help="one expression that uses x"', 'help="code"', False),
-        ('    """Print the Atlas, or what one expression does."""\n', "", False),
-        ('"x.detach()", detach)', '"x.detach()", clone)', False),
-        ('"a leaf that requires grad"', '"a leaf"', False),
-        ('"x.detach()", detach)', '"x.detach().detach()", detach)', True),
-        ("        x += 1", "        x += 2", True),
-        ('CAN_BE_ARRAY = ("constant", "view")', 'CAN_BE_ARRAY = ("view",)', True),
-        ("set_warn_always(True)", "set_warn_always(False)", True),
+        ("__main__.py", 'help="one expression that uses x"', 'help="code"', False),
+        ("calls.toml", 'lesson = "1_basics/clone"', 'lesson = "1_basics/a"', False),
+        ("calls.py", '"a leaf that requires grad"', '"a leaf"', False),
+        ("calls.toml", 'code = "x.detach()"', 'code = "x.detach().detach()"', True),
+        ("calls.toml", 'states = ["constant", "view"]', 'states = ["view"]', True),
+        ("probes.py", "        x += 1", "        x += 2", True),
+        ("probes.py", "set_warn_always(True)", "set_warn_always(False)", True),
+        ("run.py", "duplex=False", "duplex=True", True),
     ],
 )
 def test_an_atlas_is_stale_when_its_probes_are_others(
-    old: str, new: str, changes: bool, conf: Path, before: dict[str, str]
+    file: str, old: str, new: str, changes: bool, conf: Path, before: dict[str, str]
 ) -> None:
-    atlas = conf / "standalone" / "atlas.py"
-    text = atlas.read_text()
+    path = conf / "tensor_maps" / "src" / "tensor_maps" / "atlas" / file
+    text = path.read_text()
     assert old in text
-    with edited(atlas, text.replace(old, new)):
+    with edited(path, text.replace(old, new)):
         recordings.atlas_key.cache_clear()
         assert (recordings.atlas_key() != before["atlas"]) is changes
 

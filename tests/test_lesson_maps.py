@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, TinySite, lesson
+from conftest import TinySite, lesson
 from reading import SCRIPTS, downloads_of, page_of, soup
 from recording import OTHER_NAME, pretend_other_machine, record
-from standalone.tensor_maps import draw
 from tensor_copies.recordings import check
 from tensor_copies.recordings import format as recordings
+from tensor_maps.draw import draw
 
 WITH_MAPS = [
     script
@@ -83,20 +82,6 @@ def test_the_map_of_detach_says_what_the_lesson_proves(site: Path) -> None:
     assert "w and z share memory A" in words_of(first)
     assert "MulBackward0" in graph.get_text()
     assert "changed" in change.get_text()
-
-
-def test_the_tool_runs_alone(site: Path, tmp_path: Path) -> None:
-    page = site / "tensor_maps.html"
-    (link,) = soup(page).select("article a[download]")
-    tool = (page.parent / link["href"]).resolve()
-    assert (
-        tool.read_bytes()
-        == (ROOT / "conf" / "standalone" / "tensor_maps.py").read_bytes()
-    )
-    imported = set(
-        re.findall(r"^(?:from|import) (\w+)", tool.read_text(), re.MULTILINE)
-    )
-    assert imported - {"torch", "__future__"} <= sys.stdlib_module_names
 
 
 def test_an_unknown_name_fails_the_build_with_the_line(tiny_site: TinySite) -> None:

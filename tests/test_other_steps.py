@@ -14,12 +14,12 @@ import pytest
 from conftest import ROOT, TinySite, lesson, new_tiny_site
 from reading import soup
 from recording import OTHER, OTHER_NAME, pretend_other_machine, record, recorded
-from standalone.tensor_maps import Steps
 from tensor_copies.figures.steps import NOT_SHOWN, shown_lines
 from tensor_copies.lessons.steps import with_others
 from tensor_copies.machine.fingerprint import Fingerprint
 from tensor_copies.recordings import check, other_steps, step_facts
 from tensor_copies.recordings.format import BadRecording
+from tensor_maps import Steps
 from watching import run_steps
 
 FIRST = """import torch

@@ -13,15 +13,15 @@ HOUSE = CONF / "tensor_copies"
 ALLOWED = {
     "machine": set(),
     "stand_in": set(),
-    "figures": {"machine", "standalone"},
-    "recordings": {"machine", "figures", "standalone"},
-    "explorer": {"machine", "stand_in", "standalone"},
-    "atlas": {"machine", "recordings", "stand_in", "explorer", "standalone"},
-    "errors": {"machine", "stand_in", "recordings", "explorer", "standalone"},
-    "lessons": {"machine", "figures", "recordings"},
+    "figures": {"machine", "tensor_maps"},
+    "recordings": {"machine", "figures", "tensor_maps"},
+    "explorer": {"machine", "stand_in", "tensor_maps"},
+    "atlas": {"machine", "recordings", "stand_in", "explorer", "tensor_maps"},
+    "errors": {"machine", "stand_in", "recordings", "explorer", "tensor_maps"},
+    "lessons": {"machine", "figures", "recordings", "tensor_maps"},
     "web": {
         *("machine", "figures", "recordings"),
-        *("explorer", "atlas", "errors", "lessons"),
+        *("explorer", "atlas", "errors", "lessons", "tensor_maps"),
     },
 }
 
@@ -37,7 +37,7 @@ def rooms_imported(module: Path) -> set[str]:
             names += [f"{node.module}.{alias.name}" for alias in node.names]
     parts = [name.split(".") for name in names]
     ours = {part[1] for part in parts if part[0] == "tensor_copies"}
-    return ours | {part[0] for part in parts if part[0] == "standalone"}
+    return ours | {part[0] for part in parts if part[0] == "tensor_maps"}
 
 
 def test_every_room_is_known() -> None:
@@ -52,11 +52,9 @@ def test_a_room_imports_only_from_below(room: str) -> None:
         assert rooms_imported(module) <= ALLOWED[room] | {room}, module.name
 
 
-def test_what_readers_download_imports_nothing_of_ours() -> None:
-    tools = sorted((CONF / "standalone").glob("*.py"))
-    assert [tool.name for tool in tools] == ["atlas.py", "tensor_maps.py"]
-    for tool in tools:
-        assert not rooms_imported(tool), tool.name
+def test_the_package_imports_nothing_of_the_site() -> None:
+    for module in (CONF / "tensor_maps" / "src").rglob("*.py"):
+        assert rooms_imported(module) <= {"tensor_maps"}, module.name
 
 
 def test_only_setup_connects() -> None:

@@ -26,12 +26,12 @@ from bs4 import BeautifulSoup
 from conftest import PATIENCE, ROOT, TinySite, lesson
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from standalone.tensor_maps import Steps, steps
 from tensor_copies.errors import pair_steps
 from tensor_copies.figures import steps as kept_steps
 from tensor_copies.machine import kernels
 from tensor_copies.recordings.cells import cells
 from tensor_copies.recordings.format import keys
+from tensor_maps import Steps, steps
 from watching import run_steps
 
 LESSONS = sorted((ROOT / "examples").glob("*/*.py"))

@@ -18,13 +18,7 @@ from axe_playwright_python.base import AXE_FILE_PATH
 from bs4 import BeautifulSoup
 from nbclient import NotebookClient
 from reading import ROOT, SCRIPTS, page_of
-from standalone.tensor_maps import (
-    STEPS_SCRIPT,
-    STEPS_STYLE,
-    save_steps,
-    steps_frame,
-    steps_page,
-)
+from tensor_maps.steps.viewer import asset, save_steps, steps_frame, steps_page
 from watching import run_steps
 
 MOST_OF_VIEWER, MOST_OF_LESSON = 8_000, 12_000  # bytes, compressed
@@ -130,7 +124,7 @@ def test_the_file_is_whole_and_lets_nothing_else_run(data: dict[str, Any]) -> No
         assert step["said"] in item and step["printed"].strip() in item
     assert page.select_one("main > pre").get_text() == "\n".join(data["code"])
     assert data["torch"] in page.footer.get_text()
-    assert "tensor_maps.py" in page.footer.get_text()
+    assert "tensor_maps" in page.footer.get_text()
 
 
 def test_only_a_file_of_html_is_replaced(data: dict[str, Any], tmp_path: Path) -> None:
@@ -155,8 +149,9 @@ def test_a_frame_holds_the_file(data: dict[str, Any]) -> None:
 
 
 def test_the_viewer_is_small() -> None:
-    parts = [gzip.compress(part.encode(), 9) for part in (STEPS_SCRIPT, STEPS_STYLE)]
-    assert sum(map(len, parts)) < MOST_OF_VIEWER
+    parts = asset("steps.js"), asset("steps.css")
+    weights = [len(gzip.compress(part.encode(), 9)) for part in parts]
+    assert sum(weights) < MOST_OF_VIEWER
 
 
 def test_the_file_loads_nothing_and_holds_hostile_text(
@@ -336,7 +331,7 @@ def test_motion_is_for_those_who_want_it(browser: Any, saved: Path) -> None:
 def test_a_notebook_shows_the_steps_of_a_cell(
     browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tool = ROOT / "conf" / "standalone"
+    tool = ROOT / "conf" / "tensor_maps" / "src"
     monkeypatch.setenv("PYTHONPATH", str(tool))
     cells = [
         "%load_ext tensor_maps\nimport torch",
@@ -494,4 +489,4 @@ def test_what_a_lesson_has_to_load_is_small(
     for file in published:
         assert len(gzip.compress(file.read_bytes(), 9)) <= MOST_OF_LESSON, file.name
     viewer = site / "_static" / "steps.js"
-    assert viewer.read_text(encoding="utf-8") == STEPS_SCRIPT
+    assert viewer.read_text(encoding="utf-8") == asset("steps.js")

@@ -11,8 +11,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from standalone.tensor_maps import observe
 from tensor_copies.figures.strips import WIDTH, Strip, strip
+from tensor_maps.observe import observe
 
 COLUMN = 0.602 * 12  # of a letter of DejaVu Sans Mono, 12 pixels high
 

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from standalone.tensor_maps import Steps
 from tensor_copies.machine import isolation
+from tensor_maps import Steps
 
 MODULE = {"__name__": "__main__"}
 SMALL = 64  # bytes of which the values are compared

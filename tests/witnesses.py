@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from standalone import atlas
 from tensor_copies.stand_in import NAME, for_stand_in, load
+from tensor_maps.atlas import calls, probes
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
 # What a witness says when it cannot tell what a device would do, and why.
@@ -57,14 +57,14 @@ def main(*only: str) -> None:
         torch.Tensor.cpu = lambda x: copies(x) if x.device.type != NAME else x
     cells = [
         (operation.id, *compare(operation, state))
-        for operation in atlas.OPERATIONS.values()
+        for operation in calls.OPERATIONS.values()
         for state in operation.states
-        if operation.subject == "x" and operation.id in (only or atlas.OPERATIONS)
+        if operation.subject == "x" and operation.id in (only or calls.OPERATIONS)
     ]
     print(json.dumps(cells))
 
 
-def compare(operation: atlas.Operation, state: str) -> tuple[int, list[str]]:
+def compare(operation: calls.Operation, state: str) -> tuple[int, list[str]]:
     """Run one call on the stand-in and before both witnesses; return who disagrees."""
 
     def look(place: str) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _facts(given: str, call: str, state: str, place: str) -> dict[str, Any]:
     """Return what was seen; a fact that this place cannot tell is missing."""
     names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "np": np, "copy": copy}
     with torch.enable_grad():
-        names["x"], _ = atlas._new_x(state, place)
+        names["x"], _ = probes._new_x(state, place)
     exec(given, names)
     x = names["x"]
     try:

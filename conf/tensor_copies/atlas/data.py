@@ -1,6 +1,6 @@
 """The Atlas's data: probed once by each machine, kept, compared, and published.
 
-The probes (atlas.py) run in a Python of their own, once for each machine, and what
+The probes (tensor_maps.atlas) run in a Python of their own, once for each machine. What
 they saw is kept under ``build/atlas``: a build that changes nothing imports no torch.
 All pages draw their cells from here, and so do ``atlas.json`` and ``atlas.csv``,
 which the build writes beside the pages.
@@ -24,7 +24,7 @@ from sphinx.errors import SphinxError
 from sphinx.util import logging
 
 from tensor_copies.machine import background, kept_json, progress
-from tensor_copies.machine.code_keys import hash_of, key_of
+from tensor_copies.machine.code_keys import code_behind, hash_of, key_of
 from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint, version_of
 from tensor_copies.machine.outdated import depend_on
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
-ATLAS = CONF / "standalone" / "atlas.py"
-PROBES = (str(ATLAS), "--json")
+ATLAS = ("tensor_maps.atlas.__main__",)
+PROBES = ("-m", "tensor_maps.atlas", "--json")
 DEVICE = CONF / "tensor_copies" / "stand_in"
 KEPT = CONF.parent / "build" / "atlas"
 RECORDED_ATLAS = "atlas.json"
@@ -93,7 +93,7 @@ class View:
 
 
 def probe(*, with_device: bool = False) -> dict[str, Any]:
-    """Run all probes in a new Python; return what ``atlas.py --json`` prints.
+    """Run all probes in a new Python; return what they print.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def probe(*, with_device: bool = False) -> dict[str, Any]:
     if done.returncode != 0:
         said = done.stderr.strip().rpartition("\n")[2]
         raise AtlasFailed(
-            f"a probe failed (`python conf/standalone/atlas.py` shows it): {said}"
+            f"a probe failed (`python -m tensor_maps.atlas` shows it): {said}"
         )
     return json.loads(done.stdout)
 
@@ -249,7 +249,7 @@ def key(app: Sphinx, page: str) -> str:
 def live_key() -> str:
     """Return the key of what the probes give on this machine."""
     versions = (f"{name} {version_of(name)}" for name in USED)
-    return key_of(fingerprint().signature, hash_of(ATLAS), *versions)
+    return key_of(fingerprint().signature, code_behind(ATLAS), *versions)
 
 
 def _is_shown(app: Sphinx) -> bool:
@@ -305,5 +305,5 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
         return
     for recording in recorded(app):
         if recording.key != atlas_key():
-            matches = "does not match conf/standalone/atlas.py"
+            matches = "does not match tensor_maps.atlas"
             report(recording.machine, "atlas", matches)

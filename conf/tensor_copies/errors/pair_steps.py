@@ -20,7 +20,7 @@ TAGS = ("wrong", "right")
 def pair_steps(app: Sphinx, page: str) -> dict[str, dict[str, Any]]:
     """Return the steps of each pair of a page that has run, by its section's anchor.
 
-    They are as ``Steps.data()`` of standalone/tensor_maps.py returns them: the code of
+    They are as ``Steps.data()`` of tensor_maps returns them: the code of
     the wrong cell and that of the right one below it, each under a comment that says
     which it is. A section's second pair has ``-2`` behind the anchor. There are none
     where the page has no pairs or its kernel was not watched.

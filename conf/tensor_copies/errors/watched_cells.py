@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from standalone.tensor_maps import Steps
+from tensor_maps.steps.watch import Steps
 
 from tensor_copies.machine import chances
 from tensor_copies.machine.kernels import WATCH

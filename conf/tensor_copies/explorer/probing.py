@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from standalone import atlas
+from tensor_maps.atlas.calls import STATES, Operation
+from tensor_maps.atlas.probes import Probe, first_paragraph, observe
 
 from tensor_copies.explorer.chains import CALLS, LONGEST, code_of
 from tensor_copies.stand_in import NAME, is_loaded
@@ -50,7 +51,7 @@ def look(keys: tuple[str, ...], state: str, device: str, other: str | None) -> d
     """
     code = f"y = {code_of(keys)}"
     given = "" if other is None else f'device = torch.device("{other}")'
-    seen = {"facts": atlas.observe(_operation(code, given), state, device)}
+    seen = {"facts": observe(_operation(code, given), state, device)}
     if seen["facts"]["error"] is not None:
         return seen
     seen |= _places(**_pair(code, given, state, device))
@@ -58,14 +59,14 @@ def look(keys: tuple[str, ...], state: str, device: str, other: str | None) -> d
     return seen
 
 
-def _operation(code: str, given: str) -> atlas.Operation:
-    return atlas.Operation(code, code, "", "", "", given)
+def _operation(code: str, given: str) -> Operation:
+    return Operation(code, code, "", "", "", given)
 
 
 def _pair(code: str, given: str, state: str, device: str) -> dict[str, Any]:
     """Return an ``x`` and the ``y`` that a chain makes of it."""
     # The Atlas's own probe: the same x, run in the same way.
-    probe = atlas.Probe(_operation(code, given), state, device)
+    probe = Probe(_operation(code, given), state, device)
     y = probe.run()
     return {"x": probe.x, "y": y}
 
@@ -154,7 +155,7 @@ def _write(name: str, code: str, given: str, state: str, device: str) -> dict[st
             with torch.set_grad_enabled(not guarded):
                 exec(WRITES[name], {}, pair)
         except Exception as error:
-            said = f"{type(error).__name__}: {atlas.first_paragraph(str(error))}"
+            said = f"{type(error).__name__}: {first_paragraph(str(error))}"
             refused = refused or said
         else:
             return {"refused": refused, "cells": _places(**pair)["cells"]}
@@ -179,8 +180,8 @@ def main() -> None:
     warnings.simplefilter("ignore")  # the Atlas's probe looks at them itself
     found = devices()
     other = next((kind for kind in found if kind != "cpu"), None)
-    print(json.dumps({"devices": found, "states": atlas.STATES}))
-    for device, state in product(found, atlas.STATES):
+    print(json.dumps({"devices": found, "states": STATES}))
+    for device, state in product(found, STATES):
         for keys, seen in chains(state, device, other):
             print(json.dumps([device, state, list(keys), seen]))
 

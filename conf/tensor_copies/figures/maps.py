@@ -37,7 +37,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
 def _drawn(observed: dict[str, Any], block: Any, block_vars: dict[str, Any]) -> str:
     # Imported late, as in requested_map(): with these comes torch, which a build that
     # runs no lesson need not wait for.
-    from standalone.tensor_maps import draw
+    from tensor_maps.draw import draw
 
     from tensor_copies.figures.strips import strip
 
@@ -61,7 +61,7 @@ def requested_maps(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any
     found = [requested_map(block, block_vars)]
     asked = extract_file_config(block.content)
     if MAP_LEAD in asked:
-        from standalone.tensor_maps import observe
+        from tensor_maps.observe import observe
 
         found.insert(0, observe(_named(asked[MAP_LEAD], block, block_vars)))
     return [observed for observed in found if observed is not None]
@@ -81,7 +81,8 @@ def requested_map(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | No
     asked = extract_file_config(block.content)
     if upcoming is None and not {MAP, CHANGE} & set(asked):
         return None
-    from standalone.tensor_maps import changed, observe
+    from tensor_maps.compare import changed
+    from tensor_maps.observe import observe
 
     observed = None
     if MAP in asked:

@@ -2,7 +2,7 @@
 
 The gallery runs a lesson; :func:`begin` and :func:`end` are its hooks around that run.
 In between each statement of the lesson is followed by a look at all tensors that have a
-name (standalone/tensor_maps.py). So the run that is watched is the one that is shown.
+name (tensor_maps.steps). So the run that is watched is the one that is shown.
 What was seen is kept beside the lesson's pictures, and goes with them when the lesson
 has to be run again. What a watched lesson leaves to chance is the same in each build:
 its steps show all values, also those that it does not print.
@@ -40,7 +40,7 @@ from tensor_copies.machine.markers import LINE
 from tensor_copies.machine.outcome import has_failed
 
 if TYPE_CHECKING:
-    from standalone.tensor_maps import Steps
+    from tensor_maps.steps.watch import Steps
 
 # What takes times, or counts across statements, with the reason that a reader is told.
 TIMES = "It takes times, and watching would change them."
@@ -107,7 +107,7 @@ def begin(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
 
 def watch(script: Path, source: str) -> Steps:
     """Begin to watch what is run as a lesson, whose text is now ``source``."""
-    from standalone.tensor_maps import Steps
+    from tensor_maps.steps.watch import Steps
 
     chances.take_out()
     seen = Steps(script.stem)
@@ -227,7 +227,7 @@ def asks_of(script: Path) -> list[Ask]:
 
 def _other_run(script: Path, ask: Ask) -> Steps:
     """Run a lesson up to the statement of a question, that with the call exchanged."""
-    from standalone.tensor_maps import Steps
+    from tensor_maps.steps.watch import Steps
 
     lines = script.read_text(encoding="utf-8").splitlines()[: ask.end]
     lines[ask.line - 1 :] = ask.instead.split("\n")

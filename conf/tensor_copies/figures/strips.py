@@ -11,17 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from standalone.tensor_maps import (
+from tensor_maps.compare import onward_of
+from tensor_maps.pen import (
     CELL,
-    COLOURS,
     MIDDLE,
     TAG,
     Pen,
     cells_width,
-    onward_of,
     tag_width,
     text_width,
 )
+from tensor_maps.words import COLOURS
 
 # At most as wide as the narrowest card: there a strip's letters are 12 pixels high.
 WIDTH, EDGE = 216.0, 2.0
@@ -78,7 +78,7 @@ class _Row:
 def strip(observed: dict[str, Any]) -> Strip:
     """Draw the memories of a map that are shared or copied, or all that fit.
 
-    ``observed`` is what ``tensor_maps.observe`` or ``tensor_maps.changed`` returned.
+    ``observed`` is what ``observe`` or ``changed`` of tensor_maps returned.
     The strip is at most ``WIDTH`` wide, and its colours are the page's.
     """
     copies = _copies(observed)

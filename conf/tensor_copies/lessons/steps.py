@@ -1,13 +1,12 @@
 """Stepping through code: the button that opens its steps, and the files behind it.
 
-The viewer is that of ``tensor_maps.py``, which shows a reader's own steps; the site
+The viewer is that of ``tensor_maps``, which shows a reader's own steps; the site
 publishes it from there. Neither it nor the steps of a lesson are loaded before the
 button is pressed (static/code.js), and without scripts there is no button.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 from html import escape
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.osutil import relative_uri
+from tensor_maps.steps.viewer import asset
 
 from tensor_copies.figures.steps import NOT_SHOWN, steps_file
 from tensor_copies.lessons.page import actions_of
@@ -31,8 +31,7 @@ from tensor_copies.recordings.other_steps import (
 
 FOLDER = "_static"
 MOST_WITH_OTHERS = 12_000  # bytes, compressed, of a lesson's own steps
-# What the viewer is called in tensor_maps.py, and on the site.
-VIEWER = {"STEPS_SCRIPT": "steps.js", "STEPS_STYLE": "steps.css"}
+VIEWER = ("steps.js", "steps.css")
 
 
 def add_button(app: Sphinx, doctree: nodes.document) -> None:
@@ -98,13 +97,8 @@ def publish(app: Sphinx, error: Exception | None) -> None:
             write(app, name, with_others(data, others["own"]))
             for file, text in others["files"].items():
                 write(app, f"{name.rpartition('/')[0]}/{file}", text)
-    source = Path(app.confdir, "standalone", "tensor_maps.py")
-    # Read, not imported: torch takes long.
-    for statement in ast.parse(source.read_text(encoding="utf-8")).body:
-        if isinstance(statement, ast.Assign):
-            file = VIEWER.get(ast.unparse(statement.targets[0]))
-            if file is not None:
-                write(app, f"{FOLDER}/{file}", ast.literal_eval(statement.value))
+    for name in VIEWER:
+        write(app, f"{FOLDER}/{name}", asset(name))
 
 
 def with_others(data: dict[str, Any], own: dict[str, Any]) -> str:

@@ -23,10 +23,10 @@ from functools import cache
 from pathlib import Path
 
 from tensor_copies.machine import kept_json
-from tensor_copies.machine.fingerprint import CONF
+from tensor_copies.machine.fingerprint import CONF, PACKAGES
 
 # Where a page or a module of ours finds what it imports.
-ROOTS = (CONF, CONF / "standalone")
+ROOTS = PACKAGES
 KEPT = CONF.parent / "build" / "code_keys.json"
 MOST_KEPT = 400
 IMPORT = re.compile(r"^\s*(?:from|import) ([\w.]+)", re.MULTILINE)
@@ -57,17 +57,17 @@ def code_behind(modules: Iterable[str], but: Iterable[str] = ()) -> str:
     modules
         The modules to begin with.
     but
-        Names at the top of a module whose values are no part of the key.
+        Modules that are no part of the key, nor what they alone import.
     """
-    but = sorted(but)
-    waiting, seen, parts = list(modules), set(), []
+    waiting, parts = list(modules), []
+    seen = {_file(module, ROOTS) for module in but}
     known = len(_kept())
     while waiting:
         path = _file(waiting.pop(), ROOTS)
         if path is None or path in seen:
             continue
         seen.add(path)
-        code, imported = _read(path.read_text(encoding="utf-8"), but)
+        code, imported = _read(path.read_text(encoding="utf-8"))
         parts.append(f"{path.relative_to(CONF).as_posix()}\0{code}")
         parts += [
             f"{beside.name} {hash_of(beside)}"
@@ -80,11 +80,11 @@ def code_behind(modules: Iterable[str], but: Iterable[str] = ()) -> str:
     return key_of(*sorted(parts))
 
 
-def _read(source: str, but: list[str]) -> tuple[str, list[str]]:
+def _read(source: str) -> tuple[str, list[str]]:
     """Return the essence of a module and the names of all that it imports."""
-    kept, name = _kept(), key_of(source, *but, _own_hash())
+    kept, name = _kept(), key_of(source, _own_hash())
     if name not in kept:
-        kept[name] = _parsed(source, frozenset(but))
+        kept[name] = _parsed(source)
     return kept[name]
 
 
@@ -105,9 +105,8 @@ def _keep(kept: dict[str, tuple[str, list[str]]]) -> None:
         kept_json.save(KEPT, kept)
 
 
-def _parsed(source: str, but: frozenset[str]) -> tuple[str, list[str]]:
+def _parsed(source: str) -> tuple[str, list[str]]:
     tree = ast.parse(source)
-    tree.body = [node for node in tree.body if not but.intersection(_names(node))]
     found: list[str] = []
     nodes = list(ast.walk(tree))
     for node in nodes:

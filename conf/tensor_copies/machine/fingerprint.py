@@ -20,6 +20,8 @@ from importlib import metadata, util
 from pathlib import Path
 
 CONF = Path(__file__).resolve().parents[2]
+# Where a new Python finds what is ours.
+PACKAGES = (CONF, CONF / "tensor_maps" / "src")
 OLDEST_PYTHON = (3, 11)
 OLDEST_TORCH = (2, 6)
 # Packages whose version shapes what a lesson prints or draws, or how it is captured.

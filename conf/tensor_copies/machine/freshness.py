@@ -66,8 +66,8 @@ NOT_SHAPING = (
     "tensor_copies.machine.reading_order",
 )
 ALSO_SHAPING = ("tensor_copies.machine.code_links",)
-# How steps are shown, in tensor_maps.py: a lesson leaves only what is shown.
-VIEWER = ("STEPS_SCRIPT", "STEPS_STYLE")
+# How steps are shown: a lesson leaves only what is shown.
+VIEWER = ("tensor_maps.steps.viewer",)
 # What pages do not import and what is watched in them depends on.
 SHAPING_PAGES = ("tensor_copies.machine.chances",)
 

@@ -46,7 +46,7 @@ STYLE = Path(__file__).with_name("figure.mplstyle")
 # that is stuck outside Python, or swallows them all, takes the process with it.
 SECONDS_OF_GRACE = 10
 # What watches a lesson (figures/steps.py) takes any exception for one of its own.
-WATCHER = "tensor_maps.py"
+WATCHER = "tensor_maps"
 SECONDS_OF_A_LOOK = 0.01
 # Settings of torch's backends that have no function to put them back.
 SWITCHES = (
@@ -244,11 +244,10 @@ def _start_clock(lesson: str) -> None:
     def ask_to_stop(signum: int, frame: FrameType | None) -> None:
         # The gallery's own code must not be interrupted, only the lesson's.
         while frame is not None:
-            name = Path(frame.f_code.co_filename).name
-            if name == WATCHER:
+            if frame.f_globals.get("__name__", "").partition(".")[0] == WATCHER:
                 signal.setitimer(signal.ITIMER_REAL, SECONDS_OF_A_LOOK, 1)
                 return
-            if name == lesson:
+            if Path(frame.f_code.co_filename).name == lesson:
                 raise LessonTimeout(f"{lesson} ran longer than {_seconds} seconds")
             frame = frame.f_back
 

@@ -9,14 +9,14 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
-from tensor_copies.machine.fingerprint import CONF
+from tensor_copies.machine.fingerprint import PACKAGES
 
 SET_CHILD_SUBREAPER = 36  # of <linux/prctl.h>
 
 
 def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
     """Return variables with which a new Python finds the packages in conf/."""
-    paths = filter(None, [str(CONF), environment.get("PYTHONPATH", "")])
+    paths = filter(None, [*map(str, PACKAGES), environment.get("PYTHONPATH", "")])
     return {**environment, "PYTHONPATH": os.pathsep.join(paths)}
 
 

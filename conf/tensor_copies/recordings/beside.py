@@ -100,7 +100,7 @@ def drawn_or_picture(seen: Seen, file: str) -> nodes.Node:
         return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
     if not data:
         return nodes.paragraph(text="This machine's figure cannot be shown.")
-    from standalone.tensor_maps import draw
+    from tensor_maps.draw import draw
 
     prefix = f"{slug(seen.machine)}-{Path(file).stem.replace('.', '-')}"
     return nodes.raw("", framed_map(draw(data["map"], prefix)), format="html")

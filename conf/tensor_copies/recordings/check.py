@@ -263,7 +263,7 @@ def drawn_steps(
         If they are of other code, or make a drawing that is more than one.
     """
     with _naming(path):
-        from standalone.tensor_maps import Steps
+        from tensor_maps.steps.watch import Steps
 
         try:
             shown = Steps.from_facts(code, facts).data(*drawn)
@@ -427,7 +427,8 @@ def _require_same_rows(panels: list[dict[str, Any]]) -> None:
 
 
 def _require_drawable(observed: dict[str, Any]) -> None:
-    from standalone.tensor_maps import describe, draw
+    from tensor_maps.draw import draw
+    from tensor_maps.words import describe
 
     try:
         draw(observed)

@@ -36,7 +36,8 @@ samples of a benchmark (``{"samples": ...}``); or ``.png`` where a figure is no 
 The text of a table is no part of a block's ``output``.
 
 The Atlas as another machine probed it is ``atlas.json``: ``key``, the hash of the
-probes (atlas.py), ``columns`` with their names, and ``records``, a list of values each.
+probes (tensor_maps.atlas), ``columns`` with their names, and ``records``, a list of
+values each.
 
 This module is what writes them; what reads them, and refuses those that are not
 exactly as above, is check.py.
@@ -47,7 +48,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -138,10 +139,9 @@ class AtlasRecording:
     records: list[list[Any]]
 
 
-# The functions that probe, and the names whose texts are for readers alone.
-PROBES = ("observe", "plan", "probe_all", "run")
-FOR_READERS = ("STATES", "COLUMNS", "OPERATIONS", "Operation", "_operations")
-# What a row of the table of operations says to a probe.
+# What runs and looks: the functions of a module of tensor_maps.atlas to begin with.
+PROBES = {"probes.py": ("observe", "plan", "probe_all"), "run.py": ("run",)}
+# What a row of the table of calls says to a probe.
 OBSERVED = ("id", "code", "given", "subject", "states")
 
 
@@ -151,16 +151,18 @@ def atlas_key() -> str:
 
     The help, the words for readers and the links of a row are no part of it.
     """
-    source = (CONF / "standalone" / "atlas.py").read_text(encoding="utf-8")
-    # The table needs no torch, which takes two seconds to import.
-    table: dict[str, Any] = {"Any": Any, "Iterator": Iterator, "dataclass": dataclass}
-    table["__name__"] = __name__
-    exec(definitions(source, ["OPERATIONS"]), table)
+    from tensor_maps.atlas.calls import CALLS, read_calls
+
+    folder = CONF / "tensor_maps" / "src" / "tensor_maps" / "atlas"
     rows = [
         [getattr(row, name) for name in OBSERVED]
-        for row in table["OPERATIONS"].values()
+        for row in read_calls(folder / CALLS.name).values()
     ]
-    return key_of(json.dumps(rows), definitions(source, PROBES, but=FOR_READERS))
+    code = [
+        definitions((folder / module).read_text(encoding="utf-8"), roots)
+        for module, roots in PROBES.items()
+    ]
+    return key_of(json.dumps(rows), *code)
 
 
 def save_atlas(recording: AtlasRecording, folder: Path) -> None:

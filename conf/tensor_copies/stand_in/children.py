@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tensor_copies.stand_in.compiling import compiled
 from tensor_copies.stand_in.loading import CACHE
-from tensor_copies.stand_in.scripts import CONF, environment
+from tensor_copies.stand_in.scripts import CONF, PACKAGES, environment, search_path
 
 # These two would change what a probe sees.
 CHANGING = ("PYTHONWARNINGS", "CUDA_LAUNCH_BLOCKING")
@@ -40,6 +40,7 @@ def new_python(
         If it takes longer.
     """
     kept = {key: value for key, value in os.environ.items() if key not in CHANGING}
+    kept |= search_path(*PACKAGES)
     if with_device:
         compiled(cache)
         kept |= environment(cache)

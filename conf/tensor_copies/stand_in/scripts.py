@@ -17,6 +17,8 @@ from types import ModuleType
 
 AUTOLOAD = Path(__file__).with_name("autoload")
 CONF = Path(__file__).parents[2]
+# Where a new Python finds what is ours.
+PACKAGES = (CONF, CONF / "tensor_maps" / "src")
 CACHE_VARIABLE = "TENSOR_COPIES_STAND_IN"
 # Lessons that say nothing about a second device, with the reason.
 LEFT_OUT = {
@@ -78,12 +80,14 @@ def environment(cache: Path) -> dict[str, str]:
     ``autoload`` registers it. For child processes, and for a notebook's kernel;
     ``cache`` is the folder that :func:`tensor_copies.stand_in.load` was given.
     """
+    return search_path(*PACKAGES, AUTOLOAD) | {CACHE_VARIABLE: str(cache.resolve())}
+
+
+def search_path(*folders: Path) -> dict[str, str]:
+    """Return the variable with which a new Python finds packages in these folders."""
     before = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    paths = dict.fromkeys([str(CONF), str(AUTOLOAD), *filter(None, before)])
-    return {
-        "PYTHONPATH": os.pathsep.join(paths),
-        CACHE_VARIABLE: str(cache.resolve()),
-    }
+    paths = dict.fromkeys([*map(str, folders), *filter(None, before)])
+    return {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 def run(script: Path, arguments: list[str]) -> None:

@@ -26,6 +26,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         sections,
         steps_of_pairs,
         weight,
+        wheel,
     )
 
     # A change makes Sphinx read the pages again, or write them again.
@@ -42,6 +43,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("doors", home.Doors)
     app.add_directive("message-box", home.MessageBox)
     app.add_directive("machines", machines.Machines)
+    app.add_directive("install-line", wheel.InstallLine)
     app.add_html_math_renderer(
         "mathml", (formulas.visit_inline, None), (formulas.visit_block, None)
     )
@@ -78,6 +80,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
             head.copy_cards(app)
             steps_of_pairs.publish(app)
             files.write(app)
+            wheel.publish(app)
             inventories.report_unused(app)
 
     app.connect("build-finished", finish)

@@ -15,7 +15,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from standalone import tensor_maps as maps
+from tensor_maps.compare import changed
+from tensor_maps.draw import draw, draw_svg
+from tensor_maps.maps import tensor_map
+from tensor_maps.observe import MOST_NODES, observe
+from tensor_maps.pen import EDGE, NARROW
+from tensor_maps.words import describe
 
 SVG = "{http://www.w3.org/2000/svg}"
 NEVER_CUT = 10**6
@@ -360,7 +365,7 @@ def sees_write(target: Any, written: Any) -> bool:
 
 
 def test_graph_is_what_a_walk_finds(named: dict[str, Any]) -> None:
-    observed = maps.observe(named, limit=NEVER_CUT)
+    observed = observe(named, limit=NEVER_CUT)
     assert graph_as_observed(observed) == graph_by_recursion(named)
     assert observed["hidden_nodes"] == 0
 
@@ -368,7 +373,7 @@ def test_graph_is_what_a_walk_finds(named: dict[str, Any]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(random_programs())
 def test_graph_of_random_programs(named: dict[str, Any]) -> None:
-    observed = maps.observe(named)
+    observed = observe(named)
     assert graph_as_observed(observed) == graph_by_recursion(named)
     leaves = {n: v for n, v in named.items() if entry(observed, n)["kind"] == "tensor"}
     ends = {n: v for n, v in leaves.items() if v.is_leaf and v.requires_grad}
@@ -398,7 +403,7 @@ def reached_by_backward(value: torch.Tensor, ends: dict[str, Any]) -> set[str] |
 
 
 def test_each_tensor_hangs_on_its_node() -> None:
-    observed = maps.observe(two_outputs())
+    observed = observe(two_outputs())
     first, second = entry(observed, "first"), entry(observed, "second")
     assert (first["output"], second["output"]) == (0, 1)
     assert first["node"] == second["node"]
@@ -406,7 +411,7 @@ def test_each_tensor_hangs_on_its_node() -> None:
 
 
 def test_one_object_with_two_names() -> None:
-    observed = maps.observe(freed_and_kept())
+    observed = observe(freed_and_kept())
     assert entry(observed, "h") is entry(observed, "also h")
     assert entry(observed, "h")["retains_grad"]
     assert entry(observed, "h")["gradient"] == "[3, 9]"
@@ -415,13 +420,13 @@ def test_one_object_with_two_names() -> None:
 
 
 def test_large_graph_is_cut_breadth_first() -> None:
-    observed = maps.observe(long())
-    everything = maps.observe(long(), limit=NEVER_CUT)
-    assert len(observed["nodes"]) == maps.MOST_NODES
-    hidden = len(everything["nodes"]) - maps.MOST_NODES
+    observed = observe(long())
+    everything = observe(long(), limit=NEVER_CUT)
+    assert len(observed["nodes"]) == MOST_NODES
+    hidden = len(everything["nodes"]) - MOST_NODES
     assert observed["hidden_nodes"] == hidden
-    assert f"and {hidden} more nodes" in maps.draw(observed)
-    assert f"{hidden} more nodes are not drawn" in maps.describe(observed)
+    assert f"and {hidden} more nodes" in draw(observed)
+    assert f"{hidden} more nodes are not drawn" in describe(observed)
     leaf_node = entry(observed, "w")["node"]
     assert observed["hidden_to"] == [leaf_node]
 
@@ -429,14 +434,14 @@ def test_large_graph_is_cut_breadth_first() -> None:
 def test_no_gradient_is_read_that_would_warn(named: dict[str, Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        maps.draw(maps.observe(named))
+        draw(observe(named))
 
 
 def test_what_is_no_tensor_becomes_a_note() -> None:
     class Pretender:
         __array_interface__ = {"data": (1, False), "shape": (), "typestr": "<f4"}
 
-    observed = maps.observe({"n": 5, "s": np.float32(1), "p": Pretender()})
+    observed = observe({"n": 5, "s": np.float32(1), "p": Pretender()})
     assert observed["tensors"] == []
     assert [note.split()[0] for note in observed["notes"]] == ["n", "s", "p"]
 
@@ -444,7 +449,7 @@ def test_what_is_no_tensor_becomes_a_note() -> None:
 def test_observing_changes_nothing() -> None:
     named = freed_and_kept()
     before = {name: (v._version, v.tolist()) for name, v in named.items()}
-    maps.tensor_map(**{name.replace(" ", ""): value for name, value in named.items()})
+    tensor_map(**{name.replace(" ", ""): value for name, value in named.items()})
     assert {name: (v._version, v.tolist()) for name, v in named.items()} == before
 
 
@@ -454,7 +459,7 @@ def test_observing_changes_nothing() -> None:
 @settings(max_examples=60, deadline=None)
 @given(random_programs())
 def test_same_lane_exactly_if_a_write_is_seen(named: dict[str, Any]) -> None:
-    observed = maps.observe(named)
+    observed = observe(named)
     for one, other in itertools.permutations(named, 2):
         if not (numbers_in(named[one]) and numbers_in(named[other])):
             continue
@@ -484,7 +489,7 @@ def window_of(observed: dict, name: str) -> dict:
 
 def test_windows_are_what_torch_says() -> None:
     named = views()
-    observed = maps.observe(named)
+    observed = observe(named)
     for name in named:
         if name == "empty":
             continue
@@ -505,7 +510,7 @@ def test_windows_are_what_torch_says() -> None:
 
 
 def test_arrays_join_the_storage_they_are_on() -> None:
-    observed = maps.observe(arrays())
+    observed = observe(arrays())
     on = {
         name: seen["storage"] for seen in observed["tensors"] for name in seen["names"]
     }
@@ -521,7 +526,7 @@ def test_arrays_join_the_storage_they_are_on() -> None:
 
 
 def test_what_has_no_storage_says_so() -> None:
-    observed = maps.observe(odd_layouts())
+    observed = observe(odd_layouts())
     said = {
         name: seen["memory"] for seen in observed["tensors"] for name in seen["names"]
     }
@@ -547,10 +552,10 @@ def test_what_has_no_storage_says_so() -> None:
 def test_tensors_on_two_devices() -> None:
     here = leaf(1.0)
     there = here.cuda()
-    observed = maps.observe({"here": here, "there": there})
+    observed = observe({"here": here, "there": there})
     assert [s["device"] for s in observed["storages"]] == ["cpu", "cuda:0"]
     assert observed["storages"][1]["cells"] == ["1"]
-    assert "on cuda:0" in maps.draw(observed)
+    assert "on cuda:0" in draw(observed)
 
 
 # Before and after -------------------------------------------------------------------
@@ -559,34 +564,34 @@ def test_tensors_on_two_devices() -> None:
 def test_a_write_through_a_window_is_marked_on_all() -> None:
     base = torch.zeros(4)
     named = {"base": base, "tail": base[2:], "other": torch.zeros(2)}
-    before = maps.observe(named)
+    before = observe(named)
     named["tail"][0] = 5
     named["new"] = torch.ones(1)
-    after = maps.changed(before, maps.observe(named))
+    after = changed(before, observe(named))
     assert entry(after, "base")["changed"] == ["values", "version"]
     assert entry(after, "tail")["changed"] == ["values", "version"]
     assert entry(after, "other")["changed"] == entry(after, "new")["changed"] == []
     assert [s["changed"] for s in after["storages"]] == [True, False, False]
     assert after["storages"][0]["changed_cells"] == [2]
-    assert "changed" in maps.draw(after)
-    assert "changed" in maps.describe(after)
-    assert "changed" not in maps.draw(before)
+    assert "changed" in draw(after)
+    assert "changed" in describe(after)
+    assert "changed" not in draw(before)
 
 
 def test_a_write_through_numpy_is_seen_without_a_version() -> None:
     tensor = torch.ones(1000)
     named = {"tensor": tensor, "array": tensor.numpy()}
-    before = maps.observe(named)
+    before = observe(named)
     named["array"][500] = 1.00000012
-    after = maps.changed(before, maps.observe(named))
+    after = changed(before, observe(named))
     assert entry(after, "tensor")["changed"] == ["values"]
     assert after["storages"][0]["changed"]
 
 
 def test_moving_to_another_storage_is_marked() -> None:
     w = leaf(1.0)
-    before = maps.observe({"w": w, "z": w.detach()})
-    after = maps.changed(before, maps.observe({"w": w, "z": w.detach().clone()}))
+    before = observe({"w": w, "z": w.detach()})
+    after = changed(before, observe({"w": w, "z": w.detach().clone()}))
     assert entry(after, "z")["changed"] == ["storage"]
     assert entry(after, "w")["changed"] == []
 
@@ -596,7 +601,7 @@ def test_moving_to_another_storage_is_marked() -> None:
 
 def halves(observed: dict) -> dict[str, ElementTree.Element]:
     """Return the drawings of a map by the name of its half."""
-    figure = ElementTree.fromstring(f"<figure>{maps.draw(observed)}</figure>")
+    figure = ElementTree.fromstring(f"<figure>{draw(observed)}</figure>")
     return {
         drawing.get("id", "").removeprefix("map-"): drawing
         for drawing in figure.iter(f"{SVG}svg")
@@ -628,7 +633,7 @@ def check_picture(observed: dict) -> None:
     assert list(drawn) in (["graph", "memory"], ["graph"], ["memory"])
     for drawing in drawn.values():
         _, _, width, height = map(float, drawing.get("viewBox", "").split())
-        assert width <= (720 if drawing is drawn.get("graph") else maps.NARROW + 1)
+        assert width <= (720 if drawing is drawn.get("graph") else NARROW + 1)
         for left, top, right, bottom in map(corners, drawing.iter(f"{SVG}rect")):
             assert left >= 0 and right <= width
             assert top >= 0 and bottom <= height
@@ -683,17 +688,17 @@ def points_on(commands: str) -> list[tuple[float, float]]:
 
 
 def test_picture_is_sound(named: dict[str, Any]) -> None:
-    check_picture(maps.observe(named))
+    check_picture(observe(named))
 
 
 @settings(max_examples=40, deadline=None)
 @given(random_programs())
 def test_picture_of_random_programs(named: dict[str, Any]) -> None:
-    observed = maps.observe(named)
+    observed = observe(named)
     check_picture(observed)
     words = set(re.findall(r"\w+", drawn_words(observed)))
     assert set(named) <= words
-    assert set(named) <= set(re.findall(r"\w+", maps.describe(observed)))
+    assert set(named) <= set(re.findall(r"\w+", describe(observed)))
 
 
 @settings(max_examples=40, deadline=None)
@@ -705,32 +710,32 @@ def test_picture_of_random_graphs(pairs: list[tuple[int, int]]) -> None:
             results[-1 - first % len(results)] * results[second % len(results)]
         )
     named = {f"t{number}": value for number, value in enumerate(results[::3])}
-    check_picture(maps.observe({**named, "last": results[-1]}))
+    check_picture(observe({**named, "last": results[-1]}))
 
 
 def test_same_run_same_bytes(named: dict[str, Any], request: Any) -> None:
     program = request.node.callspec.params["named"]
     again = program()
-    first, second = maps.observe(named), maps.observe(again)
+    first, second = observe(named), observe(again)
     assert first == second
-    assert maps.draw(first, "a") == maps.draw(second, "a")
+    assert draw(first, "a") == draw(second, "a")
     addresses = re.findall(r"0x|\d{12,}", json.dumps(first).replace("digest", ""))
     hashes = {seen["digest"] for seen in first["tensors"]}
     assert not [one for one in addresses if not any(one in (h or "") for h in hashes)]
 
 
 def test_data_survive_json(named: dict[str, Any]) -> None:
-    observed = maps.observe(named)
-    marked = maps.changed(observed, observed)
+    observed = observe(named)
+    marked = changed(observed, observed)
     for data in (observed, marked):
         again = json.loads(json.dumps(data))
         assert again == data
-        assert maps.draw(again) == maps.draw(data)
+        assert draw(again) == draw(data)
 
 
 def test_names_are_in_picture_and_words(named: dict[str, Any]) -> None:
-    observed = maps.observe(named)
-    drawn, words = drawn_words(observed), maps.describe(observed)
+    observed = observe(named)
+    drawn, words = drawn_words(observed), describe(observed)
     label = " ".join(one.get("aria-label", "") for one in halves(observed).values())
     assert {one.get("role") for one in halves(observed).values()} == {"img"}
     for name in named:
@@ -748,7 +753,7 @@ BADGES = f"{SVG}circle"
 def test_a_shared_memory_has_one_letter_and_colour_in_both_halves(
     named: dict[str, Any],
 ) -> None:
-    observed = maps.observe(named)
+    observed = observe(named)
     drawn = halves(observed)
     shared = [
         [window["tensor"] for window in storage["windows"]]
@@ -778,13 +783,13 @@ def badges(drawing: ElementTree.Element) -> dict[str, list[str]]:
 
 def test_a_map_without_sharing_has_no_letter_and_no_colour() -> None:
     w = leaf(1.0)
-    drawn = maps.draw(maps.observe({"w": w, "v": w.clone(), "x": torch.ones(2)}))
+    drawn = draw(observe({"w": w, "v": w.clone(), "x": torch.ones(2)}))
     assert "<circle" not in drawn and "--line-" not in drawn
     assert "Each has a memory of its own:" in drawn
 
 
 def test_facts_are_said_where_they_are_unusual() -> None:
-    usual = texts_of(halves(maps.observe(article()))["memory"])
+    usual = texts_of(halves(observe(article()))["memory"])
     said = " ".join(usual)
     assert not re.search("offset|shape|stride|version|float|cpu|byte", said), said
     base = torch.arange(6.0)
@@ -796,7 +801,7 @@ def test_facts_are_said_where_they_are_unusual() -> None:
         "whole": torch.tensor([1]),
         "far": torch.empty(2**20, device="meta"),
     }
-    drawn = drawn_words(maps.observe(unusual))
+    drawn = drawn_words(observe(unusual))
     for fact in (
         "offset 4, shape (2,)",
         "shape (3, 2), stride (1, 3)",
@@ -810,17 +815,17 @@ def test_facts_are_said_where_they_are_unusual() -> None:
 
 
 def test_without_a_gradient_there_is_no_graph_to_draw() -> None:
-    observed = maps.observe({"x": torch.ones(2), "a": np.ones(2)})
+    observed = observe({"x": torch.ones(2), "a": np.ones(2)})
     assert list(halves(observed)) == ["memory"]
-    assert "No gradient flows" in maps.draw(observed)
-    assert "x = [1, 1]: constant, no gradient." in maps.draw(observed)
+    assert "No gradient flows" in draw(observed)
+    assert "x = [1, 1]: constant, no gradient." in draw(observed)
 
 
 def test_one_file_holds_both_halves(named: dict[str, Any]) -> None:
-    observed = maps.observe(named)
-    picture = ElementTree.fromstring(maps.draw_svg(observed))
+    observed = observe(named)
+    picture = ElementTree.fromstring(draw_svg(observed))
     _, _, width, height = map(float, picture.get("viewBox", "").split())
-    figure = ElementTree.fromstring(f"<figure>{maps.draw(observed)}</figure>")
+    figure = ElementTree.fromstring(f"<figure>{draw(observed)}</figure>")
     captions = [caption.text for caption in figure.iter("p")]
     drawn = texts_of(picture)
     assert all(caption in drawn for caption in captions)
@@ -832,22 +837,22 @@ def test_one_file_holds_both_halves(named: dict[str, Any]) -> None:
         tuple(map(float, one.get("viewBox", "").split()[2:]))
         for one in halves(observed).values()
     ]
-    assert width >= sum(wide - maps.EDGE for wide, _ in sizes)
+    assert width >= sum(wide - EDGE for wide, _ in sizes)
     assert height >= max(high for _, high in sizes)
 
 
 def test_words_say_where_gradients_flow() -> None:
-    words = maps.describe(maps.observe(article()))
+    words = describe(observe(article()))
     assert "y = [5] comes from AddBackward0; gradients flow to w and b." in words
     assert "z = [1]: constant, no gradient." in words
     assert "w and z share memory A: 4 bytes on cpu, float32." in words
 
 
 def test_notebook_shows_the_map() -> None:
-    shown = maps.tensor_map(**article())
+    shown = tensor_map(**article())
     assert shown._repr_html_().startswith("<figure ")
-    assert shown._repr_svg_() == maps.draw_svg(shown.observed)
-    assert str(shown) == maps.describe(shown.observed)
-    other = maps.tensor_map(w=leaf(1.0))
+    assert shown._repr_svg_() == draw_svg(shown.observed)
+    assert str(shown) == describe(shown.observed)
+    other = tensor_map(w=leaf(1.0))
     ids = [re.findall(r' id="(.*?)"', one._repr_html_()) for one in (shown, other)]
     assert not set(ids[0]) & set(ids[1])

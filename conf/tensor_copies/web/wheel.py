@@ -1,0 +1,77 @@
+"""The package ``tensor_maps`` as readers install it: its wheel, made with the site.
+
+The same sources make the same bytes: hatchling dates what is in the wheel by
+``SOURCE_DATE_EPOCH``, or by a day of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urljoin
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.osutil import relative_uri
+from tensor_maps import __version__
+
+from tensor_copies.lessons.steps import write as write_file
+from tensor_copies.machine.fingerprint import CONF
+
+FOLDER = "_downloads"
+WHEEL = f"{FOLDER}/tensor_maps-{__version__}-py3-none-any.whl"
+# Where two single files were before there was a package, and what takes their place.
+OLD = {
+    "7b97e1544e622d310c390c93042448df/tensor_maps.py": "from tensor_maps import steps",
+    "b2ccebc9bd0470c2123cfc33c8c70ed7/atlas.py": "python -m tensor_maps.atlas",
+}
+
+
+class InstallLine(SphinxDirective):
+    """The line that installs the package, and its wheel (``{install-line}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the line, with the address of this site if it has one."""
+        app = self.env.app
+        base, page = app.config.html_baseurl, self.env.docname
+        here = app.builder.get_target_uri(page)
+        link = f'<a href="{relative_uri(here, WHEEL)}" download>{Path(WHEEL).name}</a>'
+        line = f"pip install {install_from(base)}"
+        block = nodes.literal_block(line, line, language="sh")
+        said = f'<p class="lesson-actions">{link}</p>'
+        return [block, nodes.raw("", said, format="html")]
+
+
+def install_from(base: str) -> str:
+    """Return what pip is given: the address of the wheel, or its file."""
+    return urljoin(base, WHEEL) if base else Path(WHEEL).name
+
+
+def publish(app: Sphinx) -> None:
+    """Build the wheel among the site's files; lead on from the files that were there.
+
+    Raises
+    ------
+    ExtensionError
+        If the package that builds it is missing.
+    """
+    if app.builder.name not in ("html", "dirhtml"):
+        return
+    try:
+        from hatchling.builders.wheel import WheelBuilder
+    except ImportError:
+        raise ExtensionError(
+            "the wheel of tensor_maps is built by hatchling, which is not installed: "
+            "pip install hatchling, or build with nox -s docs"
+        ) from None
+    folder = Path(app.outdir, FOLDER)
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("tensor_maps-*.whl"):
+        old.unlink()
+    for _ in WheelBuilder(str(CONF / "tensor_maps")).build(directory=str(folder)):
+        pass  # each is a path that was written
+    where = install_from(app.config.html_baseurl)
+    for name, instead in OLD.items():
+        said = f"This is in a package now: pip install {where}, then {instead}"
+        write_file(app, f"{FOLDER}/{name}", f"raise SystemExit({said!r})\n")

@@ -1,0 +1,58 @@
+"""``python -m tensor_maps.atlas``: print the Atlas, or what one expression does.
+
+Without arguments it prints a table, with ``--json`` every record, and with an
+expression such as ``"x.detach()"`` what that does. ``--device cpu`` says where ``x``
+is; without it, ``x`` is on each device that is here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from tensor_maps.atlas.calls import STATES, left_out
+from tensor_maps.atlas.probes import devices, observe
+from tensor_maps.atlas.run import run
+
+
+def _table(records: list[dict[str, Any]]) -> str:
+    """Return the records as text, one line each."""
+    lines = [f"{'operation':27} {'x':9} {'on':7} gradients  shared  result"]
+    for record in records:
+        flows, shares = (
+            {True: "yes", False: "no", None: "-"}[record[column]]
+            for column in ("gradient_flows", "shares_memory")
+        )
+        end = record["error"] or f"{record['result']}, {record['result_device']}"
+        lines.append(
+            f"{record['operation']:27} {record['state']:9} {record['device']:7} "
+            f"{flows:10} {shares:7} {end}"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Print the Atlas, or what one expression does."""
+    parser = argparse.ArgumentParser(description="What operations do to a tensor x.")
+    parser.add_argument("code", nargs="?", help="one expression that uses x")
+    parser.add_argument("--state", choices=STATES, default="leaf", help="what x is")
+    parser.add_argument(
+        "--device", action="append", choices=devices(), help="the device that x is on"
+    )
+    parser.add_argument("--json", action="store_true", help="print all as JSON")
+    options = parser.parse_args()
+    if options.code is not None:
+        for device in options.device or devices()[:1]:
+            print(json.dumps(observe(options.code, options.state, device), indent=1))
+    else:
+        # An operation that ends the process must not end this one.
+        atlas = run(options.device)
+        print(json.dumps(atlas) if options.json else _table(atlas["records"]))
+        if (said := left_out()) is not None:
+            print(said, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

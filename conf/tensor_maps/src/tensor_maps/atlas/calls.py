@@ -1,0 +1,123 @@
+"""The calls of the Atlas, what ``x`` can be, and what a record says.
+
+The calls are data (``calls.toml``). Reading them needs no torch.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+STATES = {
+    "leaf": "a leaf that requires grad",
+    "constant": "a constant: it does not require grad",
+    "nonleaf": "a non-leaf: the result of an operation in the graph",
+    "view": "a transposed view of a constant",
+    "no_grad": "under torch.no_grad(), a leaf that requires grad",
+}
+COLUMNS = {
+    "operation": "which operation, the id of its row",
+    "state": "what x is before the call",
+    "device": "the kind of device that x is on",
+    "same_object": "the result is x itself",
+    "shares_memory": "a write into x is seen in the result",
+    "shares_version": "the result has the version counter of x, which in-place writes "
+    "raise and a backward pass checks; null if the result has none",
+    "requires_grad": "requires_grad of the result; null if it is no tensor",
+    "is_leaf": "is_leaf of the result; null if it is no tensor",
+    "grad_fn": "the class of the result's grad_fn; null if there is none",
+    "gradient_flows": "a backward pass from the result gives the leaf behind x a "
+    "gradient that is not zero; null if x does not require grad",
+    "result": "the class of the result",
+    "result_device": "the kind of device that the result is on",
+    "strides_kept": "the result has the strides of x; null if it has not as many",
+    "new_bytes": "the size of the result's memory if it was not there before the call, "
+    "else 0; null for Python numbers",
+    "cuda_bytes": "what the call asked of the allocator of CUDA, or of the device "
+    "that stands in for it, temporary tensors included; null where there is neither",
+    "waits": "the call returned only after a kernel that was in the queue before it "
+    "had ended; null where there is no CUDA",
+    "changes_x": "the call changed requires_grad, is_leaf, grad_fn, device or memory "
+    "of x itself",
+    "warning": "the text of the first warning",
+    "error": "the class and the text of the error; what was not seen is then null",
+}
+# What plays the part of x, by its name, where that is no tensor.
+SUBJECTS = {
+    "a": "NumPy array",
+    "df": "pandas DataFrame",
+    "mixed": "pandas DataFrame of two dtypes",
+    "image": "Pillow (PIL) image",
+}
+LIBRARIES = ("pandas", "pillow")  # what some rows need, as it is installed
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row: the code that runs, where it is taught and where it is documented.
+
+    ``code`` is an expression, or statements that leave ``y``. ``given`` runs before
+    and is not observed; ``subject`` is the name that plays the part of ``x``.
+    ``needs`` is ``"accelerator"`` if the code can do its work only where there is one,
+    also for an ``x`` on the CPU, or the one of ``LIBRARIES`` that it uses. ``message``
+    is the label of an entry of the error index: what the subject itself raises.
+    """
+
+    id: str
+    code: str
+    group: str
+    lesson: str
+    api: str
+    given: str = ""
+    subject: str = "x"
+    needs: str = ""
+    states: tuple[str, ...] = tuple(STATES)
+    message: str = ""
+
+
+CALLS = Path(__file__).with_name("calls.toml")
+
+
+def read_calls(path: Path = CALLS) -> dict[str, Operation]:
+    """Return the rows of a file of calls by their ids, in its order."""
+    groups = tomllib.loads(path.read_text(encoding="utf-8"))
+    given = groups.pop("given", {})
+    found = {}
+    for group, rows in groups.items():
+        for row in rows:
+            before = row.pop("given", "")
+            states = tuple(row.pop("states", STATES))
+            found[row["id"]] = Operation(
+                group=group, given=given.get(before, before), states=states, **row
+            )
+    return found
+
+
+OPERATIONS = read_calls()
+
+
+def libraries() -> dict[str, str]:
+    """Return the versions of those libraries of ``LIBRARIES`` that are here."""
+    found = {}
+    for name in LIBRARIES:
+        with suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
+
+
+def available() -> list[Operation]:
+    """Return the operations that can be probed with the libraries that are here."""
+    missing = set(LIBRARIES) - set(libraries())
+    return [one for one in OPERATIONS.values() if one.needs not in missing]
+
+
+def left_out() -> str | None:
+    """Say in a line which operations cannot be probed here; None if all can."""
+    missing = [name for name in LIBRARIES if name not in libraries()]
+    if not missing:
+        return None
+    calls = len(OPERATIONS) - len(available())
+    return f"Left out: {calls} calls that need {' and '.join(missing)}, not installed."

@@ -1,0 +1,344 @@
+"""Probe what an operation does to memory, graph and device.
+
+A probe makes a new ``x``, runs the code as it stands, and looks: at the tensor
+that comes out, at where a real backward pass arrives, and at what a write into
+``x`` changes. Whether memory is shared is decided by the addresses of the live
+storages and, independently, by that write. If the two disagree, the probe raises.
+
+Code that names ``cuda`` is run with the name of the accelerator that is here, if
+that is another one.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from types import CodeType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from tensor_maps.atlas.calls import COLUMNS, Operation, available
+
+SLEEP = 100_000_000  # cycles that the device is kept busy: about 50 ms
+LONGEST_TEXT = 600  # characters of a warning or an error
+
+
+class Disagreement(AssertionError):
+    """Two ways to observe the same thing gave different answers."""
+
+
+def accelerator() -> str | None:
+    """Return the kind of device that is not the CPU, None if there is none.
+
+    It is CUDA, or a backend from elsewhere that is registered with torch.
+    """
+    for kind in ("cuda", torch._C._get_privateuse1_backend_name()):
+        module = getattr(torch, kind, None)
+        if module is not None and module.is_available():
+            return kind
+    return None
+
+
+def devices() -> list[str]:
+    """Return the kinds of devices that ``x`` can be on here, this machine's first."""
+    return [kind for kind in (accelerator(), "cpu") if kind is not None]
+
+
+def plan(kinds: list[str] | None = None) -> list[tuple[Operation, str, str]]:
+    """Return operation, state and device of every probe.
+
+    ``x`` is on one of these kinds of devices, or on any that is here. Operations that
+    need a library that is not here are left out.
+    """
+    return [
+        (operation, state, device)
+        for operation in available()
+        for state in operation.states
+        for device in (devices() if kinds is None else kinds)
+        if device == "cpu" or operation.subject == "x"  # others are in host memory
+    ]
+
+
+def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> dict:
+    """Run an operation on a new ``x``; return what was seen, by the names in COLUMNS.
+
+    Parameters
+    ----------
+    code
+        A row of the Atlas, or any code that uses ``x``: an expression, or statements
+        that leave ``y``.
+    state
+        What ``x`` is, a key of ``STATES``.
+    device
+        Where ``x`` is: the kind of a device, such as ``"cpu"`` or ``"cuda"``.
+
+    Raises
+    ------
+    Disagreement
+        If storages and the write through ``x`` say different things on sharing.
+    """
+    operation = code
+    if isinstance(code, str):
+        operation = Operation(code, code, "", "", "")
+    record = {**dict.fromkeys(COLUMNS), "operation": operation.id}
+    record |= {"state": state, "device": device}
+    if torch.cuda.is_available():
+        record["waits"] = _waits(operation, state, device)
+    probe = Probe(operation, state, device)
+    before = _requested()
+    try:
+        result = probe.run()
+    except Exception as error:
+        record["waits"] = None
+        record["error"] = f"{type(error).__name__}: {first_paragraph(str(error))}"
+    else:
+        if before is not None:
+            record["cuda_bytes"] = _requested() - before
+        record |= probe.look(result)
+    record["warning"] = probe.warning
+    return record
+
+
+class Probe:
+    """One run of one operation on an ``x`` made for it."""
+
+    def __init__(self, operation: Operation, state: str, device: str) -> None:
+        self.operation, self.state = operation, state
+        self.warning: str | None = None
+        x, self.source = _new_x(state, device)
+        self.names = {"x": x, "torch": torch, "np": np, "nn": nn, "copy": copy}
+        exec(_compiled(operation.given)[0], self.names)
+        self.x = self.names[operation.subject]
+        if self.names["x"] is not x:  # it became a parameter
+            self.source = self.x if self.x.requires_grad else None
+        self.there_before = [
+            memory for value in self._held() for memory in _memories(value)
+        ]
+        self.marks_before = self._marks()
+
+    def _held(self) -> Iterator[Any]:
+        yield self.x
+        if "module" in self.names:
+            yield from self.names["module"].parameters()
+
+    def run(self) -> Any:
+        """Return the result; keep the first warning."""
+        names = self.names
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                with torch.set_grad_enabled(self.state != "no_grad"):
+                    code, is_expression = _compiled(self.operation.code)
+                    if is_expression:
+                        return eval(code, names)
+                    exec(code, names)
+                    return names["y"]
+            finally:
+                if caught:
+                    name = caught[0].category.__name__
+                    self.warning = f"{name}: {first_paragraph(str(caught[0].message))}"
+
+    def look(self, result: Any) -> dict[str, Any]:
+        """Return what can be seen of the result; ``x`` is written to at the end."""
+        x, tensor = self.x, isinstance(result, torch.Tensor)
+        seen: dict[str, Any] = {
+            "same_object": result is x,
+            "result": type(result).__name__,
+            "changes_x": self._marks() != self.marks_before,
+            "result_device": result.device.type if tensor else "cpu",
+            "strides_kept": _same_length_and_equal(_strides(result), _strides(x)),
+            "new_bytes": self._new_bytes(result),
+        }
+        if tensor:
+            function = result.grad_fn
+            seen["requires_grad"] = result.requires_grad
+            seen["is_leaf"] = result.is_leaf
+            seen["grad_fn"] = None if function is None else type(function).__name__
+        if self.source is not None:
+            seen["gradient_flows"] = self._gradient_arrives(result)
+        return seen | self._write(result)
+
+    def _marks(self) -> tuple[Any, ...] | None:
+        if not isinstance(self.x, torch.Tensor):
+            return None
+        x = self.x
+        return x.requires_grad, x.is_leaf, x.grad_fn is None, x.device, _memory(x)
+
+    def _new_bytes(self, result: Any) -> int | None:
+        memory = _memory(result)
+        if memory is None:
+            return None
+        if any(_overlap(memory, other) for other in self.there_before):
+            return 0
+        return memory[1] - memory[0]
+
+    def _gradient_arrives(self, result: Any) -> bool:
+        if isinstance(result, torch.Tensor) and result.requires_grad:
+            result.sum().backward()
+        return self.source.grad is not None and bool(self.source.grad.any())
+
+    def _write(self, result: Any) -> dict[str, bool | None]:
+        """Write into ``x``: see if values and version counter of the result follow."""
+        values, version = _values(result), _version(result)
+        written = _memory(result)
+        by_storage = any(_overlap(written, memory) for memory in _memories(self.x))
+        with torch.no_grad():
+            _change(self.x)
+        by_write = _values(result) != values
+        if by_write != by_storage:
+            raise Disagreement(
+                f"{self.operation.code} ({self.state}): the storages say "
+                f"{by_storage}, a write says {by_write}"
+            )
+        follows = None
+        if version is not None and isinstance(self.x, torch.Tensor):
+            follows = _version(result) > version
+        return {"shares_memory": by_write, "shares_version": follows}
+
+
+def _named(code: str) -> str:
+    """Return code with the accelerator's name where it names CUDA."""
+    kind = accelerator()
+    return code if kind is None else re.sub(r"\bcuda\b", kind, code)
+
+
+@cache
+def _compiled(code: str) -> tuple[CodeType, bool]:
+    """Return code to run, and whether it is an expression, whose value is asked for."""
+    named = _named(code)
+    try:
+        return compile(named, "<atlas>", "eval"), True
+    except SyntaxError:
+        return compile(named, "<atlas>", "exec"), False
+
+
+def _new_x(state: str, device: str) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Return a new ``x`` of shape (2, 3), and the leaf that its gradient reaches."""
+    values = torch.arange(6.0, device=device).reshape(2, 3).clone()
+    if state == "constant":
+        return values, None
+    if state == "view":
+        return values.t().clone(memory_format=torch.contiguous_format).t(), None
+    leaf = values.requires_grad_()
+    return (leaf * 2 if state == "nonleaf" else leaf), leaf
+
+
+def _memory(value: Any) -> tuple[int, int] | None:
+    """Return the first address of a value's memory and the one after its last."""
+    if isinstance(value, torch.Tensor):
+        storage = value.untyped_storage()
+        return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
+    if isinstance(value, np.ndarray):
+        start = value.__array_interface__["data"][0]
+        steps = zip(value.shape, value.strides, strict=True)
+        return start, start + sum((n - 1) * s for n, s in steps) + value.itemsize
+    return None
+
+
+def _memories(value: Any) -> list[tuple[int, int]]:
+    """Return where a value's memory is, in parts: a data frame has its columns'.
+
+    An image of Pillow tells no address: of what it shares, a write alone would tell.
+    """
+    parts = [value]
+    if hasattr(value, "columns"):
+        parts = [value[name].to_numpy() for name in value.columns]
+    found = (_memory(part) for part in parts)
+    return [memory for memory in found if memory is not None]
+
+
+def _change(x: Any) -> None:
+    """Write into ``x`` in place: to all of a tensor or an array, to the first value."""
+    if isinstance(x, torch.Tensor | np.ndarray):
+        x += 1
+    elif hasattr(x, "putpixel"):
+        x.putpixel((0, 0), x.getpixel((0, 0)) + 1)
+    else:
+        x.iloc[0, 0] += 1
+
+
+def _overlap(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
+    if one is None or other is None:
+        return False
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _values(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        value = value.detach()
+    return str(value.tolist() if hasattr(value, "tolist") else value)
+
+
+def _version(value: Any) -> int | None:
+    """Return the version counter; None where there is none."""
+    if not isinstance(value, torch.Tensor) or value.is_inference():
+        return None
+    return value._version
+
+
+def _strides(value: Any) -> tuple[int, ...] | None:
+    """Return the strides in elements."""
+    if isinstance(value, torch.Tensor):
+        return value.stride()
+    if isinstance(value, np.ndarray):
+        return tuple(stride // value.itemsize for stride in value.strides)
+    return None
+
+
+def _same_length_and_equal(one: tuple | None, other: tuple | None) -> bool | None:
+    if one is None or other is None or len(one) != len(other):
+        return None
+    return one == other
+
+
+def _requested() -> int | None:
+    """Return how many bytes were ever asked of the accelerator's allocator."""
+    statistics = getattr(
+        getattr(torch, accelerator() or "", None), "memory_stats", dict
+    )
+    return statistics().get("requested_bytes.all.allocated")
+
+
+def _waits(operation: Operation, state: str, device: str) -> bool | None:
+    """Queue a kernel that only passes time; see if the call outlasts it."""
+    try:
+        Probe(operation, state, device).run()  # the allocators keep what it needs
+        probe = Probe(operation, state, device)
+        torch.cuda.synchronize()
+        torch.cuda._sleep(SLEEP)
+        passed = torch.cuda.Event()
+        passed.record()
+        result = probe.run()
+        waited = passed.query()
+        del result
+    except Exception:
+        return None
+    finally:
+        torch.cuda.synchronize()
+    return waited
+
+
+def first_paragraph(text: str) -> str:
+    """Return the first paragraph of a message, without places and addresses."""
+    text = text.split("\n\n")[0].partition("(Triggered internally at")[0]
+    text = re.sub(r"\b0x[0-9a-f]+", "an address", text)
+    text = re.sub(r"(?<![\w:/])/(?:[\w.+-]+/)+[\w.+-]*", "a file", text)
+    return " ".join(text.split())[:LONGEST_TEXT]
+
+
+def probe_all(
+    first: int = 0, kinds: list[str] | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Run the probes from number ``first`` on: announce each, then give its record."""
+    torch.set_warn_always(True)  # or a warning would show in one record alone
+    for operation, state, device in plan(kinds)[first:]:
+        blank = dict.fromkeys(COLUMNS)
+        key = {"operation": operation.id, "state": state, "device": device}
+        yield "probing", blank | key
+        yield "record", observe(operation, state, device)

@@ -1,0 +1,114 @@
+"""Look at live tensors and arrays, and return plain data of what there is to draw."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from tensor_maps.graph import see_graph
+from tensor_maps.memory import see_storages
+from tensor_maps.reading import is_drawn, see_array, see_tensor
+
+MOST_NODES = 40
+MOST_COMPARED_BYTES = 2**20
+
+
+def observe(
+    named: dict[str, object],
+    limit: int = MOST_NODES,
+    compared: int = MOST_COMPARED_BYTES,
+) -> dict:
+    """Look at tensors and NumPy arrays, and return what there is to draw.
+
+    Nothing is kept of the tensors themselves, and nothing in the result is an
+    address: two runs of the same program observe the same.
+
+    Parameters
+    ----------
+    named
+        Tensors and arrays by name. Anything else becomes a note.
+    limit
+        How many nodes of the graph are kept, breadth-first from the named tensors.
+        The nodes of named tensors are always kept.
+    compared
+        Of what has more bytes, no ``digest`` is made.
+
+    Returns
+    -------
+    dict
+        Data that JSON can hold, in a stable order:
+
+        ``tensors``
+            One entry per object: first the named ones in the order given, then the
+            leaves without a name that the graph holds. Each has ``names`` (several
+            when bound to one object), ``kind`` ("tensor" or "array"), ``shape``
+            (null if there is none to read), ``dtype``, ``device``, ``values`` (text,
+            of at most 6 elements), ``digest`` (of all bytes, to compare),
+            ``requires_grad``, ``is_leaf``, ``retains_grad``, ``inference``,
+            ``gradient`` (text; null where ``.grad`` is not for reading), ``version``
+            (null if not counted), ``node`` and ``output`` (the node it hangs on and
+            which output of it), ``storage`` (an index) and ``memory`` (why there is
+            no storage or no address, else "").
+        ``nodes``
+            ``kind`` ("operation", "leaf" or "constant"), ``label``, ``tensors`` (all
+            that hang on it), ``inputs_without_gradient`` (edges that lead nowhere)
+            and ``hidden_inputs`` (edges to nodes that are not kept).
+        ``edges``
+            ``result`` and ``input`` are nodes, ``output`` says which output of
+            the input's node. An edge taken twice is there twice.
+        ``hidden_nodes``, ``hidden_to``
+            How many nodes are not kept, and the kept leaves that these lead to.
+        ``storages``
+            ``bytes``, ``device``, ``dtype`` (of the cells), ``addressed``, ``cells``
+            (the values of at most 12 elements, or null) and ``windows``: ``tensor``,
+            ``offset``, ``shape``, ``strides`` (in elements), ``runs`` (bytes
+            from the start of the storage that it touches; for a large window from
+            first to last) and ``covers_all``.
+        ``notes``
+            What else there is to say.
+    """
+    # Reading never needs to warn, but a backend of someone else might.
+    with _quiet(), torch._C.DisableTorchFunctionSubclass():
+        objects, names, notes = _sort_out(named)
+        tensors = [
+            see_tensor(value, names[id(value)], compared)
+            if isinstance(value, torch.Tensor)
+            else see_array(value, names[id(value)], compared)
+            for value in objects
+        ]
+        # The storages first: the walk adds leaves that nobody named.
+        storages = see_storages(objects, tensors)
+        graph = see_graph(objects, tensors, limit, compared)
+    return {"tensors": tensors, **graph, "storages": storages, "notes": notes}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Show no warning, and leave Python's memory of those that were shown.
+
+    :func:`warnings.catch_warnings` forgets it: a warning would be shown a second time.
+    """
+    silence = ("ignore", None, Warning, None, 0)
+    warnings.filters.insert(0, silence)
+    try:
+        yield
+    finally:
+        warnings.filters.remove(silence)
+
+
+def _sort_out(named: dict[str, object]) -> tuple[list, dict[int, list[str]], list[str]]:
+    """Return the objects to draw, the names of each by its id, and notes."""
+    objects, names, notes = [], {}, []
+    for name, value in named.items():
+        if not is_drawn(value):
+            kind = type(value).__name__
+            notes.append(f"{name} is not drawn: {kind} is neither tensor nor array")
+        elif id(value) in names:
+            names[id(value)].append(str(name))
+        else:
+            objects.append(value)
+            names[id(value)] = [str(name)]
+    return objects, names, notes

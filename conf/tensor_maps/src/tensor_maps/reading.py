@@ -1,0 +1,194 @@
+"""What PyTorch and NumPy tell of one tensor or array; nothing is written."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from tensor_maps.words import as_tuple
+
+# What is small enough to be printed or compared.
+MOST_VALUES = 6
+
+
+def is_drawn(value: object) -> bool:
+    """Whether it is a tensor or an array; no code of its own is run."""
+    return issubclass(type(value), torch.Tensor) or is_array(value)
+
+
+def is_array(value: object) -> bool:
+    """Whether it is a NumPy array; NumPy is not imported for that."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and issubclass(type(value), getattr(numpy, "ndarray", ()))
+
+
+def tried(read: Callable[[], Any], otherwise: Any = None) -> Any:
+    """Return what ``read`` returns; what PyTorch refuses to tell is ``otherwise``."""
+    try:
+        return read()
+    except Exception:  # each layout and each subclass refuses in a way of its own
+        return otherwise
+
+
+# What holds of an array, and of a tensor until more is seen.
+_SEEN = {
+    "requires_grad": False,
+    "is_leaf": False,
+    "retains_grad": False,
+    "inference": False,
+    "gradient": None,
+    "version": None,
+    "node": None,
+    "output": 0,
+    "storage": None,
+    "memory": "",
+}
+
+
+def see_tensor(tensor: torch.Tensor, names: list[str], compared: int) -> dict:
+    """Return the entry of a tensor: see :func:`tensor_maps.observe.observe`."""
+    data, seen = readable(tensor), _SEEN | see_autograd(tensor)
+    return seen | {
+        "names": names,
+        "kind": "tensor",
+        "shape": shape_of(tensor),
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "device": str(tensor.device),
+        "values": _values(data),
+        "digest": digest_of(data, compared),
+        "gradient": _gradient(tensor) if has_gradient(seen) else None,
+    }
+
+
+def see_autograd(tensor: torch.Tensor) -> dict:
+    """Return what autograd says of a tensor."""
+    is_leaf = tried(lambda: tensor.is_leaf, False)
+    inference = tried(tensor.is_inference, False)
+    return {
+        "requires_grad": bool(tensor.requires_grad),
+        "is_leaf": is_leaf,
+        "retains_grad": not is_leaf and bool(tried(lambda: tensor.retains_grad, False)),
+        "inference": inference,
+        "version": None if inference else tried(lambda: tensor._version),
+    }
+
+
+def has_gradient(autograd: dict) -> bool:
+    """Whether ``.grad`` is for reading."""
+    # `.grad` of any other tensor warns.
+    of_leaf = autograd["is_leaf"] and autograd["requires_grad"]
+    return of_leaf or autograd["retains_grad"]
+
+
+def see_array(array: Any, names: list[str], compared: int) -> dict:
+    """Return the entry of an array."""
+    few = array.size <= MOST_VALUES
+    return _SEEN | {
+        "names": names,
+        "kind": "array",
+        "shape": list(array.shape),
+        "dtype": str(array.dtype),
+        "device": "cpu",
+        "values": tried(lambda: number_text(array.tolist())) if few else None,
+        "digest": array_digest(array, compared),
+    }
+
+
+def shape_of(tensor: torch.Tensor) -> list[int] | None:
+    """Return the shape, or None where PyTorch tells none."""
+    return tried(lambda: [int(length) for length in tensor.shape])
+
+
+def strides_of(tensor: torch.Tensor) -> list[int] | None:
+    """Return the strides in elements, or None where PyTorch tells none."""
+    return tried(lambda: [int(stride) for stride in tensor.stride()])
+
+
+def readable(tensor: torch.Tensor) -> torch.Tensor | None:
+    """Return the tensor's data outside of autograd, if there is memory behind it."""
+
+    def inside() -> bool:
+        if _is_meta(tensor):
+            return False
+        if tensor.numel() == 0:
+            return True
+        _, end = address_range(
+            tensor.storage_offset(), tensor.shape, tensor.stride(), 1
+        )
+        # A storage can be resized under a tensor, which must not be read then.
+        size = tensor.untyped_storage().nbytes()
+        return storage_address(tensor) != 0 and end * tensor.element_size() <= size
+
+    return tried(tensor.detach) if tried(inside, False) else None
+
+
+def _is_meta(tensor: torch.Tensor) -> bool:
+    return tensor.is_meta or tensor.untyped_storage().device.type == "meta"
+
+
+def storage_address(tensor: torch.Tensor) -> int:
+    """Return the address of the storage, or 0; to ask a fake tensor for it warns."""
+    return 0 if _is_meta(tensor) else tried(tensor.untyped_storage().data_ptr, 0)
+
+
+def _values(data: torch.Tensor | None) -> str | None:
+    if data is None or data.numel() > MOST_VALUES:
+        return None
+    return tried(lambda: number_text(data.tolist()))
+
+
+def digest_of(data: torch.Tensor | None, compared: int) -> str | None:
+    """Return a hash of all values, or None for more than ``compared`` bytes."""
+    if data is None or data.numel() * data.element_size() > compared:
+        return None
+
+    def read() -> str:
+        plain = data.resolve_conj().resolve_neg().cpu().contiguous()
+        size = plain.numel() * plain.element_size()
+        return short_hash(ctypes.string_at(plain.data_ptr(), size) if size else b"")
+
+    return tried(read)
+
+
+def array_digest(array: Any, compared: int) -> str | None:
+    """Return the same for an array."""
+    small = array.nbytes <= compared
+    return tried(lambda: short_hash(array.tobytes())) if small else None
+
+
+def short_hash(data: bytes) -> str:
+    """Return sixteen hexadecimal digits that differ when any byte differs."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _gradient(tensor: torch.Tensor) -> str:
+    gradient = tried(lambda: tensor.grad)
+    if gradient is None:
+        return "None"
+    values = _values(readable(gradient))
+    return values or f"of shape {as_tuple(shape_of(gradient))}"
+
+
+def number_text(values: Any) -> str:
+    """Return nested lists of numbers as text, four significant digits each."""
+    if isinstance(values, list):
+        return "[" + ", ".join(map(number_text, values)) + "]"
+    if isinstance(values, bool) or not isinstance(values, int | float | complex):
+        return str(values)
+    return f"{values:.4g}"
+
+
+def address_range(
+    first: int, shape: Sequence[int], strides: Sequence[int], item_size: int
+) -> tuple[int, int]:
+    """Return the lowest and the highest address of a window; strides in bytes."""
+    steps = [
+        (length - 1) * stride for length, stride in zip(shape, strides, strict=True)
+    ]
+    low = first + sum(step for step in steps if step < 0)
+    return low, first + sum(step for step in steps if step > 0) + item_size

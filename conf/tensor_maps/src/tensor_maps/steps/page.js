@@ -1,0 +1,14 @@
+const data = JSON.parse(document.getElementById("data").textContent);
+if (data.steps.length) tensorCopiesSteps(data, document.querySelector("main"));
+try {
+  const around = frameElement.parentElement;
+  const follow = () => {
+    const [red, green, blue] = parent.getComputedStyle(around).color.match(/[\d.]+/g);
+    document.documentElement.style.colorScheme =
+      0.3 * red + 0.6 * green + 0.1 * blue > 128 ? "dark" : "light";
+  };
+  const seen = new MutationObserver(follow);
+  for (const one of [parent.document.documentElement, parent.document.body])
+    seen.observe(one, { attributes: true });
+  follow();
+} catch { }

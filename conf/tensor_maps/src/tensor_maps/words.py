@@ -1,0 +1,210 @@
+"""Say in words what was observed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import NamedTuple
+
+from tensor_maps.compare import nodes_reached
+
+
+def describe(observed: dict) -> str:
+    """Say in a few sentences, not escaped, what the picture shows.
+
+    ``observed`` is what :func:`observe` or :func:`changed` returned.
+    """
+    both = f"{describe_graph(observed)} {describe_memory(observed)}".strip()
+    return both or "Nothing to draw."
+
+
+def describe_graph(observed: dict) -> str:
+    """Say what the graph shows."""
+    sentences = [
+        _describe_tensor(observed, seen)
+        for seen in observed["tensors"]
+        if seen["kind"] == "tensor" and seen["node"] is not None
+    ]
+    if observed["hidden_nodes"]:
+        sentences.append(f"The graph goes on: {more_of(observed)} are not drawn.")
+    return " ".join(sentences)
+
+
+def describe_memory(observed: dict) -> str:
+    """Say what the memory shows."""
+    marks = marks_of(observed)
+    sentences = [
+        _describe_storage(observed, storage, marks.get(number))
+        for number, storage in enumerate(observed["storages"])
+    ]
+    return " ".join([*sentences, *(f"{line}." for line in asides_of(observed))])
+
+
+def _describe_tensor(observed: dict, seen: dict) -> str:
+    node = observed["nodes"][seen["node"]]
+    changed = seen.get("changed", ())
+    mark = f", changed: {listing(changed)}" if changed else ""
+    if node["kind"] == "operation":
+        flow = flow_of(observed, seen["node"])
+        kept = f", its gradient is kept: {seen['gradient']}"
+        end = kept if seen["retains_grad"] else ""
+        return f"{_value(seen)} comes from {node['label']}; {flow}{end}{mark}."
+    if node["kind"] == "leaf":
+        requires = "" if seen["requires_grad"] else " (requires_grad is now False)"
+        gradient = f", its grad is {seen['gradient']}" if seen["gradient"] else ""
+        return f"{_value(seen)} is a leaf{requires}{gradient}{mark}."
+    return f"{_value(seen)}: {constant_of(seen)}{mark}."
+
+
+NO_GRADIENT, NO_FLOW = "constant, no gradient", "No gradient flows"
+
+
+def constant_of(seen: dict) -> str:
+    """Say why no gradient flows to a tensor."""
+    if seen["inference"]:
+        return "inference tensor, no gradient"
+    return NO_GRADIENT if seen["is_leaf"] else "grad_fn not readable"
+
+
+def flow_of(observed: dict, start: int) -> str:
+    """Say which leaves a gradient reaches from a node."""
+    reached = nodes_reached(observed, [start])
+    found = [
+        observed["tensors"][tensor]
+        for number in sorted(reached)
+        if observed["nodes"][number]["kind"] == "leaf"
+        for tensor in observed["nodes"][number]["tensors"]
+    ]
+    leaves = [names_of(seen) for seen in found if seen["names"]]
+    unnamed = len(found) - len(leaves)
+    if unnamed:
+        leaves.append(f"{unnamed} unnamed " + ("leaf" if unnamed == 1 else "leaves"))
+    if any(observed["nodes"][number]["hidden_inputs"] for number in reached):
+        leaves.append("nodes that are not drawn")
+    return f"gradients flow to {listing(leaves)}" if leaves else "no gradient flows on"
+
+
+def _describe_storage(observed: dict, storage: dict, mark: Mark | None) -> str:
+    windows = storage["windows"]
+    names = [names_of(observed["tensors"][window["tensor"]]) for window in windows]
+    memory = f"memory {mark.letter}" if mark else "a memory of its own"
+    verb = "share" if len(names) > 1 else "is on" if mark else "has"
+    address = "" if storage["addressed"] else ", no memory address"
+    changed = ", changed" if storage.get("changed") else ""
+    facts = [
+        f"; {name}: {', '.join(said)}"
+        for name, window in zip(names, windows, strict=True)
+        if (said := facts_of(observed, storage, window))
+    ]
+    return (
+        f"{listing(names)} {verb} {memory}: {size_of(storage['bytes'])} on "
+        f"{storage['device']}, {storage['dtype']}{address}{changed}{''.join(facts)}."
+    )
+
+
+# Of shared memories, in this order.
+COLOURS = [
+    f"var(--line-{number}, {colour})"
+    for number, colour in enumerate(
+        ("#0060b0", "#b84500", "#007a5a", "#a3387a", "#5b4bc4"), start=1
+    )
+]
+
+
+class Mark(NamedTuple):
+    """What a shared memory is known by."""
+
+    letter: str
+    colour: str
+
+
+def marks_of(observed: dict) -> dict[int | None, Mark]:
+    """Mark the memories that are shared, or of which a tensor is only a part."""
+    shared = [
+        number
+        for number, storage in enumerate(observed["storages"])
+        if len(storage["windows"]) > 1 or not storage["windows"][0]["covers_all"]
+    ]
+    return {
+        number: Mark(
+            chr(ord("A") + place) if place < 26 else str(place),
+            COLOURS[place % len(COLOURS)],
+        )
+        for place, number in enumerate(shared)
+    }
+
+
+def facts_of(observed: dict, storage: dict, window: dict) -> list[str]:
+    """Say of a window what a reader would not take for granted."""
+    seen, shape = observed["tensors"][window["tensor"]], window["shape"]
+    others = [other["shape"] for other in storage["windows"] if other["covers_all"]]
+    dense = [math.prod(shape[at + 1 :]) for at in range(len(shape))]
+    in_order = window["covers_all"] and all(
+        length == 1 or stride == wanted
+        for length, stride, wanted in zip(shape, window["strides"], dense, strict=True)
+    )
+    # The first of those that are seen most often.
+    ((usual, _),) = Counter(s["dtype"] for s in observed["tensors"]).most_common(1)
+    found = [
+        ("empty", not window["runs"]),
+        (seen["dtype"], seen["dtype"] != usual),
+        (f"offset {window['offset']}", window["offset"] or not window["covers_all"]),
+        (f"shape {as_tuple(shape)}", not in_order or any(o != shape for o in others)),
+        (f"stride {as_tuple(window['strides'])}", not in_order),
+        ("values changed", "values" in seen.get("changed", ())),
+        (f"version {seen['version']}", seen["version"]),
+    ]
+    return [fact for fact, is_unusual in found if is_unusual]
+
+
+def size_of(number: int) -> str:
+    """Return a number of bytes as a person says it."""
+    if number < 1024:
+        return count_of(number, "byte")
+    power = min(4, (number.bit_length() - 1) // 10)
+    return f"{number / 1024**power:.4g} {'KMGT'[power - 1]}iB"
+
+
+def asides_of(observed: dict) -> list[str]:
+    """Return the lines on what has no storage, then the notes."""
+    nowhere = [
+        f"{names_of(seen)}: {seen['memory']}"
+        for seen in observed["tensors"]
+        if seen["memory"] and seen["storage"] is None
+    ]
+    return [*nowhere, *observed["notes"]]
+
+
+def more_of(observed: dict) -> str:
+    """Say how many nodes are not shown."""
+    return count_of(observed["hidden_nodes"], "more node")
+
+
+def names_of(seen: dict) -> str:
+    """Return the names of a tensor or an array."""
+    names = ", ".join(seen["names"]) or "a tensor without a name"
+    return f"{names} (array)" if seen["kind"] == "array" else names
+
+
+def _value(seen: dict) -> str:
+    names = names_of(seen)
+    if seen["values"] is not None:
+        return f"{names} = {seen['values']}"
+    return f"{names} of shape {as_tuple(seen['shape'])}"
+
+
+def as_tuple(numbers: list[int] | None) -> str:
+    """Return a shape as Python writes it."""
+    return "unknown" if numbers is None else str(tuple(numbers))
+
+
+def count_of(number: int, what: str) -> str:
+    """Return a number with its noun."""
+    return f"{number} {what}" + "s" * (number != 1)
+
+
+def listing(words: list[str]) -> str:
+    """Return words as a list in a sentence."""
+    if len(words) < 2:
+        return "".join(words)
+    return ", ".join(words[:-1]) + " and " + words[-1]
