@@ -18,13 +18,12 @@ import sys
 import tempfile
 import threading
 import traceback
-from bisect import bisect_right
 from copy import deepcopy
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import (
@@ -35,9 +34,6 @@ from tensor_copies.machine.fingerprint import (
     check,
     fingerprint,
 )
-
-if TYPE_CHECKING:
-    from tensor_maps.steps.watch import Steps
 
 CONF = Path(__file__).resolve().parent
 ROOT = CONF.parent
@@ -93,9 +89,9 @@ def record(script: Path, recordings: Path, machine: Fingerprint) -> float:
 
     require_utf8(script)
     reasons = _left_out(script, machine)
-    outputs, drawn, seconds, steps = [""] * len(reasons), [[]] * len(reasons), 0.0, None
+    outputs, drawn, seconds = [""] * len(reasons), [[]] * len(reasons), 0.0
     if not all(reasons):
-        outputs, drawn, seconds, steps = _run(script, machine)
+        outputs, drawn, seconds = _run(script, machine)
     blocks, files = [], {}
     for (line, key), output, figures, reason in zip(
         form.keys(script).items(), outputs, drawn, reasons, strict=True
@@ -110,11 +106,8 @@ def record(script: Path, recordings: Path, machine: Fingerprint) -> float:
             names.append(f"{script.stem}.{len(files) + 1}.{ending}")
             files[names[-1]] = content
         blocks.append(form.Block(key, output, names))
-    lesson, kept = f"{script.parent.name}/{script.stem}", ""
-    if steps is not None:
-        kept = form.steps_name(script.stem)
-        files[kept] = _kept_steps(script, steps, reasons)
-    whole = form.Recording(lesson, machine, today(), round(seconds, 2), blocks, kept)
+    lesson = f"{script.parent.name}/{script.stem}"
+    whole = form.Recording(lesson, machine, today(), round(seconds, 2), blocks)
     form.save(whole, files, recordings / machine.name)
     return seconds
 
@@ -203,35 +196,16 @@ def _left_out(script: Path, machine: Fingerprint) -> list[str]:
     return [left_out(script.stem, block) for block in code]
 
 
-def _kept_steps(script: Path, steps: Steps, reasons: list[str]) -> bytes:
-    """Return the file of a lesson's steps, but for blocks that are left out."""
-    from tensor_copies.figures.steps import shown_lines
-    from tensor_copies.recordings.format import keys
-    from tensor_copies.recordings.step_facts import as_text, packed
-
-    starts = list(keys(script))
-    facts = [
-        fact
-        for fact in steps.facts()
-        if not reasons[bisect_right(starts, fact["first"]) - 1]
-    ]
-    return as_text(packed(facts, shown_lines(script)[1])).encode()
-
-
 def _run(
     script: Path, machine: Fingerprint
-) -> tuple[list[str], list[list[Any]], float, Steps | None]:
-    """Run a script block by block; return texts, figures, the time it took and steps.
-
-    There are no steps of a script that takes times, or that could not be watched.
-    """
+) -> tuple[list[str], list[list[Any]], float]:
+    """Run a script block by block; return texts, figures and the time it took."""
     from sphinx.errors import ExtensionError
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
     from sphinx_gallery.py_source_parser import split_code_and_text_blocks
     from tensor_copies.figures.maps import requested_maps
     from tensor_copies.figures.samples import requested_samples
-    from tensor_copies.figures.steps import not_watched, watch
     from tensor_copies.figures.tables import requested_table, without_table
     from tensor_copies.machine import isolation
 
@@ -271,27 +245,17 @@ def _run(
             "image_path_iterator": gen_rst.ImagePathIterator(f"{folder}/{{0}}.png"),
         }
         isolation.reset(gallery, script.name, "before")
-        steps = None
-        if not not_watched(script):
-            source = _renamed(script.read_text(encoding="utf-8"), machine)
-            steps = watch(script, source)
         try:
             shown, seconds = gen_rst.execute_script(blocks, run, gallery, settings)
         except ExtensionError as wrong:  # a marker that cannot be followed
             gallery["failing_examples"][str(script)] = str(wrong)
             raise
         finally:
-            if steps is not None:
-                steps.stop()
             if "formatted_exception" in run:
                 gallery["failing_examples"][str(script)] = run["formatted_exception"]
             isolation.reset(gallery, script.name, "after")
     if "formatted_exception" in run:
         raise LessonFailed(run["formatted_exception"])
-    if steps is not None and steps.failed:
-        why = steps.failed.strip().rpartition("\n")[2]
-        print(f"{script.stem}: recorded without its steps: {why}", file=sys.stderr)
-        steps = None
     outputs = [
         _printed(rst)
         for block, rst in zip(blocks, shown, strict=True)
@@ -301,7 +265,7 @@ def _run(
         for figure in data:
             if isinstance(figure, dict) and "table" in figure:
                 outputs[place] = without_table(outputs[place], figure["table"])
-    return outputs, figures, seconds, steps
+    return outputs, figures, seconds
 
 
 def _printed(rst: str) -> str:

@@ -35,7 +35,6 @@ from sphinx.errors import ExtensionError
 from tensor_copies.machine import chances
 from tensor_copies.machine.blocks import blocks_of, script_of
 from tensor_copies.machine.clocks import CLOCKS, LIBRARY
-from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.markers import LINE
 from tensor_copies.machine.outcome import has_failed
 
@@ -54,8 +53,6 @@ NOT_WATCHED_OUTSIDE_FUNCTIONS = dict.fromkeys(
 # nodes of a graph: the first pair that is light enough, or else the last.
 MOST_BYTES = 11_900
 DRAWN = ((6, 16), (5, 12), (4, 9), (3, 6), (2, 4), (2, 3))
-# What the build keeps of steps and a page does not show.
-NOT_SHOWN = ("drawn", "digests")
 HALVES = ("graph", "memory")
 QUESTION = "Which picture comes next?"
 ASK = re.compile(r"""^# sphinx_gallery_step_ask = "(.+)"$""", re.MULTILINE)
@@ -162,23 +159,13 @@ def as_kept(seen: Steps, script: Path) -> str:
     """
     asks = [(ask, _other_run(script, ask)) for ask in asks_of(script)]
     for drawn in DRAWN:
-        data = seen.data(*drawn) | {"drawn": drawn}
+        data = seen.data(*drawn)
         for ask, other in asks:
             _add_ask(data, seen, other, ask, drawn)
         text = as_json(as_shown(data, script))
         if len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES:
             break
-    digests = [digest_of(fact) for fact in seen.facts()]
-    return as_json(as_shown(data, script) | {"digests": digests})
-
-
-def digest_of(fact: dict[str, Any]) -> str:
-    """Return what is the same where a step's facts are, but for its place and output.
-
-    Who compares two machines' steps need not draw those that are told by equal facts.
-    """
-    told = {name: fact[name] for name in ("raised", "differ", "seen", "names")}
-    return key_of(json.dumps(told, sort_keys=True))
+    return text
 
 
 @dataclass(frozen=True)

@@ -17,20 +17,12 @@ from sphinx.application import Sphinx
 from sphinx.util.osutil import relative_uri
 from tensor_maps.steps.viewer import asset
 
-from tensor_copies.figures.steps import NOT_SHOWN, steps_file
+from tensor_copies.figures.steps import steps_file
 from tensor_copies.lessons.page import actions_of
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.outdated import depend_on
-from tensor_copies.recordings.other_steps import (
-    as_published,
-    in_few_words,
-    other_steps,
-    weight_of,
-)
 
 FOLDER = "_static"
-MOST_WITH_OTHERS = 12_000  # bytes, compressed, of a lesson's own steps
 VIEWER = ("steps.js", "steps.css")
 
 
@@ -42,19 +34,8 @@ def add_button(app: Sphinx, doctree: nodes.document) -> None:
     if script is None or kept is None:
         return
     app.env.note_dependency(kept)
-    depend_on(app, "recordings")
     text = kept.read_text(encoding="utf-8")
-    others = as_published(other_steps(app, script, json.loads(text)), script.stem)
-    elsewhere = json.dumps(others, ensure_ascii=False)
-    _elsewhere(app, page).parent.mkdir(parents=True, exist_ok=True)
-    _elsewhere(app, page).write_text(elsewhere, encoding="utf-8")
-    text += elsewhere if others["files"] else ""
     actions_of(doctree).append(button(app, published_name(page), text, "step"))
-
-
-def _elsewhere(app: Sphinx, page: str) -> Path:
-    """Return where it is kept what other machines did otherwise: with the doctree."""
-    return Path(app.doctreedir, f"{page}.steps.json")
 
 
 def button(app: Sphinx, file: str, text: str, name: str, of: str = "") -> nodes.raw:
@@ -90,23 +71,9 @@ def publish(app: Sphinx, error: Exception | None) -> None:
         if (kept := steps_file(Path(app.srcdir), page)) is not None:
             data = json.loads(kept.read_text(encoding="utf-8"))
             data["title"] = app.env.titles[page].astext()
-            for name in NOT_SHOWN:
-                del data[name]
-            others = json.loads(_elsewhere(app, page).read_text(encoding="utf-8"))
-            name = published_name(page)
-            write(app, name, with_others(data, others["own"]))
-            for file, text in others["files"].items():
-                write(app, f"{name.rpartition('/')[0]}/{file}", text)
+            write(app, published_name(page), as_script(data))
     for name in VIEWER:
         write(app, f"{FOLDER}/{name}", asset(name))
-
-
-def with_others(data: dict[str, Any], own: dict[str, Any]) -> str:
-    """Return a lesson's steps with what is said of other machines, light to load."""
-    text = as_script(data | own)
-    if own and weight_of(text) > MOST_WITH_OTHERS:
-        text = as_script(data | in_few_words(own))
-    return text
 
 
 def as_script(data: dict[str, Any]) -> str:

@@ -19,7 +19,6 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
-from xml.etree import ElementTree
 
 from fastjsonschema import JsonSchemaValueException, compile
 
@@ -37,9 +36,7 @@ from tensor_copies.recordings.format import (
     Recording,
     atlas_key,
     inert,
-    steps_name,
 )
-from tensor_copies.recordings.step_facts import OF_LOOK, unpacked
 
 Schema = dict[str, Any]
 DRAFT = "http://json-schema.org/draft-07/schema"
@@ -104,7 +101,6 @@ BLOCK = {
     ),
 }
 LESSON = _object(
-    {"steps": _text(100, pattern=r"\A[\w-]+\.steps\.json\Z")},
     **COMMON,
     lesson=_text(100, pattern=r"\A[\w-]+/[\w-]+\Z"),
     seconds=NUMBER,
@@ -146,75 +142,6 @@ FIGURES = {
     "bars": _object(**TITLES, bars=_list(BAR, 30, 1)),
     "panels": _object(**TITLES, panels=_list(PANEL, 8, 1)),
 }
-# What is seen of each, by the names of the columns, which stand in this order.
-SEEN: dict[str, dict[str, Schema]] = {
-    "tensors": {
-        "device": NAME, "digest": _or_null(NAME), "dtype": NAME,
-        "gradient": _or_null(SHORT), "inference": FLAG, "is_leaf": FLAG,
-        "kind": {"enum": ["tensor", "array"]}, "memory": SHORT, "names": _list(NAME),
-        "node": _or_null(COUNT), "output": COUNT, "requires_grad": FLAG,
-        "retains_grad": FLAG, "shape": _or_null(_list(COUNT, 64)),
-        "storage": _or_null(COUNT), "values": _or_null(SHORT),
-        "version": _or_null(COUNT),
-    },
-    "nodes": {
-        "hidden_inputs": COUNT, "inputs_without_gradient": COUNT,
-        "kind": {"enum": ["operation", "leaf", "constant"]}, "label": NAME,
-        "tensors": _list(COUNT, 200),
-    },
-    "edges": {"input": COUNT, "output": COUNT, "result": COUNT},
-    "storages": {
-        "addressed": FLAG, "bytes": COUNT, "cells": _or_null(_list(NAME, 12)),
-        "device": NAME, "dtype": NAME, "windows": _list(COUNT, 200),
-    },
-    "windows": {
-        "covers_all": FLAG, "offset": COUNTED, "runs": _list(_list(COUNTED, 2, 2), 200),
-        "shape": _list(COUNT, 64), "strides": _list(COUNTED, 64), "tensor": COUNT,
-    },
-}  # fmt: skip
-TABLES = {
-    name: _object(
-        columns={"enum": [list(columns), []]},
-        rows=_list(_row(columns.values()), 5000),
-    )
-    for name, columns in SEEN.items()
-}
-LOOK = _object(
-    **{name: _list(COUNT, 200) for name in (*OF_LOOK, "hidden_to")},
-    hidden_nodes=COUNT,
-    names=COUNT,
-    notes=_list(SHORT),
-)
-STEP = _object(
-    {
-        "turn": _list(_list(COUNT, 2, 2), 10, 1),
-        "collapsed": {"const": True},
-        "printed": _text(LONGEST_OUTPUT),
-        "raised": SHORT,
-        "differ": _dictionary(_list(NAME, least=1)),
-    },
-    **dict.fromkeys(("first", "last", "look"), COUNT),
-)
-STEPS = _object(
-    schema={"const": SCHEMA},
-    tables=_object(**TABLES),
-    looks=_list(LOOK, 300),
-    steps=_list(STEP, 300),
-)
-# What a drawing is made of: nothing that loads, runs or refers.
-DRAWN = {
-    "svg": {"role", "aria-label", "viewBox", "overflow", "text-rendering"},
-    "rect": {"rx"},
-    "circle": {"cx", "cy", "r"},
-    "path": {"d"},
-    "text": {"text-anchor"},
-}
-LOOKS = {
-    *("x", "y", "width", "height", "fill", "fill-opacity", "stroke", "stroke-width"),
-    *("stroke-dasharray", "font-family", "font-size", "font-weight"),
-}
-NO_STEPS = "its steps are not of the lesson's code, or cannot be drawn"
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 class _Wrong(Exception):
@@ -232,55 +159,9 @@ def _lesson(path: Path, raw: bytes) -> Recording:
     data = _recording(path, raw, LESSON)
     if data["lesson"].rpartition("/")[2] != path.stem:
         raise _Wrong("its lesson is not the one that the file is named after")
-    if data.get("steps", steps_name(path.stem)) != steps_name(path.stem):
-        raise _Wrong("its steps are not those that the file is named after")
     for block in data["blocks"]:
         block["output"] = "\n".join(block.get("output", ()))
     return Recording(**data | {"blocks": [Block(**block) for block in data["blocks"]]})
-
-
-def load_steps(path: Path) -> list[dict[str, Any]]:
-    """Read what ``Steps.facts()`` returned elsewhere, as careful as :func:`load`."""
-    with _naming(path):
-        data = _parse(_read(path))
-        _require(data, STEPS)
-        try:
-            return unpacked(data)
-        except Exception:
-            raise _Wrong(NO_STEPS) from None
-
-
-def drawn_steps(
-    path: Path, facts: list[dict[str, Any]], code: str, drawn: tuple[int, int]
-) -> dict[str, Any]:
-    """Return what ``Steps.data(*drawn)`` makes here of another machine's facts.
-
-    The facts were read from ``path``; ``code`` is what a reader of the page sees.
-
-    Raises
-    ------
-    BadRecording
-        If they are of other code, or make a drawing that is more than one.
-    """
-    with _naming(path):
-        from tensor_maps.steps.watch import Steps
-
-        try:
-            shown = Steps.from_facts(code, facts).data(*drawn)
-        except Exception:  # whatever is wrong inside, these are no steps of the code
-            raise _Wrong(NO_STEPS) from None
-        for drawing in shown["drawings"]:
-            _require_inert(drawing)
-        return shown
-
-
-def _require_inert(drawing: str) -> None:
-    """Raise unless a drawing is made of nothing but what :data:`DRAWN` names."""
-    for element in ElementTree.fromstring(drawing).iter():
-        name, others = element.tag.removeprefix(SVG), set(element.attrib) - LOOKS
-        refers = any("url(" in element.get(look, "") for look in LOOKS)
-        if name not in DRAWN or others - DRAWN[name] or refers:
-            raise _Wrong("a drawing of its steps has more than shapes and texts")
 
 
 def load_page(path: Path) -> PageRecording:

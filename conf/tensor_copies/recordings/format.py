@@ -17,9 +17,6 @@ One file per lesson and machine, ``docs/recordings/<machine>/<lesson>.json``::
       ]
     }
 
-A lesson that was watched while it ran (figures/steps.py) has ``steps``, the name of
-the file beside it with what was seen after each statement (step_facts.py).
-
 A block of which the stand-in device can show nothing that is true has ``left_out``,
 the reason, in the place of ``output`` and ``figures``.
 
@@ -107,14 +104,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Recording:
-    """What one machine saw when it ran one lesson; ``steps`` names a file, or none."""
+    """What one machine saw when it ran one lesson."""
 
     lesson: str
     machine: Fingerprint
     day: str
     seconds: float
     blocks: list[Block]
-    steps: str = ""
 
 
 @dataclass(frozen=True)
@@ -257,8 +253,8 @@ def keys(script: Path) -> dict[int, str]:
 def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
     """Write a recording and its figures into the folder of its machine.
 
-    ``figures`` has the content of each figure's file, and of that of the steps, by its
-    name: data, or the bytes of a PNG or of a text.
+    ``figures`` has the content of each figure's file by its name: data, or the bytes
+    of a PNG.
 
     Raises
     ------
@@ -267,8 +263,6 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
     """
     name = recording.lesson.rpartition("/")[2]
     data = {"schema": SCHEMA, **asdict(recording)}
-    if not recording.steps:
-        del data["steps"]
     for block in data["blocks"]:
         if block["left_out"]:
             del block["output"], block["figures"]
@@ -276,14 +270,9 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
             del block["left_out"]
             block["output"] = block["output"].split("\n")
     _write(folder, figures | {f"{name}.json": data})
-    for old in (*folder.glob(f"{name}.[0-9]*"), folder / steps_name(name)):
+    for old in folder.glob(f"{name}.[0-9]*"):
         if old.name not in figures:
             old.unlink(missing_ok=True)
-
-
-def steps_name(lesson: str) -> str:
-    """Return the name of the file with a lesson's steps."""
-    return f"{lesson}.steps.json"
 
 
 def _write(folder: Path, contents: dict[str, Any]) -> None:
