@@ -1,7 +1,7 @@
 """The Atlas: what each call does to memory, graph and device, observed by probes.
 
-``python -m tensor_maps.atlas`` prints what all calls of ``calls.toml`` do. Calls on
-what pandas and Pillow hold are left out where these are not installed.
+``python -m tensor_maps.atlas`` prints what all calls of ``calls.toml`` do. Calls
+that need NumPy, pandas or Pillow are left out where these are not installed.
 """
 
 from __future__ import annotations

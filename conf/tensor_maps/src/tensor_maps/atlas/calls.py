@@ -5,6 +5,7 @@ The calls are data (``calls.toml``). Reading them needs no torch.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ SUBJECTS = {
     "image": "Pillow (PIL) image",
 }
 LIBRARIES = ("pandas", "pillow")  # what some rows need, as it is installed
+NUMPY = "numpy"  # what more of them need
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,11 @@ class Operation:
     states: tuple[str, ...] = tuple(STATES)
     message: str = ""
 
+    @property
+    def uses_numpy(self) -> bool:
+        """Whether it needs NumPy, as it says itself."""
+        return bool(re.search(r"\bnp\b|numpy|__array__", self.code + self.given))
+
 
 CALLS = Path(__file__).with_name("calls.toml")
 
@@ -99,10 +106,10 @@ def read_calls(path: Path = CALLS) -> dict[str, Operation]:
 OPERATIONS = read_calls()
 
 
-def libraries() -> dict[str, str]:
-    """Return the versions of those libraries of ``LIBRARIES`` that are here."""
+def libraries(*names: str) -> dict[str, str]:
+    """Return the versions of those that are here, of ``LIBRARIES`` or of these."""
     found = {}
-    for name in LIBRARIES:
+    for name in names or LIBRARIES:
         with suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found
@@ -110,14 +117,21 @@ def libraries() -> dict[str, str]:
 
 def available() -> list[Operation]:
     """Return the operations that can be probed with the libraries that are here."""
-    missing = set(LIBRARIES) - set(libraries())
-    return [one for one in OPERATIONS.values() if one.needs not in missing]
+    here = libraries(*LIBRARIES, NUMPY)
+    missing = set(LIBRARIES) - set(here)
+    return [
+        one
+        for one in OPERATIONS.values()
+        if one.needs not in missing and (NUMPY in here or not one.uses_numpy)
+    ]
 
 
 def left_out() -> str | None:
     """Say in a line which operations cannot be probed here; None if all can."""
-    missing = [name for name in LIBRARIES if name not in libraries()]
+    wanted = (NUMPY, *LIBRARIES)
+    missing = [name for name in wanted if name not in libraries(*wanted)]
     if not missing:
         return None
     calls = len(OPERATIONS) - len(available())
-    return f"Left out: {calls} calls that need {' and '.join(missing)}, not installed."
+    named = ", ".join(missing[:-1]) + " and " * bool(missing[1:]) + missing[-1]
+    return f"Left out: {calls} calls that need {named}, not installed."

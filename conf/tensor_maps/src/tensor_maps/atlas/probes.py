@@ -19,11 +19,16 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
 from tensor_maps.atlas.calls import COLUMNS, Operation, available
+from tensor_maps.reading import is_array
+
+try:
+    import numpy as np
+except ImportError:  # the calls that need it are left out
+    np = None
 
 SLEEP = 100_000_000  # cycles that the device is kept busy: about 50 ms
 LONGEST_TEXT = 600  # characters of a warning or an error
@@ -234,7 +239,7 @@ def _memory(value: Any) -> tuple[int, int] | None:
     if isinstance(value, torch.Tensor):
         storage = value.untyped_storage()
         return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         start = value.__array_interface__["data"][0]
         steps = zip(value.shape, value.strides, strict=True)
         return start, start + sum((n - 1) * s for n, s in steps) + value.itemsize
@@ -255,7 +260,7 @@ def _memories(value: Any) -> list[tuple[int, int]]:
 
 def _change(x: Any) -> None:
     """Write into ``x`` in place: to all of a tensor or an array, to the first value."""
-    if isinstance(x, torch.Tensor | np.ndarray):
+    if isinstance(x, torch.Tensor) or is_array(x):
         x += 1
     elif hasattr(x, "putpixel"):
         x.putpixel((0, 0), x.getpixel((0, 0)) + 1)
@@ -286,7 +291,7 @@ def _strides(value: Any) -> tuple[int, ...] | None:
     """Return the strides in elements."""
     if isinstance(value, torch.Tensor):
         return value.stride()
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return tuple(stride // value.itemsize for stride in value.strides)
     return None
 
