@@ -89,7 +89,7 @@ def test_a_lesson_begins_with_its_answer_and_picture(
     seen = visit(page_of(site, script).relative_to(site).as_posix()).beginning
     assert 0 < seen["top"] < FIRST_SCREEN
     # The class of a part, in the order in which a reader meets them.
-    wanted = ["lesson-actions", "words", "lesson-lead", "words", "provenance", "setup"]
+    wanted = ["lesson-actions", "words", "lesson-lead", "words", "setup"]
     met = [name for part in seen["order"] for name in set(wanted) & {*part.split()}]
     assert met[: len(wanted)] == wanted
     assert seen["setup"] == [False, True, 0]  # hidden, shown by a press, and alone

@@ -16,7 +16,6 @@ from bs4 import BeautifulSoup
 from conftest import ROOT, TinySite, lesson, new_tiny_site
 from reading import parts_of, soup
 from recording import OTHER, OTHER_NAME, pretend_other_machine, record, recorded
-from tensor_copies.figures import charts
 from tensor_copies.machine import fingerprint as machine
 from tensor_copies.recordings import check
 from tensor_copies.recordings import format as recordings
@@ -177,15 +176,10 @@ def test_both_outputs_where_they_differ(shown: TinySite) -> None:
 
 def test_one_output_where_they_agree(shown: TinySite) -> None:
     page = soup(shown.page("a"))
-    (mark,) = page.select(".same-mark")
-    words = "the same on 1 other machine: CUDA (Test Card 9), torch 2.11.0, Python 3.12"
-    assert mark["title"] == mark.select_one(".visually-hidden").get_text(strip=True)
-    assert mark["title"] == words
-    assert mark.span.get_text().split() == ["\N{CHECK MARK}", "1"]
-    line = page.select_one("p.provenance").get_text()
-    assert line.startswith("Ran on CPU, torch ")
-    assert "the same on CUDA (Test Card 9), torch 2.11.0: 1 of 2 outputs" in line
-    assert page.select_one("p.provenance a")["href"].endswith("machines.html")
+    foot = page.select_one("p.stamp").get_text()
+    words = "Of 2 outputs compared, the same elsewhere: 1 on CUDA (Test Card 9), torch"
+    assert words in foot
+    assert page.select_one("p.stamp a")["href"].endswith("machines.html")
     assert page.get_text().count("y is 3") == 1
     assert [part.output.strip() for part in parts_of(shown.page("a"))] == [
         "device cpu\nx is 2",
@@ -208,8 +202,6 @@ def test_a_recorded_plot_is_drawn_in_the_sites_style(shown: TinySite) -> None:
 def test_a_chart_that_is_the_same_elsewhere_is_shown_once(shown: TinySite) -> None:
     counts = soup(shown.page("draw")).select("figure.chart")[1]
     assert len(counts.select(".machine")) == 1
-    head = counts.find_next_sibling(True)
-    assert "output-head" in head["class"] and "Test Card 9" in head.get_text()
 
 
 def test_a_recorded_picture_is_shown_as_a_picture(shown: TinySite) -> None:
@@ -236,7 +228,7 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     script.write_text(original.replace("A lesson of a tiny site.", "Other words."))
     prose = site.build()
     assert "Stale" not in prose.output
-    assert len(soup(site.page("a")).select(".machines-outputs, .same-mark")) == 2
+    assert len(soup(site.page("a")).select(".machines-outputs")) == 1
 
     script.write_text(original.replace("x + 1)", "x + 1 )"))
     second = site.build()
@@ -244,7 +236,6 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     assert f"recordings/{OTHER_NAME}, a matches 1 of 2 blocks" in second.output
     assert command in second.output
     assert soup(site.page("a")).select(".machines-outputs")
-    assert not soup(site.page("a")).select(".same-mark")
     machines = soup(site.html / "machines.html").get_text()
     assert "1 of 2 blocks are shown" in machines
     assert "nox -s record -- --only a" in machines
@@ -252,7 +243,7 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     script.write_text(original.replace("x = 2", "x = 2 "[:-1] + "  # two"))
     first = site.build()
     assert "matches 0 of 2 blocks" in first.output
-    assert not soup(site.page("a")).select(".machines-outputs, .same-mark")
+    assert not soup(site.page("a")).select(".machines-outputs")
     # A new or a vanished recording is seen without running a lesson again.
     script.write_text(original)
     for kept in site.folder.glob("docs/recordings/*/draw.*"):
@@ -264,7 +255,7 @@ def test_prose_stales_nothing_and_code_stales_what_follows(
     shutil.rmtree(site.folder / "docs" / "recordings")
     without = site.build()
     assert without.lessons.startswith("Lessons: 0 of 2 ran")
-    assert not soup(site.page("a")).select(".machines-outputs, .same-mark")
+    assert not soup(site.page("a")).select(".machines-outputs")
 
 
 def test_two_processes_build_the_same_site(shown: TinySite, tmp_path: Path) -> None:
@@ -362,13 +353,9 @@ def test_a_page_with_recorded_cells(recorded_site: TinySite, tmp_path: Path) -> 
     assert recordings.seen_elsewhere(page) == [elsewhere]
     page.write_text(page.read_text().replace("torch.ones(1)", "torch.ones(2)"))
     assert recordings.seen_elsewhere(page) == []
-    for change, reason in (
-        (edit(observed={"row": {"column": 1}}), "observed.row.column must be string"),
-        (edit(page="../page"), "page is not the one"),
-    ):
-        other.write_text(json.dumps(change(data)))
-        with pytest.raises(recordings.BadRecording, match=reason):
-            check.load_page(other)
+    other.write_text(json.dumps({**data, "page": "../page"}))
+    with pytest.raises(recordings.BadRecording, match="page is not the one"):
+        check.load_page(other)
 
 
 def run_page(name: str, change: Callable[[dict[str, Any]], Any], folder: Path) -> str:
@@ -488,126 +475,38 @@ def test_hostile_text_is_shown_inert(recorded_site: TinySite, tmp_path: Path) ->
         assert page.select_one("footer")  # the page is whole
 
 
-def edit(**changes: Any) -> Callable[[dict[str, Any]], Any]:
-    return lambda data: {**data, **changes}
-
-
-def edit_block(**changes: Any) -> Callable[[dict[str, Any]], Any]:
-    def change(data: dict[str, Any]) -> dict[str, Any]:
-        first, *rest = data["blocks"]
-        return {**data, "blocks": [{**first, **changes}, *rest]}
-
-    return change
-
-
 REFUSED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "another schema": (edit(schema=2), "schema must be same as const definition: 1"),
-    "no object": (lambda data: [data], "not a JSON object"),
-    "a lesson that leaves": (edit(lesson="../../a"), "lesson must match pattern"),
-    "no date": (edit(day="yesterday"), "day must be date"),
-    "not finite": (edit(seconds=float("inf")), "it has Infinity, which is no number"),
-    "no number": (edit(seconds=float("nan")), "it has NaN, which is no number"),
+    "an older format": (lambda data: data | {"schema": 0}, "its format is not 1"),
+    "no object": (lambda data: [data], "its properties are not those"),
+    "a property less": (lambda data: data.pop("day") and data, "its properties"),
+    "another lesson": (lambda data: data | {"lesson": "x/b"}, "lesson is not the one"),
     "another machine": (
-        edit(machine={**OTHER, "torch": "9"}),
+        lambda data: data | {"machine": {**OTHER, "torch": "9"}},
         "machine is not the one",
     ),
-    "10 MB": (edit_block(output=["x" * 10_000_000]), "400000 at most"),
-    "an absolute figure": (
-        edit_block(figures=["/etc/passwd"]),
-        "figures[0] must",
-    ),
-    "a long text": (edit_block(output=["x" * 200_000]), "output[0] must be shorter"),
 }
 
 
-@pytest.fixture
-def other_recording(recorded_site: TinySite, tmp_path: Path) -> Path:
-    site = recorded_site.copy_to(tmp_path / "tiny")
-    return pretend_other_machine(site, lambda line: line) / "a.json"
-
-
 @pytest.mark.parametrize("kind", REFUSED)
-def test_refused(kind: str, other_recording: Path) -> None:
+def test_refused(kind: str, recorded_site: TinySite, tmp_path: Path) -> None:
+    site = recorded_site.copy_to(tmp_path / "tiny")
+    path = pretend_other_machine(site, lambda line: line) / "a.json"
     change, reason = REFUSED[kind]
-    data = json.loads(other_recording.read_text())
-    assert check.load(other_recording).lesson == "1_first/a"
-    other_recording.write_text(json.dumps(change(data)))
-    with pytest.raises(recordings.BadRecording) as refused:
-        check.load(other_recording)
+    whole = path.read_text()
+    assert check.load(path).lesson == "1_first/a"
+    path.write_text(json.dumps(change(json.loads(whole))))
+    with pytest.raises(recordings.BadRecording, match=reason) as refused:
+        check.load(path)
     message = str(refused.value)
     assert message.startswith(f"recordings/{OTHER_NAME}/a.json is refused: ")
-    assert reason in message and "\n" not in message and len(message) < 300
-
-
-def test_truncated_linked_and_missing_files_are_refused(other_recording: Path) -> None:
-    whole = other_recording.read_text()
-    for text in ("", whole[: len(whole) // 2], "[" * 100_000, "\x00\xff"):
-        other_recording.write_text(text)
+    assert "\n" not in message
+    for text in ("", whole[: len(whole) // 2], "<<<<<<< HEAD\n" + whole):
+        path.write_text(text)
         with pytest.raises(recordings.BadRecording, match="not whole JSON"):
-            check.load(other_recording)
-    other_recording.unlink()
+            check.load(path)
+    path.unlink()
     with pytest.raises(recordings.BadRecording, match="cannot be read"):
-        check.load(other_recording)
-    other_recording.symlink_to("/etc/passwd")
-    with pytest.raises(recordings.BadRecording, match="it is a link, or not"):
-        check.load(other_recording)
-
-
-ROW = {"name": "x.clone()", "low": 0.9, "middle": 1.0, "high": 1.2, "text": ""}
-PANEL = {"title": "4 B", "note": "2 µs", "rows": [ROW]}
-FIGURE = {"title": "t", "xlabel": "x", "panels": [PANEL, PANEL]}
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (edit(scale="log"), "it must not contain {'scale'}"),
-        (edit(panels=[]), "panels must contain at least 1 items"),
-        (
-            edit(panels=[{**PANEL, "rows": [{**ROW, "low": 0}]}]),
-            "low must be bigger",
-        ),
-        (edit(panels=[{**PANEL, "rows": [{**ROW, "low": 1.1}]}]), "not between"),
-        (edit(panels=[PANEL, {**PANEL, "rows": [ROW, ROW]}]), "not the same rows"),
-        (edit(bars=[]), "it must not contain .*'panels'|bars"),
-        (edit(table={"columns": ["a"], "rows": [["1"]]}), "it must not contain"),
-    ],
-)
-def test_refused_figures(
-    change: Callable[[dict[str, Any]], Any], reason: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "a.1.json"
-    path.write_text(json.dumps(FIGURE))
-    drawn = charts.draw([charts.Panel("", "p", check.load_figure(path))])
-    assert drawn.startswith("<figure") and "<script" not in drawn
-    path.write_text(json.dumps(change(FIGURE)))
-    with pytest.raises(recordings.BadRecording, match=reason):
-        check.load_figure(path)
-
-
-def test_a_picture_is_whole_or_refused(recorded_site: TinySite, tmp_path: Path) -> None:
-    (folder,) = (recorded_site.folder / "docs" / "recordings").iterdir()
-    whole = (folder / "draw.2.png").read_bytes()
-    picture = tmp_path / "a.1.png"
-    picture.write_bytes(whole)
-    assert check.load_figure(picture) == {"picture": "a.1.png"}
-    damaged = whole[:40] + b"\0" + whole[41:]
-    for wrong in (b"<svg onload=alert(1)>", whole[: len(whole) // 2], damaged):
-        picture.write_bytes(wrong)
-        with pytest.raises(recordings.BadRecording, match="not a whole PNG picture"):
-            check.load_figure(picture)
-
-
-def test_what_is_no_file_is_refused(other_recording: Path) -> None:
-    other_recording.unlink()
-    other_recording.mkdir()
-    with pytest.raises(recordings.BadRecording, match="not a file"):
-        check.load(other_recording)
-    other_recording.rmdir()
-    if hasattr(os, "mkfifo"):
-        os.mkfifo(other_recording)
-        with pytest.raises(recordings.BadRecording, match="not a file"):
-            check.load(other_recording)
+        check.load(path)
 
 
 def test_a_refused_recording_stops_the_build_with_one_line(

@@ -31,7 +31,7 @@ from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.folded import KIND
 from tensor_copies.recordings.format import keys
 from tensor_copies.recordings.live import live_blocks, set_text
-from tensor_copies.recordings.provenance import output_head, short, slug
+from tensor_copies.recordings.provenance import slug
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -114,37 +114,32 @@ def put_beside(
     Return the node and what stands after it; nothing if it is neither chart nor table.
     """
     if "chart" in node:
-        same = _add_charts(app, node, others)
-        return [node, output_head(label="", same=same)] if same else [node]
+        _add_charts(app, node, others)
+        return [node]
     if _is_table(node):
         _add_tables(app, node, others)
         return [node]
     return []
 
 
-def _add_charts(app: Sphinx, node: nodes.Element, others: list[Seen]) -> list[str]:
+def _add_charts(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
     """Draw the charts of all machines in the place of the live one, on one scale.
 
-    A chart that is the live one counts, and measures nothing: of these the machines
-    are returned.
+    A chart that is the live one counts, and measures nothing: it is not drawn twice.
     """
     name = node["chart"]
     live = _kept(app, name)
     panels = [charts.Panel(f"{fingerprint().label} (this build)", name, live)]
-    same = []
     for seen in others:
         found = [data for data in seen.figures.values() if CHARTS & set(data)]
         data = found[node["place"]] if len(found) > node["place"] else {}
-        if data == live:
-            same.append(short(seen.machine))
-        elif CHARTS & set(live) & set(data):
+        if data != live and CHARTS & set(live) & set(data):
             panels.append(
                 charts.Panel(_label(seen), f"{slug(seen.machine)}-{name}", data)
             )
     if len(panels) > 1:
         node.children = [nodes.Text(charts.draw(panels))]
         node.rawsource = ""
-    return same
 
 
 def _label(seen: Seen) -> str:
@@ -154,15 +149,10 @@ def _label(seen: Seen) -> str:
 def _add_tables(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
     """Put the tables of other machines after the live one: folded, if they differ."""
     live = _kept(app, node["table"])["table"]
-    same = []
     for seen in others:
         for table in _data(seen, "table"):
-            if table == live:
-                same.append(short(seen.machine))
-            else:
+            if table != live:
                 node += fold("", table_node(table), kind=KIND, words=_label(seen))
-    if same:
-        node.insert(1, output_head(label="", same=same))
 
 
 def _data(seen: Seen, kind: str) -> list[Any]:

@@ -211,8 +211,7 @@ def seen_elsewhere(page: Path) -> list[PageRecording]:
     BadRecording
         If a file is not exactly as it should be.
     """
-    # Imported late: a machine that only records has no fastjsonschema.
-    from tensor_copies.recordings.check import load_page
+    from tensor_copies.recordings.check import load_page  # which imports this
 
     found = []
     for path in sorted(page.parent.glob(f"recordings/*/{page.stem}.page.json")):

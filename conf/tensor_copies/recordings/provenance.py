@@ -1,11 +1,9 @@
-"""Where an output comes from, as a reader sees it: a mark, tabs, a line for the page.
+"""Where an output comes from, as a reader sees it: tabs, and a line at the foot.
 
-- The mark on an output says on how many other machines it is the same, and in words,
-  for a pointer and for screen readers, on which.
 - Tabs stand on a block whose outputs differ. They are radio buttons: the script
   (static/code.js) shows one machine in all blocks of the page. Without it each output
   is readable under its label.
-- The line says who ran the page and how many of its outputs are the same elsewhere.
+- The line at the foot says how many outputs are the same on which other machine.
 """
 
 from __future__ import annotations
@@ -16,45 +14,37 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx import addnodes
 
-from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+from tensor_copies.machine.fingerprint import Fingerprint
 
 if TYPE_CHECKING:
-    from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
-MACHINES = "machines"  # the page
 # What the reader of its output is told of the stand-in device; the page has the rest.
 STAND_IN = (
     "No GPU: host memory that PyTorch takes for a second device. Times would say "
     "nothing, and are left out. "
 )
-BUT_FOR_DEVICE = "but for the name of the device"
 
 
 class output_head(nodes.General, nodes.Element):
-    """The line above an output: its name, if it has one, and the mark."""
+    """The line above an output: its name."""
 
 
 class machine_tabs(nodes.General, nodes.Element):
-    """The choice of a machine on a block: ``choices`` are pairs of slug and name.
-
-    ``same`` are the machines that saw the same as this build, in words.
-    """
+    """The choice of a machine on a block: ``choices`` are pairs of slug and name."""
 
 
 def visit_output_head(self: HTML5Translator, node: output_head) -> None:
-    """Write the line; the mark has its words for those who cannot see it."""
-    text = f"{escape(node['label'])} {_mark(node['same'])}".strip()
-    self.body.append(f'<p class="output-head">{text}</p>\n')
+    """Write the line."""
+    self.body.append(f'<p class="output-head">{escape(node["label"])}</p>\n')
     raise nodes.SkipNode
 
 
 def visit_machine_tabs(self: HTML5Translator, node: machine_tabs) -> None:
-    """Write the radio buttons; the first, of this build, has the mark."""
+    """Write the radio buttons; the first is of this build."""
     labels = "".join(
         f'<label><input type="radio" name="{node["name"]}" value="machine-{value}"'
-        f"{'' if place else ' checked'}> {escape(words)}"
-        f"{'' if place else _mark(node['same'])}</label>"
+        f"{'' if place else ' checked'}> {escape(words)}</label>"
         for place, (value, words) in enumerate(node["choices"])
     )
     self.body.append(
@@ -62,24 +52,6 @@ def visit_machine_tabs(self: HTML5Translator, node: machine_tabs) -> None:
         f"</legend>{labels}</fieldset>\n"
     )
     raise nodes.SkipNode
-
-
-def _mark(same: list[str]) -> str:
-    """Return the mark of an output that is the same on these machines."""
-    if not same:
-        return ""
-    words = escape(the_same_on(same), quote=True)
-    return (
-        f'<span class="same-mark" title="{words}"><span aria-hidden="true">'
-        f"\N{CHECK MARK}\N{NO-BREAK SPACE}{len(same)}</span>"
-        f'<span class="visually-hidden"> {words}</span></span>'
-    )
-
-
-def the_same_on(same: list[str]) -> str:
-    """Say on how many machines an output is the same, and on which."""
-    machines = "1 other machine" if len(same) == 1 else f"{len(same)} other machines"
-    return f"the same on {machines}: {'; '.join(same)}"
 
 
 def short(machine: Fingerprint) -> str:
@@ -125,24 +97,17 @@ def _link(kind: str, target: str, words: str) -> addnodes.pending_xref:
     return link
 
 
-def page_line(
-    app: Sphinx, outputs: int, same: dict[Fingerprint, int]
-) -> nodes.paragraph:
-    """Return the line of a page: who ran it, and how much of it is the same elsewhere.
+def elsewhere(outputs: int, same: dict[Fingerprint, int]) -> str:
+    """Say for the foot of a page how much of it is the same on other machines.
 
     Of the ``outputs`` that can be compared, ``same`` says how many each other machine
-    saw the same.
+    saw the same. Nothing is said where no machine was compared.
     """
-    said = f"Ran on {short(fingerprint())}"
-    where, of = "the same on", " output" if outputs == 1 else " outputs"
+    counts = []
     for machine, count in same.items():
         the = "the " if machine.device_kind == "stand-in" else ""
-        said += (
-            f" \N{MIDDLE DOT} {where} {the}{short(machine)}: {count} of {outputs}{of}"
-        )
-        where, of = "on", ""  # said once
-    line = nodes.paragraph(text=said, classes=["provenance"])
-    if MACHINES in app.env.found_docs:
-        link = _link("doc", f"/{MACHINES}", "Machines")
-        line += [nodes.Text(" \N{MIDDLE DOT} "), link]
-    return line
+        counts.append(f"{count} on {the}{short(machine)}")
+    if not counts:
+        return ""
+    of = "1 output" if outputs == 1 else f"{outputs} outputs"
+    return f"Of {of} compared, the same elsewhere: {', '.join(counts)}."

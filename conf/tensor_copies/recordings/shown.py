@@ -2,9 +2,9 @@
 
 When Sphinx reads a lesson's page, each code block's output is compared with what the
 recordings of other machines hold for the same code. Where all are the same, the
-output stays as it is, with a mark that says for whom else it holds. Where they
-differ, tabs on the block show one machine at a time, with the parts that differ
-marked. One line of the page says how much of it is the same elsewhere.
+output stays as it is. Where they differ, tabs on the block show one machine at a time,
+with the parts that differ marked. The foot of the page says how much of it is the same
+elsewhere. The setup, which says the name of the device, is not compared.
 
 A recording of other code is not shown: the build names it, and what renews it. What
 the stand-in device saw is shown where CUDA has not seen the same code.
@@ -55,14 +55,12 @@ from tensor_copies.recordings.format import (
 )
 from tensor_copies.recordings.live import LiveBlock, live_blocks
 from tensor_copies.recordings.provenance import (
-    BUT_FOR_DEVICE,
+    elsewhere,
     machine_tabs,
     names_of,
     output_head,
-    page_line,
     slug,
     stand_in_note,
-    the_same_on,
     variant,
 )
 
@@ -173,10 +171,9 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
     ]
     wanted = keys(script)
     lead, setup = lead_line(script), setup_line(script)
-    first, outputs = None, 0
+    outputs = 0
     same: dict[Fingerprint, int] = {}
     for live in live_blocks(doctree, set(wanted)):
-        first = first or live.code
         seen = cuda_first(
             [
                 _seen(app, recording, block)
@@ -187,21 +184,18 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
         )
         for links in live.samples:
             offer_samples(app, links, seen)
+        seen = [] if live.line == setup else seen
         compared = _show_block(app, live, seen, live.line == lead)
-        # The setup says the name of the device, as this line does.
-        counts = live.line != setup and not any(part.measured for part in compared)
-        if compared and counts:
+        if compared and seen and not any(part.measured for part in compared):
             outputs += 1
             for s in seen:
                 if not s.left_out:
                     same.setdefault(s.machine, 0)
             for machine in set.intersection(*(part.same for part in compared)):
                 same[machine] += 1
-    if first is not None:
-        for place, tabs in enumerate(doctree.findall(machine_tabs), 1):
-            tabs["name"] = f"machine-{place}"
-        comment = first.parent.index(first) - 1
-        first.parent.insert(comment, page_line(app, outputs, same))
+    for place, tabs in enumerate(doctree.findall(machine_tabs), 1):
+        tabs["name"] = f"machine-{place}"
+    app.env.metadata[page]["elsewhere"] = elsewhere(outputs, same)
 
 
 def _show_block(
@@ -272,36 +266,29 @@ def _compare(
     text = "\n".join(_normal(node.astext()) for node in texts)
     measured = is_measured(live.code.astext(), text)
     seen = [s for s in seen if not s.left_out]
-    same = {s.machine: words for s in seen if (words := _same(s, text, drawn))}
-    names = [*same.values()]
+    same = {s.machine for s in seen if _is_same(s, text, drawn)}
     if others := [s for s in seen if s.machine not in same]:
-        group = _side_by_side(drawn, text, names, others, measured)
-        return _Compared([group], {*same}, measured)
-    # The line stands above what was printed, and below a figure alone.
-    head = output_head(label="Output" if texts else "", same=names)
-    heads = [head] if texts or names else []
-    return _Compared([*drawn, *heads, *texts], {*same}, measured)
+        group = _side_by_side(drawn, text, others, measured)
+        return _Compared([group], same, measured)
+    heads = [output_head(label="Output")] if texts else []
+    return _Compared([*drawn, *heads, *texts], same, measured)
 
 
-def _same(seen: Seen, text: str, drawn: list[nodes.raw]) -> str:
-    """Return the machine in words if it saw the same, or else nothing."""
-    label = seen.machine.label
+def _is_same(seen: Seen, text: str, drawn: list[nodes.raw]) -> bool:
+    """Whether a machine saw the same, but for the name of its only device."""
     if seen.output == text and _same_figures(seen, drawn):
-        return label
+        return True
     moved = dict(seen.figures)
     for file, data in moved.items():
         if "map" in data:
             moved[file] = {"map": map_on(device_here(), data["map"])}
     same_text = on_one_device(seen.output) == on_one_device(text)
-    if same_text and _same_figures(replace(seen, figures=moved), drawn):
-        return f"{label}, {BUT_FOR_DEVICE}"
-    return ""
+    return same_text and _same_figures(replace(seen, figures=moved), drawn)
 
 
 def _side_by_side(
     drawn: list[nodes.raw],
     text: str,
-    same: list[str],
     others: list[Seen],
     measured: bool,
 ) -> nodes.container:
@@ -309,9 +296,8 @@ def _side_by_side(
     group = nodes.container(classes=["machines-outputs"])
     machines = [fingerprint(), *(s.machine for s in others)]
     choices = list(zip(map(slug, machines), names_of(machines), strict=True))
-    group += machine_tabs(choices=choices, same=same)
+    group += machine_tabs(choices=choices)
     label = f"This build: {fingerprint().label}"
-    label += f"; {the_same_on(same)}" if same else ""
     here = variant(fingerprint(), label, "live")
     here += drawn
     if text:

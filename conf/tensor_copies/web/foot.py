@@ -18,6 +18,7 @@ from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.web.address import BRANCH
 
 HEADER = "GALLERY_HEADER.rst"  # of an overview
+MACHINES = "machines"  # the page
 REPORT = """What is wrong, and what did you expect?
 
 
@@ -35,6 +36,9 @@ def add_foot(
     if doctree is None:
         return
     context["stamp"] = stamp(app, page)
+    context["elsewhere"] = app.env.metadata[page].get("elsewhere", "")
+    if MACHINES in app.env.found_docs and page != MACHINES:
+        context["machines_link"] = context["pathto"](MACHINES)
     if repository := app.config.site_repository:
         # Furo reads this as a theme option: here it is the page's own.
         context["theme_source_edit_link"] = (

@@ -39,7 +39,7 @@ FACT = "sections"
 # Furniture of a page, by the class of the part that has it: no text of a section.
 # A cell that is folded or removed computes what the page shows.
 FURNITURE = {
-    *("lesson-actions", "provenance", "side", "machine-tabs", "variant-label"),
+    *("lesson-actions", "side", "machine-tabs", "variant-label"),
     *("tag_hide-input", "tag_hide-cell", "tag_remove-input", "tag_remove-cell"),
 }
 CURES = "cures"
