@@ -58,7 +58,6 @@ def install(session: nox.Session, group: str) -> Callable[..., Any]:
     shared.install(*requirements, env=env)
     install_package(shared, env)
     python = partial(shared.run, "python")
-    python("conf/packages.py", group)  # at the top of each log
     return python
 
 
@@ -81,8 +80,7 @@ def live(session: nox.Session) -> None:
     python = install(session, "live")
     watch = ("--watch", "examples", "--watch", "conf")
     made = ("--re-ignore", r"docs[\\/]auto_examples|__pycache__")
-    # It puts a script of its own into each page, which reloads it.
-    where = ("-D", "site_has_policy=0", "-c", "conf", "docs", "build/live")
+    where = ("-c", "conf", "docs", "build/live")
     python("-m", "sphinx_autobuild", *watch, *made, *session.posargs, *where)
 
 
@@ -141,7 +139,6 @@ def prove_with(
     session.install("--upgrade", *wanted, env=env)
     install_package(session, env)
     python = partial(session.run, "python")
-    python("conf/packages.py", "tests")
     prove(python, session.posargs)
 
 

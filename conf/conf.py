@@ -120,7 +120,6 @@ redirect_html_template_file = "../conf/templates/moved.html"
 # -- HTML -----------------------------------------------------------------------
 
 html_theme = "furo"
-html_math_renderer = "mathml"
 html_title = "Tensor Copies"
 html_baseurl = address.url
 site_repository = address.repository

@@ -407,8 +407,8 @@ def address(site: Path) -> Iterator[str]:
 class Chromium:
     """A browser that draws with one family of fonts, and waits as long as it takes.
 
-    It passes over the pages' policies, unless it is told otherwise: Playwright waits by
-    evaluating text within a page, which they refuse. test_policy.py keeps to them.
+    It passes over the policies of saved steps, unless it is told otherwise: Playwright
+    waits by evaluating text within a page, which they refuse.
     """
 
     def __init__(self, chromium: Any) -> None:

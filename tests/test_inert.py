@@ -19,7 +19,7 @@ from reading import NAMES, ROOT, SCRIPTS
 SECRET = re.compile(r"(?i)token|secret|passw|credential|(?:^|_)(?:key|auth)(?:_|$)")
 # As a page names a path: below a folder that only this machine has.
 OF_EVERY_MACHINE = ("/usr/", "/bin", "/sbin", "/etc/", "/dev/", "/proc/")
-DOWNLOADS = {".py", ".ipynb", ".csv", ".zip"}
+DOWNLOADS = {".py", ".ipynb", ".csv", ".zip", ".whl"}
 ACTIVE = {"script", "foreignObject", "a", "iframe"}  # in a drawing
 # What reaches beyond the reader's Python: programs, the network, code in a text.
 FAR_REACHING = {

@@ -202,11 +202,6 @@ PRIVATE = [
         "give the template a link of its own",
     ),
     Private(
-        "docutils.utils.math.latex2mathml.tex2mathml", "tensor_copies/web/formulas.py",
-        found("docutils.utils.math.latex2mathml:tex2mathml"),
-        "docutils calls it provisional: take the package latex2mathml",
-    ),
-    Private(
         "jupyter_cache.executors.utils.executenb", "tensor_copies/machine/kernels.py",
         says("jupyter_cache.executors.utils", "executenb("),
         "see if MyST-NB has an option for the kernel manager; or drop kernels.py: "

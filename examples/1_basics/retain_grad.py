@@ -47,9 +47,7 @@ assert y.item() == 3 and w.grad.item() == 3
 
 # %%
 # The direct path brings 2, the value of ``x``, and the path through ``v``
-# brings 1. Autograd adds what arrives:
-#
-# .. math:: \frac{dy}{dw} = x + \frac{dy}{dv} \cdot \frac{dv}{dw} = 2 + 1 \cdot 1 = 3
+# brings 1. Autograd adds what arrives: 2 + 1 · 1 = 3.
 #
 # The gradient of ``v`` was not kept
 # ----------------------------------

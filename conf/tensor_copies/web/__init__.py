@@ -1,4 +1,4 @@
-"""The site around the pages: head, foot, addresses, search, weight, policy."""
+"""The site around the pages: head, foot, addresses, search, weight."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
         cheat_sheet,
         files,
         foot,
-        formulas,
         forwards,
         head,
         home,
@@ -21,7 +20,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
         machines,
         made_pages,
         navigation,
-        policy,
         search_index,
         sections,
         steps_of_pairs,
@@ -33,7 +31,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
     app.add_config_value("every_inventory_name_is_linked", False, "", types=bool)
-    app.add_config_value("site_has_policy", True, "html", types=bool)
     outdated.add_key("machines", machines.key)
     outdated.add_key(sections.FACT, lambda *_: sections.key())
     app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
@@ -44,9 +41,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("message-box", home.MessageBox)
     app.add_directive("machines", machines.Machines)
     app.add_directive("install-line", wheel.InstallLine)
-    app.add_html_math_renderer(
-        "mathml", (formulas.visit_inline, None), (formulas.visit_block, None)
-    )
     # After the row of actions was made (400) and the lesson's place put in it (410).
     app.connect("doctree-read", chain_links.add_link, priority=420)
     # When all pages have been read.
@@ -70,9 +64,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After all that add a style or a script to single pages (500).
     app.connect("html-page-context", weight.trim, priority=900)
     app.connect("html-collect-pages", made_pages.make)
-    # Around sphinx-reredirects, which writes the forwards (500).
+    # Before sphinx-reredirects, which writes the forwards (500).
     app.connect("html-collect-pages", forwards.give_addresses, priority=400)
-    app.connect("html-collect-pages", policy.protect_forwards, priority=600)
 
     def finish(app: Sphinx, exception: Exception | None) -> None:
         if exception is None and app.builder.format == "html":

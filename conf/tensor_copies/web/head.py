@@ -75,7 +75,6 @@ def add_head(
     ]
     if doctree is None or not app.config.site_is_indexed:
         lines.append('<meta name="robots" content="noindex">')
-    context["has_policy"] = app.config.site_has_policy
     context["site_icon"] = Path(app.confdir, app.config.html_favicon).read_text()
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
 

@@ -14,8 +14,6 @@ from typing import Any
 from sphinx.jinja2glue import BuiltinTemplateLoader
 from sphinx.util import logging
 
-from tensor_copies.web.policy import protected
-
 logger = logging.getLogger(__name__)
 
 # The narrowest phone (320 px) shows this many columns of code.
@@ -73,15 +71,14 @@ _RELATIVE = re.compile(
 
 
 class MendingTemplates(BuiltinTemplateLoader):
-    """Sphinx's own templates; each page they give is mended, and gets its policy."""
+    """Sphinx's own templates; each page they give is mended."""
 
     def render(self, template: str, context: dict[str, Any]) -> str:
         """Return the page."""
         page = mend(super().render(template, context), context.get("pagename", ""))
         if (root := context.get("links_begin_at")) is not None:
             page = _RELATIVE.sub(rf'\1="{root}', page)
-        # Last: it has a hash of what stands in the page.
-        return protected(page) if context.get("has_policy") else page
+        return page
 
 
 def mend(page: str, name: str) -> str:
