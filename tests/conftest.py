@@ -151,9 +151,6 @@ def forks() -> Forks:
     return started
 
 
-ORDER = Path("conf", "tensor_copies", "machine", "reading_order.py")
-
-
 class TinySite:
     """A site of its own in a temporary folder: our conf/, other lessons and pages."""
 
@@ -175,12 +172,7 @@ class TinySite:
 
     def order(self, names: list[str]) -> None:
         """Give the lessons this reading order."""
-        module = (ROOT / ORDER).read_text()
-        start = module.index("READING_ORDER = (")
-        end = module.index("\n)\n", start) + 3
-        order = f"READING_ORDER = {tuple(names)!r}\n"
-        changed = module[:start] + order + module[end:]
-        (self.folder / ORDER).write_text(changed)
+        (self.folder / "examples" / "order.txt").write_text("\n".join(names) + "\n")
 
     def forward(self, moved: dict[str, str]) -> None:
         """Make the old names of pages forward to the new ones."""

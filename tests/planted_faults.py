@@ -306,7 +306,7 @@ SILENT = Build(
         "a page's cell prints 200 kB": "computes: the cell with .* prints 199999 char",
         "a lesson shows nothing": "WARNING: .*mute.py shows nothing",
         "a page's cell does not run": "WARNING: .*computes: the cell with .* not run",
-        "the reading order names what is no lesson": "READING_ORDER names gone.py",
+        "the reading order names what is no lesson": "examples/order.txt names gone.py",
         "a recording belongs to no lesson": "WARNING: Orphan: .*/gone.json belongs to",
         "a recording is of a lesson's old place": "WARNING: .*is of 2_old/drawn, which",
         "a recorded figure belongs to nothing": "WARNING: Orphan: .*/drawn.9.png belo",

@@ -138,7 +138,9 @@ def test_all_that_is_wrong_with_outputs_and_names_is_said_at_once(
     for place in ("much.py: the block on line 7", f"page: the cell with `{LONG}`"):
         warned = f"WARNING: {place} prints 199999 characters, a page takes 100000"
         assert any(line.startswith(warned) for line in said), built.output
-    assert any(line.startswith("READING_ORDER names gone.py, and no") for line in said)
+    assert any(
+        line.startswith("examples/order.txt names gone.py, and no") for line in said
+    )
     orphaned = "WARNING: Orphan: recordings/some-machine/gone.json belongs to no"
     assert any(line.startswith(orphaned) for line in said)
     assert not re.search("TCP|traitlets", built.output)
@@ -209,4 +211,4 @@ def test_a_lesson_without_a_place_names_the_list(
     (site.folder / "examples" / "1_first" / "new.py").write_text(GOOD)
     built = site.build()
     assert built.status != 0
-    assert "add it to READING_ORDER in conf/" in built.output
+    assert "add a line with its name to examples/order.txt" in built.output
