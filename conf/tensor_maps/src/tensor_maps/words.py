@@ -13,7 +13,49 @@ def describe(observed: dict) -> str:
     ``observed`` is what :func:`observe` or :func:`changed` returned.
     """
     both = f"{describe_graph(observed)} {describe_memory(observed)}".strip()
-    return both or "Nothing to draw."
+    return both or "Nothing to draw: there is no tensor and no array."
+
+
+def describe_line(observed: dict) -> str:
+    """Say what was observed in one line: memories that are shared, results, the rest.
+
+    ``w + z share 4 B; y=[5] <- w, b; x 4 B``: a gradient from ``y`` reaches ``w`` and
+    ``b``. ``<- w, ...`` says that it may reach more, ``cuda:0`` where a memory is.
+    """
+    tensors, said, told = observed["tensors"], [], set()
+    for storage in observed["storages"]:
+        on_it = [window["tensor"] for window in storage["windows"]]
+        if len(on_it) > 1:
+            names = " + ".join(_short_name(tensors[at]) for at in on_it)
+            said.append(f"{names} share {_short_size(storage)}")
+            told.update(on_it)
+    for number, seen in enumerate(tensors):
+        named = [tensors[leaf] for leaf in seen["reaches"] if tensors[leaf]["names"]]
+        leaves = [_short_name(leaf) for leaf in named]
+        unnamed = len(seen["reaches"]) - len(named) + seen["reaches_unnamed"]
+        leaves += [f"{unnamed} unnamed"] if unnamed else []
+        leaves += ["..."] if seen["reaches_more"] else []
+        value = f"={seen['values']}" if seen["values"] is not None else ""
+        if leaves and seen["reaches"] != [number]:
+            said.append(f"{_short_name(seen)}{value} <- {', '.join(leaves)}")
+            told.add(number)
+    for number, seen in enumerate(tensors):
+        if number not in told and seen["names"]:
+            storage = seen["storage"]
+            size = "no memory"
+            if storage is not None:
+                size = _short_size(observed["storages"][storage])
+            said.append(f"{_short_name(seen)} {size}")
+    return "; ".join([*said, *observed["notes"]]).replace("\n", " ") or "no tensor"
+
+
+def _short_name(seen: dict) -> str:
+    return "=".join(seen["names"])
+
+
+def _short_size(storage: dict) -> str:
+    size = size_of(storage["bytes"]).replace("bytes", "B").replace("byte", "B")
+    return size if storage["device"] == "cpu" else f"{size} {storage['device']}"
 
 
 def describe_graph(observed: dict) -> str:
