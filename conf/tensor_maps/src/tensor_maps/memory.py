@@ -33,7 +33,7 @@ _MAPPINGS = Path("/proc/self/maps")
 
 
 @dataclass
-class _Memory:
+class Memory:
     """Where the elements of one tensor or array are.
 
     ``start`` and ``stop`` are the addresses of the whole storage, ``first`` is that
@@ -56,10 +56,17 @@ class _Memory:
     mappable: bool = False
     mapping: int = 0
 
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The address of the first byte of the window, and that after the last."""
+        if 0 in self.shape:
+            return self.first, self.first
+        return address_range(self.first, self.shape, self.strides, self.item_size)
+
 
 def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     """Return one entry per storage, and note in ``tensors`` which one each is on."""
-    memories: dict[int, _Memory] = {}
+    memories: dict[int, Memory] = {}
     for number, value in enumerate(objects):
         found = memory_of(value)
         if isinstance(found, str):
@@ -72,7 +79,7 @@ def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
                 tensors[number]["memory"] = "copied when it is first written to"
     place_mapped(list(memories.values()))
     storages = []
-    for members in _lanes(memories):
+    for members in lanes(memories):
         for number in members:
             tensors[number]["storage"] = len(storages)
         on_it = {number: memories[number] for number in members}
@@ -80,12 +87,12 @@ def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     return storages
 
 
-def memory_of(value: Any) -> _Memory | str:
+def memory_of(value: Any) -> Memory | str:
     """Return where a tensor or an array is, or in words why it is nowhere."""
     return _array_memory(value) if is_array(value) else _tensor_memory(value)
 
 
-def _tensor_memory(tensor: torch.Tensor) -> _Memory | str:
+def _tensor_memory(tensor: torch.Tensor) -> Memory | str:
     storage = tried(tensor.untyped_storage)
     shape, strides = shape_of(tensor), strides_of(tensor)
     if storage is None or shape is None or strides is None:
@@ -96,7 +103,7 @@ def _tensor_memory(tensor: torch.Tensor) -> _Memory | str:
     address, item_size, lazy = storage_address(tensor), tensor.element_size(), ""
     if not address or is_lazy(tensor):
         lazy = f"storage {storage._cdata}"
-    return _Memory(
+    return Memory(
         device=str(tensor.device),
         place=lazy,
         start=address,
@@ -135,20 +142,20 @@ def _tensor_cells(tensor: torch.Tensor, count: int) -> list[str]:
     return [number_text(value) for value in plain.tolist()]
 
 
-def _array_memory(array: Any) -> _Memory | str:
+def _array_memory(array: Any) -> Memory | str:
     owner = array
     while is_array(owner.base):
         owner = owner.base
     base, (low, high) = owner.base, _array_reach(array)
     whole = _tensor_memory(base) if isinstance(base, torch.Tensor) else ""
-    if isinstance(whole, _Memory):
+    if isinstance(whole, Memory):
         start, stop, cells = whole.start, whole.stop, whole.cells
     elif owner.nbytes == 0:
         return "empty, no memory"
     else:
         start, stop = _array_reach(owner)
         cells = partial(_array_cells, owner)
-    return _Memory(
+    return Memory(
         device="cpu",
         place="",
         start=min(start, low),
@@ -179,7 +186,7 @@ def _array_reach(array: Any) -> tuple[int, int]:
     return address_range(first, array.shape, array.strides, array.itemsize)
 
 
-def place_mapped(memories: list[_Memory]) -> None:
+def place_mapped(memories: list[Memory]) -> None:
     """Give mapped memories the place and the addresses of what they are mapped from.
 
     Only Linux tells that. The question takes half a millisecond, so it is asked only
@@ -215,7 +222,7 @@ def _shared_mappings() -> list[tuple[int, int, int, str]]:
     return sorted(found)
 
 
-def _lanes(memories: dict[int, _Memory]) -> list[list[int]]:
+def lanes(memories: dict[int, Memory]) -> list[list[int]]:
     """Group what lies on the same storage, in the order of first appearance.
 
     Storages whose addresses overlap are one: ``torch.from_numpy(a[1:])`` makes a
@@ -238,7 +245,7 @@ def _lanes(memories: dict[int, _Memory]) -> list[list[int]]:
     return sorted(sorted(lane) for lane in lanes)
 
 
-def _storage(members: dict[int, _Memory], tensors: list[dict]) -> dict:
+def _storage(members: dict[int, Memory], tensors: list[dict]) -> dict:
     start = min(memory.start for memory in members.values())
     size = max(memory.stop for memory in members.values()) - start
     reader, cells = _cells(members, size)
@@ -255,7 +262,7 @@ def _storage(members: dict[int, _Memory], tensors: list[dict]) -> dict:
     }
 
 
-def _cells(members: dict[int, _Memory], size: int) -> tuple[int, list[str] | None]:
+def _cells(members: dict[int, Memory], size: int) -> tuple[int, list[str] | None]:
     """Return who reads the whole storage, and its values if it is small."""
     for number, memory in members.items():
         count = size // memory.item_size
@@ -267,7 +274,7 @@ def _cells(members: dict[int, _Memory], size: int) -> tuple[int, list[str] | Non
     return next(iter(members)), None
 
 
-def _window(number: int, memory: _Memory, start: int, size: int) -> dict:
+def _window(number: int, memory: Memory, start: int, size: int) -> dict:
     shape, item_size, first = memory.shape, memory.item_size, memory.first - start
     low, high = address_range(first, shape, memory.strides, item_size)
     moves = [

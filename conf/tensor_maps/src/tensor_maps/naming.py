@@ -67,9 +67,15 @@ def name_all(
     named
         The same by name.
     """
+    return name_values(argument_texts(frame, len(values)), values, named)
+
+
+def name_values(
+    texts: list[str | None], values: tuple, named: dict[str, Any], buffers: bool = True
+) -> tuple[dict[str, Any], list[str]]:
+    """Do what :func:`name_all` does, with the source of each of the values."""
     found: dict[str, Any] = {}
     notes: list[str] = []
-    texts = argument_texts(frame, len(values))
     given = [
         (text, f"{_noun(value)} {number}" if text is None else text, value)
         for number, (text, value) in enumerate(zip(texts, values, strict=True), 1)
@@ -83,12 +89,12 @@ def name_all(
                 part: tensor
                 for key, item in list(value.items())
                 if not str(key).startswith("_")
-                for part, tensor in parts_of(str(key), item)
+                for part, tensor in parts_of(str(key), item, buffers=buffers)
             }
         else:
             named_after_place = text and _PLACE.fullmatch(text)
             begin = name if named_after_place else type(value).__name__
-            parts = dict(parts_of(begin, value))
+            parts = dict(parts_of(begin, value, buffers=buffers))
         if not parts:
             notes.append(_why_not(name, value))
         for part, tensor in parts.items():
@@ -119,7 +125,7 @@ def _other(name: str, value: Any, found: dict[str, Any]) -> str:
 
 
 def parts_of(
-    name: str, value: Any, depth: int = MOST_DEPTH
+    name: str, value: Any, depth: int = MOST_DEPTH, buffers: bool = True
 ) -> Iterator[tuple[str, Any]]:
     """Yield the tensors and arrays in a value, each with its name.
 
@@ -131,15 +137,15 @@ def parts_of(
     if is_drawn(value):
         yield name, value
     elif depth:
-        for part, item in itertools.islice(_items(name, value), MOST_ITEMS):
-            yield from parts_of(part, item, depth - 1)
+        for part, item in itertools.islice(_items(name, value, buffers), MOST_ITEMS):
+            yield from parts_of(part, item, depth - 1, buffers)
 
 
-def _items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _items(name: str, value: Any, buffers: bool) -> Iterator[tuple[str, Any]]:
     kind = type(value)
     if issubclass(kind, torch.nn.Module):
         both = (torch.nn.Module.named_parameters, torch.nn.Module.named_buffers)
-        for named in both:
+        for named in both[: 1 + buffers]:
             for part, tensor in named(value, remove_duplicate=False):
                 yield f"{name}.{part}", tensor
     elif issubclass(kind, torch.optim.Optimizer):
