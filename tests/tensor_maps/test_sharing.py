@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tensor_maps.overlap import overlap
-from tensor_maps.sharing import flows, groups, sharing
+from tensor_maps.relations import flows, groups, sharing
 
 
 def test_a_view_says_which_part() -> None:
@@ -150,7 +150,7 @@ def test_flows_are_what_backward_gives() -> None:
 
 
 def test_flows_stop_at_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tensor_maps.sharing.MOST_FOLLOWED", 10)
+    monkeypatch.setattr("tensor_maps.relations.MOST_FOLLOWED", 10)
     w = y = torch.ones(1, requires_grad=True)
     for _ in range(20):
         y = y + 1

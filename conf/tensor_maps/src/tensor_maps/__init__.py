@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING, Any
 from tensor_maps.steps import steps
 
 if TYPE_CHECKING:
-    from tensor_maps.holders import holders
+    from tensor_maps.backward import saved
     from tensor_maps.maps import TensorMap, tensor_map
     from tensor_maps.notebook import load_ipython_extension
-    from tensor_maps.saved import saved
-    from tensor_maps.sharing import flows, groups, sharing
+    from tensor_maps.referrers import holders
+    from tensor_maps.relations import flows, groups, sharing
     from tensor_maps.steps.watch import Steps
 
 __version__ = "0.1.0"
@@ -44,12 +44,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "Steps": "steps.watch",
     "TensorMap": "maps",
-    "flows": "sharing",
-    "groups": "sharing",
-    "holders": "holders",
+    "flows": "relations",
+    "groups": "relations",
+    "holders": "referrers",
     "load_ipython_extension": "notebook",
-    "saved": "saved",
-    "sharing": "sharing",
+    "saved": "backward",
+    "sharing": "relations",
     "tensor_map": "maps",
 }
 __all__ = [

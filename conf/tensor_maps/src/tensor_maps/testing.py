@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from tensor_maps.sharing import flows_in, sharing_in, why_not_reached
+from tensor_maps.relations import flows_in, sharing_in, why_not_reached
 from tensor_maps.words import count_of
 
 # Of many, as many are told.
