@@ -84,6 +84,21 @@ PRIVATE = [
         "while a mode is active",
     ),
     Private(
+        "torch._C._functorch", MAPS,
+        lambda: not torch._C._functorch.is_batchedtensor(torch.ones(1)),
+        "without it a map says of a tensor inside vmap only that it has no storage",
+    ),
+    Private(
+        "torch._C._is_cow_tensor", MAPS,
+        lambda: torch._C._is_cow_tensor(torch.ones(1)._lazy_clone()),
+        "without it a look makes the copy that `_lazy_clone` puts off",
+    ),
+    Private(
+        "torch._C._data_address", MAPS,
+        lambda: torch._C._data_address(torch.ones(1)) != 0,
+        "as above",
+    ),
+    Private(
         "torch.Tensor._version", MAPS,
         lambda: torch.ones(1)._version == 0,
         "PyTorch's notes on in-place checks name the counter; drop `version` from "

@@ -422,8 +422,8 @@ def test_one_object_with_two_names() -> None:
 def test_large_graph_is_cut_breadth_first() -> None:
     observed = observe(long())
     everything = observe(long(), limit=NEVER_CUT)
-    assert len(observed["nodes"]) == MOST_NODES
-    hidden = len(everything["nodes"]) - MOST_NODES
+    assert len(observed["nodes"]) == MOST_NODES + 1  # and the leaf
+    hidden = len(everything["nodes"]) - MOST_NODES - 1
     assert observed["hidden_nodes"] == hidden
     assert f"and {hidden} more nodes" in draw(observed)
     assert f"{hidden} more nodes are not drawn" in describe(observed)

@@ -4,7 +4,7 @@ In a notebook::
 
     from tensor_maps import tensor_map
 
-    tensor_map(w=w, y=y, z=z)
+    tensor_map(w, y, z)
 
 and for a map after each statement of a block, in a notebook or in a file to share::
 
@@ -14,9 +14,13 @@ and for a map after each statement of a block, in a notebook or in a file to sha
         z = w.detach()
     seen.save("steps.html")
 
+``sharing(a, b)`` says why two tensors share memory, ``groups`` which ones do,
+``flows`` which a gradient reaches, ``saved`` what a graph keeps for backward, and
+``holders`` who keeps a memory alive; :mod:`tensor_maps.testing` asserts it.
+
 A picture is made in two stages. :func:`tensor_maps.observe.observe` looks at the
 tensors and returns plain data; :mod:`tensor_maps.draw` and :mod:`tensor_maps.words`
-turn the data into drawings and into words.
+turn the data into drawings and into words. Nothing of PyTorch is changed.
 """
 
 from __future__ import annotations
@@ -28,8 +32,11 @@ from typing import TYPE_CHECKING, Any
 from tensor_maps.steps import steps
 
 if TYPE_CHECKING:
+    from tensor_maps.backward import saved
     from tensor_maps.maps import TensorMap, tensor_map
     from tensor_maps.notebook import load_ipython_extension
+    from tensor_maps.referrers import holders
+    from tensor_maps.relations import flows, groups, sharing
     from tensor_maps.steps.watch import Steps
 
 __version__ = "0.1.0"
@@ -37,14 +44,24 @@ __version__ = "0.1.0"
 _HOMES = {
     "Steps": "steps.watch",
     "TensorMap": "maps",
+    "flows": "relations",
+    "groups": "relations",
+    "holders": "referrers",
     "load_ipython_extension": "notebook",
+    "saved": "backward",
+    "sharing": "relations",
     "tensor_map": "maps",
 }
 __all__ = [
     "Steps",
     "TensorMap",
     "__version__",
+    "flows",
+    "groups",
+    "holders",
     "load_ipython_extension",
+    "saved",
+    "sharing",
     "steps",
     "tensor_map",
 ]

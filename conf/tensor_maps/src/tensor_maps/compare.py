@@ -91,8 +91,8 @@ MOST_STEP_NODES = 16
 def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> dict:
     """Return the part of an observation that has to do with some of its names.
 
-    With them go the nodes that a gradient reaches from them, breadth-first and at most
-    ``most``, and the tensors that are leaves there.
+    With them go the operations that a gradient passes on from them, breadth-first and
+    at most ``most``, and all leaves that it reaches.
     """
     wanted, tensors, nodes = set(names), observed["tensors"], observed["nodes"]
     named = [at for at, seen in enumerate(tensors) if wanted & set(seen["names"])]
@@ -101,7 +101,9 @@ def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> d
     reached = nodes_reached(observed, starts)
     # A leaf is small, and where a gradient goes is what a reader looks for.
     leaves = {at for at in reached if nodes[at]["kind"] != "operation"}
-    kept_nodes = {*reached[: max(most, len(starts))], *leaves}
+    leaves |= {tensors[leaf]["node"] for at in named for leaf in tensors[at]["reaches"]}
+    operations = [at for at in reached if nodes[at]["kind"] == "operation"]
+    kept_nodes = {*starts, *operations[:most], *leaves}
     kept = {*named, *(one for at in leaves for one in nodes[at]["tensors"])}
     tensor_of = {old: new for new, old in enumerate(sorted(kept))}
     node_of = {old: new for new, old in enumerate(sorted(kept_nodes))}
@@ -116,7 +118,7 @@ def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> d
             cut[result] += 1
         elif result in reached and target in leaves:
             beyond.add(target)
-    hidden = len(reached) - len(kept_nodes)
+    hidden = len({*reached, *leaves}) - len(kept_nodes)
     if any(nodes[at]["hidden_inputs"] for at in reached):
         hidden += observed["hidden_nodes"]
         beyond |= kept_nodes & set(observed["hidden_to"])
@@ -136,6 +138,7 @@ def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> d
             tensors[at]
             | {
                 "node": node_of.get(tensors[at]["node"]),
+                "reaches": [tensor_of[leaf] for leaf in tensors[at]["reaches"]],
                 "storage": storage_of.get(tensors[at]["storage"]),
             }
             for at in tensor_of

@@ -38,6 +38,7 @@ from tensor_maps.pen import (
 from tensor_maps.words import (
     NO_FLOW,
     NO_GRADIENT,
+    NO_GRAPH,
     Mark,
     asides_of,
     constant_of,
@@ -110,7 +111,7 @@ def draw_halves(observed: dict) -> list[Half]:
         or constant_of(seen) != NO_GRADIENT
         for seen in on_graph
     ):
-        flow = "Gradients flow along the arrows" if observed["edges"] else NO_FLOW
+        flow = "Gradients flow along the arrows" if observed["edges"] else NO_GRAPH
         words = describe_graph(observed)
         halves.append(Half("graph", flow, words, _draw_graph(observed)))
     devices = {storage["device"] for storage in observed["storages"]}

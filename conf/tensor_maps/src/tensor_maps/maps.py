@@ -2,38 +2,184 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import itertools
 import json
+import os
+import sys
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
 
 from tensor_maps.draw import draw, draw_svg
-from tensor_maps.observe import observe
+from tensor_maps.naming import MOST_NAMES, name_all
+from tensor_maps.observe import MOST_NODES, observe
 from tensor_maps.reading import short_hash
-from tensor_maps.words import describe
+from tensor_maps.words import describe, describe_line
+
+# The same data give the same text: a map's ink follows the scheme of its reader.
+_SCHEME = (
+    "<style>:root{color:#1b1f24}@media(prefers-color-scheme:dark)"
+    "{:root{color:#dfe2e6}}</style>"
+)
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Tensor map</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font-family: system-ui, sans-serif; margin: 2rem; max-width: 60rem; }}
+</style>
+{figure}
+<p>{words}</p>
+</html>
+"""
 
 
 class TensorMap:
-    """A picture of what was observed, which a notebook shows and ``print`` tells."""
+    """A picture of what was observed, which a notebook shows and ``print`` tells.
 
-    def __init__(self, observed: dict) -> None:
+    It keeps no tensor: it shows what was there when it was made.
+    """
+
+    def __init__(
+        self, observed: dict, width: int = 280, graph: bool | None = None
+    ) -> None:
         self.observed = observed
+        self.width = width
+        self.graph = graph
+
+    def __repr__(self) -> str:
+        return describe(self.observed)
+
+    @property
+    def line(self) -> str:
+        """The map in one line, for a log.
+
+        First each memory that is shared, then each result with the leaves that a
+        gradient reaches from it, then what is left:
+        ``w + z share 4 B; y=[5] <- w, b; x 4 B``.
+        """
+        return describe_line(self.observed)
+
+    def to_dict(self) -> dict:
+        """Return what was observed, as data that JSON can hold.
+
+        :func:`tensor_maps.observe.observe` tells what is in it. ``format`` is 2: it
+        changes when what is there changes its meaning.
+        """
+        return copy.deepcopy(self.observed)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the picture to a file, which needs nothing else to be shown.
+
+        Parameters
+        ----------
+        path
+            A name that ends in ``.svg`` or ``.html``. A file of this name is replaced.
+
+        Raises
+        ------
+        ValueError
+            If the name ends in something else.
+        """
+        suffix = Path(path).suffix.lower()
+        if suffix == ".svg":
+            text = self._repr_svg_()
+            if "prefers-color-scheme" not in text:
+                text = text.replace(">", f">{_SCHEME}", 1)
+        elif suffix == ".html":
+            text = _PAGE.format(figure=self._repr_html_(), words=escape(repr(self)))
+        else:
+            raise ValueError(
+                f"save() writes a file .svg or .html, not {Path(path).name!r}"
+            )
+        Path(path).write_text(text, encoding="utf-8")
 
     def _repr_html_(self) -> str:
         # Several maps stand in one notebook: their ids have to differ.
         prefix = "map-" + short_hash(json.dumps(self.observed).encode())
         return (
             '<figure class="tensor-map" style="display:flex;flex-wrap:wrap;'
-            f'gap:1rem 3rem">\n{draw(self.observed, prefix)}\n</figure>'
+            f'gap:1rem 3rem">\n{self._drawn(draw, prefix=prefix)}\n</figure>'
         )
 
     def _repr_svg_(self) -> str:
-        return draw_svg(self.observed)
+        return self._drawn(draw_svg)
 
-    def __str__(self) -> str:
-        return describe(self.observed)
+    def _drawn(self, drawer: Callable[..., str], **options: str) -> str:
+        """Draw with those of the options that the drawer takes."""
+        options |= {"width": self.width, "graph": self.graph}
+        taken = inspect.signature(drawer).parameters
+        chosen = {name: value for name, value in options.items() if name in taken}
+        return drawer(self.observed, **chosen)
 
 
-def tensor_map(**named: object) -> TensorMap:
-    """Return a picture of tensors and NumPy arrays, by name, as they are now.
+def tensor_map(
+    *values: object,
+    width: int = 280,
+    max_names: int = MOST_NAMES,
+    max_nodes: int = MOST_NODES,
+    graph: bool | None = None,
+    **named: object,
+) -> TensorMap:
+    """Return a picture of tensors and NumPy arrays as they are now.
 
-    It keeps what was seen and no tensor: later writes do not change it.
+    It keeps what was seen and no tensor: later writes do not change it. Nothing is
+    copied, and no tensor is written to. Values are shown of at most 6 elements.
+
+    Parameters
+    ----------
+    *values
+        Tensors and arrays of any shape, named after the source of the call:
+        ``tensor_map(w, y)`` names them ``w`` and ``y``. Without a source, as in
+        ``python -c``, they are ``tensor 1``, ``tensor 2``. A module gives its
+        parameters and buffers, a dict, a list or a tuple its items, to four levels,
+        an optimizer its state. ``tensor_map(locals())`` shows all that has a name.
+    width
+        The width of the drawing, in pixels.
+    max_names
+        How many tensors are shown, the first of those given. A note says of how many.
+    max_nodes
+        How many operations of the graph are shown, those next to the named tensors.
+        The leaves that a gradient reaches are found among 2,000 operations.
+    graph
+        Whether to draw the graph of operations; None: if there are more than five
+        tensors.
+    **named
+        The same as ``values``, by name. A tensor with the name of an option is given
+        in a dict: ``tensor_map({"width": width})``.
+
+    Raises
+    ------
+    TypeError
+        If an option is not a number, or ``graph`` neither a bool nor None.
+    ValueError
+        If an option is less than one.
     """
-    return TensorMap(observe(named))
+    counts = {"width": width, "max_names": max_names, "max_nodes": max_nodes}
+    for option, number in counts.items():
+        # A tensor may have such a name.
+        if type(number) is not int:
+            raise TypeError(
+                f"tensor_map() takes a whole number as {option}, not "
+                f"{type(number).__name__}; a tensor of this name is given in a dict"
+            )
+        if number < 1:
+            raise ValueError(
+                f"tensor_map() takes a number from 1 as {option}, not {number}"
+            )
+    if graph is not None and type(graph) is not bool:
+        raise TypeError(
+            f"tensor_map() takes True, False or None as graph, not "
+            f"{type(graph).__name__}; a tensor of this name is given in a dict"
+        )
+    found, notes = name_all(sys._getframe(1), values, named)
+    shown = dict(itertools.islice(found.items(), max_names))
+    if len(shown) < len(found):
+        notes.append(f"{len(shown)} of {len(found)} names are shown")
+    observed = observe(shown, max_nodes)
+    observed["notes"] += notes
+    return TensorMap(observed, width, graph)

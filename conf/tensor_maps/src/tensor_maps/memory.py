@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
+import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +17,7 @@ import torch
 from tensor_maps.reading import (
     address_range,
     is_array,
+    is_lazy,
     number_text,
     shape_of,
     storage_address,
@@ -24,19 +28,23 @@ from tensor_maps.reading import (
 MOST_CELLS = 12
 MOST_RUNS = 24
 MOST_LISTED_ELEMENTS = 256
+_PAGE = mmap.PAGESIZE
+_MAPPINGS = Path("/proc/self/maps")
 
 
 @dataclass
-class _Memory:
+class Memory:
     """Where the elements of one tensor or array are.
 
     ``start`` and ``stop`` are the addresses of the whole storage, ``first`` is that
-    of element zero. A storage without an address has an ``identity`` instead, and
-    its addresses count from zero.
+    of element zero, ``strides`` are in bytes. ``place`` says what addresses count in:
+    "" for the memory of the process; a storage without an address and one that is
+    copied at the first write are places of their own; a file that is mapped is one
+    place, however often it is mapped. ``mapping`` is the address of the mapping.
     """
 
     device: str
-    identity: int
+    place: str
     start: int
     stop: int
     first: int
@@ -44,25 +52,34 @@ class _Memory:
     shape: list[int]
     strides: list[int]
     cells: Callable[[], list[str]]
+    addressed: bool = True
+    mappable: bool = False
+    mapping: int = 0
 
     @property
-    def addressed(self) -> bool:
-        return self.identity == 0
+    def reach(self) -> tuple[int, int]:
+        """The address of the first byte of the window, and that after the last."""
+        if 0 in self.shape:
+            return self.first, self.first
+        return address_range(self.first, self.shape, self.strides, self.item_size)
 
 
 def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     """Return one entry per storage, and note in ``tensors`` which one each is on."""
-    memories: dict[int, _Memory] = {}
+    memories: dict[int, Memory] = {}
     for number, value in enumerate(objects):
-        found = _array_memory(value) if is_array(value) else _tensor_memory(value)
+        found = memory_of(value)
         if isinstance(found, str):
             tensors[number]["memory"] = found
         else:
             memories[number] = found
             if not found.addressed:
                 tensors[number]["memory"] = "no memory address"
+            elif found.place:
+                tensors[number]["memory"] = "copied when it is first written to"
+    place_mapped(list(memories.values()))
     storages = []
-    for members in _lanes(memories):
+    for members in lanes(memories):
         for number in members:
             tensors[number]["storage"] = len(storages)
         on_it = {number: memories[number] for number in members}
@@ -70,28 +87,51 @@ def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     return storages
 
 
-def _tensor_memory(tensor: torch.Tensor) -> _Memory | str:
-    """Return where a tensor is, or in words why it is nowhere."""
+def memory_of(value: Any) -> Memory | str:
+    """Return where a tensor or an array is, or in words why it is nowhere."""
+    return _array_memory(value) if is_array(value) else _tensor_memory(value)
+
+
+def _tensor_memory(tensor: torch.Tensor) -> Memory | str:
     storage = tried(tensor.untyped_storage)
     shape, strides = shape_of(tensor), strides_of(tensor)
     if storage is None or shape is None or strides is None:
-        layout = str(tensor.layout).removeprefix("torch.")
-        return f"no storage of its own (layout {layout}, {type(tensor).__name__})"
+        return _why_nowhere(tensor)
     size = tried(storage.nbytes, 0)
     if size == 0:
         return "empty, no memory"
-    address, item_size = storage_address(tensor), tensor.element_size()
-    return _Memory(
+    address, item_size, lazy = storage_address(tensor), tensor.element_size(), ""
+    if not address or is_lazy(tensor):
+        lazy = f"storage {storage._cdata}"
+    return Memory(
         device=str(tensor.device),
-        identity=0 if address else storage._cdata,
+        place=lazy,
         start=address,
         stop=address + int(size),
         first=address + int(tensor.storage_offset()) * item_size,
         item_size=item_size,
         shape=shape,
-        strides=strides,
+        strides=[stride * item_size for stride in strides],
         cells=partial(_tensor_cells, tensor, int(size) // item_size),
+        addressed=address != 0,
+        mappable=not lazy and tried(storage.is_shared, False),
     )
+
+
+def _why_nowhere(tensor: torch.Tensor) -> str:
+    """Say why a tensor has no storage of its own."""
+    wrapped = torch._C._functorch
+    for inside, is_wrapper in (
+        ("vmap", wrapped.is_batchedtensor),
+        ("a transform of torch.func", wrapped.is_gradtrackingtensor),
+        ("functionalize", wrapped.is_functionaltensor),
+    ):
+        if tried(lambda ask=is_wrapper: ask(tensor), False):
+            return f"no storage of its own: it stands for a tensor inside {inside}"
+    layout = str(tensor.layout).removeprefix("torch.")
+    if tensor.is_nested:
+        return f"a nested tensor (layout {layout}): its parts are not looked at"
+    return f"no storage of its own (layout {layout}, {type(tensor).__name__})"
 
 
 def _tensor_cells(tensor: torch.Tensor, count: int) -> list[str]:
@@ -102,31 +142,31 @@ def _tensor_cells(tensor: torch.Tensor, count: int) -> list[str]:
     return [number_text(value) for value in plain.tolist()]
 
 
-def _array_memory(array: Any) -> _Memory | str:
-    """Return where an array is, or in words why it is nowhere."""
-    if array.nbytes == 0:
-        return "empty, no memory"
-    item_size, (low, high) = array.itemsize, _array_reach(array)
+def _array_memory(array: Any) -> Memory | str:
     owner = array
     while is_array(owner.base):
         owner = owner.base
-    base = owner.base
+    base, (low, high) = owner.base, _array_reach(array)
     whole = _tensor_memory(base) if isinstance(base, torch.Tensor) else ""
-    if isinstance(whole, _Memory):
+    if isinstance(whole, Memory):
         start, stop, cells = whole.start, whole.stop, whole.cells
+    elif owner.nbytes == 0:
+        return "empty, no memory"
     else:
         start, stop = _array_reach(owner)
         cells = partial(_array_cells, owner)
-    return _Memory(
+    return Memory(
         device="cpu",
-        identity=0,
+        place="",
         start=min(start, low),
         stop=max(stop, high),
         first=array_address(array),
-        item_size=item_size,
+        item_size=array.itemsize,
         shape=list(array.shape),
-        strides=[stride // item_size for stride in array.strides],
+        strides=list(array.strides),
         cells=cells,
+        # A mapped file, or a shared memory, is under a `mmap` or a `memoryview`.
+        mappable=base is not None and not isinstance(base, torch.Tensor),
     )
 
 
@@ -140,12 +180,49 @@ def array_address(array: Any) -> int:
 
 
 def _array_reach(array: Any) -> tuple[int, int]:
-    return address_range(
-        array_address(array), array.shape, array.strides, array.itemsize
-    )
+    first = array_address(array)
+    if array.size == 0:
+        return first, first
+    return address_range(first, array.shape, array.strides, array.itemsize)
 
 
-def _lanes(memories: dict[int, _Memory]) -> list[list[int]]:
+def place_mapped(memories: list[Memory]) -> None:
+    """Give mapped memories the place and the addresses of what they are mapped from.
+
+    Only Linux tells that. The question takes half a millisecond, so it is asked only
+    if one of the memories can be a mapping: what is under a ``mmap``, a tensor that is
+    shared between processes, and what begins at a page.
+    """
+    here = [one for one in memories if one.device == "cpu" and not one.place]
+    if not any(one.mappable or one.start % _PAGE == 0 for one in here):
+        return
+    mappings = tried(_shared_mappings, [])
+    begins = [begin for begin, *_ in mappings]
+    for memory in here:
+        at = bisect.bisect_right(begins, memory.start) - 1
+        if at < 0 or memory.start >= mappings[at][1]:
+            continue
+        begin, _, offset, file = mappings[at]
+        shift = offset - begin
+        memory.place, memory.mapping = file, begin
+        memory.start += shift
+        memory.stop += shift
+        memory.first += shift
+
+
+def _shared_mappings() -> list[tuple[int, int, int, str]]:
+    """Return begin, end, offset and file of each mapping that writes go through."""
+    found = []
+    with _MAPPINGS.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            reach, rights, offset, device, inode = line.split(maxsplit=5)[:5]
+            if rights.endswith("s"):
+                begin, end = (int(number, 16) for number in reach.split("-"))
+                found.append((begin, end, int(offset, 16), f"file {device} {inode}"))
+    return sorted(found)
+
+
+def lanes(memories: dict[int, Memory]) -> list[list[int]]:
     """Group what lies on the same storage, in the order of first appearance.
 
     Storages whose addresses overlap are one: ``torch.from_numpy(a[1:])`` makes a
@@ -153,22 +230,22 @@ def _lanes(memories: dict[int, _Memory]) -> list[list[int]]:
     """
     ordered = sorted(
         memories,
-        key=lambda n: (memories[n].device, memories[n].identity, memories[n].start),
+        key=lambda n: (memories[n].device, memories[n].place, memories[n].start),
     )
     lanes: list[list[int]] = []
     place, stop = None, 0
     for number in ordered:
         memory = memories[number]
-        if place == (memory.device, memory.identity) and memory.start < stop:
+        if place == (memory.device, memory.place) and memory.start < stop:
             lanes[-1].append(number)
             stop = max(stop, memory.stop)
         else:
             lanes.append([number])
-            place, stop = (memory.device, memory.identity), memory.stop
+            place, stop = (memory.device, memory.place), memory.stop
     return sorted(sorted(lane) for lane in lanes)
 
 
-def _storage(members: dict[int, _Memory], tensors: list[dict]) -> dict:
+def _storage(members: dict[int, Memory], tensors: list[dict]) -> dict:
     start = min(memory.start for memory in members.values())
     size = max(memory.stop for memory in members.values()) - start
     reader, cells = _cells(members, size)
@@ -177,6 +254,7 @@ def _storage(members: dict[int, _Memory], tensors: list[dict]) -> dict:
         "device": members[reader].device,
         "dtype": tensors[reader]["dtype"],
         "addressed": members[reader].addressed,
+        "mapped": len({memory.mapping for memory in members.values()}),
         "cells": cells,
         "windows": [
             _window(number, memory, start, size) for number, memory in members.items()
@@ -184,7 +262,7 @@ def _storage(members: dict[int, _Memory], tensors: list[dict]) -> dict:
     }
 
 
-def _cells(members: dict[int, _Memory], size: int) -> tuple[int, list[str] | None]:
+def _cells(members: dict[int, Memory], size: int) -> tuple[int, list[str] | None]:
     """Return who reads the whole storage, and its values if it is small."""
     for number, memory in members.items():
         count = size // memory.item_size
@@ -196,13 +274,12 @@ def _cells(members: dict[int, _Memory], size: int) -> tuple[int, list[str] | Non
     return next(iter(members)), None
 
 
-def _window(number: int, memory: _Memory, start: int, size: int) -> dict:
+def _window(number: int, memory: Memory, start: int, size: int) -> dict:
     shape, item_size, first = memory.shape, memory.item_size, memory.first - start
-    strides = [stride * item_size for stride in memory.strides]
-    low, high = address_range(first, shape, strides, item_size)
+    low, high = address_range(first, shape, memory.strides, item_size)
     moves = [
         (length, stride)
-        for length, stride in zip(shape, strides, strict=True)
+        for length, stride in zip(shape, memory.strides, strict=True)
         if stride != 0 and length > 1
     ]
     distinct = 0 if 0 in shape else math.prod(length for length, _ in moves)
@@ -210,11 +287,14 @@ def _window(number: int, memory: _Memory, start: int, size: int) -> dict:
     if distinct <= MOST_LISTED_ELEMENTS:
         runs = _runs(first, moves, item_size) if distinct else []
         runs = runs if len(runs) <= MOST_RUNS else [[low, high]]
+    whole = not any(stride % item_size for stride in memory.strides)
     return {
         "tensor": number,
-        "offset": (memory.first - memory.start) // item_size,
+        "offset": None if first % item_size else first // item_size,
+        "offset_bytes": first,
         "shape": shape,
-        "strides": memory.strides,
+        "strides": [s // item_size for s in memory.strides] if whole else None,
+        "stride_bytes": memory.strides,
         "runs": runs,
         "covers_all": [low, high] == [0, size] and distinct * item_size >= size,
     }

@@ -10,8 +10,10 @@ import torch
 
 from tensor_maps.graph import see_graph
 from tensor_maps.memory import see_storages
-from tensor_maps.reading import is_drawn, see_array, see_tensor
+from tensor_maps.reading import is_drawn, see_array, see_tensor, unseen
 
+# Of the data; it changes when what is there already changes its meaning.
+FORMAT = 2
 MOST_NODES = 40
 MOST_COMPARED_BYTES = 2**20
 
@@ -31,8 +33,9 @@ def observe(
     named
         Tensors and arrays by name. Anything else becomes a note.
     limit
-        How many nodes of the graph are kept, breadth-first from the named tensors.
-        The nodes of named tensors are always kept.
+        How many operations of the graph are kept, breadth-first from the named tensors.
+        The nodes of named tensors are always kept; of leaves without a name, at most
+        ``limit``.
     compared
         Of what has more bytes, no ``digest`` is made.
 
@@ -41,17 +44,24 @@ def observe(
     dict
         Data that JSON can hold, in a stable order:
 
+        ``format``
+            2.
         ``tensors``
             One entry per object: first the named ones in the order given, then the
             leaves without a name that the graph holds. Each has ``names`` (several
             when bound to one object), ``kind`` ("tensor" or "array"), ``shape``
             (null if there is none to read), ``dtype``, ``device``, ``values`` (text,
             of at most 6 elements), ``digest`` (of all bytes, to compare),
-            ``requires_grad``, ``is_leaf``, ``retains_grad``, ``inference``,
-            ``gradient`` (text; null where ``.grad`` is not for reading), ``version``
-            (null if not counted), ``node`` and ``output`` (the node it hangs on and
-            which output of it), ``storage`` (an index) and ``memory`` (why there is
-            no storage or no address, else "").
+            ``parameter`` (whether it is a ``Parameter``), ``requires_grad``,
+            ``is_leaf``, ``retains_grad``, ``inference``,
+            ``gradient`` (text; null where ``.grad`` is not for reading, or None and no
+            gradient is required), ``version`` (null if not counted), ``node`` and
+            ``output`` (the node it hangs on and which output of it), ``reaches``
+            (indices of the leaves that a gradient reaches from it, through kept nodes
+            or others), ``reaches_unnamed`` (how many more, which are not in
+            ``tensors``), ``reaches_more`` (true where the walk ended before it knew),
+            ``storage`` (an index) and ``memory`` (why there is no storage or no
+            address, or that it is copied when first written to, else "").
         ``nodes``
             ``kind`` ("operation", "leaf" or "constant"), ``label``, ``tensors`` (all
             that hang on it), ``inputs_without_gradient`` (edges that lead nowhere)
@@ -61,17 +71,22 @@ def observe(
             the input's node. An edge taken twice is there twice.
         ``hidden_nodes``, ``hidden_to``
             How many nodes are not kept, and the kept leaves that these lead to.
+        ``walk_ended``
+            True where the walk of the graph stopped after 2,000 operations: there are
+            more hidden nodes than said, and perhaps more leaves.
         ``storages``
-            ``bytes``, ``device``, ``dtype`` (of the cells), ``addressed``, ``cells``
-            (the values of at most 12 elements, or null) and ``windows``: ``tensor``,
-            ``offset``, ``shape``, ``strides`` (in elements), ``runs`` (bytes
+            ``bytes``, ``device``, ``dtype`` (of the cells), ``addressed``, ``mapped``
+            (how often this file or shared memory is mapped by what is on it; else 1),
+            ``cells`` (the values of at most 12 elements, or null) and ``windows``:
+            ``tensor``, ``offset_bytes``, ``stride_bytes``, ``offset`` and ``strides``
+            (in elements, null where they do not divide), ``shape``, ``runs`` (bytes
             from the start of the storage that it touches; for a large window from
             first to last) and ``covers_all``.
         ``notes``
             What else there is to say.
     """
     # Reading never needs to warn, but a backend of someone else might.
-    with _quiet(), torch._C.DisableTorchFunctionSubclass():
+    with _quiet(), unseen():
         objects, names, notes = _sort_out(named)
         tensors = [
             see_tensor(value, names[id(value)], compared)
@@ -82,7 +97,8 @@ def observe(
         # The storages first: the walk adds leaves that nobody named.
         storages = see_storages(objects, tensors)
         graph = see_graph(objects, tensors, limit, compared)
-    return {"tensors": tensors, **graph, "storages": storages, "notes": notes}
+    both = {**graph, "storages": storages, "notes": notes}
+    return {"format": FORMAT, "tensors": tensors, **both}
 
 
 @contextmanager

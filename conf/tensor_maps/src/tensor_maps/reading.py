@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import datetime
 import hashlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -35,8 +37,18 @@ def tried(read: Callable[[], Any], otherwise: Any = None) -> Any:
         return otherwise
 
 
+@contextmanager
+def unseen() -> Iterator[None]:
+    """Keep what is called inside from the modes that the program has switched on."""
+    python_modes = torch.utils._python_dispatch._disable_current_modes
+    active = torch._C._len_torch_dispatch_stack() > 0
+    with torch._C.DisableTorchFunction(), python_modes() if active else nullcontext():
+        yield
+
+
 # What holds of an array, and of a tensor until more is seen.
 _SEEN = {
+    "parameter": False,
     "requires_grad": False,
     "is_leaf": False,
     "retains_grad": False,
@@ -45,6 +57,9 @@ _SEEN = {
     "version": None,
     "node": None,
     "output": 0,
+    "reaches": [],
+    "reaches_unnamed": 0,
+    "reaches_more": False,
     "storage": None,
     "memory": "",
 }
@@ -56,12 +71,13 @@ def see_tensor(tensor: torch.Tensor, names: list[str], compared: int) -> dict:
     return seen | {
         "names": names,
         "kind": "tensor",
+        "parameter": isinstance(tensor, torch.nn.Parameter),
         "shape": shape_of(tensor),
         "dtype": str(tensor.dtype).removeprefix("torch."),
         "device": str(tensor.device),
         "values": _values(data),
         "digest": digest_of(data, compared),
-        "gradient": _gradient(tensor) if has_gradient(seen) else None,
+        "gradient": _gradient(tensor, seen) if has_gradient(seen) else None,
     }
 
 
@@ -80,9 +96,8 @@ def see_autograd(tensor: torch.Tensor) -> dict:
 
 def has_gradient(autograd: dict) -> bool:
     """Whether ``.grad`` is for reading."""
-    # `.grad` of any other tensor warns.
-    of_leaf = autograd["is_leaf"] and autograd["requires_grad"]
-    return of_leaf or autograd["retains_grad"]
+    # `.grad` of any other tensor warns. A leaf that requires none may have one.
+    return autograd["is_leaf"] or autograd["retains_grad"]
 
 
 def see_array(array: Any, names: list[str], compared: int) -> dict:
@@ -133,7 +148,16 @@ def _is_meta(tensor: torch.Tensor) -> bool:
 
 def storage_address(tensor: torch.Tensor) -> int:
     """Return the address of the storage, or 0; to ask a fake tensor for it warns."""
-    return 0 if _is_meta(tensor) else tried(tensor.untyped_storage().data_ptr, 0)
+    if _is_meta(tensor):
+        return 0
+    if is_lazy(tensor):  # to ask the storage would make the copy
+        return tried(lambda: torch._C._data_address(tensor), 0)
+    return tried(tensor.untyped_storage().data_ptr, 0)
+
+
+def is_lazy(tensor: torch.Tensor) -> bool:
+    """Whether the memory is copied at the first write (``_lazy_clone``)."""
+    return tried(lambda: torch._C._is_cow_tensor(tensor), False)
 
 
 def _values(data: torch.Tensor | None) -> str | None:
@@ -150,7 +174,9 @@ def digest_of(data: torch.Tensor | None, compared: int) -> str | None:
     def read() -> str:
         plain = data.resolve_conj().resolve_neg().cpu().contiguous()
         size = plain.numel() * plain.element_size()
-        return short_hash(ctypes.string_at(plain.data_ptr(), size) if size else b"")
+        begin = plain.storage_offset() * plain.element_size()
+        address = storage_address(plain) + begin
+        return short_hash(ctypes.string_at(address, size) if size else b"")
 
     return tried(read)
 
@@ -166,21 +192,33 @@ def short_hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def _gradient(tensor: torch.Tensor) -> str:
+def _gradient(tensor: torch.Tensor, autograd: dict) -> str | None:
     gradient = tried(lambda: tensor.grad)
     if gradient is None:
-        return "None"
+        return "None" if autograd["requires_grad"] else None
     values = _values(readable(gradient))
     return values or f"of shape {as_tuple(shape_of(gradient))}"
 
 
+# The text of any other object would run code of its own.
+_PRINTED = (bool, int, str, bytes, type(None), datetime.date, datetime.datetime)
+_PRINTED += (datetime.timedelta,)
+
+
 def number_text(values: Any) -> str:
-    """Return nested lists of numbers as text, four significant digits each."""
-    if isinstance(values, list):
+    """Return nested lists of numbers as text.
+
+    Integers are exact, floats have four significant digits. Of an object that is
+    neither number nor text, the name of its type is returned.
+    """
+    kind = type(values)
+    if kind is list:
         return "[" + ", ".join(map(number_text, values)) + "]"
-    if isinstance(values, bool) or not isinstance(values, int | float | complex):
-        return str(values)
-    return f"{values:.4g}"
+    if kind is tuple:  # one item of a structured array
+        return "(" + ", ".join(map(number_text, values)) + ")"
+    if kind in (float, complex):
+        return f"{values:.4g}"
+    return str(values) if kind in _PRINTED else f"<{kind.__name__}>"
 
 
 def address_range(

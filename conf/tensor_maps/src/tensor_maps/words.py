@@ -6,8 +6,6 @@ import math
 from collections import Counter
 from typing import NamedTuple
 
-from tensor_maps.compare import nodes_reached
-
 
 def describe(observed: dict) -> str:
     """Say in a few sentences, not escaped, what the picture shows.
@@ -15,7 +13,49 @@ def describe(observed: dict) -> str:
     ``observed`` is what :func:`observe` or :func:`changed` returned.
     """
     both = f"{describe_graph(observed)} {describe_memory(observed)}".strip()
-    return both or "Nothing to draw."
+    return both or "Nothing to draw: there is no tensor and no array."
+
+
+def describe_line(observed: dict) -> str:
+    """Say what was observed in one line: memories that are shared, results, the rest.
+
+    ``w + z share 4 B; y=[5] <- w, b; x 4 B``: a gradient from ``y`` reaches ``w`` and
+    ``b``. ``<- w, ...`` says that it may reach more, ``cuda:0`` where a memory is.
+    """
+    tensors, said, told = observed["tensors"], [], set()
+    for storage in observed["storages"]:
+        on_it = [window["tensor"] for window in storage["windows"]]
+        if len(on_it) > 1:
+            names = " + ".join(_short_name(tensors[at]) for at in on_it)
+            said.append(f"{names} share {_short_size(storage)}")
+            told.update(on_it)
+    for number, seen in enumerate(tensors):
+        named = [tensors[leaf] for leaf in seen["reaches"] if tensors[leaf]["names"]]
+        leaves = [_short_name(leaf) for leaf in named]
+        unnamed = len(seen["reaches"]) - len(named) + seen["reaches_unnamed"]
+        leaves += [f"{unnamed} unnamed"] if unnamed else []
+        leaves += ["..."] if seen["reaches_more"] else []
+        value = f"={seen['values']}" if seen["values"] is not None else ""
+        if leaves and seen["reaches"] != [number]:
+            said.append(f"{_short_name(seen)}{value} <- {', '.join(leaves)}")
+            told.add(number)
+    for number, seen in enumerate(tensors):
+        if number not in told and seen["names"]:
+            storage = seen["storage"]
+            size = "no memory"
+            if storage is not None:
+                size = _short_size(observed["storages"][storage])
+            said.append(f"{_short_name(seen)} {size}")
+    return "; ".join([*said, *observed["notes"]]).replace("\n", " ") or "no tensor"
+
+
+def _short_name(seen: dict) -> str:
+    return "=".join(seen["names"])
+
+
+def _short_size(storage: dict) -> str:
+    size = size_of(storage["bytes"]).replace("bytes", "B").replace("byte", "B")
+    return size if storage["device"] == "cpu" else f"{size} {storage['device']}"
 
 
 def describe_graph(observed: dict) -> str:
@@ -53,10 +93,13 @@ def _describe_tensor(observed: dict, seen: dict) -> str:
         requires = "" if seen["requires_grad"] else " (requires_grad is now False)"
         gradient = f", its grad is {seen['gradient']}" if seen["gradient"] else ""
         return f"{_value(seen)} is a leaf{requires}{gradient}{mark}."
-    return f"{_value(seen)}: {constant_of(seen)}{mark}."
+    gradient = f"; its grad is {seen['gradient']}" if seen["gradient"] else ""
+    return f"{_value(seen)}: {constant_of(seen)}{gradient}{mark}."
 
 
 NO_GRADIENT, NO_FLOW = "constant, no gradient", "No gradient flows"
+# Leaves have gradients from graphs that are gone: nothing is said of those.
+NO_GRAPH = "No graph here"
 
 
 def constant_of(seen: dict) -> str:
@@ -67,20 +110,18 @@ def constant_of(seen: dict) -> str:
 
 
 def flow_of(observed: dict, start: int) -> str:
-    """Say which leaves a gradient reaches from a node."""
-    reached = nodes_reached(observed, [start])
-    found = [
-        observed["tensors"][tensor]
-        for number in sorted(reached)
-        if observed["nodes"][number]["kind"] == "leaf"
-        for tensor in observed["nodes"][number]["tensors"]
-    ]
-    leaves = [names_of(seen) for seen in found if seen["names"]]
-    unnamed = len(found) - len(leaves)
+    """Say which leaves a gradient reaches from a node on which a tensor hangs."""
+    tensors = observed["tensors"]
+    seen = tensors[observed["nodes"][start]["tensors"][0]]
+    found = [tensors[leaf] for leaf in seen["reaches"]]
+    leaves = [names_of(leaf) for leaf in found if leaf["names"]]
+    unnamed = len(found) - len(leaves) + seen["reaches_unnamed"]
     if unnamed:
         leaves.append(f"{unnamed} unnamed " + ("leaf" if unnamed == 1 else "leaves"))
-    if any(observed["nodes"][number]["hidden_inputs"] for number in reached):
-        leaves.append("nodes that are not drawn")
+    if seen["reaches_more"]:
+        beyond = "beyond the 2,000 operations that were looked at"
+        known = f"to {listing(leaves)} and" if leaves else "on,"
+        return f"gradients flow {known} {beyond}"
     return f"gradients flow to {listing(leaves)}" if leaves else "no gradient flows on"
 
 
@@ -90,6 +131,8 @@ def _describe_storage(observed: dict, storage: dict, mark: Mark | None) -> str:
     memory = f"memory {mark.letter}" if mark else "a memory of its own"
     verb = "share" if len(names) > 1 else "is on" if mark else "has"
     address = "" if storage["addressed"] else ", no memory address"
+    if storage["mapped"] > 1:
+        address += f", mapped {count_of(storage['mapped'], 'time')}"
     changed = ", changed" if storage.get("changed") else ""
     facts = [
         f"; {name}: {', '.join(said)}"
@@ -139,22 +182,43 @@ def facts_of(observed: dict, storage: dict, window: dict) -> list[str]:
     seen, shape = observed["tensors"][window["tensor"]], window["shape"]
     others = [other["shape"] for other in storage["windows"] if other["covers_all"]]
     dense = [math.prod(shape[at + 1 :]) for at in range(len(shape))]
+    strides = window["strides"]
     in_order = window["covers_all"] and all(
         length == 1 or stride == wanted
-        for length, stride, wanted in zip(shape, window["strides"], dense, strict=True)
+        for length, stride, wanted in zip(shape, strides or dense, dense, strict=True)
     )
     # The first of those that are seen most often.
     ((usual, _),) = Counter(s["dtype"] for s in observed["tensors"]).most_common(1)
+    version = seen["version"]
+    # The values that a new parameter begins with were written into it.
+    usual_version = version == 1 and seen["parameter"]
     found = [
         ("empty", not window["runs"]),
         (seen["dtype"], seen["dtype"] != usual),
-        (f"offset {window['offset']}", window["offset"] or not window["covers_all"]),
+        (_offset(window), window["offset_bytes"] or not window["covers_all"]),
         (f"shape {as_tuple(shape)}", not in_order or any(o != shape for o in others)),
-        (f"stride {as_tuple(window['strides'])}", not in_order),
+        (_stride(window), not in_order),
         ("values changed", "values" in seen.get("changed", ())),
-        (f"version {seen['version']}", seen["version"]),
+        (f"version {version}", version and not usual_version),
+        (seen["memory"], storage["addressed"] and seen["memory"]),
     ]
     return [fact for fact, is_unusual in found if is_unusual]
+
+
+def _offset(window: dict) -> str:
+    """Say where a window begins: in elements, or in bytes if these do not divide."""
+    if window["offset"] is None:
+        return f"offset {count_of(window['offset_bytes'], 'byte')}"
+    return f"offset {window['offset']}"
+
+
+def _stride(window: dict) -> str:
+    if window["strides"] is not None:
+        return f"stride {as_tuple(window['strides'])}"
+    numbers = window["stride_bytes"]
+    if len(numbers) == 1:
+        return f"stride {count_of(numbers[0], 'byte')}"
+    return f"strides {as_tuple(numbers)} in bytes"
 
 
 def size_of(number: int) -> str:
@@ -177,7 +241,8 @@ def asides_of(observed: dict) -> list[str]:
 
 def more_of(observed: dict) -> str:
     """Say how many nodes are not shown."""
-    return count_of(observed["hidden_nodes"], "more node")
+    more = count_of(observed["hidden_nodes"], "more node")
+    return f"at least {more}" if observed["walk_ended"] else more
 
 
 def names_of(seen: dict) -> str:

@@ -1,0 +1,234 @@
+"""Tell what a graph has saved for backward, and whose memory that is."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import torch
+
+from tensor_maps.graph import node_name
+from tensor_maps.memory import Memory, lanes, memory_of, place_mapped
+from tensor_maps.naming import name_all
+from tensor_maps.reading import is_drawn, shape_of, tried, unseen
+from tensor_maps.relations import MOST_FOLLOWED
+from tensor_maps.words import as_tuple, count_of, listing, size_of
+
+MOST_LINES = 40
+
+
+class Saved:
+    """What graphs have saved for backward: a table as text, and data.
+
+    It keeps no tensor.
+    """
+
+    def __init__(self, data: dict) -> None:
+        self._data = data
+
+    def to_dict(self) -> dict:
+        """Return what was found, as data that JSON can hold.
+
+        ``format`` is 1. ``total`` is the number of bytes of all memories together.
+        ``memories`` has one entry each, the largest first: ``bytes``, ``device``,
+        ``names`` (of the tensors on it that the caller knows), and ``saved``, a list
+        of ``node``, ``what`` (the name that the node has for it), ``shape`` and
+        ``dtype``. ``freed`` and ``packed`` count by the name of nodes what is freed,
+        and what a hook has packed, which is not unpacked. ``ended``: whether the graph
+        goes on after the operations that were looked at.
+        """
+        return copy.deepcopy(self._data)
+
+    def __repr__(self) -> str:
+        data = self._data
+        memories, total = data["memories"], size_of(data["total"])
+        head = f"saved for backward: {total}"
+        if memories[1:]:
+            head += f" in {len(memories)} memories"
+        rows = [
+            (size_of(one["bytes"]), listing(one["names"]) or "no name", _by_nodes(one))
+            for one in memories[:MOST_LINES]
+        ]
+        wide = [max((len(row[at]) for row in rows), default=0) for at in (0, 1)]
+        lines = [f"{a:>{wide[0]}}  {b:<{wide[1]}}  {c}" for a, b, c in rows]
+        if memories[MOST_LINES:]:
+            more = memories[MOST_LINES:]
+            size = size_of(sum(one["bytes"] for one in more))
+            lines.append(f"and {count_of(len(more), 'smaller one')}, {size}")
+        for what, said in (
+            ("freed", "freed by backward"),
+            ("packed", "packed by a hook, not looked into"),
+        ):
+            if data[what]:
+                lines.append(f"{said}: {_counted(data[what])}")
+        if data["ended"]:
+            lines.append(f"the graph goes on after {MOST_FOLLOWED:,} operations")
+        return "\n".join([head, *lines])
+
+
+def _by_nodes(memory: dict) -> str:
+    """Say which nodes have saved a memory."""
+    said = [
+        f"{one['node']}.{one['what']} {as_tuple(one['shape'])} {one['dtype']}"
+        for one in memory["saved"]
+    ]
+    counted = {text: said.count(text) for text in said}
+    return "; ".join(_times(text, count) for text, count in counted.items())
+
+
+def _times(text: str, count: int) -> str:
+    return text if count == 1 else f"{text}, {count} times"
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return listing([_times(name, count) for name, count in counts.items()])
+
+
+def saved(*values: object, **named: object) -> Saved:
+    """Return what the graph behind tensors has saved for backward.
+
+    The text is a table, the largest memory first: its bytes, whose memory it is, and
+    the nodes that have saved it. A tensor and a view of it are one memory.
+
+    Parameters
+    ----------
+    *values, **named
+        Tensors of any shape, and modules and containers: their graphs are followed,
+        and what they are called here is said of the memory that is theirs. Memory has
+        the names of the caller's variables too.
+
+    Raises
+    ------
+    TypeError
+        If there is no tensor among the values.
+
+    Notes
+    -----
+    The nodes tell it in their ``_saved_*`` attributes, and custom functions in
+    ``saved_tensors``. What a function keeps elsewhere (``ctx.x = x``), and what the
+    kernels need for a while in backward, is not in it. Nothing is unpacked that a
+    hook has packed, if PyTorch tells (2.7 and newer).
+    """
+    frame = sys._getframe(1)
+    found, _ = name_all(frame, values, named)
+    tensors = {n: one for n, one in found.items() if isinstance(one, torch.Tensor)}
+    if not tensors:
+        kinds = listing([type(one).__name__ for one in (*values, *named.values())])
+        raise TypeError(f"saved() takes tensors, not {kinds or 'nothing'}")
+    for name, value in variables(frame):
+        if is_drawn(value) and all(value is not one for one in found.values()):
+            found.setdefault(name, value)
+    with unseen():
+        return Saved(_saved(tensors, found))
+
+
+def variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """Yield the names of a frame, then those of its module, with what they hold."""
+    scope = frame.f_locals
+    both = [(str(name), value) for name, value in list(scope.items())]
+    if scope is not frame.f_globals:
+        # Until Python 3.13 the frame of a function keeps this copy, and with it all
+        # that the names held. Two references: the frame's own, and that of `scope`.
+        optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED
+        if optimized and type(scope) is dict and sys.getrefcount(scope) <= 3:
+            scope.clear()
+        both += [(str(n), value) for n, value in list(frame.f_globals.items())]
+    yield from (one for one in both if not one[0].startswith("__"))
+
+
+def _saved(tensors: dict[str, torch.Tensor], known: dict[str, Any]) -> dict:
+    nodes, ended = _nodes(tensors.values())
+    kept: list[tuple[dict, Any]] = []
+    counts: dict[str, dict[str, int]] = {"freed": {}, "packed": {}}
+    for node in nodes:
+        name = node_name(node)
+        for what, value in saved_by(node):
+            if isinstance(value, str):
+                counts[value][name] = counts[value].get(name, 0) + 1
+                continue
+            dtype = str(value.dtype).removeprefix("torch.")
+            entry = {"node": name, "what": what, "shape": shape_of(value)}
+            kept.append((entry | {"dtype": dtype}, value))
+    objects = [*(value for _, value in kept), *known.values()]
+    memories: dict[int, Memory] = {}
+    nowhere: dict[int, list[int]] = {}
+    for number, value in enumerate(objects):
+        found = memory_of(value)
+        if isinstance(found, Memory):
+            memories[number] = found
+        elif number < len(kept):
+            nowhere.setdefault(id(value), []).append(number)
+    place_mapped(list(memories.values()))
+    names, found = list(known), []
+    for lane in [*lanes(memories), *nowhere.values()]:
+        here = [number for number in lane if number < len(kept)]
+        if here:
+            where = [memories[number] for number in here if number in memories]
+            low = min((one.start for one in where), default=0)
+            high = max((one.stop for one in where), default=0)
+            found.append(
+                {
+                    "bytes": high - low,
+                    "device": str(kept[here[0]][1].device),
+                    "names": [names[n - len(kept)] for n in lane if n >= len(kept)],
+                    "saved": [kept[number][0] for number in here],
+                }
+            )
+    found.sort(key=lambda one: -one["bytes"])
+    total = sum(one["bytes"] for one in found)
+    return {
+        "format": 1,
+        "total": total,
+        "memories": found,
+        **counts,
+        "ended": ended,
+    }
+
+
+def _nodes(tensors: Any) -> tuple[list[Any], bool]:
+    """Return the functions of the graphs behind tensors."""
+    starts = [tried(lambda one=tensor: one.grad_fn) for tensor in tensors]
+    nodes = list({id(one): one for one in starts if one is not None}.values())
+    seen = {id(one) for one in nodes}
+    for number, node in enumerate(nodes):  # which grows on the way
+        if number >= MOST_FOLLOWED:
+            return nodes[:number], True
+        for following, _ in node.next_functions:
+            if following is not None and id(following) not in seen:
+                seen.add(id(following))
+                nodes.append(following)
+    return nodes, False
+
+
+def saved_by(node: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what a node has saved: a name, and the tensor, "freed" or "packed"."""
+    names = [name for name in dir(node) if name.startswith("_saved_")]
+    if hasattr(type(node), "_raw_saved_tensors"):
+        names.append("saved_tensors")
+    for name in names:
+        what = name.removeprefix("_saved_")
+        raw = "_raw" + (name if name.startswith("_") else f"_{name}")
+        # A list is of hooks of its own; the first one tells for all.
+        packed = tried(lambda one=raw: getattr(node, one))
+        first = packed[0] if isinstance(packed, tuple) and packed else packed
+        if getattr(first, "unpack_hook", None) is not None:
+            yield what, "packed"
+            continue
+        try:
+            value = getattr(node, name)
+        except RuntimeError as error:
+            if "freed" in str(error):
+                yield what, "freed"
+            continue
+        except Exception:  # a node of someone else refuses in a way of its own
+            continue
+        if isinstance(value, torch.Tensor):
+            yield what, value
+        elif isinstance(value, tuple | list):
+            for number, one in enumerate(value):
+                if isinstance(one, torch.Tensor):
+                    yield f"{what}[{number}]", one
