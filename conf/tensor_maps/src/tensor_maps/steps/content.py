@@ -55,7 +55,7 @@ class Reader:
             plain = data.cpu().contiguous()
             return _checksum(plain.data_ptr(), size)
         if data.is_contiguous():
-            return self._stretch(data.data_ptr(), size)
+            return self.stretch(data.data_ptr(), size)
         # One element for each of those that are one in memory, largest steps first.
         for at, stride in enumerate(data.stride()):
             if stride == 0 and data.shape[at] > 1:
@@ -64,7 +64,7 @@ class Reader:
         data = data.permute(by_stride)
         size = data.numel() * data.element_size()
         if data.is_contiguous():
-            return self._stretch(data.data_ptr(), size)
+            return self.stretch(data.data_ptr(), size)
         mark = ""
         if size > min(MOST_COPIED_BYTES, self.most):
             mark, data = "~", _thinned(data, list(data.shape))
@@ -78,7 +78,7 @@ class Reader:
             return "0"
         if array.flags.c_contiguous or array.flags.f_contiguous:
             address = array.__array_interface__["data"][0]
-            return self._stretch(address, array.nbytes)
+            return self.stretch(address, array.nbytes)
         plain = array.view(type=_plain_type(array))
         cut = tuple(slice(0, 1) if step == 0 else slice(None) for step in plain.strides)
         plain, mark = plain[cut], ""
@@ -87,8 +87,10 @@ class Reader:
         self.read += 2 * plain.nbytes
         return f"{mark}{zlib.crc32(plain.tobytes()):08x}"
 
-    def _stretch(self, address: int, size: int) -> str:
+    def stretch(self, address: int, size: int) -> str | None:
         """Return the digits of a stretch of memory."""
+        if not self.most:
+            return None
         known = self._known.get((address, size))
         if known is None:
             if size <= self.most:

@@ -10,6 +10,7 @@ import torch
 from tensor_maps.graph import node_name
 from tensor_maps.reading import (
     is_array,
+    readable,
     see_autograd,
     shape_of,
     storage_address,
@@ -59,12 +60,28 @@ def storage_reference(value: Any) -> weakref.ref | None:
     return tried(lambda: weakref.ref(value.untyped_storage()))
 
 
+class Place(NamedTuple):
+    """Where the values of a tensor of the CPU are, one after another."""
+
+    address: int
+    bytes: int
+    of_storage: int
+
+    def is_still(self, tensor: torch.Tensor) -> bool:
+        """Whether memory that was there is there still: a storage may be resized."""
+        return (
+            torch._C._data_address(tensor) == self.address
+            and tensor.untyped_storage().nbytes() == self.of_storage
+        )
+
+
 class Gradient(NamedTuple):
     """What is compared of ``.grad``."""
 
     storage: weakref.ref | None
     version: int | None
     values: str | None
+    place: Place | None = None
 
 
 class Fact(NamedTuple):
@@ -73,7 +90,8 @@ class Fact(NamedTuple):
     Nothing is kept alive by a fact. ``values`` is a checksum: of all bytes, or of
     samples if it begins with "~"; None if nothing was read. ``stamp`` is what is read
     each time: where it is the same, only the values may be others. ``reach`` is where
-    in memory its storage begins and ends.
+    in memory its storage begins and ends, and ``place`` where its values are, if they
+    can be read without a copy.
     """
 
     other: Identity
@@ -88,6 +106,7 @@ class Fact(NamedTuple):
     stamp: tuple | None = None
     reach: tuple[int, int] = (0, 0)
     bytes: int = 0
+    place: Place | None = None
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -146,7 +165,10 @@ def fact_of(value: Any, stamp: tuple | None) -> Fact:
         None
         if gradient is None
         else Gradient(
-            storage_reference(gradient), tried(lambda: gradient._version), None
+            storage_reference(gradient),
+            tried(lambda: gradient._version),
+            None,
+            tried(lambda: _place_of(gradient)),
         ),
         autograd["requires_grad"],
         autograd["retains_grad"],
@@ -154,7 +176,19 @@ def fact_of(value: Any, stamp: tuple | None) -> Fact:
         stamp,
         (address, address + int(size)) if address else (0, 0),
         tried(lambda: bytes_of(value), 0),
+        tried(lambda: _place_of(value)),
     )
+
+
+def _place_of(tensor: torch.Tensor) -> Place | None:
+    """Return where a tensor is, if it is a plain one and its values are in order."""
+    if type(tensor) not in _PLAIN or tensor.device.type != "cpu":
+        return None
+    if not tensor.is_contiguous() or readable(tensor) is None:
+        return None
+    size = tensor.numel() * tensor.element_size()
+    of_storage = tensor.untyped_storage().nbytes()
+    return Place(torch._C._data_address(tensor), size, of_storage) if size else None
 
 
 def _reach_of_array(array: Any) -> tuple[int, int]:

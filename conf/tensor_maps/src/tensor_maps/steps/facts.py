@@ -42,8 +42,8 @@ class Look(NamedTuple):
     and ``more`` counts items of long containers, which have no name here. ``unread``
     has the bytes of what was told by its version counter only, though the statement
     might have written to it in another way, and ``sampled`` the bytes of what was
-    read in samples. ``late`` says for what was not read how many statements ago it
-    was.
+    read now, and in samples only. ``late`` says for what was not read how many
+    statements ago it was.
     """
 
     facts: dict[str, Fact]
@@ -141,7 +141,7 @@ def _look(
     changed = [name for name, fact in facts.items() if before.get(name) is not fact]
     changed += [name for name in before if name not in facts]
     count = len(found.values)
-    notes = (count, left, found.more, unread, _sampled(facts), late)
+    notes = (count, left, found.more, unread, _sampled(facts, read), late)
     if was is not None and not changed:
         seen = {name for one in was.observed["tensors"] for name in one["names"]}
         asked = sorted((n for n in values if n in found.asked), key=found.ranks.get)
@@ -170,11 +170,12 @@ def _in_turn(found: Found, first: Container[str] = ()) -> list[str]:
     )
 
 
-def _sampled(facts: dict[str, Fact]) -> dict[str, int]:
+def _sampled(facts: dict[str, Fact], read: set[str]) -> dict[str, int]:
+    """Return the bytes of what was read now, and in samples only."""
     return {
-        name: fact.bytes
-        for name, fact in facts.items()
-        if fact.values is not None and fact.values[0] == "~"
+        name: facts[name].bytes
+        for name in facts
+        if name in read and (facts[name].values or "").startswith("~")
     }
 
 
@@ -259,7 +260,8 @@ def _read(
     others = [name for name in facts if name not in first]
     if not may_write:
         others = [name for name in others if name in moved]
-    others.sort(key=lambda name: (name not in moved, facts[name].bytes))
+    if sum(facts[name].bytes for name in others) > MOST_OTHER_BYTES // 2:
+        others.sort(key=lambda name: (name not in moved, facts[name].bytes))
     most = MOST_FIRST_BYTES if was is None else MOST_NAMED_BYTES
     read: set[str] = set()
     unread: dict[str, int] = {}
@@ -289,10 +291,17 @@ def _has_values(value: Any) -> bool:
 def _take(name: str, value: Any, reader: Reader, facts: dict[str, Fact]) -> None:
     """Put into a fact what its values and those of its gradient are now."""
     fact = facts[name]
-    digest, gradient = reader.digest(value), fact.gradient
+    place, gradient = fact.place, fact.gradient
+    if place is not None and place.is_still(value):
+        digest = reader.stretch(place.address, place.bytes)
+    else:
+        digest = reader.digest(value)
     if gradient is not None:
-        tensor = tried(lambda: value.grad)
-        digits = None if tensor is None else reader.digest(tensor)
+        tensor, place = tried(lambda: value.grad), gradient.place
+        if tensor is not None and place is not None and place.is_still(tensor):
+            digits = reader.stretch(place.address, place.bytes)
+        else:
+            digits = None if tensor is None else reader.digest(tensor)
         if digits != gradient.values:
             gradient = gradient._replace(values=digits)
     if digest != fact.values or gradient is not fact.gradient:
