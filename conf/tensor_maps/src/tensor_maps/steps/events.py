@@ -70,7 +70,7 @@ def _with_others(news: list[New]) -> list[str]:
 
 def is_written(kinds: frozenset[str]) -> bool:
     """Whether a tensor that was there holds other values now."""
-    return "values" in kinds and "other" not in kinds
+    return "values" in kinds and not kinds & {"other", "storage", "form"}
 
 
 def entries_of(step: Step) -> dict[str, dict]:
@@ -105,11 +105,15 @@ def _new(
     storage = seen["storage"]
     share = [o for o in known if storage is not None and entry[o]["storage"] == storage]
     # What the statement names is what a reader looks for.
-    share.sort(key=lambda other: root_of(other) not in asked)
+    share.sort(key=lambda other: (root_of(other) not in asked, root_of(other) != other))
     made_from = [o for o in known if root_of(o) in asked and root_of(o) != name]
     required = any(entry[other]["requires_grad"] for other in share) or (
         bool(words & CUTTING)
-        and any(entry[other]["requires_grad"] for other in made_from)
+        and any(
+            fact.requires_grad
+            for other, fact in step.before.facts.items()
+            if root_of(other) in asked
+        )
     )
     is_cut = required and not seen["requires_grad"]
     how, others = ("shares", share) if share else ("alone", [])

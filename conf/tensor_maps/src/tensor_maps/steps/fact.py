@@ -10,7 +10,6 @@ import torch
 from tensor_maps.graph import node_name
 from tensor_maps.reading import (
     is_array,
-    readable,
     see_autograd,
     shape_of,
     storage_address,
@@ -34,9 +33,9 @@ class Identity:
 
     __slots__ = ("key", "storage")
 
-    def __init__(self, value: object) -> None:
+    def __init__(self, value: object, storage: weakref.ref | None) -> None:
         self.key = (id(value), type(value))
-        self.storage = storage_reference(value)
+        self.storage = storage
 
     def __eq__(self, other: object) -> bool:
         # Of one storage there is one reference.
@@ -145,31 +144,29 @@ def stamp_of(value: Any) -> tuple | None:
 def fact_of(value: Any, stamp: tuple | None) -> Fact:
     """Return the fact of a tensor or an array whose values were not read yet."""
     if is_array(value):
-        form = (value.shape, value.strides, str(value.dtype))
         address = value.__array_interface__["data"][0]
-        reach = tried(lambda: _reach_of_array(value), (0, 0))
-        storage, other = (address,), Identity(value)
-        return Fact(other, storage, form, None, stamp=stamp, reach=reach,
-                    bytes=value.nbytes)  # fmt: skip
+        return Fact(
+            Identity(value, None),
+            (address,),
+            (value.shape, value.strides, value.dtype, "cpu"),
+            None,
+            stamp=stamp,
+            reach=tried(lambda: _reach_of_array(value), (0, 0)),
+            bytes=value.nbytes,
+        )
     autograd, function = see_autograd(value), tried(lambda: value.grad_fn)
     has_gradient = autograd["is_leaf"] or autograd["retains_grad"]
     gradient = tried(lambda: value.grad) if has_gradient else None
-    address = storage_address(value)
+    storage = storage_reference(value)
+    address = tried(lambda: storage_address(value), 0)
     size = tried(lambda: value.untyped_storage().nbytes(), 0)
     return Fact(
-        Identity(value),
-        (storage_reference(value), address, tried(value.storage_offset)),
-        (shape_of(value), strides_of(value), str(value.dtype), str(value.device)),
+        Identity(value, storage),
+        (storage, address, tried(value.storage_offset)),
+        (_tuple(shape_of(value)), _tuple(strides_of(value)), value.dtype, value.device),
         None,
         autograd["version"],
-        None
-        if gradient is None
-        else Gradient(
-            storage_reference(gradient),
-            tried(lambda: gradient._version),
-            None,
-            tried(lambda: _place_of(gradient)),
-        ),
+        None if gradient is None else _gradient_of(gradient),
         autograd["requires_grad"],
         autograd["retains_grad"],
         None if function is None else node_name(function),
@@ -180,15 +177,31 @@ def fact_of(value: Any, stamp: tuple | None) -> Fact:
     )
 
 
+def _gradient_of(gradient: torch.Tensor) -> Gradient:
+    return Gradient(
+        storage_reference(gradient),
+        tried(lambda: gradient._version),
+        None,
+        tried(lambda: _place_of(gradient)),
+    )
+
+
+def _tuple(numbers: list[int] | None) -> tuple[int, ...] | None:
+    return None if numbers is None else tuple(numbers)
+
+
 def _place_of(tensor: torch.Tensor) -> Place | None:
     """Return where a tensor is, if it is a plain one and its values are in order."""
     if type(tensor) not in _PLAIN or tensor.device.type != "cpu":
         return None
-    if not tensor.is_contiguous() or readable(tensor) is None:
-        return None
     size = tensor.numel() * tensor.element_size()
     of_storage = tensor.untyped_storage().nbytes()
-    return Place(torch._C._data_address(tensor), size, of_storage) if size else None
+    before = tensor.storage_offset() * tensor.element_size()
+    address = torch._C._data_address(tensor)
+    is_there = address and size and before + size <= of_storage
+    if not is_there or not tensor.is_contiguous():
+        return None
+    return Place(address, size, of_storage)
 
 
 def _reach_of_array(array: Any) -> tuple[int, int]:

@@ -259,10 +259,19 @@ class _Walk:
         for key, item in list(pairs):
             if type(item) in PLAIN:
                 continue
-            simple = type(key) in PLAIN or (
-                type(key) is tuple and all(type(part) in PLAIN for part in key)
-            )
-            yield f"[{key!r}]" if simple else f"[a {type(key).__name__}]", item
+            yield f"[{self.name_of_key(key)}]", item
+
+    def name_of_key(self, key: Any) -> str:
+        """Return a key as code; no code of its own is run."""
+        if type(key) in PLAIN:
+            return repr(key)
+        if type(key) is tuple and all(type(part) in PLAIN for part in key):
+            return repr(key)
+        if is_drawn(key):  # as in the state of an optimizer
+            for name, value in self.values.items():
+                if value is key:
+                    return name
+        return f"a {type(key).__name__}"
 
     def attributes_of(self, value: Any) -> list[tuple[str, Any]]:
         kind = type(value)

@@ -11,10 +11,12 @@ from tensor_maps.steps.events import New, entries_of, is_written, news_of
 from tensor_maps.steps.names import root_of
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import DEFINITIONS
-from tensor_maps.words import as_tuple, count_of, listing, size_of
+from tensor_maps.words import count_of, listing, size_of
 
 # Sentences that a step has, and names that a sentence has.
 MOST_SAID = 3
+# Of values that are different, so many letters are said.
+MOST_LETTERS = 60
 
 
 def step_words(step: Step) -> tuple[str, list[str]]:
@@ -103,7 +105,7 @@ def _said_of_names(step: Step) -> list[str]:
         names = [name for name in names if name not in told]
         told.update(names)
         if names:
-            said.append(_said_of_kind(kind, names, entry))
+            said.append(_said_of_kind(kind, names, step))
     if gone := [name for name, kinds in differ.items() if "gone" in kinds]:
         said.append(f"{_few(gone)} no longer exist{_s(gone)}.")
     return said
@@ -116,6 +118,8 @@ def _said_of_gradients(
     names = [name for name, kinds in same.items() if "gradient" in kinds]
     text = {name: entry.get(name, {}).get("gradient") for name in names}
     small = [n for n in names if text[n] and not text[n].startswith("of shape")]
+    if sum(map(len, map(str, text.values()))) > MOST_LETTERS:
+        small = []
     if names and len(names) <= MOST_SAID and len(small) == len(names):
         return [listing([f"{n}.grad is now {text[n]}" for n in names]) + "."]
     empty = [name for name in names if name in entry and text[name] in (None, "None")]
@@ -154,7 +158,8 @@ def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
     known = len(values) == len(names) and None not in values
     if known and len(set(values)) == 1:
         return [f"{_few(names)} now hold{_s(names)} {values[0]}{end}."]
-    if known and len(names) <= MOST_SAID:
+    is_short = known and sum(map(len, values)) <= MOST_LETTERS
+    if is_short and len(names) <= MOST_SAID:
         both = zip(names, values, strict=True)
         each = [f"{name} now holds {value}" for name, value in both]
         return [f"{listing(each)}{end}."]
@@ -196,7 +201,8 @@ def _said_of_group(
     """Say of names, to which the same happened, what they are now."""
     names, first = [new.name for new in group], group[0]
     few, are = _few(names), _are(names)
-    others = list(dict.fromkeys(other for new in group for other in new.others))
+    others = dict.fromkeys(other for new in group for other in new.others)
+    others = [other for other in others if other not in names] or first.others
     flow = _flow(step, first)
     cut = f" No gradient flows back through {_it(names, few)}." if first.is_cut else ""
     if first.how == "same":
@@ -213,7 +219,9 @@ def _said_of_group(
     if nowhere:
         return f"{few} {are} new: {nowhere}."
     if first.how == "copy":
-        text = f"{few} {are} a copy of {others[0]}{device}, with its own memory"
+        text = f"{few} is a copy of {others[0]}{device}, with its own memory"
+        if len(names) > 1:
+            text = f"{few} are copies of {others[0]}{device}, with their own memory"
         return f"{text}; {flow}." if flow else f"{text}.{cut}"
     if flow:
         leaves = _leaves(step, first)
@@ -232,11 +240,11 @@ def _leaves(step: Step, new: New) -> str:
     if len(leaves) + bool(unnamed) <= MOST_SAID:
         if unnamed:
             # There may be names for them beyond those that were observed.
-            what = "more" if drawn < step.after.names else "without a name"
-            many = "one" if unnamed == 1 else str(unnamed)
-            text = f"{many} {what}" if leaves else f"{count_of(unnamed, 'leaf')}"
-            text = text.replace("leafs", "leaves")
-            leaves.append(text if leaves else f"{text} without a name")
+            more = f"{unnamed} more" if unnamed > 1 else "one more"
+            if drawn >= step.after.names or not leaves:
+                more = "a leaf" if unnamed == 1 else f"{unnamed} leaves"
+                more += " without a name"
+            leaves.append(more)
         text = listing(leaves)
     else:
         more = len(leaves) + unnamed - 2
@@ -257,7 +265,7 @@ def _flow_to(new: New, leaves: str) -> str:
     if count == 0:
         return "no leaf was reached"
     if count == 1:
-        return f"a gradient flows back to {leaves}"
+        return f"a gradient flows back to {leaves if new.leaves else 'it'}"
     return f"gradients flow back to {'both' if count == 2 else 'all of them'}"
 
 
@@ -293,18 +301,16 @@ ORDER_OF_KINDS = (
 )
 
 
-def _said_of_kind(kind: str, names: list[str], entry: dict[str, dict]) -> str:
+def _said_of_kind(kind: str, names: list[str], step: Step) -> str:
     """Say what of names, of which the same kind of thing has changed, is now."""
-    few, s = _few(names), _s(names)
+    few, s, entry = _few(names), _s(names), entries_of(step)
     seen = [entry[name] for name in names if name in entry]
     if kind == "storage":
-        return f"{few} now use{s} different memory."
+        form = _form(names, step)
+        return f"{few} now use{s} different memory{', with ' if form else ''}{form}."
     if kind == "form":
-        shape = _common(as_tuple(one["shape"]) for one in seen)
-        dtype = _common(one["dtype"] for one in seen)
-        if shape is None or dtype is None:
-            return f"{few} now {_have(names)} another shape or dtype."
-        return f"{few} now {_have(names)} shape {shape} and dtype {dtype}."
+        form = _form(names, step) or "another form"
+        return f"{few} now {_have(names)} {form}."
     if kind == "requires_grad":
         requires = _common(one["requires_grad"] for one in seen)
         if requires is None:
@@ -322,6 +328,20 @@ def _said_of_kind(kind: str, names: list[str], entry: dict[str, dict]) -> str:
     if len(names) == 1:
         return f"{few}'s version counter is now {version}."
     return f"The version counter of {few} is now {version}."
+
+
+def _form(names: list[str], step: Step) -> str:
+    """Say which shape, strides, dtype or device names have now and had not."""
+    said = []
+    for at, what in enumerate(("shape", "strides", "dtype", "device")):
+        was = [step.before.facts[name].form[at] for name in names]
+        now = [step.after.facts[name].form[at] for name in names]
+        if was == now or (what == "strides" and said):
+            continue
+        one = _common(now)
+        text = str(one).removeprefix("torch.")
+        said.append(f"another {what}" if one is None else f"{what} {text}")
+    return listing(said)
 
 
 def _common(values: Iterable[Any]) -> Any:
