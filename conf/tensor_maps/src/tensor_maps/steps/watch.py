@@ -276,9 +276,9 @@ class Steps:
             self._not_shown += 1
             return
         was = self._seen
-        now = look(namespace, was, self._old)
+        now = look(namespace, was, self._old, unit)
         printed, raised = "".join(self._heard), self._raised[0] if self._raised else ""
-        differ = differences(was.facts, now.facts)
+        differ = differences(was, now, unit, collapsed)
         if unit.is_head and not (differ or printed or raised):
             return
         self._heard.clear()
