@@ -219,7 +219,8 @@ class _Search:
     def _climb(self) -> None:
         """Note what holds the tensors, and what holds that, up to names."""
         # Whose gradient one of them is holds it, without the collector's knowledge.
-        owners = [one for t in self.targets for one, _ in self.parents.get(id(t), ())]
+        parents = self.parents
+        owners = [one for t in self.targets for one, _ in parents.get(id(t), ())]
         level, met = [*self.targets, *owners], {id(one) for one in self.targets}
         for _ in range(MOST_DEPTH):
             # What has a name needs no other way to it, unless it is the tensor.
@@ -345,11 +346,8 @@ def _attributes(
             yield id(hooks), "._backward_hooks"
     # What else it is, as a bound method, an iterator or a slot, has one name.
     elif not attributes:
-        yield from ((one, "") for one in ids if _holds(holder, one))
-
-
-def _holds(holder: Any, one: int) -> bool:
-    return any(id(value) == one for value in gc.get_referents(holder))
+        held = {id(value) for value in gc.get_referents(holder)}
+        yield from ((one, "") for one in held & ids)
 
 
 def _key(key: Any) -> str:
