@@ -166,7 +166,7 @@ class _Search:
             arrays.append(value)
 
     def _on_memory(self) -> tuple[Memory | None, list[Any]]:
-        """Return all tensors and arrays on the memory, and note gradients and graphs."""
+        """Return all that is on the memory, and note gradients and graphs."""
         tensors = [one for one in self.all if issubclass(type(one), torch.Tensor)]
         kept: list[tuple[Any, str]] = []
         for one in tensors:
