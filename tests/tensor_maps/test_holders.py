@@ -90,6 +90,8 @@ def test_hooks_and_closures() -> None:
 def test_nothing_is_kept_alive() -> None:
     x = torch.ones(3)
     gone, found = weakref.ref(x), holders(x)
+    again = holders(x)
+    assert texts(again) == {"x"}
     del x
     assert gone() is None  # at once: the copy of the names that a frame has is gone
     gc.collect()

@@ -125,15 +125,16 @@ class _Search:
             vars(self).clear()  # all that it keeps alive, and itself
 
     def _looked(self, frame: FrameType, x: Any) -> dict:
-        # First, so that nothing of the search is in it.
-        self.all = gc.get_objects()
-        self.known = {id(one) for one in self.all} - {id(self)}
-        self.x = x
         self.named: dict[int, list[tuple[str, str]]] = {}
+        # Before the next line, which holds the copies of names that frames have.
+        self._names(frame)
+        self.all = gc.get_objects()
+        self.known = {id(one) for one in self.all}
+        self.known -= {id(self), id(vars(self)), id(self.arrays)}
+        self.x = x
         self.held: list[Any] = []  # so that no id is used twice
         self.parents: dict[int, list[tuple[Any, str]]] = {}
         self.found: list[dict] = []
-        self._names(frame)
         self.memory, self.targets = self._on_memory()
         self._climb()
         return self._told()
