@@ -89,6 +89,11 @@ PRIVATE = [
         "without it a map says of a tensor inside vmap only that it has no storage",
     ),
     Private(
+        "torch.Tensor._backward_hooks", MAPS,
+        lambda: torch.ones(1)._backward_hooks is None,
+        "without it holders() does not say which hooks of a tensor hold another one",
+    ),
+    Private(
         "torch._C._is_cow_tensor", MAPS,
         lambda: torch._C._is_cow_tensor(torch.ones(1)._lazy_clone()),
         "without it a look makes the copy that `_lazy_clone` puts off",

@@ -126,7 +126,7 @@ def saved(*values: object, **named: object) -> Saved:
         return Saved(_saved(tensors, found))
 
 
-def variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
+def variables(frame: FrameType, module: bool = True) -> Iterator[tuple[str, Any]]:
     """Yield the names of a frame, then those of its module, with what they hold."""
     scope = frame.f_locals
     both = [(str(name), value) for name, value in list(scope.items())]
@@ -136,8 +136,11 @@ def variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
         optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED
         if optimized and type(scope) is dict and sys.getrefcount(scope) <= 3:
             scope.clear()
-        both += [(str(n), value) for n, value in list(frame.f_globals.items())]
-    yield from (one for one in both if not one[0].startswith("__"))
+        of_module = list(frame.f_globals.items()) if module else []
+        both += [(str(n), value) for n, value in of_module]
+    # Tools keep values under names that no program can have.
+    named = (one for one in both if one[0].isidentifier())
+    yield from (one for one in named if not one[0].startswith("__"))
 
 
 def _saved(tensors: dict[str, torch.Tensor], known: dict[str, Any]) -> dict:

@@ -158,6 +158,13 @@ def tensor_map(
         If an option is not a number, or ``graph`` neither a bool nor None.
     ValueError
         If an option is less than one.
+
+    Notes
+    -----
+    A file or a shared memory that is mapped twice is one memory on Linux only; other
+    systems do not tell. Since PyTorch 2.13 a chain of operations that Python has seen
+    is freed one inside of the other: maps of one growing graph at many places, 2,000
+    operations each, can make it too deep for the stack.
     """
     counts = {"width": width, "max_names": max_names, "max_nodes": max_nodes}
     for option, number in counts.items():
