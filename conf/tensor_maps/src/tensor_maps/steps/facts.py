@@ -255,8 +255,12 @@ def _read(
     first = {name for name in facts if name in found.asked or name not in before}
     may_write = unit is None or may_write_elsewhere(unit, namespace)
     if first and len(first) < len(facts):
-        near = _Stretches(facts[name].reach for name in first)
-        first |= {name for name in facts if near.touches(facts[name].reach)}
+        near = _Stretches(reach for name in first for reach in facts[name].reaches())
+        first |= {
+            name
+            for name, fact in facts.items()
+            if any(map(near.touches, fact.reaches()))
+        }
     others = [name for name in facts if name not in first]
     if not may_write:
         others = [name for name in others if name in moved]
