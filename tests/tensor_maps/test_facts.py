@@ -242,6 +242,11 @@ def test_a_function_that_names_nothing_may_write() -> None:
     assert changed(seen) == [{"w"}, set(), {"w"}, set(), set()]
 
 
+def test_statements_on_one_line_are_one_step() -> None:
+    seen = ran("w = torch.zeros(3000)\nk = 1; w.data += 1; v = w[:2]\n")
+    assert changed(seen) == [{"w"}, {"w", "v"}]
+
+
 def test_what_was_not_read_is_counted_and_told_late(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tensor_maps.reading import is_drawn, tried
-from tensor_maps.steps.syntax import DEFINITIONS, Unit, head_nodes
+from tensor_maps.steps.syntax import DEFINITIONS, Unit, nodes_of
 
 # Of a list, a dict or an object: how many items are looked into, the first half of
 # them from its beginning and the others from its end; and how deep.
@@ -56,18 +56,15 @@ class Found(NamedTuple):
 @lru_cache(maxsize=1024)
 def names_in(unit: Unit) -> frozenset[str]:
     """Return the names that a statement reads or binds; of ``net.weight``, ``net``."""
-    nodes = head_nodes(unit.node) if unit.is_head else ast.walk(unit.node)
-    found = set(bound_in(unit))
-    found.update(node.id for node in nodes if isinstance(node, ast.Name))
-    return frozenset(found)
+    names = {node.id for node in nodes_of(unit) if isinstance(node, ast.Name)}
+    return bound_in(unit) | names
 
 
 @lru_cache(maxsize=1024)
 def bound_in(unit: Unit) -> frozenset[str]:
     """Return the names that a statement binds or deletes."""
     found: set[str] = set()
-    nodes = head_nodes(unit.node) if unit.is_head else ast.walk(unit.node)
-    for node in itertools.chain([unit.node], nodes):
+    for node in nodes_of(unit):
         match node:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 found.add(name)
