@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tensor_maps.compare import nodes_reached
 from tensor_maps.steps.names import names_in, root_of
 from tensor_maps.steps.step import Step
-from tensor_maps.steps.syntax import head_nodes
+from tensor_maps.steps.syntax import nodes_of
 
 # Calls and attributes whose result has the values of what they are taken of.
 COPYING = frozenset({
@@ -142,10 +142,8 @@ def _new(
 
 def _words_in(step: Step) -> set[str]:
     """Return the attributes of a statement, and the functions that it calls."""
-    unit = step.unit
-    nodes = head_nodes(unit.node) if unit.is_head else ast.walk(unit.node)
     found = set()
-    for node in nodes:
+    for node in nodes_of(step.unit):
         if isinstance(node, ast.Attribute):
             found.add(node.attr)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

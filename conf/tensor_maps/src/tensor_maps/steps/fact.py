@@ -107,8 +107,32 @@ class Fact(NamedTuple):
     bytes: int = 0
     place: Place | None = None
 
+    def reaches(self) -> list[tuple[int, int]]:
+        """Return where in memory its storage is, and that of its gradient."""
+        gradient = self.gradient
+        if gradient is None or gradient.place is None:
+            return [self.reach]
+        address, size, _ = gradient.place
+        return [self.reach, (address, address + size)]
+
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+class Stamp(NamedTuple):
+    """What is read each time of a tensor of no subclass."""
+
+    id: int
+    storage: weakref.ref
+    offset: int
+    version: int
+    shape: tuple
+    strides: tuple
+    dtype: torch.dtype
+    requires_grad: bool
+    retains_grad: bool
+    function: type | None
+    gradient: tuple | None
 
 
 def stamp_of(value: Any) -> tuple | None:
@@ -122,7 +146,7 @@ def stamp_of(value: Any) -> tuple | None:
         leaf = value.is_leaf
         gradient = value.grad if leaf or value.retains_grad else None
         function = value.grad_fn
-        return (
+        return Stamp(
             id(value),
             weakref.ref(value.untyped_storage()),
             value.storage_offset(),
@@ -154,16 +178,23 @@ def fact_of(value: Any, stamp: tuple | None) -> Fact:
             reach=tried(lambda: _reach_of_array(value), (0, 0)),
             bytes=value.nbytes,
         )
-    autograd, function = see_autograd(value), tried(lambda: value.grad_fn)
-    has_gradient = autograd["is_leaf"] or autograd["retains_grad"]
+    if stamp is None:
+        autograd = see_autograd(value)
+        has_gradient = autograd["is_leaf"] or autograd["retains_grad"]
+        storage, offset = storage_reference(value), tried(value.storage_offset)
+        shape, strides = _tuple(shape_of(value)), _tuple(strides_of(value))
+    else:
+        autograd, has_gradient = stamp._asdict(), stamp.gradient is not None
+        storage, offset = stamp.storage, stamp.offset
+        shape, strides = stamp.shape, stamp.strides
     gradient = tried(lambda: value.grad) if has_gradient else None
-    storage = storage_reference(value)
+    function = tried(lambda: value.grad_fn)
     address = tried(lambda: storage_address(value), 0)
     size = tried(lambda: value.untyped_storage().nbytes(), 0)
     return Fact(
         Identity(value, storage),
-        (storage, address, tried(value.storage_offset)),
-        (_tuple(shape_of(value)), _tuple(strides_of(value)), value.dtype, value.device),
+        (storage, address, offset),
+        (shape, strides, value.dtype, value.device),
         None,
         autograd["version"],
         None if gradient is None else _gradient_of(gradient),

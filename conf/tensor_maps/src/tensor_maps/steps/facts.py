@@ -24,7 +24,7 @@ from tensor_maps.steps.fact import (
     stamp_of,
 )
 from tensor_maps.steps.names import Found, bound_in, find, names_in, root_of
-from tensor_maps.steps.syntax import Unit, head_nodes
+from tensor_maps.steps.syntax import Unit, nodes_of
 
 # Names that are compared, and of these, that can be drawn and said in full.
 MOST_NAMES, MOST_OBSERVED = 1000, 40
@@ -255,8 +255,9 @@ def _read(
     first = {name for name in facts if name in found.asked or name not in before}
     may_write = unit is None or may_write_elsewhere(unit, namespace)
     if first and len(first) < len(facts):
-        near = _Stretches(facts[name].reach for name in first)
-        first |= {name for name in facts if near.touches(facts[name].reach)}
+        near = _Stretches(reach for name in first for reach in facts[name].reaches())
+        touched = [n for n, f in facts.items() if any(map(near.touches, f.reaches()))]
+        first.update(touched)
     others = [name for name in facts if name not in first]
     if not may_write:
         others = [name for name in others if name in moved]
@@ -325,8 +326,7 @@ def may_write_elsewhere(unit: Unit, namespace: Any) -> bool:
 
     A call may, and what runs an iterator or a context manager.
     """
-    nodes = head_nodes(unit.node) if unit.is_head else ast.walk(unit.node)
-    for node in (unit.node, *nodes):
+    for node in nodes_of(unit):
         if isinstance(node, ast.Call):
             name = node.func.id if isinstance(node.func, ast.Name) else ""
             if name not in HARMLESS or name in namespace:

@@ -17,18 +17,23 @@ from typing import Any, NamedTuple
 import torch
 
 from tensor_maps.reading import is_drawn, tried
-from tensor_maps.steps.syntax import DEFINITIONS, Unit, head_nodes
+from tensor_maps.steps.syntax import DEFINITIONS, Unit, nodes_of
 
 # Of a list, a dict or an object: how many items are looked into, the first half of
 # them from its beginning and the others from its end; and how deep.
 MOST_ITEMS, MOST_DEPTH = 100, 6
-# How many things one look goes through at most.
-MOST_VISITED = 20_000
+# How many containers one look goes into at most, and of a long one, how many items are
+# asked for their type.
+MOST_VISITED, MOST_TYPES = 2_000, 20_000
 # Names of IPython: its history, and results such as _, __, _1 and _i2.
 HISTORY = ("In", "Out")
 NOT_LOOKED_AT = re.compile(r"__|_\d*$|_i+\d*$|_[iod]h$|_exit_code$")
 PLAIN = (int, float, complex, bool, str, bytes, type(None))
 NOT_ENTERED = (type, types.ModuleType, types.FunctionType, types.MethodType)
+NOT_ENTERED_OF = frozenset({
+    *("IPython", "ipykernel", "matplotlib", "numpy", "pandas", "PIL", "scipy"),
+    *("sklearn", "tensor_maps"),
+})  # fmt: skip
 # Of torch's own objects these hold tensors that a program works with.
 ENTERED_OF_TORCH = ("torch.utils.data", "torch.optim", "torch.distributions")
 
@@ -51,18 +56,15 @@ class Found(NamedTuple):
 @lru_cache(maxsize=1024)
 def names_in(unit: Unit) -> frozenset[str]:
     """Return the names that a statement reads or binds; of ``net.weight``, ``net``."""
-    nodes = head_nodes(unit.node) if unit.is_head else ast.walk(unit.node)
-    found = set(bound_in(unit))
-    found.update(node.id for node in nodes if isinstance(node, ast.Name))
-    return frozenset(found)
+    names = {node.id for node in nodes_of(unit) if isinstance(node, ast.Name)}
+    return bound_in(unit) | names
 
 
 @lru_cache(maxsize=1024)
 def bound_in(unit: Unit) -> frozenset[str]:
     """Return the names that a statement binds or deletes."""
     found: set[str] = set()
-    nodes = head_nodes(unit.node) if unit.is_head else ast.walk(unit.node)
-    for node in itertools.chain([unit.node], nodes):
+    for node in nodes_of(unit):
         match node:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 found.add(name)
@@ -232,18 +234,18 @@ class _Walk:
                 self.enter(f"{name}.state[{name_of[id(tensor)]}]", state, rank)
 
     def items_of(self, value: Any) -> Iterator[tuple[str, Any]]:
-        length = len(value)
-        half = MOST_ITEMS // 2
-        if length <= MOST_ITEMS:
-            chosen = list(enumerate(value))
-        else:
-            if {*map(type, itertools.islice(value, MOST_VISITED))} <= {*PLAIN}:
+        # Those of a subclass may be the program's own code.
+        base = next(one for one in (list, tuple, deque) if isinstance(value, one))
+        length, half = base.__len__(value), MOST_ITEMS // 2
+        items = enumerate(base.__iter__(value))
+        if length > MOST_ITEMS:
+            some = itertools.islice(base.__iter__(value), MOST_TYPES)
+            if {*map(type, some)} <= {*PLAIN}:
                 return
-            last = list(itertools.islice(reversed(value), half))[::-1]
-            chosen = [*enumerate(itertools.islice(value, half)),
-                      *enumerate(last, length - half)]  # fmt: skip
+            first, last = range(half), range(length - half, length)
+            items = ((at, base.__getitem__(value, at)) for at in (*first, *last))
             self.more += length - MOST_ITEMS
-        for at, item in chosen:
+        for at, item in items:
             if type(item) not in PLAIN:
                 yield f"[{at}]", item
 
@@ -277,7 +279,7 @@ class _Walk:
         kind = type(value)
         if issubclass(kind, NOT_ENTERED) or not _is_entered(kind):
             return []
-        own = getattr(value, "__dict__", None)
+        own = tried(lambda: object.__getattribute__(value, "__dict__"))
         items = list(own.items()) if type(own) is dict else []
         if dataclasses.is_dataclass(kind) and not items:  # one with slots
             fields = [field.name for field in dataclasses.fields(kind)]
@@ -308,7 +310,7 @@ def _fields_of(kind: type) -> list[tuple[int, str]]:
 def _is_entered(kind: type) -> bool:
     """Whether the attributes of a class's objects are looked at.
 
-    Those of the standard library hold no tensors of a program, and there are many.
+    Those of these libraries hold no tensors of a program, and there are many.
     """
     module = str(getattr(kind, "__module__", ""))
     root = module.partition(".")[0]
@@ -316,4 +318,4 @@ def _is_entered(kind: type) -> bool:
         return True
     if root == "torch":
         return module.startswith(ENTERED_OF_TORCH)
-    return root not in sys.stdlib_module_names and root != "numpy"
+    return root not in sys.stdlib_module_names and root not in NOT_ENTERED_OF

@@ -13,13 +13,17 @@ from tensor_maps.reading import tried
 
 @dataclass(eq=False)
 class Unit:
-    """A statement, or the head of one that has others in it."""
+    """A statement, or the head of one that has others in it.
+
+    ``also`` are the statements that follow it on its last line.
+    """
 
     node: ast.AST
     first: int
     last: int
     loops: tuple[ast.stmt, ...]
     is_head: bool = False
+    also: tuple[ast.AST, ...] = ()
 
 
 def with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
@@ -86,6 +90,14 @@ def head_nodes(part: ast.AST) -> Iterator[ast.AST]:
             if not isinstance(node, within):
                 yield node
                 waiting.append(node)
+
+
+def nodes_of(unit: Unit) -> Iterator[ast.AST]:
+    """Yield all nodes of the statements that are one step."""
+    yield unit.node
+    yield from head_nodes(unit.node) if unit.is_head else ast.walk(unit.node)
+    for node in unit.also:
+        yield from ast.walk(node)
 
 
 def as_one(loop: ast.stmt) -> Unit:

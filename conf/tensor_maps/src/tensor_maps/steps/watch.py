@@ -163,7 +163,9 @@ class Steps:
         for unit in units_of(body, ()):
             for line in range(unit.first, unit.last + 1):
                 # A line with two statements is one step with the first of them.
-                self._units.setdefault(line, unit)
+                known = self._units.setdefault(line, unit)
+                if known is not unit and unit.node not in known.also:
+                    known.also += (unit.node,)
 
     # -- What Python tells
 
