@@ -66,9 +66,10 @@ def scene(*rows: tuple[str, str], arcs: int = 0, cut: bool = False) -> str:
         )
         for at, name in enumerate(names.split()):
             left = 10 + at * 200
+            stem = f"M{left + 22} {top - 14}V{top + 12}H110"
             marks.append(
-                f'<g class="tm-tag" data-name="{name}"><path d="M{left + 22} {top - 14}V'
-                f'{top + 12}H110" fill="none" stroke="var(--line-1)" stroke-width="3"/>'
+                f'<g class="tm-tag" data-name="{name}"><path d="{stem}" fill="none" '
+                'stroke="var(--line-1)" stroke-width="3"/>'
                 f'<rect x="{left}" y="{top - 34}" '
                 f'width="{TAG_WIDTH}" height="20" rx="10" fill="var(--line-1)"/>'
                 f'<text x="{left + 22}" y="{top - 20}" text-anchor="middle" '

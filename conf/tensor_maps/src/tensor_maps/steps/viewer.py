@@ -151,7 +151,9 @@ def _said(data: dict, step: dict, more: str = "") -> str:
     """Return a step as an item of a list: its statement and its sentence."""
     code = data["code"][step["first"] - 1 : step["last"]]
     statement = textwrap.dedent("\n".join(code)).partition("\n")
-    shown = escape(statement[0], quote=False) + (" \N{HORIZONTAL ELLIPSIS}" * bool(statement[2]))
+    shown = escape(statement[0], quote=False) + (
+        " \N{HORIZONTAL ELLIPSIS}" * bool(statement[2])
+    )
     parts = [f"<code>{shown}</code>", escape(step["said"], quote=False)]
     if step["event"]:
         parts.insert(0, f"<b>{escape(step['event'])}:</b>")
