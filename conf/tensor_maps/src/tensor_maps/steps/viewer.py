@@ -24,7 +24,7 @@ NOT_SHOWN = re.compile(
 )
 COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
 # In pixels. A frame of a notebook is as high as the code needs, within limits.
-LINE, AROUND_CODE, LEAST_HEIGHT, MOST_HEIGHT = 21, 110, 560, 760
+LINE, AROUND_CODE, LEAST_HEIGHT, MOST_HEIGHT = 21, 110, 600, 780
 
 
 @cache
@@ -108,8 +108,9 @@ def steps_frame(data: dict) -> str:
     told = _shown(data)
     title = escape(_on_one_line(f"Steps of {told['title']}"))
     events = [step for step in told["steps"] if step["event"]]
-    what = count_of(len(events), "event") if events else "No event"
-    items = "\n".join(_said(told, step) for step in events or told["steps"])
+    listed = events or told["steps"]
+    what = count_of(len(listed), "event" if events else "statement")
+    items = "\n".join(_said(told, step) for step in listed)
     height = AROUND_CODE + LINE * len(told["code"])
     height = min(max(height, LEAST_HEIGHT), MOST_HEIGHT)
     return (
@@ -150,13 +151,11 @@ def _listed(data: dict, step: dict) -> str:
 def _said(data: dict, step: dict, more: str = "") -> str:
     """Return a step as an item of a list: its statement and its sentence."""
     code = data["code"][step["first"] - 1 : step["last"]]
-    statement = textwrap.dedent("\n".join(code)).partition("\n")
-    shown = escape(statement[0], quote=False) + (
-        " \N{HORIZONTAL ELLIPSIS}" * bool(statement[2])
-    )
-    parts = [f"<code>{shown}</code>", escape(step["said"], quote=False)]
-    if step["event"]:
-        parts.insert(0, f"<b>{escape(step['event'])}:</b>")
-    if step.get("raised"):
-        parts.append(escape(step["raised"], quote=False))
-    return f"<li>{' '.join(parts)}{more}</li>"
+    first, *others = textwrap.dedent("\n".join(code)).split("\n")
+    kind = f"<b>{escape(step['event'])}:</b> " if step["event"] else ""
+    parts = [
+        f"{kind}<code>{escape(first, quote=False)}</code>{' …' if others else ''}",
+        escape(step["said"], quote=False),
+        escape(step.get("raised", ""), quote=False),
+    ]
+    return f"<li>{'<br>'.join(filter(None, parts))}{more}</li>"
