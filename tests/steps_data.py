@@ -98,6 +98,7 @@ def scene(*rows: tuple[str, str], arcs: int = 0, cut: bool = False) -> str:
     )
 
 
+LONG = "l comes from c and w: a gradient flows back to both of them. " * 3
 MOVING = """import torch
 w = torch.ones(1, requires_grad=True)
 z = w.detach()
@@ -116,7 +117,7 @@ def moving() -> dict[str, Any]:
         ("cut", "z", "z shares w's memory.", scene(("w z", "1"), cut=True)),
         ("appears", "c", "c is a copy.", scene(("w z", "1"), ("c", "1"), cut=True)),
         ("written", "w z", "z and w hold 2.", scene(("w z", "2!"), ("c", "1"))),
-        ("gradient", "l", "A gradient.", scene(("w z", "2"), ("c", "1"), arcs=1)),
+        ("gradient", "l", LONG, scene(("w z", "2"), ("c", "1"), arcs=1)),
     ]
     nothing = {"turn": [], "printed": "", "changed": [], "names": []}
     steps: list[dict[str, Any]] = [

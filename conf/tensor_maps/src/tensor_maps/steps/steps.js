@@ -161,8 +161,9 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   const scaled = () => {
     const svg = see.querySelector(":scope > .steps-picture > svg");
     if (!svg) return;
-    const [wide, high] = sizes[steps[at].drawing], { clientWidth, clientHeight } = see;
-    const room = Math.min((clientWidth - 32) / wide, (clientHeight - 80) / high, 1.6);
+    const [wide, high] = sizes[steps[at].drawing];
+    const below = svg.parentNode.offsetHeight - svg.clientHeight;
+    const room = Math.min((see.clientWidth - 6) / wide, (see.clientHeight - below) / high, 1.6);
     svg.style.width = `${wide * Math.max(1, room)}px`;
   };
   new ResizeObserver(scaled).observe(see);
@@ -185,7 +186,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     return picture;
   };
   // One object with two names has one tag.
-  const tagged = (tag) => tag.dataset.name.split(/ = |, /);
+  const tagged = (tag) => tag.dataset.name.split(", ");
   const pictures = (ask) => {
     // The order hangs on the step alone: the right one is not always the first.
     const turned = [...ask.pictures.keys()];
@@ -231,7 +232,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     const isNew = (one, name) =>
       !was.querySelector(`[data-${name}="${CSS.escape(one.dataset[name])}"]`);
     const row = all(".tm-row").find((one) => isNew(one, "memory"));
-    const [arrow] = all(".tm-copy").slice(-1);
+    const arrow = more(".tm-copy").at(-1);
     if (row && arrow) {
       // A copy slides out of the row that its arrow comes from: the nearest other one.
       const far = (one) => Math.hypot(...away(arrow, one));
