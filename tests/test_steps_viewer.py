@@ -634,7 +634,7 @@ def test_a_notebook_shows_the_steps_of_a_cell(
     assert first.evaluate(scheme) == "dark"
     page.evaluate("document.body.style = 'background: #fff; color: #111'")
     first.wait_for_function(f"{scheme} === 'light'")
-    second.locator("body").press("End")
+    second.get_by_role("button", name="Forward").press("End")
     assert "RuntimeError" in second.locator(".steps-raised").text_content()
     page.close()
 
@@ -645,7 +645,7 @@ def test_the_page_on_maps_steps_through_a_training_loop(
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.goto((site / "tensor_maps.html").as_uri())
     frame = page.locator("iframe").element_handle().content_frame()
-    frame.locator("body").press("End")
+    frame.get_by_role("button", name="Forward").press("End")
     assert (
         "losses[0] > losses[-1] = tensor(True)"
         in frame.locator(".steps-output").inner_text()
