@@ -1,5 +1,12 @@
+// What was printed stands in the list of steps, which is read without scripts: the data
+// leave it out.
 const data = JSON.parse(document.getElementById("data").textContent);
+const listed = document.querySelectorAll("main > ol > li");
+data.steps.forEach((step, index) => {
+  step.printed = listed[index].querySelector("pre")?.textContent ?? "";
+});
 if (data.steps.length) tensorCopiesSteps(data, document.querySelector("main"));
+// In a notebook the colours are the notebook's, which need not be the system's.
 try {
   const around = frameElement.parentElement;
   const follow = () => {

@@ -1,10 +1,9 @@
-// Code, map and output after each statement of a program, from what steps() returned. A
+// Shows what became of tensors, event by event, from what data() of steps returned. A
 // page of the site hands over the button that was pressed, and gets a dialog; a file or
 // a notebook hands over the element that is to be filled.
 "use strict";
 function tensorCopiesSteps(data, place = document.currentScript.place) {
-  const { code, asks = [], machines = [] } = data;
-  let { steps, drawings, captions } = data;
+  const { code, steps, drawings, captions, asks = [] } = data;
   const inDialog = place.matches("button");
   const key = inDialog ? place.id : place.dataset.key;
   const make = (name, attributes, ...children) => {
@@ -18,9 +17,12 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   };
   const button = (words, click, name = "") =>
     make("button", { type: "button", class: name, click }, words);
-  const region = (name, label) => make("div",
+  const region = (name, label, of = "div") => make(of,
     { class: `steps-${name}`, role: "region", "aria-label": label, tabindex: 0 });
-  const number = (index) => `step ${index + 1} of ${steps.length}`;
+  const MOST_OUTPUT = 20000;
+  // Kinds of events are told by a sign and a word.
+  const SIGNS = { appears: "+", shares: "=", written: "\u2193", cut: "|",
+    gradient: "\u2207", raises: "\u2715", changes: "~" };
 
   // -- The parts ------------------------------------------------------------------
   const STRING = String.raw`"{3}[^]*?"{3}|'{3}[^]*?'{3}|"(?:\\.|[^"\\\n])*"|` +
@@ -46,132 +48,145 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
 
   const codeBox = region("code", "Code");
   codeBox.append(make("pre", {}, ...lines));
-  const see = region("see", "Map and output");
-  const map = make("div", { class: "steps-map" });
-  const note = make("p", { class: "steps-note" });
-  const output = make("pre", { class: "steps-output" });
-  const printed = make("div", {}, make("p", {}, "Output so far"), output);
-  see.append(map, note, printed);
-  const said = make("p", { role: "status" });
+  const see = region("see", "Picture");
+  const output = region("output", "Output so far", "pre");
+  const cut = make("span", {});
+  const printed = make("div", { class: "steps-printed" },
+    make("p", {}, "Output so far", cut), output);
+  printed.hidden = !steps.some((step) => step.printed);
+  const kind = make("span", { class: "steps-kind" });
+  const statement = make("code", {});
+  const said = make("p", {});
   const raised = make("p", { class: "steps-raised" });
-  const others = make("div", { class: "steps-others", "aria-live": "polite" });
-  const slider = make("input", {
-    type: "range", min: 1, max: steps.length, "aria-label": "Step",
-    input: () => go(slider.valueAsNumber - 1),
-  });
+  const told = make("div", { class: "steps-said", role: "status" },
+    make("div", {}, statement, kind), said, raised);
+  const slider = make("input", { type: "range", min: 1, "aria-label": "Step",
+    input: () => go(slider.valueAsNumber - 1) });
+  const marks = make("span", { class: "steps-marks", "aria-hidden": true });
+  const track = make("span", { class: "steps-track" }, marks, slider);
   const count = make("span", { class: "steps-count" });
   const link = make("a", {}, "Link");
+  const every = make("input", { type: "checkbox", role: "switch",
+    change: () => choose(every.checked, true) });
+  const everyLine = make("label", {}, every, "Every line");
   const turns = make("span", { class: "steps-turns" });
-  const nextTurn = button("Next turn", () => go(after(at, false)));
-  const pastLoop = button("After the loop", () => go(after(at, true)));
-  const names = [data.here, ...machines.map(({ name }) => name)];
-  const machine = make("select", { change: () => choose(machine.selectedIndex - 1) },
-    ...names.map((name) => make("option", {}, name ?? "")));
-  const on = make("label", { class: "steps-on" }, "Machine", machine);
-  on.hidden = !machines.length;
-  const first = button("First", () => go(0));
-  const back = button("Back", () => go(asking ? at : at - 1));
-  const forward = button("Forward", () => onward(), "steps-forward");
-  const last = button("Last", () => go(steps.length - 1));
-  const title = make(inDialog ? "h2" : "h1", {}, data.title);
-  const head = make("div", { class: "steps-head" }, title);
+  const nextTurn = button("Next iteration", () => go(later(false)));
+  const pastLoop = button("After the loop", () => go(later(true)));
   const loop = make("span", { class: "steps-loop" }, turns, nextTurn, pastLoop);
-  const box = make("div", { class: "steps" }, make("div", {}, head,
+  const back = button("Back", () => go(asking ? spot() : spot() - 1));
+  const forward = button("Forward", () => onward(), "steps-forward");
+  const title = make(inDialog ? "h2" : "h1", {}, data.title);
+  const head = make("div", { class: "steps-head" }, title, link);
+  const box = make("div", { class: "steps" }, make("div", {}, head, see,
     make("div", { class: "steps-controls", role: "group", "aria-label": "Steps" },
-      first, back, forward, last, slider, count, link, loop, on),
-    make("div", { class: "steps-said" }, said, raised, others), codeBox, see));
+      back, forward, count, loop, track, everyLine), told, codeBox, printed));
 
-  // -- Going from step to step --------------------------------------------------------
-  let at = 0;
+  // -- Going from event to event --------------------------------------------------
+  const events = steps.flatMap((step, index) => (step.event ? [index] : []));
+  everyLine.hidden = [0, steps.length].includes(events.length);
+  // The steps that are gone to, and the one that is shown, by its place among all.
+  let list = [], at = 0;
   let asking = null;
   const asked = new Set();
-  // The step after the turn, or after the loop, that a step is in.
-  const after = (index, whole) => {
-    const depth = steps[index].turn.length - 1;
-    const around = (step) => String(step.turn.slice(0, depth));
-    let [turn, of] = steps[index].turn[depth];
-    for (let next = index + 1; next < steps.length; next++) {
-      const other = steps[next].turn[depth];
-      const left = !other || other[1] !== of || other[0] < turn ||
-        around(steps[next]) !== around(steps[index]);
-      if (left || (!whole && other[0] > turn)) return next;
-      turn = other[0];
+  const spot = () => list.indexOf(at);
+  // A page may be refused its storage: then the switch holds until it is reloaded.
+  const remembered = (value) => {
+    try {
+      if (value !== undefined) sessionStorage.stepsEveryLine = value;
+      return sessionStorage.stepsEveryLine === "true";
+    } catch {
+      return false;
     }
-    return steps.length - 1;
+  };
+  const choose = (all, remember) => {
+    if (remember) remembered(all);
+    every.checked = all || !events.length;
+    list = every.checked ? [...steps.keys()] : events;
+    slider.max = list.length;
+    marks.classList.toggle("dense", list.length > 30);
+    marks.replaceChildren(...events.map((index) => {
+      const { event } = steps[index], mark = make("i", { class: event });
+      mark.append(SIGNS[event] ?? "");
+      mark.style.setProperty("--at", list.indexOf(index) / (list.length - 1 || 1));
+      return mark;
+    }));
+    track.hidden = list.length < 2;
+    if (remember) show(list.findLast((index) => index <= at) ?? list[0]);
+  };
+  // The place in the list of what comes after this turn, or after the whole loop.
+  const later = (whole) => {
+    const depth = steps[at].turn.length - 1;
+    const around = (step) => String(step.turn.slice(0, depth));
+    let [turn, of] = steps[at].turn[depth];
+    const next = steps.findIndex((step, index) => {
+      if (index <= at) return false;
+      const other = step.turn[depth];
+      const left = !other || other[1] !== of || other[0] < turn ||
+        around(step) !== around(steps[at]);
+      if (left || (!whole && other[0] > turn)) return true;
+      turn = other[0];
+    });
+    return next < 0 ? -1 : list.findIndex((index) => index >= next);
   };
   const onward = () => {
-    const ask = asks.find((one) => one.step === at + 1 && !asked.has(one));
-    if (chosen < 0 && !asking && ask) {
+    const next = list[spot() + 1];
+    const ask = asks.find((one) => one.step === next && !asked.has(one));
+    if (!asking && ask) {
       asked.add(ask);
       show(at, ask);
-    } else go(at + 1);
+    } else go(spot() + 1);
   };
-  const go = (index) => show(Math.min(Math.max(0, index), steps.length - 1), null);
+  const go = (number) => {
+    const wanted = list[Math.min(Math.max(0, number), list.length - 1)];
+    show(wanted, null, wanted > at && number === spot() + 1);
+  };
   const press = (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const controls = { ArrowLeft: back, ArrowRight: forward, Home: first, End: last };
-    const does = controls[event.key];
+    const does = {
+      ArrowLeft: () => back.click(), ArrowRight: () => forward.click(),
+      Home: () => go(0), End: () => go(list.length - 1),
+    }[event.key];
     // Code that is wider than its box is moved by the arrows.
-    const wide = event.target === codeBox && codeBox.scrollWidth > codeBox.clientWidth;
-    if (!does || (wide && event.key.startsWith("Arrow"))) return;
+    const { target } = event, wide = target.scrollWidth > target.clientWidth;
+    if (!does || (wide && target.matches("[role=region]"))) return;
     event.preventDefault();
-    does.click();
+    does();
   };
 
-  // -- On another machine -------------------------------------------------------------
-  // Its place among the others, or -1: this build. A step there knows which it is here.
-  let chosen = -1;
-  const hereOf = (index) => steps[index].here ?? index;
-  const placeOf = (here) => {
-    const found = steps.findIndex((step, index) => hereOf(index) >= here);
-    return found < 0 ? steps.length - 1 : found;
+  // -- The picture ----------------------------------------------------------------
+  const sizes = drawings.map((drawing) =>
+    drawing.match(/viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"/).slice(1).map(Number));
+  const highest = Math.max(0, ...sizes.map(([, high]) => high));
+  // A picture grows with its room, up to a limit; none is made smaller.
+  const scaled = () => {
+    const svg = see.querySelector(":scope > .steps-picture > svg");
+    if (!svg) return;
+    const [wide, high] = sizes[steps[at].drawing];
+    const below = svg.parentNode.offsetHeight - svg.clientHeight;
+    const room = Math.min((see.clientWidth - 6) / wide, (see.clientHeight - below) / high, 1.6);
+    svg.style.width = `${wide * Math.max(1, room)}px`;
   };
-  const loaded = (file) => new Promise((done, failed) => {
-    const src = new URL(file, new URL(place.dataset.steps, location));
-    const load = () => (script.steps ? done(script.steps) : failed());
-    const script = make("script", { src, load, error: failed });
-    document.head.append(script);
-  });
-  const choose = async (index) => {
-    const other = machines[index];
-    try {
-      if (other && !other.steps) {
-        const more = await loaded(other.file);
-        other.steps = more.steps.map((step) =>
-          typeof step === "number" ? { ...data.steps[step], here: step } : step);
-        other.drawings = [...data.drawings, ...more.drawings];
-        other.captions = [...data.captions, ...more.captions];
-      }
-    } catch {
-      machine.selectedIndex = chosen + 1;
-      others.textContent = "The steps of this machine did not load: try again.";
+  new ResizeObserver(scaled).observe(see);
+  const drawn = (index, step) => {
+    const picture = make("span", { class: "steps-picture" });
+    if (index === null) {
+      picture.append("There is no tensor to draw.");
+      return picture;
     }
-    if (machine.selectedIndex !== index + 1) return;
-    const here = hereOf(at);
-    chosen = index;
-    ({ steps, drawings, captions } = other ?? data);
-    slider.max = steps.length;
-    go(placeOf(here));
-  };
-  const elsewhere = (here, step) => {
-    if (chosen < 0) return machines.map((one) => [one.name, one.differs[here]]);
-    const words = machines[chosen].differs[here], { said } = data.steps[here];
-    return [[data.here, words && (said === step.said ? words : said)]];
-  };
-
-  // -- Showing a step -----------------------------------------------------------------
-  const drawn = (pair, changed) => pair.flatMap((index) => {
-    if (index === null) return [];
-    const picture = make("span", { class: "steps-half" });
     picture.innerHTML = drawings[index];
-    picture.firstElementChild.removeAttribute("id");
-    for (const text of picture.querySelectorAll('text[font-weight="bold"]')) {
-      const names = text.textContent.split(/ = | \(|, /);
-      if (names.some((name) => changed.includes(name))) text.classList.add("steps-new");
+    const svg = picture.firstElementChild;
+    svg.removeAttribute("id");
+    const note = step?.note ? make("span", { class: "steps-note" }, step.note) : "";
+    picture.append(make("span", { class: "steps-caption" }, captions[index]), note);
+    for (const tag of svg.querySelectorAll(".tm-tag")) {
+      if (tagged(tag).some((name) => (step?.names ?? []).includes(name))) {
+        tag.classList.add("steps-new");
+      }
     }
-    picture.prepend(make("span", {}, captions[index]));
-    return [picture];
-  });
+    return picture;
+  };
+  // One object with two names has one tag.
+  const tagged = (tag) => tag.dataset.name.split(", ");
   const pictures = (ask) => {
     // The order hangs on the step alone: the right one is not always the first.
     const turned = [...ask.pictures.keys()];
@@ -191,21 +206,81 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
           const other = make("code", {}, ask.instead);
           said.append(" The other picture is that of ", other, ".");
         }
-        skip.textContent = "Go on";
       }, "steps-choice");
-      choice.append(...drawn(ask.pictures[number], []));
+      choice.append(drawn(ask.pictures[number]));
       return choice;
     });
-    const skip = button("Skip", () => {
-      forward.focus();
-      go(ask.step);
-    });
     const group = { class: "steps-ask", role: "group", "aria-label": ask.question };
-    return make("div", group, ...choices, skip);
+    return make("div", group, ...choices);
   };
-  const light = (step) => {
+
+  // -- What moves, where the reader has not asked for less -------------------------
+  const move = (was, now, step) => {
+    const all = (name, of = now) => [...of.querySelectorAll(name)];
+    const more = (name) => (all(name).length > all(name, was).length ? all(name) : []);
+    const middle = (one) => {
+      const { x, y, width, height } = one.getBBox();
+      return [x + width / 2, y + height / 2];
+    };
+    const away = (one, other) => {
+      const [[x, y], [left, top]] = [middle(one), middle(other)];
+      return [left - x, top - y];
+    };
+    const by = ([x, y]) => `${x}px ${y}px`;
+    const play = (one, frames) =>
+      one.animate(frames, { duration: 450, easing: "ease-out" });
+    const isNew = (one, name) =>
+      !was.querySelector(`[data-${name}="${CSS.escape(one.dataset[name])}"]`);
+    const row = all(".tm-row").find((one) => isNew(one, "memory"));
+    const arrow = more(".tm-copy").at(-1);
+    if (row && arrow) {
+      // A copy slides out of the row that its arrow comes from: the nearest other one.
+      const far = (one) => Math.hypot(...away(arrow, one));
+      const [from] = all(".tm-row").filter((one) => one !== row)
+        .sort((one, other) => far(one) - far(other));
+      if (from) play(row, { translate: [by(away(row, from)), "0"], opacity: [0.3, 1] });
+      for (const tag of all(".tm-tag")) {
+        if (isNew(tag, "name")) play(tag, { opacity: [0, 0, 1] });
+      }
+    }
+    if (step.event === "written") {
+      // From the name that the statement has first, along its stem, into the cells.
+      const text = textOf(step);
+      const first = (tag) => Math.min(...tagged(tag).map((name) =>
+        (text.indexOf(name) + 1 || Infinity)));
+      const [tag] = all(".steps-new").sort((one, other) => first(one) - first(other));
+      const stem = tag?.querySelector("path");
+      for (const cell of stem ? all(".tm-cell.changed") : []) {
+        const way = [0, 0.3, 0.6, 1].map((part) => {
+          const { x, y } = stem.getPointAtLength(part * stem.getTotalLength());
+          return by([x, y]);
+        });
+        play(cell, { opacity: [0.2, 0.2, 1] });
+        const dot = document.createElementNS(now.namespaceURI, "circle");
+        dot.setAttribute("r", 5);
+        tag.after(dot);
+        play(dot, { translate: [...way, by(middle(cell))] })
+          .onfinish = () => dot.remove();
+      }
+    }
+    for (const arc of more(".tm-arc")) {
+      play(arc, { clipPath: ["inset(-9px -9px -9px 100%)", "inset(-9px)"] });
+    }
+    for (const bar of more(".tm-cut")) {
+      play(bar, { translate: ["0 -14px", "0"], opacity: [0, 1] });
+    }
+  };
+
+  // -- Showing a step -----------------------------------------------------------------
+  const textOf = ({ first, last }) => {
+    const whole = code.slice(first - 1, last);
+    const indent = whole[0].match(/^\s*/)[0];
+    const shown = whole.length > 4 ? [...whole.slice(0, 3), `${indent}…`] : whole;
+    return shown.map((line) => line.replace(indent, "")).join("\n");
+  };
+  const light = (step, until) => {
     const ran = new Set();
-    for (const { first, last } of steps.slice(0, at + 1)) {
+    for (const { first, last } of steps.slice(0, until)) {
       for (let line = first; line <= last; line++) ran.add(line);
     }
     lines.forEach((line, index) => {
@@ -219,65 +294,84 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
       codeBox.scrollTop = top - Math.max(20, (room - (bottom - top)) / 2);
     }
   };
-  const show = (index, ask) => {
-    [at, asking] = [index, ask];
-    const step = steps[ask ? ask.step : at];
-    light(step);
-    const [turn, of] = ask ? [] : step.turn.at(-1) ?? [];
-    count.textContent = `${ask ? "before " : ""}${number(ask ? ask.step : at)}`;
-    const nested = step.turn.map((pair) => pair.join(" of ")).join(", ");
-    turns.textContent = nested && `turn ${nested}`;
-    loop.hidden = !nested;
-    const further = of > 1 && after(at, true) > at;
-    for (const [jump, wanted] of [[nextTurn, turn < of], [pastLoop, further]]) {
-      if (!wanted && jump === document.activeElement) forward.focus();
-      jump.hidden = !wanted;
-    }
-    slider.value = at + 1;
-    slider.setAttribute("aria-valuetext", number(at));
-    for (const one of [first, back]) one.setAttribute("aria-disabled", !at && !ask);
-    for (const one of [forward, last]) {
-      one.setAttribute("aria-disabled", at === steps.length - 1);
-    }
-    said.replaceChildren(ask ? `${ask.question} Choose one, or skip.` : step.said);
-    raised.textContent = ask ? "" : step.raised ?? "";
-    if (ask) map.replaceChildren(pictures(ask));
-    else {
-      const halves = drawn([step.graph, step.memory], step.changed);
-      map.replaceChildren(...halves.length ? halves : ["There is no tensor yet."]);
-    }
-    note.textContent = ask ? "" : step.note ?? "";
-    const told = ask ? [] : elsewhere(hereOf(at), step).filter(([, words]) => words);
-    others.replaceChildren(...told.map(([name, words]) =>
-      make("p", {}, make("b", {}, name), `: ${words}`)));
-    const before = steps.slice(0, ask ? at + 1 : at).map((one) => one.printed).join("");
-    output.replaceChildren(before, make("b", {}, ask ? "" : step.printed));
-    printed.hidden = !output.textContent;
+  const print = (from, until) => {
+    const join = (from) => steps.slice(from, until).map((one) => one.printed).join("");
+    const whole = join(0), shown = whole.slice(-MOST_OUTPUT);
+    const before = Math.max(0, shown.length - join(from).length);
+    output.replaceChildren(shown.slice(0, before),
+      make("b", {}, shown.slice(before)));
+    cut.textContent = whole === shown ? ""
+      : ` (the last ${MOST_OUTPUT} of ${whole.length} characters)`;
     output.scrollTop = output.scrollHeight;
-    link.hidden = !key || Boolean(ask);
-    if (key) {
-      link.href = `#${key}-${hereOf(at) + 1}`;
-      address(link.hash);
+  };
+  const show = (index, ask = null, moves = false) => {
+    [at, asking] = [index, ask];
+    const step = steps[ask ? ask.step : at], number = spot() + 1;
+    // What ran up to the next event, and was printed there, belongs to this one.
+    const next = list[number] ?? steps.length, from = number > 1 ? at : 0;
+    const words = `${number + (ask ? 1 : 0)} of ${list.length}`;
+    count.textContent = `${ask ? "before " : ""}${words}`;
+    const nested = ask ? [] : step.turn.filter(([, of]) => of > 1);
+    turns.textContent = nested.length
+      ? `iteration ${nested.map((pair) => pair.join(" of ")).join(", ")}` : "";
+    for (const [jump, whole] of [[nextTurn, false], [pastLoop, true]]) {
+      const further = nested.length && later(whole) > number;
+      if (!further && jump === document.activeElement) forward.focus();
+      jump.hidden = !further;
     }
+    loop.hidden = !nested.length;
+    slider.value = number;
+    const event = ask ? null : step.event;
+    statement.textContent = textOf(step);
+    slider.setAttribute("aria-valuetext", `${words}: ${statement.textContent}`);
+    for (const mark of marks.children) mark.classList.remove("lit");
+    marks.children[events.indexOf(at)]?.classList.add("lit");
+    kind.replaceChildren(make("b", { "aria-hidden": true }, SIGNS[event] ?? ""), event ?? "");
+    kind.hidden = !event;
+    back.setAttribute("aria-disabled", number < 2 && !ask);
+    forward.setAttribute("aria-disabled", number === list.length);
+    said.replaceChildren(ask ? `${ask.question} Choose one, or go forward.` : step.said);
+    raised.textContent = ask ? "" : step.raised ?? "";
+    const was = see.querySelector("svg");
+    box.style.setProperty("--see", ask ? "60dvh" : `min(${highest + 80}px, 36dvh)`);
+    see.replaceChildren(ask ? pictures(ask) : drawn(step.drawing, step));
+    scaled();
+    print(ask ? next : from, next);
+    light(step, next);
+    const now = see.querySelector("svg");
+    if (moves && now && matchMedia("(prefers-reduced-motion: no-preference)").matches) {
+      move(was ?? make("i", {}), now, step);
+    }
+    link.hidden = !key || Boolean(ask);
+    link.href = `#${key}-${at + 1}`;
+    if (key) address(link.hash);
   };
   const address = (hash) => {
-    const bare = location.href.split("#")[0];
-    if (location.hash !== hash) history.replaceState(history.state, "", bare + hash);
+    const { pathname, search } = location;
+    if (location.hash !== hash) history.replaceState(history.state, "", hash || pathname + search);
   };
   // The step that the address names, counted from zero.
   const wanted = () => {
     const [, digits] = location.hash.match(/-(\d+)$/) ?? [];
-    return key && location.hash === `#${key}-${digits}` ? digits - 1 : null;
+    if (!key || location.hash !== `#${key}-${digits}`) return null;
+    return Math.min(Math.max(1, digits), steps.length) - 1;
+  };
+  // A step between two events is shown among all lines, or it would not be the same.
+  const open = (index) => {
+    if (!list.includes(index)) choose(true, false);
+    show(index);
   };
   addEventListener("hashchange", () => {
-    if (box.checkVisibility() && wanted() !== null) go(placeOf(wanted()));
+    if (box.checkVisibility() && wanted() !== null) open(wanted());
   });
 
   // -- Where it is shown --------------------------------------------------------------
+  choose(remembered(), false);
+  at = list[0];
   (inDialog ? box : document).addEventListener("keydown", press);
   if (!inDialog) {
     place.replaceChildren(box);
-    go(wanted() ?? 0);
+    open(wanted() ?? at);
     return;
   }
   const dialog = make("dialog", {
@@ -294,6 +388,6 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   place.open = () => {
     if (!dialog.open) dialog.showModal();
     forward.focus();
-    go(wanted() === null ? at : placeOf(wanted()));
+    open(wanted() ?? at);
   };
 }

@@ -6,20 +6,35 @@ import base64
 import hashlib
 import json
 import os
+import re
+import textwrap
 from functools import cache
+from html import escape
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
+from string import Template
+from typing import Any
 
-from tensor_maps.pen import printable
 from tensor_maps.words import count_of
 
 FOLDER = Path(__file__).parent
+# What no page may hold, or what turns the letters after it around.
+NOT_SHOWN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+    "\ud800-\udfff\ufffe\uffff]"
+)
+COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
+# In pixels. A frame of a notebook is as high as the code needs, within limits.
+LINE, AROUND_CODE, LEAST_HEIGHT, MOST_HEIGHT = 21, 110, 600, 780
 
 
 @cache
 def asset(name: str) -> str:
-    """Return a style or a script of the viewer, by the name of its file."""
-    return (FOLDER / name).read_text(encoding="utf-8")
+    """Return a style, a script or a page of the viewer, by the name of its file.
+
+    Lines of a script that are comments are left out: they are for its maintainers.
+    """
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    return COMMENT.sub("", text) if name.endswith(".js") else text
 
 
 def steps_page(data: dict, key: str = "step") -> str:
@@ -35,54 +50,33 @@ def steps_page(data: dict, key: str = "step") -> str:
     key
         Begins the address of a step, as in ``#step-3``; empty where there is none.
     """
+    data = _shown(data)
     script = asset("steps.js") + asset("page.js")
     style = asset("steps.css") + asset("page.css")
-    # Without a `<`, with which the element that holds it could end.
-    content = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     policy = (
         f"default-src 'none'; img-src data:; script-src {_policy_hash(script)}; "
         f"style-src {_policy_hash(style)}; base-uri 'none'; form-action 'none'"
     )
-    made = f"Made by tensor_maps with torch {data['torch']}"
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(printable(data["title"]))}</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body>
-<main data-key="{key}">
-{_listed(data)}
-</main>
-<footer>{escape(printable(made))}</footer>
-<script type="application/json" id="data">{content}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
-
-
-def _policy_hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def _listed(data: dict) -> str:
-    """Return the steps as a list, for those without scripts."""
-    code = "\n".join(data["code"])
-    items = []
-    for step in data["steps"]:
-        first, last = step["first"], step["last"]
-        where = f"Line {first}" if first == last else f"Lines {first} to {last}"
-        lines = [f"{where}: {step['said']}", step["printed"], step.get("raised", "")]
-        text = "<br>".join(escape(line.strip("\n")) for line in lines if line)
-        items.append(f"<li>{text}</li>")
-    title = f"<h1>{escape(printable(data['title']))}</h1>"
-    return f"{title}\n<pre>{escape(code)}</pre>\n<ol>{''.join(items)}</ol>"
+    # What was printed is in the list, once.
+    told = [
+        {name: value for name, value in step.items() if name != "printed"}
+        for step in data["steps"]
+    ]
+    content = json.dumps(
+        data | {"steps": told}, ensure_ascii=False, separators=(",", ":")
+    )
+    return Template(asset("page.html")).substitute(
+        policy=escape(policy, quote=False),
+        title=escape(_on_one_line(data["title"])),
+        style=style,
+        key=escape(key),
+        code=escape("\n".join(data["code"])),
+        steps="\n".join(_listed(data, step) for step in data["steps"]),
+        made=escape(f"Made by tensor_maps with torch {data['torch']}"),
+        # Without a `<`, with which the element that holds it could end.
+        data=content.replace("<", "\\u003c"),
+        script=script,
+    )
 
 
 def save_steps(data: dict, path: str | os.PathLike[str]) -> None:
@@ -100,23 +94,68 @@ def save_steps(data: dict, path: str | os.PathLike[str]) -> None:
         raise ValueError(
             f"steps are saved as HTML: name the file like bug.html, not {path}"
         )
-    path.write_bytes(steps_page(data).encode("utf-8", "replace"))
+    path.write_text(steps_page(data), encoding="utf-8", newline="\n")
 
 
 def steps_frame(data: dict) -> str:
     """Return steps for a notebook: in a frame, apart from the notebook's own page.
 
-    A notebook shows no frame before the reader trusts it; the line below the frame
-    says what there is to see.
+    Below the frame the events are listed as text: GitHub and other viewers of
+    notebooks show no frame, and a notebook shows none before the reader trusts it.
     """
-    count = len(data["steps"])
-    if not count:
+    if not data["steps"]:
         return "<p>No statement ran: there are no steps.</p>"
-    page = steps_page(data, "")
-    title = quoteattr(printable(f"Steps of {data['title']}"))
+    told = _shown(data)
+    title = escape(_on_one_line(f"Steps of {told['title']}"))
+    events = [step for step in told["steps"] if step["event"]]
+    listed = events or told["steps"]
+    what = count_of(len(listed), "event" if events else "statement")
+    items = "\n".join(_said(told, step) for step in listed)
+    height = AROUND_CODE + LINE * len(told["code"])
+    height = min(max(height, LEAST_HEIGHT), MOST_HEIGHT)
     return (
-        f'<iframe srcdoc="{escape(page, {chr(34): "&quot;"})}" title={title} '
-        'width="100%" height="620" frameborder="0"></iframe>'
-        f"<p>{count_of(count, 'step')}. A notebook that is not trusted does not show "
-        "them.</p>"
+        f'<iframe srcdoc="{escape(steps_page(data, ""))}" title="{title}" '
+        f'width="100%" height="{height}" frameborder="0"></iframe>\n'
+        f"<details><summary>{what} as text</summary>\n<ol>\n{items}\n</ol></details>"
     )
+
+
+def _shown(value: Any) -> Any:
+    """Return data in which each text can stand on a page, whatever it was."""
+    if isinstance(value, str):
+        text = value.replace("\r\n", "\n").replace("\r", "\n")
+        return NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
+    if isinstance(value, dict):
+        return {name: _shown(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shown(part) for part in value]
+    return value
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _policy_hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _listed(data: dict, step: dict) -> str:
+    """Return a step as an item of a list, with what it printed."""
+    printed = escape(step["printed"], quote=False)
+    # HTML leaves out a line end at the beginning.
+    return _said(data, step, f"<pre>\n{printed}</pre>" if printed else "")
+
+
+def _said(data: dict, step: dict, more: str = "") -> str:
+    """Return a step as an item of a list: its statement and its sentence."""
+    code = data["code"][step["first"] - 1 : step["last"]]
+    first, *others = textwrap.dedent("\n".join(code)).split("\n")
+    kind = f"<b>{escape(step['event'])}:</b> " if step["event"] else ""
+    parts = [
+        f"{kind}<code>{escape(first, quote=False)}</code>{' …' if others else ''}",
+        escape(step["said"], quote=False),
+        escape(step.get("raised", ""), quote=False),
+    ]
+    return f"<li>{'<br>'.join(filter(None, parts))}{more}</li>"

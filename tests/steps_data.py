@@ -1,0 +1,141 @@
+"""Steps as data of format 2, and drawings with all marks that the viewer knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensor_maps import Steps
+from tensor_maps.compare import changed, only
+from tensor_maps.draw import draw_svg
+
+MOST_NODES = 9
+# A picture's marks: tags above rows of cells, an arc, a bar where it ends, an arrow.
+TAG_WIDTH, ROW_WIDTH = 44, 60
+
+
+def data_of(seen: Steps) -> dict[str, Any]:
+    """Return the steps of a program in format 2, whatever their own is."""
+    data = seen.data()
+    if data["format"] == 2:
+        return data
+    drawings: list[str] = []
+    names = seen.names_drawn()
+    for step, made, drawn in zip(data["steps"], seen._steps, names, strict=True):
+        before, after = made.before.observed, made.after.observed
+        svg = draw_svg(only(changed(before, after), drawn, MOST_NODES)) if drawn else ""
+        if svg and svg not in drawings:
+            drawings.append(svg)
+        for half in ("graph", "memory"):
+            del step[half]
+        step["drawing"] = drawings.index(svg) if svg else None
+        step["names"], step["event"] = step["changed"], event_of(step)
+    captions = ["one memory, two names" for _ in drawings]
+    return data | {"format": 2, "drawings": drawings, "captions": captions}
+
+
+def event_of(step: dict[str, Any]) -> str | None:
+    """Tell roughly which event a step of the old format is."""
+    told = {
+        "no gradient flows": "cut",
+        "shares the memory": "shares",
+        ".grad is": "gradient",
+        "now hold": "written",
+        "is new": "appears",
+        "are new": "appears",
+    }
+    if step.get("raised"):
+        return "raises"
+    for words, event in told.items():
+        if words in step["said"]:
+            return event
+    return "changes" if step["changed"] else None
+
+
+def scene(*rows: tuple[str, str], arcs: int = 0, cut: bool = False) -> str:
+    """Draw rows of memory, each with its names and its cell; the second is a copy."""
+    marks = []
+    for memory, (names, cell) in enumerate(rows):
+        top = 60 + 70 * memory
+        value = cell.rstrip("!")
+        is_new = " changed" if cell != value else ""
+        marks.append(
+            f'<g class="tm-row" data-memory="{memory}"><g class="tm-cell{is_new}">'
+            f'<rect x="110" y="{top}" width="{ROW_WIDTH}" height="24" fill="none" '
+            f'stroke="currentColor"/><text x="{110 + ROW_WIDTH / 2:g}" y="{top + 16}" '
+            f'text-anchor="middle">{value}</text></g></g>'
+        )
+        for at, name in enumerate(names.split()):
+            left = 10 + at * 200
+            stem = f"M{left + 22} {top - 14}V{top + 12}H110"
+            marks.append(
+                f'<g class="tm-tag" data-name="{name}"><path d="{stem}" fill="none" '
+                'stroke="var(--line-1)" stroke-width="3"/>'
+                f'<rect x="{left}" y="{top - 34}" '
+                f'width="{TAG_WIDTH}" height="20" rx="10" fill="var(--line-1)"/>'
+                f'<text x="{left + 22}" y="{top - 20}" text-anchor="middle" '
+                f'fill="var(--color-background-primary)">{name}</text></g>'
+            )
+        if memory:
+            marks.append(
+                f'<g class="tm-copy"><path d="M140 {top - 44}v40" fill="none" '
+                'stroke="currentColor" stroke-dasharray="4 3"/></g>'
+            )
+    for arc in range(arcs):
+        marks.append(
+            f'<g class="tm-arc"><path d="M32 20C60 {-arc * 9} 200 0 232 20" '
+            'fill="none" stroke="currentColor" stroke-dasharray="3 3"/></g>'
+        )
+    if cut:
+        marks.append(
+            '<g class="tm-cut"><path d="M130 0v16" stroke="currentColor" '
+            'stroke-width="4"/></g>'
+        )
+    height = 30 + 70 * len(rows)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="Rows and tags" '
+        f'viewBox="0 0 280 {height}" width="280" height="{height}" '
+        f'fill="currentColor" font-size="12">{"".join(marks)}</svg>'
+    )
+
+
+LONG = "l comes from c and w: a gradient flows back to both of them. " * 3
+MOVING = """import torch
+w = torch.ones(1, requires_grad=True)
+z = w.detach()
+c = z.clone()
+z += 1
+l = c * w
+if False:
+    pass
+""".splitlines()
+
+
+def moving() -> dict[str, Any]:
+    """Return steps in which each mark that moves comes once."""
+    told = [
+        ("appears", "w", "w is a new tensor.", scene(("w", "1"))),
+        ("cut", "z", "z shares w's memory.", scene(("w z", "1"), cut=True)),
+        ("appears", "c", "c is a copy.", scene(("w z", "1"), ("c", "1"), cut=True)),
+        ("written", "w z", "z and w hold 2.", scene(("w z", "2!"), ("c", "1"))),
+        ("gradient", "l", LONG, scene(("w z", "2"), ("c", "1"), arcs=1)),
+    ]
+    nothing = {"turn": [], "printed": "", "changed": [], "names": []}
+    steps: list[dict[str, Any]] = [
+        {"first": 1, "last": 1, "said": "torch is imported.", **nothing}
+    ]
+    steps[0] |= {"event": None, "drawing": None}
+    for at, (event, names, said, _) in enumerate(told):
+        steps.append(
+            nothing
+            | {"first": at + 2, "last": at + 2, "said": said, "event": event}
+            | {"names": names.split(), "drawing": at}
+        )
+    return {
+        "format": 2,
+        "title": "What moves",
+        "torch": "2.13.0",
+        "code": MOVING,
+        "steps": steps,
+        "drawings": [drawing for *_, drawing in told],
+        "captions": ["one memory" for _ in told],
+    }
