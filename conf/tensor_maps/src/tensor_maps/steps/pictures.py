@@ -58,7 +58,7 @@ def names_on(observed: dict, storage: dict) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _drawn_once(observed: str) -> dict[str, tuple[str, str]]:
-    """Draw both halves of a map: many steps, and another machine's, have the same."""
+    """Draw both halves of a map: many steps have the same."""
     return {
         half.name: (svg_of(half, None), printable(half.caption))
         for half in draw_halves(json.loads(observed))

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 
 from tensor_maps.compare import MOST_STEP_NODES
-from tensor_maps.observe import observe
 from tensor_maps.reading import tried
 from tensor_maps.steps.facts import MOST_DRAWN, Fact, Look, differences, look
 from tensor_maps.steps.pictures import HALVES, names_to_draw, pictures_of
@@ -381,68 +380,6 @@ class Steps:
             "drawings": [drawing for drawing, _ in drawings],
             "captions": [caption for _, caption in drawings],
         }
-
-    def facts(self) -> list[dict]:
-        """Return what was seen at each step, as data that JSON can hold.
-
-        Neither words nor drawings are in it: :meth:`from_facts` makes them, there and
-        then. Of a step: ``first``, ``last`` and ``turn`` as in :meth:`data`;
-        ``collapsed``, whether it is all later turns of a loop; ``printed``;
-        ``raised``; ``differ`` (a list of kinds for each name, see
-        :func:`differences`); ``seen``, what :func:`observe` returned; and ``names``,
-        how many there were.
-        """
-        return [
-            {
-                **step.place(self._shift),
-                "collapsed": step.collapsed,
-                "printed": step.printed,
-                "raised": step.raised,
-                "differ": {name: sorted(kinds) for name, kinds in step.differ.items()},
-                "seen": step.after.observed,
-                "names": step.after.names,
-            }
-            for step in self._steps
-        ]
-
-    @classmethod
-    def from_facts(
-        cls, source: str, facts: list[dict], title: str | None = None
-    ) -> Steps:
-        """Return the steps of a program that ran elsewhere.
-
-        ``facts`` is what :meth:`facts` returned there, with the lines of ``source``.
-
-        Raises
-        ------
-        ValueError
-            If a step is of no statement of the program. What is wrong inside the facts
-            may raise anything, here or when it is drawn.
-        """
-        steps = cls(title)
-        steps.retell(source, facts)
-        return steps
-
-    def retell(self, source: str, facts: list[dict]) -> None:
-        """Add the steps of a program that ran elsewhere: see :meth:`from_facts`."""
-        self._take(source.splitlines(), ast.parse(source).body)
-        was = Look({}, observe({}), 0)
-        for fact in facts:
-            first, last, collapsed = fact["first"], fact["last"], fact["collapsed"]
-            unit = self._units.get(first)
-            if unit is not None and collapsed:
-                unit = as_one(unit.node)
-            if unit is None or (unit.first, unit.last) != (first, last):
-                raise ValueError(f"there is no statement on lines {first} to {last}")
-            turns = [
-                (Loop(unit.node, 0, depth, of), turn)
-                for depth, (turn, of) in enumerate(fact["turn"])
-            ]
-            differ = {name: frozenset(kinds) for name, kinds in fact["differ"].items()}
-            now = Look({}, fact["seen"], fact["names"])
-            told = fact["printed"], fact["raised"], differ, was, now, collapsed
-            self._steps.append(Step(unit, turns, *told))
-            was = now
 
     def names_drawn(self, drawn: int = MOST_DRAWN) -> list[list[str]]:
         """Return for each step the names in its picture."""
