@@ -55,7 +55,7 @@ def run_python(tmp_path: Path, code: str, *options: str) -> subprocess.Completed
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        timeout=60,
     )
 
 
@@ -93,11 +93,11 @@ def test_locals_that_were_taken_stay() -> None:
 
 
 def test_functions_of_two_runs_keep_their_source() -> None:
-    namespace: dict[str, Any] = {"torch": torch}
+    namespace: dict[str, Any] = {"torch": torch, "__name__": "mine"}
     Steps().run("def first(x):\n    return x + 1\n", namespace)
     Steps().run("def second(x):\n    return x * 100\n", namespace)
     assert inspect.getsource(namespace["first"]).endswith("return x + 1\n")
-    assert torch.jit.script(namespace["first"])(torch.ones(1)).item() == 2
+    assert inspect.getsource(namespace["second"]).endswith("return x * 100\n")
 
 
 def test_a_traceback_names_the_line_of_its_run() -> None:
@@ -144,7 +144,7 @@ def test_another_trace_function_is_told_all_that_it_was_told_before() -> None:
         return found
 
     assert lines(contextlib.nullcontext()) == lines(seen := steps())
-    assert len(seen) > 8 and not seen.failed
+    assert len(seen) == 6 and not seen.failed
 
 
 COVERED = """
@@ -196,7 +196,7 @@ def test_coverage_is_the_same(core: str, tmp_path: Path) -> None:
         ):
             done = subprocess.run(
                 [sys.executable, "-m", "coverage", *command],
-                cwd=tmp_path, capture_output=True, text=True, check=False, timeout=240,
+                cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
                 env={**os.environ, "PYTHONPATH": str(SOURCE), "COVERAGE_CORE": core},
             )  # fmt: skip
             assert done.returncode == 0, done.stderr + done.stdout
@@ -233,7 +233,7 @@ def debug(tmp_path: Path, commands: str, **places: str) -> str:
     done = subprocess.run(
         [sys.executable, "program.py"],
         cwd=tmp_path, input=commands, capture_output=True, text=True, check=False,
-        timeout=240, env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        timeout=60, env={**os.environ, "PYTHONPATH": str(SOURCE)},
     )  # fmt: skip
     return done.stdout + done.stderr
 
@@ -248,6 +248,14 @@ def test_breakpoint_in_the_block_leaves_it_watched(tmp_path: Path) -> None:
 def test_a_debugger_steps_on_after_the_block(tmp_path: Path) -> None:
     heard = debug(tmp_path, "n\n" * 5 + "c\n", here="breakpoint()", inner="pass")
     assert "-> b = a * 2" in heard and "-> c = b + 1" in heard
+
+
+def test_a_second_breakpoint_in_the_block_is_watched_too(tmp_path: Path) -> None:
+    here = "breakpoint()\n            a += 5\n            breakpoint()"
+    heard = debug(tmp_path, "n\nc\nn\nc\n", here=here, inner="pass")
+    for values in "[6, 6]", "[7, 7]", "[9, 9]":
+        assert f"a now holds {values}" in heard
+    assert "tracer None" in heard
 
 
 def test_a_debugger_that_a_function_begins_says_what_was_not_seen(
@@ -425,7 +433,7 @@ def test_without_source_the_way_out_is_named(how: str) -> None:
     done = subprocess.run(
         [sys.executable, how, *([code] if how == "-c" else [])],
         input=code if how == "-" else "",
-        capture_output=True, text=True, check=False, timeout=240,
+        capture_output=True, text=True, check=False, timeout=60,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
     )  # fmt: skip
     assert done.returncode == 1

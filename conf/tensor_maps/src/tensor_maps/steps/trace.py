@@ -53,6 +53,8 @@ class _Watched:
             self._raising = False
             course.line(frame)
             thread.calls = MOST_CALLS if course.quiet is None else NEVER
+            if course.may_debug:
+                thread.calls = 0
         elif event == "exception":
             course.raises(*arg[:2])
             self._raising = not issubclass(arg[0], StopIteration)
@@ -103,6 +105,8 @@ class _Watched:
     def wakes(self, frame: FrameType) -> None:
         """Take over from who traces the frame since."""
         self.resting = False
+        if self.thread.frames.get(self.frame_id) is not self:
+            return
         if frame.f_trace is not self.current:  # a debugger was begun meanwhile
             self.earlier, self.is_lent = frame.f_trace, False
             frame.f_trace = self.current = self.full
@@ -117,30 +121,37 @@ def _is_told_of_all(tracer: Any) -> bool:
 
 
 class _Waker:
-    """Has tracing begin again when the frame that holds this has ended."""
+    """Has a frame be traced as before when the function that it called has ended.
 
-    def __init__(self, thread: _Thread, frame_id: int) -> None:
-        self.thread, self.frame_id = thread, frame_id
+    It is the trace function of that function's frame, which lets go of it then. No
+    frame may be asked for here: one that is just ending would be made again.
+    """
+
+    def __init__(self, thread: _Thread, watched: _Watched, frame: FrameType) -> None:
+        self.thread, self.watched, self.frame = thread, watched, frame
         self.inner: Local | None = None
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Hand an event on to a debugger that was begun in the frame."""
+        """Take over from a debugger that was begun here, and hand its events on."""
         if self.inner is not None:
             self.inner = self.inner(frame, event, arg) or self.inner
+        if self.thread.is_on and sys.gettrace() is not self.thread.call:
+            self.thread.stay()
+            self.watched.wakes(self.frame)
         return self
 
     def __del__(self) -> None:
-        if self.thread.ident != threading.get_ident():
+        thread = self.thread
+        if thread.ident != threading.get_ident() or not thread.is_on:
             return
-        frame = sys._getframe(1)
-        while frame is not None and id(frame) != self.frame_id:
-            frame = frame.f_back
-        if frame is None:
-            self.thread.wake()
-        else:  # a debugger traces it now
-            again = _Waker(self.thread, self.frame_id)
-            again.inner = frame.f_trace
-            frame.f_trace = again
+        thread.is_waking = True  # what is called from here is none of the program's
+        self.watched.wakes(self.frame)
+        thread.stay()
+        thread.is_waking = False
+        thread.calls = 0 if self.watched.course.may_debug else MOST_CALLS
+
+
+WAKES = _Waker.__del__.__code__
 
 
 class _Thread:
@@ -151,12 +162,14 @@ class _Thread:
         self.frames: dict[int, _Watched] = {}
         self.expected: list[Expected] = []
         self.earlier: Any = None
-        self.is_on = False
+        self.is_on = self.is_waking = False
         self.calls = MOST_CALLS
         self.call = self._call  # one object: it is compared
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
         """Be told of each call; the events of other frames are none of ours."""
+        if self.is_waking or frame.f_code is WAKES:
+            return None
         if self.earlier is None and not self.expected:
             self.calls -= 1
             if self.calls < 0:
@@ -166,6 +179,11 @@ class _Thread:
         if self.earlier is not None:
             local = self.earlier(frame, event, arg)
             self.stay()
+            caller = self.frames.get(id(frame.f_back))
+            if caller is not None and caller.course.may_debug:
+                waker = _Waker(self, caller, frame.f_back)
+                waker.inner = local
+                return waker
         watched = self.frames.get(id(frame))
         if watched is not None:  # it goes on after a `yield`
             watched.earlier = local or watched.earlier
@@ -262,6 +280,11 @@ class _Thread:
         while frame.f_back is not None and id(frame.f_back) not in self.frames:
             frame = frame.f_back
         watched = self.frames.get(id(frame.f_back))
+        if watched is not None and watched.course.may_debug:
+            self.calls = 0
+            if frame.f_trace is None:
+                frame.f_trace = _Waker(self, watched, frame.f_back)
+            return
         # Of the interpreter, of the name here, of the call that counts, and of the
         # caller's name where it is the frame just called.
         if (
@@ -273,22 +296,9 @@ class _Thread:
             or sys.getrefcount(frame) > MOST_REFERENCES
         ):
             return
-        frame.f_trace = _Waker(self, id(frame))
+        frame.f_trace = _Waker(self, watched, frame.f_back)
         watched.rests()
         sys.settrace(None)
-
-    def wake(self) -> None:
-        """Be told again of lines."""
-        if not self.is_on:
-            return
-        self.stay()
-        for watched in tuple(self.frames.values()):
-            if watched.resting:
-                caller = sys._getframe(2)
-                while caller is not None and id(caller) != watched.frame_id:
-                    caller = caller.f_back
-                if caller is not None:
-                    watched.wakes(caller)
 
 
 def _nothing() -> None:
