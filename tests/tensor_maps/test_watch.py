@@ -55,7 +55,7 @@ def run_python(tmp_path: Path, code: str, *options: str) -> subprocess.Completed
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
 
 
@@ -196,7 +196,7 @@ def test_coverage_is_the_same(core: str, tmp_path: Path) -> None:
         ):
             done = subprocess.run(
                 [sys.executable, "-m", "coverage", *command],
-                cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+                cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
                 env={**os.environ, "PYTHONPATH": str(SOURCE), "COVERAGE_CORE": core},
             )  # fmt: skip
             assert done.returncode == 0, done.stderr + done.stdout
@@ -233,7 +233,7 @@ def debug(tmp_path: Path, commands: str, **places: str) -> str:
     done = subprocess.run(
         [sys.executable, "program.py"],
         cwd=tmp_path, input=commands, capture_output=True, text=True, check=False,
-        timeout=60, env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        timeout=120, env={**os.environ, "PYTHONPATH": str(SOURCE)},
     )  # fmt: skip
     return done.stdout + done.stderr
 
@@ -241,7 +241,9 @@ def debug(tmp_path: Path, commands: str, **places: str) -> str:
 def test_breakpoint_in_the_block_leaves_it_watched(tmp_path: Path) -> None:
     heard = debug(tmp_path, "n\nn\np a\nc\n", here="breakpoint()", inner="pass")
     assert "-> a += 2" in heard
-    assert "a now holds [2, 2]" in heard and "a now holds [4, 4]" in heard
+    assert "a now holds [4, 4]" in heard
+    # Before 3.12 the debugger takes over, and the rest of the block is one step.
+    assert ("a now holds [2, 2]" in heard) == HAS_MONITORING
     assert "tracer None" in heard
 
 
@@ -253,7 +255,7 @@ def test_a_debugger_steps_on_after_the_block(tmp_path: Path) -> None:
 def test_a_second_breakpoint_in_the_block_is_watched_too(tmp_path: Path) -> None:
     here = "breakpoint()\n            a += 5\n            breakpoint()"
     heard = debug(tmp_path, "n\nc\nn\nc\n", here=here, inner="pass")
-    for values in "[6, 6]", "[7, 7]", "[9, 9]":
+    for values in ("[6, 6]", "[7, 7]", "[9, 9]")[0 if HAS_MONITORING else 2 :]:
         assert f"a now holds {values}" in heard
     assert "tracer None" in heard
 
@@ -433,7 +435,7 @@ def test_without_source_the_way_out_is_named(how: str) -> None:
     done = subprocess.run(
         [sys.executable, how, *([code] if how == "-c" else [])],
         input=code if how == "-" else "",
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=120,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
     )  # fmt: skip
     assert done.returncode == 1
@@ -661,3 +663,82 @@ def test_a_function_called_by_a_statement_is_not_slowed() -> None:
     said = told(seen)
     assert [f"a now holds [{k}]." in said for k in (1, 2, 3, 4)] == [True] * 4
     assert said[-1] == "It raises ZeroDivisionError."
+
+
+# The command -------------------------------------------------------------------------
+
+SCRIPT = """
+    import sys
+    import torch
+    print(sys.argv, sys.path[0], __name__)
+    a = torch.ones(2)
+    b = a[1:]
+    if "fails" in sys.argv:
+        1 / 0
+    if "exits" in sys.argv:
+        sys.exit(3)
+"""
+
+
+def command(tmp_path: Path, *words: str) -> subprocess.CompletedProcess:
+    (tmp_path / "program.py").write_text(dedent(SCRIPT))
+    return subprocess.run(
+        [sys.executable, "-m", "tensor_maps", *words],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("word", "status"), [("x", 0), ("fails", 1), ("exits", 3)])
+def test_a_script_is_run_as_python_runs_it(
+    word: str, status: int, tmp_path: Path
+) -> None:
+    done = command(tmp_path, "program.py", word, "--lr", "3", "-o", "page.html")
+    assert done.returncode == status, done.stderr
+    argv = ["program.py", word, "--lr", "3"]
+    assert done.stdout == f"{argv} {tmp_path.resolve()} __main__\n"
+    assert "b now shares the memory of a" in (tmp_path / "page.html").read_text()
+    assert "tensor_maps" not in done.stderr
+    assert ("ZeroDivisionError" in done.stderr) == (word == "fails")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["none.py", "-o", "a.html"], "there is no script none.py"),
+        (["program.py", "-o", "a.txt"], "like steps.html, not a.txt"),
+        (["program.py", "-o", "none/a.html"], "there is no folder none"),
+        (["program.py"], "no page was given"),
+        ([], "no script was given"),
+    ],
+)
+def test_a_command_that_is_wrong_says_so(
+    words: list[str], said: str, tmp_path: Path
+) -> None:
+    done = command(tmp_path, *words)
+    assert done.returncode == 2 and said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+# Cells of a notebook -----------------------------------------------------------------
+
+
+def test_a_cell_runs_as_without_the_magic(capsys: Any) -> None:
+    testing = pytest.importorskip("IPython.core.interactiveshell")
+    shell = testing.InteractiveShell()
+    shell.run_cell("%load_ext tensor_maps\nimport torch, asyncio")
+    done = shell.run_cell("%%steps --turns 1 mine\nw = torch.ones(2)\nz = w[:1]\n7 * 6")
+    assert done.result == 42
+    heard = capsys.readouterr().out
+    assert "z now shares the memory of w" in heard
+    shell.run_cell("%%steps\nawait asyncio.sleep(0)\na = torch.ones(3)\na += 1")
+    assert "a now holds [2, 2, 2]" in capsys.readouterr().out
+    shell.run_cell("%%steps\ndef one(x):\n    return x + 1\n")
+    shell.run_cell("%%steps\ndef two(x):\n    return x * 100\n")
+    assert "return x + 1" in inspect.getsource(shell.user_ns["one"])
+    shell.run_cell("%%steps\nbad = torch.ones(2)\n1 / 0")
+    heard = capsys.readouterr().out
+    assert "It raises ZeroDivisionError" in heard and "bad is new" in heard
+    shell.run_cell("%%steps --turns no\nx = 1")
+    assert "is taken" in capsys.readouterr().out
+    shell.run_cell("%unload_ext tensor_maps")

@@ -39,6 +39,7 @@ _HOMES = {
     "TensorMap": "maps",
     "load_ipython_extension": "notebook",
     "tensor_map": "maps",
+    "unload_ipython_extension": "notebook",
 }
 __all__ = [
     "Steps",

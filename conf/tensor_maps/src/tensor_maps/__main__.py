@@ -11,7 +11,8 @@ from types import ModuleType
 from typing import NoReturn
 
 USAGE = "python -m tensor_maps script.py [arguments] -o steps.html [--title TITLE]"
-OPTIONS = {"-o": "output", "--output": "output", "--title": "title"}
+OPTIONS = ("-o", "--output", "--title")
+HELP = ("-h", "--help")
 
 
 def _asked(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -20,7 +21,6 @@ def _asked(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
     What stands after ``--`` is the script's alone.
     """
     parser = argparse.ArgumentParser("python -m tensor_maps", USAGE, __doc__)
-    parser.add_argument("script", nargs="?", help="the script, run as Python runs it")
     parser.add_argument("-o", "--output", help="the page to write, as steps.html")
     parser.add_argument("--title", help="what stands above the steps")
     ours, theirs = [], []
@@ -30,9 +30,7 @@ def _asked(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
             theirs += waiting
         elif word in OPTIONS:
             ours += [word, *([value] if (value := next(waiting, None)) else [])]
-        elif word.partition("=")[0] in ("--output", "--title"):
-            ours.append(word)
-        elif not theirs and word in ("-h", "--help"):
+        elif word.partition("=")[0] in OPTIONS or (not theirs and word in HELP):
             ours.append(word)
         else:
             theirs.append(word)
@@ -85,7 +83,7 @@ def _run(source: str, line: list[str], page: Path, title: str) -> int:
         traceback = error.__traceback__
         while traceback and traceback.tb_frame.f_code.co_filename != script:
             traceback = traceback.tb_next
-        sys.excepthook(type(error), error, traceback)
+        sys.excepthook(type(error), error.with_traceback(traceback), traceback)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     finally:
         seen.save(page)

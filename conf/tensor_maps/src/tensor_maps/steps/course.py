@@ -79,11 +79,6 @@ class Course:
         """Whether what the statement raises may be caught within what is watched."""
         return self._unit is None or self._unit.guarded
 
-    @property
-    def may_debug(self) -> bool:
-        """Whether the statement may begin a debugger."""
-        return self._unit is not None and self._unit.may_debug
-
     # -- What Python tells. The program that is watched must not notice a failure here.
 
     def begin(self, frame: FrameType, within: bool = False) -> None:

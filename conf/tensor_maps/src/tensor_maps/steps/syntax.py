@@ -6,7 +6,6 @@ import ast
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from types import CodeType, FrameType
 
 from tensor_maps.reading import tried
@@ -25,13 +24,6 @@ class Unit:
     loops: tuple[ast.stmt, ...]
     is_head: bool = False
     guarded: bool = False
-
-    @cached_property
-    def may_debug(self) -> bool:
-        """Whether a debugger may begin there."""
-        within = head_nodes(self.node) if self.is_head else ast.walk(self.node)
-        names = {getattr(node, "id", getattr(node, "attr", "")) for node in within}
-        return not names.isdisjoint({"breakpoint", "set_trace"})
 
 
 class Region:

@@ -53,8 +53,6 @@ class _Watched:
             self._raising = False
             course.line(frame)
             thread.calls = MOST_CALLS if course.quiet is None else NEVER
-            if course.may_debug:
-                thread.calls = 0
         elif event == "exception":
             course.raises(*arg[:2])
             self._raising = not issubclass(arg[0], StopIteration)
@@ -129,15 +127,9 @@ class _Waker:
 
     def __init__(self, thread: _Thread, watched: _Watched, frame: FrameType) -> None:
         self.thread, self.watched, self.frame = thread, watched, frame
-        self.inner: Local | None = None
 
     def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Take over from a debugger that was begun here, and hand its events on."""
-        if self.inner is not None:
-            self.inner = self.inner(frame, event, arg) or self.inner
-        if self.thread.is_on and sys.gettrace() is not self.thread.call:
-            self.thread.stay()
-            self.watched.wakes(self.frame)
+        """Do nothing: what a frame calls is not watched."""
         return self
 
     def __del__(self) -> None:
@@ -148,7 +140,7 @@ class _Waker:
         self.watched.wakes(self.frame)
         thread.stay()
         thread.is_waking = False
-        thread.calls = 0 if self.watched.course.may_debug else MOST_CALLS
+        thread.calls = MOST_CALLS
 
 
 WAKES = _Waker.__del__.__code__
@@ -179,11 +171,6 @@ class _Thread:
         if self.earlier is not None:
             local = self.earlier(frame, event, arg)
             self.stay()
-            caller = self.frames.get(id(frame.f_back))
-            if caller is not None and caller.course.may_debug:
-                waker = _Waker(self, caller, frame.f_back)
-                waker.inner = local
-                return waker
         watched = self.frames.get(id(frame))
         if watched is not None:  # it goes on after a `yield`
             watched.earlier = local or watched.earlier
@@ -280,11 +267,6 @@ class _Thread:
         while frame.f_back is not None and id(frame.f_back) not in self.frames:
             frame = frame.f_back
         watched = self.frames.get(id(frame.f_back))
-        if watched is not None and watched.course.may_debug:
-            self.calls = 0
-            if frame.f_trace is None:
-                frame.f_trace = _Waker(self, watched, frame.f_back)
-            return
         # Of the interpreter, of the name here, of the call that counts, and of the
         # caller's name where it is the frame just called.
         if (
