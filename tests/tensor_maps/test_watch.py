@@ -740,5 +740,5 @@ def test_a_cell_runs_as_without_the_magic(capsys: Any) -> None:
     heard = capsys.readouterr().out
     assert "It raises ZeroDivisionError" in heard and "bad is new" in heard
     shell.run_cell("%%steps --turns no\nx = 1")
-    assert "is taken" in capsys.readouterr().out
+    assert "is taken" in capsys.readouterr().err
     shell.run_cell("%unload_ext tensor_maps")
