@@ -70,7 +70,7 @@ def test_the_names_of_a_class_body_stay() -> None:
         k = w + 1
 
     assert Held.rate == 0.1 and Held.k[0] == 2
-    assert told(Held.seen)[1] == "w is new, with a memory of its own."
+    assert told(Held.seen)[1] == "w is new, with its own memory."
 
 
 def test_the_names_of_exec_with_locals_stay() -> None:
@@ -290,7 +290,7 @@ def test_coroutines_that_end_in_their_order(capsys: Any) -> None:
     asyncio.run(main())
     assert nothing_is_left()
     for k, seen in found.items():
-        assert told(seen)[0] == "a is new, with a memory of its own."
+        assert told(seen)[0] == "a is new, with its own memory."
         assert f"a now holds [{k + 1}]." in told(seen)
         printed = [step.printed for step in seen if step.printed]
         assert printed == [f"begins {k}\n", f"ends {k}\n"]
@@ -352,7 +352,7 @@ def test_a_generator_that_is_dropped_in_its_block() -> None:
     seen = next(one)
     assert not nothing_is_left()
     del one
-    assert told(seen)[0] == "a is new, with a memory of its own."
+    assert told(seen)[0] == "a is new, with its own memory."
 
 
 def test_a_block_within_a_block() -> None:
@@ -414,7 +414,7 @@ def test_a_helper_with_contextmanager_watches_the_block_of_its_caller() -> None:
         a = torch.ones(1)
         a += 1
     assert seen.title == "mine"
-    assert told(seen) == ["a is new, with a memory of its own.", "a now holds [2]."]
+    assert told(seen) == ["a is new, with its own memory.", "a now holds [2]."]
 
 
 def test_async_with() -> None:
@@ -463,7 +463,7 @@ def test_a_decorated_function_is_watched_at_each_call() -> None:
     assert plain.__doc__ == "Add, and multiply." and plain.steps is None
     assert plain(torch.ones(2))[0] == 4
     first = plain.steps
-    assert told(first)[0] == "y is new, with a memory of its own."
+    assert told(first)[0] == "y is new, with its own memory."
     assert first[0].code == "y = x + 1"
     plain(torch.ones(3))
     assert plain.steps is not first and plain.steps.title == "steps"
@@ -471,7 +471,7 @@ def test_a_decorated_function_is_watched_at_each_call() -> None:
     assert looping.steps.title == "named"
     assert (
         told(looping.steps)[1]
-        == "Turns 2 to 4: x is now another, with a memory of its own."
+        == "Iterations 2–4: x is now a different tensor, with its own memory."
     )
 
 
@@ -560,9 +560,7 @@ def test_steps_are_a_sequence_of_what_is_told() -> None:
     assert seen[-1].printed == "hello\n" and seen[0:2][1] == seen[1]
     rows = repr(seen).split("\n")
     assert rows[1].startswith("1  z = w.detach() ")
-    assert rows[1].endswith(
-        "z now shares the memory of w, and no gradient flows through it"
-    )
+    assert rows[1].endswith("z shares w's memory. No gradient flows back through z")
     with pytest.raises(IndexError, match="there is no step 3"):
         seen[3]
     assert z[0] == 1
@@ -573,7 +571,7 @@ def test_steps_are_kept_when_the_code_raises() -> None:
         a = torch.ones(1)
         a / (1 // 0)
     assert told(seen) == [
-        "a is new, with a memory of its own.",
+        "a is new, with its own memory.",
         "It raises ZeroDivisionError.",
     ]
     again = Steps()
@@ -627,7 +625,7 @@ def test_turns_of_a_long_loop_are_counted() -> None:
     turns = {tuple(map(tuple, step["turn"])) for step in data}
     assert ((500, 500),) in turns and ((123, 123),) in turns
     assert {((p, 3), (20, 20)) for p in (1, 2, 3)} <= turns
-    assert data[-1]["said"] == "b is another name of a."
+    assert data[-1]["said"] == "b is the same tensor as a."
 
 
 def test_a_function_called_by_a_statement_is_not_slowed() -> None:
@@ -697,7 +695,7 @@ def test_a_script_is_run_as_python_runs_it(
     assert done.returncode == status, done.stderr
     argv = ["program.py", word, "--lr", "3"]
     assert done.stdout == f"{argv} {tmp_path.resolve()} __main__\n"
-    assert "b now shares the memory of a" in (tmp_path / "page.html").read_text()
+    assert "b shares a's memory" in (tmp_path / "page.html").read_text()
     assert "tensor_maps" not in done.stderr
     assert ("ZeroDivisionError" in done.stderr) == (word == "fails")
 
@@ -730,7 +728,7 @@ def test_a_cell_runs_as_without_the_magic(capsys: Any) -> None:
     done = shell.run_cell("%%steps --turns 1 mine\nw = torch.ones(2)\nz = w[:1]\n7 * 6")
     assert done.result == 42
     heard = capsys.readouterr().out
-    assert "z now shares the memory of w" in heard
+    assert "z shares w's memory" in heard
     shell.run_cell("%%steps\nawait asyncio.sleep(0)\na = torch.ones(3)\na += 1")
     assert "a now holds [2, 2, 2]" in capsys.readouterr().out
     shell.run_cell("%%steps\ndef one(x):\n    return x + 1\n")

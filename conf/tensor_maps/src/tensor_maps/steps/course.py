@@ -24,12 +24,12 @@ MOST_LETTERS = 300
 class Noted:
     """The steps of all frames that one :class:`Steps` watches, in the order they end.
 
-    ``look`` looks at a namespace: it is given that, and the look before.
+    ``look`` looks at a namespace: it is given that, the look before, and the statement.
     """
 
     def __init__(
         self,
-        look: Callable[[Any, Look | None], Look],
+        look: Callable[[Any, Look | None, Unit | None], Look],
         turns: tuple[int, ...] = MOST_TURNS,
     ) -> None:
         self.look = look
@@ -85,7 +85,7 @@ class Course:
         """Look for the first time; ``within`` a line, its statement has begun."""
         try:
             if self.seen is None:
-                self.seen = self.noted.look(frame.f_locals, None)
+                self.seen = self.noted.look(frame.f_locals, None, None)
             if within:
                 self._unit = self.region.units.get(frame.f_lineno)
                 self._began = frame.f_lasti
@@ -224,10 +224,10 @@ class Course:
             noted.not_shown += 1
             return
         was = self.seen
-        now = noted.look(namespace, was)
+        now = noted.look(namespace, was, unit)
         printed, left_out = self._heard.take()
         raised = self._raised[0] if self._raised else ""
-        differ = differences(was.facts, now.facts)
+        differ = differences(was, now, unit, collapsed)
         if unit.is_head and not (differ or printed or raised):
             return
         self._raised, self.seen = None, now

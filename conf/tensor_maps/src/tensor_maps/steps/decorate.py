@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Iterable
 from types import CodeType
@@ -104,3 +105,12 @@ def bytes_of(number: Any) -> int | None:
     if number is not None and (type(number) is not int or number < 0):
         raise ValueError(f"read_bytes is a number of bytes from 0, not {number!r}")
     return number
+
+
+async def at_once(value: Any) -> Any:
+    """Return a value to ``await``."""
+    return value
+
+
+# Code that is run from a text has a file name of its own: its source is found by it.
+file_names = (f"<steps-{number}>" for number in itertools.count(1))

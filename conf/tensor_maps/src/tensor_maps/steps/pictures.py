@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import re
 from functools import lru_cache
 
 from tensor_maps.compare import changed, only
 from tensor_maps.draw import draw_halves, svg_of
 from tensor_maps.pen import printable
+from tensor_maps.steps.events import event_of
+from tensor_maps.steps.names import names_in, root_of
 from tensor_maps.steps.step import Step
-from tensor_maps.steps.syntax import head_nodes
 
 HALVES = ("graph", "memory")
+# Marks of what changed, and the kinds of difference that are marked.
+MARKED = ("values", "version", "gradient", "storage")
 
 
 def names_to_draw(step: Step, last: list[str], most: int) -> list[str]:
-    """Return the names to draw: what changed, is said or shares, and the last ones."""
+    """Return the names to draw, at most so many.
+
+    These are what the event concerns, what changed, what the statement names and
+    what shares memory with that; then, as room is left, those of the ``last`` picture.
+    """
     seen = step.after.observed
-    looked = [name for one in seen["tensors"] for name in one["names"]]
-    unit = step.unit
-    nodes = head_nodes(unit.node) if unit.is_head else ast.walk(unit.node)
-    said = {node.id for node in nodes if isinstance(node, ast.Name)}
-    wanted = [name for name in looked if name in step.changed]
-    wanted += [name for name in looked if re.split(r"[.\[]", name)[0] in said]
+    looked = {name: None for one in seen["tensors"] for name in one["names"]}
+    asked = names_in(step.unit)
+    said = [name for name in looked if root_of(name) in asked]
+    # A plain name says more than one of many parameters.
+    said.sort(key=lambda name: name != root_of(name))
+    concerned = event_of(step)[1]
+    wanted = [name for name in (*concerned, *step.changed, *said) if name in looked]
     wanted = list(dict.fromkeys(wanted))[:most]
     last = [name for name in last if name in looked]
-    if set(wanted) <= set(last):
+    if len(last) <= most and set(wanted) <= set(last):
         return last
     for storage in seen["storages"]:
         on_it = names_on(seen, storage)
@@ -43,11 +49,29 @@ def pictures_of(
     """Return the drawing and the caption of each half, and how many names there are."""
     if not names:
         return {}, 0
-    before, after = step.before.observed, step.after.observed
-    marked = after if step.before is step.after else changed(before, after)
-    shown = only(marked, names, nodes)
+    shown = only(marked_of(step), names, nodes)
     pictures = _drawn_once(json.dumps(shown))
     return pictures, sum(len(seen["names"]) for seen in shown["tensors"])
+
+
+def marked_of(step: Step) -> dict:
+    """Return what was observed after a step, with marks on what the step changed."""
+    before, after = step.before.observed, step.after.observed
+    if before is after and not step.differ:
+        return after
+    marked = changed(before, after)
+    # What could not be drawn before, or was not read, is marked as it was compared.
+    for seen in marked["tensors"]:
+        if seen["names"]:
+            kinds = set().union(*(step.differ.get(n, ()) for n in seen["names"]))
+            is_known = not kinds & {"new", "other"}
+            seen["changed"] = [k for k in MARKED if is_known and k in kinds]
+    for storage in marked["storages"]:
+        on_it = [marked["tensors"][window["tensor"]] for window in storage["windows"]]
+        storage["changed"] = bool(storage["changed_cells"]) or any(
+            {"values", "version"} & set(seen.get("changed", ())) for seen in on_it
+        )
+    return marked
 
 
 def names_on(observed: dict, storage: dict) -> list[str]:

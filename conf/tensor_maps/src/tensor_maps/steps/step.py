@@ -92,7 +92,7 @@ def as_text(told: list[Told]) -> str:
     for at, one in enumerate(told):
         turns = [f"{turn} of {of}" for turn, of in one.turn]
         said = one.said.rstrip(".")
-        if turns and not said.startswith("Turn"):
-            said = f"{said} (turn {', '.join(turns)})"
+        if turns and not said.startswith("Iteration"):
+            said = f"{said} (iteration {', '.join(turns)})"
         rows.append(f"{at:>{number}}  {one.line:<{wide}}   {said}")
     return "\n".join(rows)

@@ -10,12 +10,20 @@ from types import CodeType, FrameType
 
 from tensor_maps.reading import tried
 
+NO_SOURCE = (
+    "steps() watches the block of a `with` statement whose source can be read: write "
+    "`with steps() as seen:` in a file or a notebook's cell; at a prompt, in `python "
+    "-c` and from standard input, give the code as text, as in "
+    "`Steps().run(source, globals())`"
+)
+
 
 @dataclass(eq=False)
 class Unit:
     """A statement, or the head of one that has others in it.
 
-    ``guarded`` says that an exception may be caught there, by a statement around it.
+    ``guarded`` says that an exception may be caught there, by a statement around it;
+    ``also`` are the statements that follow it on its last line.
     """
 
     node: ast.AST
@@ -24,6 +32,7 @@ class Unit:
     loops: tuple[ast.stmt, ...]
     is_head: bool = False
     guarded: bool = False
+    also: tuple[ast.AST, ...] = ()
 
 
 class Region:
@@ -36,7 +45,9 @@ class Region:
         for unit in units_of(body, ()):
             for line in range(unit.first, unit.last + 1):
                 # A line with two statements is one step with the first of them.
-                self.units.setdefault(line, unit)
+                known = self.units.setdefault(line, unit)
+                if known is not unit and unit.node not in known.also:
+                    known.also += (unit.node,)
 
     def rest(self, unit: Unit) -> Unit:
         """Return all from a statement on as one, where the others were not seen."""
@@ -49,6 +60,20 @@ def source_lines(frame_or_code: FrameType | CodeType, names: dict) -> list[str]:
     code = getattr(frame_or_code, "f_code", frame_or_code)
     lines = linecache.getlines(code.co_filename, names)
     return [line.rstrip("\r\n") for line in lines]
+
+
+def block_frame(frame: FrameType) -> FrameType:
+    """Return the frame whose block is watched.
+
+    That is not a function with ``@contextmanager`` around ``steps()``, but the one that
+    calls it.
+    """
+    back = frame.f_back
+    if back is None or back.f_globals.get("__name__") != "contextlib":
+        return frame
+    if back.f_code.co_name not in ("__enter__", "__aenter__"):
+        return frame
+    return block_frame(back.f_back)
 
 
 def with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
@@ -141,6 +166,14 @@ def head_nodes(part: ast.AST) -> Iterator[ast.AST]:
             if not isinstance(node, within):
                 yield node
                 waiting.append(node)
+
+
+def nodes_of(unit: Unit) -> Iterator[ast.AST]:
+    """Yield all nodes of the statements that are one step."""
+    yield unit.node
+    yield from head_nodes(unit.node) if unit.is_head else ast.walk(unit.node)
+    for node in unit.also:
+        yield from ast.walk(node)
 
 
 def as_one(loop: ast.stmt) -> Unit:

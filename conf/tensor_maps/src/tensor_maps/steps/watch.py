@@ -25,29 +25,33 @@ from tensor_maps.steps.course import (
     is_module_level,
 )
 from tensor_maps.steps.decorate import (
+    at_once,
     bytes_of,
     code_of,
+    file_names,
     names_of,
     turns_of,
     watched_function,
 )
+from tensor_maps.steps.events import event_of
 from tensor_maps.steps.facts import MOST_DRAWN, look
 from tensor_maps.steps.monitor import Monitoring, monitor
 from tensor_maps.steps.pictures import HALVES, names_to_draw, pictures_of
 from tensor_maps.steps.step import MOST_TURNS, Step, Told, as_text
-from tensor_maps.steps.syntax import Region, function_body, line_range, with_block
+from tensor_maps.steps.syntax import (
+    NO_SOURCE,
+    Region,
+    block_frame,
+    function_body,
+    line_range,
+    with_block,
+)
 from tensor_maps.steps.trace import Tracing
 from tensor_maps.steps.viewer import save_steps, steps_frame
 from tensor_maps.steps.words import step_words
 from tensor_maps.words import count_of
 
 STEPS_FORMAT = 1
-NO_SOURCE = (
-    "steps() watches the block of a `with` statement whose source can be read: write "
-    "`with steps() as seen:` in a file or a notebook's cell; at a prompt, in `python "
-    "-c` and from standard input, give the code as text, as in "
-    "`Steps().run(source, globals())`"
-)
 
 
 class Steps:
@@ -117,7 +121,7 @@ class Steps:
         }
         self._old: dict = {}
         self._noted = Noted(
-            lambda names, was: look(names, was, self._old, **looking),
+            lambda names, was, unit: look(names, was, self._old, unit, **looking),
             self._options["turns"],
         )
         self._code: list[str] = []
@@ -156,15 +160,15 @@ class Steps:
     def __aenter__(self) -> Awaitable[Steps]:
         """Watch the block of the ``async with`` statement that stands here."""
         self._enter(sys._getframe(1))
-        return _at_once(self)
+        return at_once(self)
 
     def __aexit__(self, kind: Any, error: Any, traceback: Any) -> Awaitable[None]:
         """Stop watching; an exception passes."""
         self._exit(sys._getframe(1), error)
-        return _at_once(None)
+        return at_once(None)
 
     def _enter(self, frame: FrameType) -> None:
-        frame = _block_frame(frame)
+        frame = block_frame(frame)
         block = with_block(frame)
         if block is None:
             raise RuntimeError(NO_SOURCE)
@@ -207,7 +211,7 @@ class Steps:
         """
         namespace = {"__name__": "__main__"} if namespace is None else namespace
         if name is None:
-            name = next(_file_names)
+            name = next(file_names)
         if not Path(name).exists():
             lines = source.splitlines(keepends=True)
             linecache.cache[name] = (len(source), None, lines, name)
@@ -396,7 +400,8 @@ class Steps:
         turn = tuple((turn, of) for turn, of in place["turn"])
         printed, raised = step.printed, step.raised
         said = step_words(step)[0]
-        return Told(said, code, None, printed, raised, (first, last), turn)
+        event = event_of(step)[0]
+        return Told(said, code, event, printed, raised, (first, last), turn)
 
     def __repr__(self) -> str:
         if not self._steps:
@@ -456,6 +461,7 @@ class Steps:
                 "printed": step.printed,
                 **({"raised": step.raised} if step.raised else {}),
                 "changed": step.changed,
+                **dict(zip(("event", "names"), event_of(step), strict=True)),
                 **{half: number_of.get(picture.get(half)) for half in HALVES},
                 **({"note": "; ".join(notes)} if notes else {}),
             }
@@ -492,31 +498,3 @@ class Steps:
 
     def _repr_html_(self) -> str:
         return steps_frame(self.data())
-
-
-async def _at_once(value: Any) -> Any:
-    return value
-
-
-def _numbered() -> Iterator[str]:
-    number = 0
-    while True:
-        number += 1
-        yield f"<steps-{number}>"
-
-
-_file_names = _numbered()
-
-
-def _block_frame(frame: FrameType) -> FrameType:
-    """Return the frame whose block is watched.
-
-    That is not a function with ``@contextmanager`` around ``steps()``, but the one that
-    calls it.
-    """
-    back = frame.f_back
-    if back is None or back.f_globals.get("__name__") != "contextlib":
-        return frame
-    if back.f_code.co_name not in ("__enter__", "__aenter__"):
-        return frame
-    return _block_frame(back.f_back)

@@ -1,161 +1,347 @@
-"""Say in one sentence what a step did."""
+"""Say in a few words what a step did."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from typing import Any
 
-from tensor_maps.steps.pictures import names_on
+from tensor_maps.steps.events import New, entries_of, is_written, news_of
+from tensor_maps.steps.names import root_of
 from tensor_maps.steps.step import Step
-from tensor_maps.steps.syntax import DEFINITIONS, NAMED
-from tensor_maps.words import as_tuple, count_of, flow_of, listing
+from tensor_maps.steps.syntax import DEFINITIONS
+from tensor_maps.words import count_of, listing, size_of
 
+# Sentences that a step has, and names that a sentence has.
 MOST_SAID = 3
+# Of values that are different, so many letters are said.
+MOST_LETTERS = 60
 
 
 def step_words(step: Step) -> tuple[str, list[str]]:
-    """Say what a step did, in one sentence, and what else there is to note."""
-    said = _said_of_names(step.after.observed, step.differ)
+    """Say what a step did, and what else there is to note."""
+    said = _said_of_names(step)
     if step.raised:
-        said.insert(0, f"it raises {step.raised.partition(':')[0]}")
+        said.insert(0, f"It raises {step.raised.partition(':')[0]}.")
     elif not said:
-        said.append(_said_of_statement(step.unit.node, step.printed))
-    if len(said) > MOST_SAID:
-        said[MOST_SAID:] = [f"and {count_of(len(said) - MOST_SAID, 'more change')}"]
-    text = "; ".join(said) + "."
+        said = [_said_of_statement(step)]
+    if (more := len(said) - MOST_SAID) > 0:
+        said[MOST_SAID:] = [f"And {count_of(more, 'more change')}."]
+    text = " ".join(said)
     if not step.collapsed:
-        if step.raised or not (step.differ or isinstance(step.unit.node, NAMED)):
-            text = text[0].upper() + text[1:]  # a name stays as it is written
         return text, []
     loop, last = step.turns[-1]
     first = loop.shown + 1
     if first == last:
-        return f"Turn {first}: {text}", []
-    return f"Turns {first} to {last}: {text}", [f"turns {first} to {last} in one step"]
+        return f"Iteration {first}: {text}", []
+    both = f"terations {first}–{last}"
+    return f"I{both}: {text}", [f"i{both} in one step"]
 
 
-def _said_of_statement(node: ast.AST, printed: str) -> str:
-    if printed:
-        count = len(printed.splitlines())
-        return f"no tensor changes; {count_of(count, 'line')} printed"
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        names = [alias.asname or alias.name for alias in node.names]
-        return f"{listing(names)} {_are(names)} imported"
-    if isinstance(node, DEFINITIONS):
-        return f"{node.name} is defined"
-    if isinstance(node, ast.Assert):
-        return "the assertion holds"
-    return "no tensor changes"
+# Where nothing changes ---------------------------------------------------------------
 
 
-def _said_of_names(observed: dict, differ: dict[str, frozenset[str]]) -> list[str]:
-    entry = {name: seen for seen in observed["tensors"] for name in seen["names"]}
-    fresh = [n for n, k in differ.items() if n in entry and k & {"new", "other"}]
-    known = [name for name in entry if name not in fresh]
-    related: list[str] = []
-    alone: dict[tuple[bool, str], list[str]] = {}
-    # Where there are several devices, that of what is new is worth a word.
-    devices = {seen["device"] for seen in entry.values() if seen["storage"] is not None}
-    for name in fresh:
-        if told := _said_of_new(name, entry, known, observed):
-            related.append(f"{name} {told}")
-        else:
-            where = f" on {entry[name]['device']}" if len(devices) > 1 else ""
-            end = where + _gradient_end(entry[name], observed)
-            alone.setdefault(("other" in differ[name], end), []).append(name)
-        known.append(name)
-    said = []
-    for (is_other, end), names in alone.items():
-        each, others = ("each ", "now others") if names[1:] else ("", "now another")
-        what = f"{_few(names)} {_are(names)} {others if is_other else 'new'}"
-        said.append(f"{what}, {each}with a memory of its own{end}")
-    said += related
-    same = {n: k for n, k in differ.items() if n in entry and n not in fresh}
-    told: set[str] = set()
+def _said_of_statement(step: Step) -> str:
+    node = step.unit.node
+    if not step.printed:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.asname or alias.name for alias in node.names]
+            return f"{listing(names)} {_are(names)} imported."
+        if isinstance(node, DEFINITIONS):
+            return f"{node.name} is defined."
+        if isinstance(node, ast.Assert):
+            return "The assertion holds."
+    text = _nothing(step)
+    if step.printed:
+        lines = count_of(len(step.printed.splitlines()), "line")
+        text = f"It prints {lines}. {text}"
+    return text
+
+
+def _nothing(step: Step) -> str:
+    """Say that nothing changes, and of what it is not known."""
+    look = step.after
+    said = ["Nothing that has a name here changes."]
+    if look.left:
+        looked = look.names - len(look.left)
+        said = [f"No tensor among the {looked} of {look.names} names that were looked "
+                "at changes."]  # fmt: skip
+    if look.more:
+        said.append(f"{count_of(look.more, 'more item')} of long lists, dicts or "
+                    "objects were not looked at.")  # fmt: skip
+    if look.unread:
+        sizes = f"({size_of(sum(look.unread.values()))})"
+        names = list(look.unread)
+        said.append(f"{_few(names)} {sizes} {_were(names)} checked by version only, "
+                    "not read.")  # fmt: skip
+    if look.sampled:
+        sizes = f"({size_of(sum(look.sampled.values()))})"
+        names = list(look.sampled)
+        said.append(f"{_few(names)} {sizes} {_were(names)} read in samples only.")
+    return " ".join(said)
+
+
+# Where something changes -------------------------------------------------------------
+
+
+def _said_of_names(step: Step) -> list[str]:
+    """Say what changed: gradients, what was written, what is new, and the rest."""
+    entry, differ = entries_of(step), step.differ
+    same = {n: k for n, k in differ.items() if not k & {"new", "other", "gone"}}
+    said = _said_of_gradients(same, entry)
+    written = {name: kinds for name, kinds in same.items() if is_written(kinds)}
+    if "late" in set().union(*written.values()):
+        said += _said_of_late(step, written)
+    elif written:
+        said += _said_of_written(list(written), entry)
+    said += _said_of_new(step, entry)
+    rest = {name: kinds for name, kinds in same.items() if name not in written}
+    if moved := [name for name, kinds in rest.items() if "moved" in kinds]:
+        said += _said_of_moved(step, moved)
+    told: set[str] = set(moved)
     for kind in ORDER_OF_KINDS:
-        names = [name for name, kinds in same.items() if kind in kinds]
-        if kind != "gradient":  # that is another tensor
-            names = [name for name in names if name not in told]
-            told.update(names)
+        names = [name for name, kinds in rest.items() if kind in kinds - told]
+        names = [name for name in names if name not in told]
+        told.update(names)
         if names:
-            said.append(_said_of_kind(kind, names, [entry[name] for name in names]))
-    gone = [name for name, kinds in differ.items() if "gone" in kinds]
-    return [*said, f"{_few(gone)} {_are(gone)} gone"] if gone else said
+            said.append(_said_of_kind(kind, names, step))
+    if gone := [name for name, kinds in differ.items() if "gone" in kinds]:
+        said.append(f"{_few(gone)} no longer exist{_s(gone)}.")
+    return said
 
 
-def _said_of_new(
-    name: str, entry: dict[str, dict], known: list[str], observed: dict
+def _said_of_gradients(
+    same: dict[str, frozenset[str]], entry: dict[str, dict]
+) -> list[str]:
+    said = []
+    names = [name for name, kinds in same.items() if "gradient" in kinds]
+    text = {name: entry.get(name, {}).get("gradient") for name in names}
+    small = [n for n in names if text[n] and not text[n].startswith("of shape")]
+    if sum(map(len, map(str, text.values()))) > MOST_LETTERS:
+        small = []
+    if names and len(names) <= MOST_SAID and len(small) == len(names):
+        return [listing([f"{n}.grad is now {text[n]}" for n in names]) + "."]
+    empty = [name for name in names if name in entry and text[name] in (None, "None")]
+    arrived = [n for n in names if "arrived" in same[n] and n not in empty]
+    if arrived:
+        have = "has" if len(arrived) == 1 else "have"
+        said.append(f"{_few(arrived)} now {have} a gradient.")
+    if others := [n for n in names if n not in arrived and n not in empty]:
+        grads = [f"{name}.grad" for name in others]
+        said.append(f"{_few(grads)} now hold{_s(others)} other values.")
+    if empty:
+        grads = [f"{name}.grad" for name in empty]
+        said.append(f"{_few(grads)} {_are(empty)} now None.")
+    return said
+
+
+def _said_of_late(step: Step, written: dict[str, frozenset[str]]) -> list[str]:
+    """Say what may have been written to earlier, when it was not read."""
+    late = [name for name, kinds in written.items() if "late" in kinds]
+    ago = max(step.before.late.get(name, 1) for name in late) + 1
+    now = [name for name in written if name not in late]
+    said = _said_of_written(now, entries_of(step)) if now else []
+    was = "was" if len(late) == 1 else "were"
+    return [*said, f"{_few(late)} hold{_s(late)} other values; {_it(late)} {was} last "
+            f"read {ago} statements before."]  # fmt: skip
+
+
+def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
+    seen = [entry[name] for name in names if name in entry]
+    storages = {one["storage"] for one in seen if one["storage"] is not None}
+    shared = len(names) > 1 and len(storages) == 1 and len(seen) == len(names)
+    end = ": they share memory" if shared else ""
+    if len({id(one) for one in seen}) == 1 and len(seen) == len(names) > 1:
+        end = ": they are the same tensor"
+    values = [one["values"] for one in seen]
+    known = len(values) == len(names) and None not in values
+    if known and len(set(values)) == 1:
+        return [f"{_few(names)} now hold{_s(names)} {values[0]}{end}."]
+    is_short = known and sum(map(len, values)) <= MOST_LETTERS
+    if is_short and len(names) <= MOST_SAID:
+        both = zip(names, values, strict=True)
+        each = [f"{name} now holds {value}" for name, value in both]
+        return [f"{listing(each)}{end}."]
+    return [f"{_few(names)} now hold{_s(names)} other values{end}."]
+
+
+def _said_of_new(step: Step, entry: dict[str, dict]) -> list[str]:
+    groups: dict[tuple, list[New]] = {}
+    for new in news_of(step):
+        is_other = "other" in step.differ[new.name]
+        many = root_of(new.name) if new.how in ("same", "shares") else ""
+        of_one = () if many and many != new.name else tuple(new.others[:MOST_SAID])
+        flow = (tuple(new.leaves), new.unnamed, new.at_least, new.is_cut)
+        nowhere = entry[new.name]["memory"] if _is_nowhere(entry[new.name]) else ""
+        device = entry[new.name]["device"]
+        key = (is_other, new.how, many, of_one, flow, nowhere, device)
+        groups.setdefault(key, []).append(new)
+    devices = {one["device"] for one in entry.values() if one["storage"] is not None}
+    said = [
+        _said_of_group(step, group, nowhere, f" on {device}" if devices[1:] else "",
+                       is_other)
+        for devices in [sorted(devices)]
+        for (is_other, *_, nowhere, device), group in groups.items()
+    ]  # fmt: skip
+    hidden = [n for n, k in step.differ.items()
+              if n not in entry and k & {"new", "other"}]  # fmt: skip
+    if hidden:
+        said.append(f"{_few(hidden)} {_are(hidden)} new.")
+    return said
+
+
+def _is_nowhere(seen: dict) -> bool:
+    return seen["storage"] is None and bool(seen["memory"])
+
+
+def _said_of_group(
+    step: Step, group: list[New], nowhere: str, device: str, is_other: bool
 ) -> str:
-    """Say of what a name is new to, or nothing if it stands alone."""
-    seen = entry[name]
-    same = [other for other in known if entry[other] is seen]
-    if same:
-        return f"is another name of {same[0]}"
-    if seen["storage"] is None:
-        return f"is new: {seen['memory']}" if seen["memory"] else "is new"
-    on_it = names_on(observed, observed["storages"][seen["storage"]])
-    share = [other for other in known if other in on_it]
-    if not share:
-        return ""
-    end = _gradient_end(seen, observed)
-    required = any(entry[other]["requires_grad"] for other in share)
-    if required and not seen["requires_grad"]:
-        end = ", and no gradient flows through it"
-    return f"now shares the memory of {_few(share)}{end}"
+    """Say of names, to which the same happened, what they are now."""
+    names, first = [new.name for new in group], group[0]
+    few, are = _few(names), _are(names)
+    others = dict.fromkeys(other for new in group for other in new.others)
+    others = [other for other in others if other not in names] or first.others
+    flow = _flow(step, first)
+    cut = f" No gradient flows back through {_it(names, few)}." if first.is_cut else ""
+    if first.how == "same":
+        what = "array" if entries_of(step)[names[0]]["kind"] == "array" else "tensor"
+        if len(names) > 1:
+            return f"{few} are the same {what}s as {_few(others)}."
+        return f"{few} is the same {what} as {others[0]}."
+    if first.how == "shares":
+        if len(names) == len(others) == 1:
+            text = f"{few} shares {others[0]}'s memory"
+        else:
+            text = f"{few} share{_s(names)} memory with {_few(others)}"
+        return f"{text}, and {flow}." if flow else f"{text}.{cut}"
+    if nowhere:
+        return f"{few} {are} new: {nowhere}."
+    if first.how == "copy":
+        text = f"{few} is a copy of {others[0]}{device}, with its own memory"
+        if len(names) > 1:
+            text = f"{few} are copies of {others[0]}{device}, with their own memory"
+        return f"{text}; {flow}." if flow else f"{text}.{cut}"
+    if flow:
+        leaves = _leaves(step, first)
+        come = "comes" if len(names) == 1 else "come"
+        return f"{few} {come} from {leaves}{device}: {_flow_to(first, leaves)}."
+    kind = "a different tensor" if len(names) == 1 else "different tensors"
+    what = f"now {kind}" if is_other else "new"
+    own = "its own memory" if len(names) == 1 else "their own memory"
+    return f"{few} {are} {what}{device}, with {own}.{cut}"
 
 
-def _gradient_end(seen: dict, observed: dict) -> str:
-    node = seen["node"]
-    if node is None or observed["nodes"][node]["kind"] != "operation":
-        return ""
-    return f"; {flow_of(observed, node)}"
+def _leaves(step: Step, new: New) -> str:
+    """Return the leaves behind a tensor as words."""
+    drawn = sum(len(one["names"]) for one in step.after.observed["tensors"])
+    leaves, unnamed = list(new.leaves), new.unnamed
+    if len(leaves) + bool(unnamed) <= MOST_SAID:
+        if unnamed:
+            # There may be names for them beyond those that were observed.
+            more = f"{unnamed} more" if unnamed > 1 else "one more"
+            if drawn >= step.after.names or not leaves:
+                more = "a leaf" if unnamed == 1 else f"{unnamed} leaves"
+                more += " without a name"
+            leaves.append(more)
+        text = listing(leaves)
+    else:
+        more = len(leaves) + unnamed - 2
+        text = f"{', '.join(leaves[:2])} and {more} more"
+    if new.at_least:
+        return f"at least {text}" if text else "a graph too deep to follow"
+    return text
+
+
+def _flow(step: Step, new: New) -> str:
+    """Say where a gradient flows back to, or nothing."""
+    leaves = _leaves(step, new)
+    return f"a gradient flows back to {leaves}" if leaves else ""
+
+
+def _flow_to(new: New, leaves: str) -> str:
+    count = len(new.leaves) + new.unnamed
+    if count == 0:
+        return "no leaf was reached"
+    if count == 1:
+        return f"a gradient flows back to {leaves if new.leaves else 'it'}"
+    return f"gradients flow back to {'both' if count == 2 else 'all of them'}"
+
+
+def _said_of_moved(step: Step, moved: list[str]) -> list[str]:
+    """Say which items of a list or a dict are in another place of it."""
+    before = {fact.other.number(): name for name, fact in step.before.facts.items()}
+    said = []
+    for root in dict.fromkeys(map(root_of, moved)):
+        names = [name for name in moved if root_of(name) == root]
+        was = [before.get(step.after.facts[name].other.number(), "") for name in names]
+        places = [(_place(old), _place(name)) for old, name in zip(was, names,
+                  strict=True)]  # fmt: skip
+        up = all(old is not None and new is not None and old > new
+                 for old, new in places)  # fmt: skip
+        how = "up" if up else "within it"
+        if len(names) == 1:
+            said.append(f"{names[0]} is what was {was[0]}.")
+        else:
+            said.append(f"{len(names)} items of {root} moved {how}: {names[0]} was "
+                        f"{was[0]}.")  # fmt: skip
+    return said
+
+
+def _place(name: str) -> int | None:
+    """Return the first index in a path."""
+    found = re.search(r"\[(\d+)\]", name)
+    return int(found[1]) if found else None
 
 
 # What is said first of names that there were before; what is said once is enough.
 ORDER_OF_KINDS = (
-    *("storage", "values", "gradient", "form"),
-    *("requires_grad", "retains_grad", "graph", "version"),
+    *("storage", "form", "requires_grad", "retains_grad", "graph", "version"),
 )
 
 
-def _said_of_kind(kind: str, names: list[str], seen: list[dict]) -> str:
+def _said_of_kind(kind: str, names: list[str], step: Step) -> str:
     """Say what of names, of which the same kind of thing has changed, is now."""
-    few, are, many = _few(names), _are(names), len(names) > 1
+    few, s, entry = _few(names), _s(names), entries_of(step)
+    seen = [entry[name] for name in names if name in entry]
     if kind == "storage":
-        return f"{few} {are} now on another memory"
-    if kind == "values":
-        value = _common(one["values"] for one in seen)
-        on_one = many and _common(one["storage"] for one in seen) is not None
-        hold = f"{', one memory,' if on_one else ''} now {'hold' if many else 'holds'}"
-        return f"{few}{hold} {'other values' if value is None else value}"
-    if kind == "gradient":
-        gradients = [one["gradient"] for one in seen]
-        value = _common(gradients)
-        if len(names) <= MOST_SAID and len(set(gradients)) > 1:
-            each = zip(names, gradients, strict=True)
-            return listing(
-                [f"{name}.grad is now {gradient}" for name, gradient in each]
-            )
-        said = _few([f"{name}.grad" for name in names])
-        return f"{said} {are} now {value}" if value else f"{said} {are} new"
+        form = _form(names, step)
+        return f"{few} now use{s} different memory{', with ' if form else ''}{form}."
     if kind == "form":
-        shape = _common(as_tuple(one["shape"]) for one in seen)
-        has = "have" if many else "has"
-        return f"{few} now {has} {f'shape {shape}' if shape else 'other shapes'}"
+        form = _form(names, step) or "another form"
+        return f"{few} now {_have(names)} {form}."
     if kind == "requires_grad":
         requires = _common(one["requires_grad"] for one in seen)
         if requires is None:
-            return f"{few} have changed whether they require a gradient"
-        verb = "require" if many else "requires"
-        return f"{few} now {verb} {'a' if requires else 'no'} gradient"
+            return f"requires_grad changed for {few}."
+        if requires:
+            return f"{few} now require{s} grad."
+        return f"{few} no longer require{s} grad."
     if kind == "retains_grad":
-        return f"{few} {'keep their' if many else 'keeps its'} gradient"
+        return f"{few} will keep {'its' if len(names) == 1 else 'their'} gradient."
     if kind == "graph":
-        return f"{few} {are} now elsewhere in the graph"
+        return f"{few} now come{s} from another operation."
     version = _common(one["version"] for one in seen)
-    end = "has changed" if version is None else f"is now {version}"
-    return f"the version of {few} {end}"
+    if version is None:
+        return f"The version counter of {few} has changed."
+    if len(names) == 1:
+        return f"{few}'s version counter is now {version}."
+    return f"The version counter of {few} is now {version}."
+
+
+def _form(names: list[str], step: Step) -> str:
+    """Say which shape, strides, dtype or device names have now and had not."""
+    said = []
+    for at, what in enumerate(("shape", "strides", "dtype", "device")):
+        was = [step.before.facts[name].form[at] for name in names]
+        now = [step.after.facts[name].form[at] for name in names]
+        if was == now or (what == "strides" and said):
+            continue
+        one = _common(now)
+        text = str(one).removeprefix("torch.")
+        said.append(f"another {what}" if one is None else f"{what} {text}")
+    return listing(said)
 
 
 def _common(values: Iterable[Any]) -> Any:
@@ -166,6 +352,23 @@ def _common(values: Iterable[Any]) -> Any:
 
 def _are(names: list[str]) -> str:
     return "are" if len(names) > 1 else "is"
+
+
+def _were(names: list[str]) -> str:
+    return "were" if len(names) > 1 else "was"
+
+
+def _have(names: list[str]) -> str:
+    return "have" if len(names) > 1 else "has"
+
+
+def _s(names: list[str]) -> str:
+    """Return the ending of a verb."""
+    return "" if len(names) > 1 else "s"
+
+
+def _it(names: list[str], one: str = "it") -> str:
+    return "them" if one != "it" and names[1:] else "they" if names[1:] else one
 
 
 def _few(names: list[str]) -> str:

@@ -1,0 +1,176 @@
+"""Tell what happened in a step: which event it is, and of which names."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from tensor_maps.compare import nodes_reached
+from tensor_maps.steps.names import names_in, root_of
+from tensor_maps.steps.step import Step
+from tensor_maps.steps.syntax import nodes_of
+
+# Calls and attributes whose result has the values of what they are taken of.
+COPYING = frozenset({
+    *("clone", "copy", "deepcopy", "contiguous", "to", "cpu", "cuda", "type", "float"),
+    *("double", "half", "tensor", "array", "as_tensor", "asarray", "numpy", "copy_"),
+})  # fmt: skip
+CUTTING = frozenset({"detach", "detach_", "data", "numpy", "inference_mode"})
+
+
+class New(NamedTuple):
+    """What a new name has to do with those that there were.
+
+    ``how`` is "same" (as the first of the ``others``), "shares" (their memory),
+    "copy" (of the first of them) or "alone". ``leaves`` are those that a gradient
+    flows back to, ``unnamed`` how many more there are without a name, ``at_least``
+    says that there may be others. ``is_cut``: it was made from what requires grad,
+    and no gradient flows back through it.
+    """
+
+    name: str
+    how: str
+    others: list[str]
+    leaves: list[str]
+    unnamed: int = 0
+    at_least: bool = False
+    is_cut: bool = False
+
+
+def event_of(step: Step) -> tuple[str | None, list[str]]:
+    """Return the event of a step, and the names that it concerns.
+
+    The event is "raises", "gradient", "written", "cut", "shares", "appears" or
+    "changes", the first of them that holds; None where nothing changed.
+    """
+    differ = step.differ
+    if step.raised:
+        asked = names_in(step.unit)
+        return "raises", [name for name in entries_of(step) if root_of(name) in asked]
+    if named := [name for name, kinds in differ.items() if "gradient" in kinds]:
+        return "gradient", named
+    if named := [name for name, kinds in differ.items() if is_written(kinds)]:
+        return "written", named
+    news = news_of(step)
+    if named := [new for new in news if new.is_cut]:
+        return "cut", _with_others(named)
+    if named := [new for new in news if new.how in ("same", "shares")]:
+        return "shares", _with_others(named)
+    if named := [name for name, kinds in differ.items() if kinds & {"new", "other"}]:
+        return "appears", named
+    if differ:
+        return "changes", list(differ)
+    return None, []
+
+
+def _with_others(news: list[New]) -> list[str]:
+    names = [name for new in news for name in (new.name, *new.others)]
+    return list(dict.fromkeys(names))
+
+
+def is_written(kinds: frozenset[str]) -> bool:
+    """Whether a tensor that was there holds other values now."""
+    return "values" in kinds and not kinds & {"other", "storage", "form"}
+
+
+def entries_of(step: Step) -> dict[str, dict]:
+    """Return what was observed, by name."""
+    tensors = step.after.observed["tensors"]
+    return {name: seen for seen in tensors for name in seen["names"]}
+
+
+def news_of(step: Step) -> list[New]:
+    """Return what there is to say of each name that is new, in order."""
+    entry = entries_of(step)
+    fresh = [n for n, k in step.differ.items() if n in entry and k & {"new", "other"}]
+    new = set(fresh)
+    known = [name for name in entry if name not in new]
+    words = _words_in(step)
+    found = []
+    for name in fresh:
+        found.append(_new(step, name, entry, known, words))
+        known.append(name)
+    return found
+
+
+def _new(
+    step: Step, name: str, entry: dict[str, dict], known: list[str], words: set[str]
+) -> New:
+    seen, observed = entry[name], step.after.observed
+    if same := [other for other in known if entry[other] is seen]:
+        return New(name, "same", same[:1], [])
+    asked = names_in(step.unit)
+    leaves, unnamed, at_least = leaves_of(observed, seen)
+    flows = bool(leaves or unnamed or at_least)
+    storage = seen["storage"]
+    share = [o for o in known if storage is not None and entry[o]["storage"] == storage]
+    # What the statement names is what a reader looks for.
+    share.sort(key=lambda other: (root_of(other) not in asked, root_of(other) != other))
+    made_from = [o for o in known if root_of(o) in asked and root_of(o) != name]
+    required = any(entry[other]["requires_grad"] for other in share) or (
+        bool(words & CUTTING)
+        and any(
+            fact.requires_grad
+            for other, fact in step.before.facts.items()
+            if root_of(other) in asked
+        )
+    )
+    is_cut = required and not seen["requires_grad"]
+    how, others = ("shares", share) if share else ("alone", [])
+    if not share and words & COPYING:
+        fact = step.after.facts[name]
+        for other in made_from:
+            one = step.after.facts[other]
+            if (
+                fact.values == one.values is not None
+                and not one.values.startswith("~")
+                and (entry[other]["shape"], entry[other]["dtype"])
+                == (seen["shape"], seen["dtype"])
+            ):
+                how, others = "copy", [other]
+                break
+    return New(
+        name,
+        how,
+        others,
+        leaves if flows else [],
+        unnamed,
+        at_least,
+        is_cut and not flows,
+    )
+
+
+def _words_in(step: Step) -> set[str]:
+    """Return the attributes of a statement, and the functions that it calls."""
+    found = set()
+    for node in nodes_of(step.unit):
+        if isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found.add(node.func.id)
+    return found
+
+
+def leaves_of(observed: dict, seen: dict) -> tuple[list[str], int, bool]:
+    """Return the leaves that a gradient flows back to.
+
+    These are their names, how many have none, and whether there may be more.
+    """
+    node = seen["node"]
+    if node is None or observed["nodes"][node]["kind"] != "operation":
+        return [], 0, False
+    if "reaches" in seen:
+        leaves = [observed["tensors"][at] for at in seen["reaches"]]
+        names = [one["names"][0] for one in leaves if one["names"]]
+        unnamed = len(leaves) - len(names) + seen.get("reaches_unnamed", 0)
+        return names, unnamed, bool(seen.get("reaches_more"))
+    reached = nodes_reached(observed, [node])
+    leaves = [
+        observed["tensors"][tensor]
+        for number in sorted(reached)
+        if observed["nodes"][number]["kind"] == "leaf"
+        for tensor in observed["nodes"][number]["tensors"]
+    ]
+    names = [one["names"][0] for one in leaves if one["names"]]
+    hidden = any(observed["nodes"][number]["hidden_inputs"] for number in reached)
+    return names, len(leaves) - len(names), hidden
