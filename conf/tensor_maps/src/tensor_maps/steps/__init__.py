@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tensor_maps.steps.watch import Steps
 
 
-def steps(title: str | None = None) -> Steps:
+def steps(
+    title: str | Callable[..., Any] | None = None,
+    *,
+    names: Iterable[str] | None = None,
+    exclude: Iterable[str] = (),
+    turns: int | Iterable[int] = (3, 2, 1),
+    read_bytes: int | None = None,
+    follow: Iterable[Callable[..., Any]] = (),
+) -> Steps | Callable[..., Any]:
     """Watch a block of code, and see after each statement what became of its tensors.
 
-    To be used as ``with steps() as seen:``. Afterwards ``seen.data()`` has it all.
+    To be used as ``with steps() as seen:``, as ``async with``, or as a decorator,
+    ``@steps`` or ``@steps("title")``, which watches the body of a function at each
+    call: the steps of the last call are ``function.steps``. Afterwards ``print(seen)``
+    says what happened, ``seen[3].said`` what the step of this number did, and
+    ``seen.save("steps.html")`` shows it. The parameters are those of :class:`Steps`.
     """
     from tensor_maps.steps.watch import Steps  # not before: with it comes torch
 
-    return Steps(title)
+    plain = None if callable(title) else title
+    made = Steps(
+        plain,
+        names=names,
+        exclude=exclude,
+        turns=turns,
+        read_bytes=read_bytes,
+        follow=follow,
+    )
+    return made(title) if callable(title) else made

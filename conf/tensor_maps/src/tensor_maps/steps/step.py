@@ -11,6 +11,7 @@ from tensor_maps.steps.syntax import Unit
 # Of a loop, the first turns are steps, and all later ones together are one more; of a
 # loop within a loop, fewer are.
 MOST_TURNS = (3, 2, 1)
+MOST_LINE = 44
 
 
 @dataclass(eq=False)
@@ -20,13 +21,14 @@ class Loop:
     node: ast.stmt
     begins: int
     depth: int
+    most: tuple[int, ...] = MOST_TURNS
     turn: int = 1
     collapsed: bool = False
 
     @property
     def shown(self) -> int:
         """How many of its turns are steps."""
-        return MOST_TURNS[min(self.depth, len(MOST_TURNS) - 1)]
+        return self.most[min(self.depth, len(self.most) - 1)]
 
 
 @dataclass
@@ -41,12 +43,14 @@ class Step:
     before: Look
     after: Look
     collapsed: bool
+    shift: int = 0
+    left_out: int = 0
 
-    def place(self, shift: int) -> dict:
+    def place(self) -> dict:
         """Return the lines of the statement, and the turn of each loop around it."""
         return {
-            "first": self.unit.first + shift,
-            "last": self.unit.last + shift,
+            "first": self.unit.first + self.shift,
+            "last": self.unit.last + self.shift,
             "turn": [[turn, loop.turn] for loop, turn in self.turns],
         }
 
@@ -54,3 +58,41 @@ class Step:
     def changed(self) -> list[str]:
         """The names that are there and whose facts changed."""
         return [name for name, kinds in self.differ.items() if "gone" not in kinds]
+
+
+@dataclass(frozen=True)
+class Told:
+    """One step, as it is told: ``seen[3]`` returns it.
+
+    ``lines`` are the first and the last line of the statement in the code shown, from
+    1; ``event`` is what happened (see :meth:`Steps.data`), or None; ``printed`` is the
+    text that it printed, and ``raised`` the exception, or nothing.
+    """
+
+    said: str
+    code: str
+    event: str | None
+    printed: str
+    raised: str
+    lines: tuple[int, int]
+    turn: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The first line of its code, cut where it is long."""
+        first = self.code.strip().partition("\n")[0]
+        return first if len(first) <= MOST_LINE else f"{first[: MOST_LINE - 1]}…"
+
+
+def as_text(told: list[Told]) -> str:
+    """Return steps as text, a line for each: its number, its code, what it did."""
+    wide = max((len(one.line) for one in told), default=0)
+    number = len(str(len(told) - 1))
+    rows = []
+    for at, one in enumerate(told):
+        turns = [f"{turn} of {of}" for turn, of in one.turn]
+        said = one.said.rstrip(".")
+        if turns and not said.startswith("Iteration"):
+            said = f"{said} (iteration {', '.join(turns)})"
+        rows.append(f"{at:>{number}}  {one.line:<{wide}}   {said}")
+    return "\n".join(rows)

@@ -6,15 +6,23 @@ import ast
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 
 from tensor_maps.reading import tried
+
+NO_SOURCE = (
+    "steps() watches the block of a `with` statement whose source can be read: write "
+    "`with steps() as seen:` in a file or a notebook's cell; at a prompt, in `python "
+    "-c` and from standard input, give the code as text, as in "
+    "`Steps().run(source, globals())`"
+)
 
 
 @dataclass(eq=False)
 class Unit:
     """A statement, or the head of one that has others in it.
 
+    ``guarded`` says that an exception may be caught there, by a statement around it;
     ``also`` are the statements that follow it on its last line.
     """
 
@@ -23,23 +31,85 @@ class Unit:
     last: int
     loops: tuple[ast.stmt, ...]
     is_head: bool = False
+    guarded: bool = False
     also: tuple[ast.AST, ...] = ()
+
+
+class Region:
+    """Statements that are watched: by line, and where they stand in the code shown."""
+
+    def __init__(self, body: list[ast.stmt], shift: int = 0) -> None:
+        self.shift = shift
+        self.last = body[-1].end_lineno if body else 0
+        self.units: dict[int, Unit] = {}
+        for unit in units_of(body, ()):
+            for line in range(unit.first, unit.last + 1):
+                # A line with two statements is one step with the first of them.
+                known = self.units.setdefault(line, unit)
+                if known is not unit and unit.node not in known.also:
+                    known.also += (unit.node,)
+
+    def rest(self, unit: Unit) -> Unit:
+        """Return all from a statement on as one, where the others were not seen."""
+        later = {id(u): u.node for u in self.units.values() if u.first >= unit.first}
+        return Unit(ast.Module([*later.values()], []), unit.first, self.last, ())
+
+
+def source_lines(frame_or_code: FrameType | CodeType, names: dict) -> list[str]:
+    """Return the lines of the file of some code, without their ends."""
+    code = getattr(frame_or_code, "f_code", frame_or_code)
+    lines = linecache.getlines(code.co_filename, names)
+    return [line.rstrip("\r\n") for line in lines]
+
+
+def block_frame(frame: FrameType) -> FrameType:
+    """Return the frame whose block is watched.
+
+    That is not a function with ``@contextmanager`` around ``steps()``, but the one that
+    calls it.
+    """
+    back = frame.f_back
+    if back is None or back.f_globals.get("__name__") != "contextlib":
+        return frame
+    if back.f_code.co_name not in ("__enter__", "__aenter__"):
+        return frame
+    return block_frame(back.f_back)
 
 
 def with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
     """Return the lines of the source, and the block of the ``with`` that is entered."""
-    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
-    tree = tried(lambda: ast.parse("".join(lines)), ast.Module([], []))
+    lines = source_lines(frame, frame.f_globals)
+    tree = tried(lambda: ast.parse("\n".join(lines)), ast.Module([], []))
+    # Python says where the item stands, but for one in parentheses: there it says, from
+    # line and column, where the statement does.
+    positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    line = positions[0] if positions[0] is not None else frame.f_lineno
     found = [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.With | ast.AsyncWith)
-        for item in node.items
-        if item.context_expr.lineno <= frame.f_lineno <= item.context_expr.end_lineno
+        if node.lineno == line
+        or any(
+            item.context_expr.lineno <= line <= item.context_expr.end_lineno
+            for item in node.items
+        )
     ]
     if not found:
         return None
-    return [line.rstrip("\r\n") for line in lines], found[-1].body
+    return lines, max(found, key=lambda node: (node.lineno, node.col_offset)).body
+
+
+def function_body(code: CodeType, names: dict) -> tuple[list[str], ast.AST] | None:
+    """Return the lines of the source, and the definition of a function."""
+    lines = source_lines(code, names)
+    tree = tried(lambda: ast.parse("\n".join(lines)), ast.Module([], []))
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        starts = node.lineno, line_range(node)[0]  # with its decorators, or without
+        if node.name == code.co_name and code.co_firstlineno in starts:
+            return lines, node
+    return None
 
 
 LOOPS = ast.For | ast.AsyncFor | ast.While
@@ -48,7 +118,12 @@ HAVE_OTHERS = (
 )
 
 
-def units_of(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[Unit]:
+GUARDS = ast.With | ast.AsyncWith | ast.Try | ast.TryStar
+
+
+def units_of(
+    body: list[ast.stmt], loops: tuple[ast.stmt, ...], guarded: bool = False
+) -> Iterator[Unit]:
     """Yield all statements of a body, and the heads of those that have others in them.
 
     A function or a class is one statement, as is what stands on one line.
@@ -58,17 +133,18 @@ def units_of(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[Unit
             continue  # a docstring
         first, last = line_range(node)
         if not isinstance(node, HAVE_OTHERS) or first == last:
-            yield Unit(node, first, last, loops)
+            yield Unit(node, first, last, loops, guarded=guarded)
             continue
+        held = guarded or isinstance(node, GUARDS)
         parts = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
         for part in parts:
             start = (part.pattern if isinstance(part, ast.match_case) else part).lineno
             ends = [getattr(n, "end_lineno", start) for n in head_nodes(part)]
-            yield Unit(part, start, max(start, *ends, 0), loops, is_head=True)
+            yield Unit(part, start, max(start, *ends, 0), loops, True, held)
             inside = (*loops, part) if isinstance(part, LOOPS) else loops
-            yield from units_of(getattr(part, "body", []), inside)
+            yield from units_of(getattr(part, "body", []), inside, held)
         for name in ("orelse", "finalbody"):
-            yield from units_of(getattr(node, name, []), loops)
+            yield from units_of(getattr(node, name, []), loops, held)
 
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

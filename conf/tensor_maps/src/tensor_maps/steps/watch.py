@@ -7,28 +7,50 @@ import linecache
 import os
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from traceback import format_exc
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
 
 from tensor_maps.compare import MOST_STEP_NODES
-from tensor_maps.observe import observe
-from tensor_maps.reading import tried
-from tensor_maps.steps.facts import MOST_DRAWN, Fact, Look, differences, look
+from tensor_maps.steps.course import (
+    Course,
+    Expected,
+    Noted,
+    forget_copy,
+    is_module_level,
+)
+from tensor_maps.steps.decorate import (
+    at_once,
+    bytes_of,
+    code_of,
+    file_names,
+    names_of,
+    turns_of,
+    watched_function,
+)
+from tensor_maps.steps.events import event_of
+from tensor_maps.steps.facts import MOST_DRAWN, look
+from tensor_maps.steps.monitor import Monitoring, monitor
 from tensor_maps.steps.pictures import HALVES, names_to_draw, pictures_of
-from tensor_maps.steps.step import Loop, Step
-from tensor_maps.steps.syntax import Unit, as_one, line_range, units_of, with_block
+from tensor_maps.steps.step import MOST_TURNS, Step, Told, as_text
+from tensor_maps.steps.syntax import (
+    NO_SOURCE,
+    Region,
+    block_frame,
+    function_body,
+    line_range,
+    with_block,
+)
+from tensor_maps.steps.trace import Tracing
 from tensor_maps.steps.viewer import save_steps, steps_frame
 from tensor_maps.steps.words import step_words
 from tensor_maps.words import count_of
 
-MOST_STEPS = 300
-MOST_LETTERS = 300
 STEPS_FORMAT = 1
 
 
@@ -37,38 +59,88 @@ class Steps:
 
     After each statement of the watched code the names of its frame are looked at:
     tensors, NumPy arrays, parameters and buffers of modules (``net.weight``), and the
-    first tensors of lists, tuples and dicts (``losses[0]``). Functions that the code
-    calls are not watched: what they did is seen when the statement has run. Of a loop
-    the first turns are steps, and all later ones together are one more.
+    tensors in lists, tuples and dicts (``losses[0]``). Functions that the code calls
+    are watched only if they are named in ``follow``: what others did is seen when the
+    statement has run. Of a loop the first turns are steps, and all later ones together
+    are one more. What the code raises passes, and the steps before it are kept.
 
-    No tensor is kept alive and nothing is written; of what is larger than 4 KiB no
-    value is read. While the code is watched, the trace function of a debugger or of a
-    coverage tool rests; it is put back afterwards.
+    No tensor is kept alive and nothing is written. On Python 3.12 and newer a debugger
+    or a coverage tool notices nothing; on 3.11 it is told all that it was told before.
+
+    Parameters
+    ----------
+    title
+        Stands above the steps.
+    names
+        The names to look at, as ``["w", "net"]``; all, if it is None.
+    exclude
+        Names that are not looked at.
+    turns
+        How many turns of a loop are steps: of one within no other, of one within that,
+        and so on; the last number holds for all further ones. Or one number for all.
+    read_bytes
+        Up to how many bytes of a tensor are read to see whether it has changed.
+    follow
+        Functions whose statements are steps too.
+
+    Raises
+    ------
+    TypeError or ValueError
+        If one of these is something else; the sentence says what is taken.
     """
 
-    def __init__(self, title: str | None = None) -> None:
+    def __init__(
+        self,
+        title: str | None = None,
+        *,
+        names: Iterable[str] | None = None,
+        exclude: Iterable[str] = (),
+        turns: int | Iterable[int] = MOST_TURNS,
+        read_bytes: int | None = None,
+        follow: Iterable[Callable[..., Any]] = (),
+    ) -> None:
+        if title is not None and not isinstance(title, str):
+            raise TypeError(f"the title of steps is text, not {type(title).__name__}")
         self.title = title or "steps"
-        self._code: list[str] = []
-        self._steps: list[Step] = []
-        self._units: dict[int, Unit] = {}
-        self._shift = 0
-        self._file: str | None = None
-        self._namespace: dict | None = None
-        self._old: dict[str, Fact] = {}
-        self._earlier: Any = None
-        self._earlier_local: Any = None
-        self._seen: Look | None = None
-        self._unit: Unit | None = None
-        self._began = -1
-        self._turns: list[tuple[Loop, int]] = []
-        self._loops: list[Loop] = []
-        self._raised: tuple[str, bool] | None = None
-        self._heard: list[str] = []
-        self._stream: Any = None
-        self._not_shown = 0
-        self.failed = ""
+        self._options = {
+            "names": None if names is None else names_of("names", names),
+            "exclude": names_of("exclude", exclude),
+            "turns": turns_of(turns),
+            "read_bytes": bytes_of(read_bytes),
+            "follow": tuple(follow),
+        }
+        codes = [code_of(function) for function in self._options["follow"]]
+        self._follow = {id(code): code for code in codes}
+        self._clear()
 
-    # -- Where watching begins and ends
+    def _clear(self) -> None:
+        looking = {
+            key: self._options[key]
+            for key in ("names", "exclude", "read_bytes")
+            if self._options[key] not in (None, ())
+        }
+        self._old: dict = {}
+        self._noted = Noted(
+            lambda names, was, unit: look(names, was, self._old, unit, **looking),
+            self._options["turns"],
+        )
+        self._code: list[str] = []
+        self._regions: dict[int, Region] = {}
+        self._courses: list[Course] = []
+        self._watching: Tracing | Monitoring | None = None
+        self._expected: list[Expected] = []
+        self._frame_id = 0
+
+    @property
+    def failed(self) -> str:
+        """The traceback of a failure of our own, with which watching went on; or ""."""
+        return self._noted.failed
+
+    @property
+    def _steps(self) -> list[Step]:
+        return self._noted.steps
+
+    # -- A block
 
     def __enter__(self) -> Steps:
         """Watch the block of the ``with`` statement that stands here.
@@ -78,48 +150,81 @@ class Steps:
         RuntimeError
             If the source is not to be had, or this is no ``with`` statement.
         """
-        frame = sys._getframe(1)
-        block = with_block(frame)
-        if block is None:
-            raise RuntimeError(
-                "steps() watches the block of a `with` statement whose source can be "
-                "read: write `with steps() as seen:` in a file or a notebook's cell"
-            )
-        lines, body = block
-        first, last = line_range(body[0])[0], line_range(body[-1])[1]
-        self._take(lines[first - 1 : last], body, 1 - first)
-        # What stands on the line of the `with` itself has begun.
-        self._unit = self._units.get(frame.f_lineno)
-        self._look_first(frame.f_locals)
-        self._listen()
-        self._earlier, self._earlier_local = sys.gettrace(), frame.f_trace
-        frame.f_trace = self._trace
-        sys.settrace(self._call)
+        self._enter(sys._getframe(1))
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         """Stop watching; an exception passes."""
-        if sys.gettrace() == self._call:
-            sys.settrace(self._earlier)
-        self._earlier = None
-        frame = sys._getframe(1)
-        frame.f_trace, self._earlier_local = self._earlier_local, None
-        self._end(frame.f_locals)
-        # Until Python 3.13 a function's frame keeps a copy of what its names hold.
-        copied = frame.f_locals
-        if copied is not frame.f_globals and type(copied) is dict:
-            copied.clear()
+        self._exit(sys._getframe(1), error)
 
-    def run(self, source: str, namespace: dict, name: str = "<steps>") -> None:
-        """Run code in a namespace, as a file is run, and watch it.
+    def __aenter__(self) -> Awaitable[Steps]:
+        """Watch the block of the ``async with`` statement that stands here."""
+        self._enter(sys._getframe(1))
+        return at_once(self)
 
-        What it raises passes. ``name`` is the file that a traceback names.
+    def __aexit__(self, kind: Any, error: Any, traceback: Any) -> Awaitable[None]:
+        """Stop watching; an exception passes."""
+        self._exit(sys._getframe(1), error)
+        return at_once(None)
+
+    def _enter(self, frame: FrameType) -> None:
+        frame = block_frame(frame)
+        block = with_block(frame)
+        if block is None:
+            raise RuntimeError(NO_SOURCE)
+        self._clear()
+        lines, body = block
+        first, last = line_range(body[0])[0], line_range(body[-1])[1]
+        region = self._show(lines[first - 1 : last], body, first)
+        self._frame_id = id(frame)
+        self._begin()
+        self._courses.append(Course(region, self._noted))
+        self._watching.watch(frame, self._courses[0])
+
+    def _exit(self, frame: FrameType | None, error: BaseException | None) -> None:
+        while frame is not None and id(frame) != self._frame_id:
+            frame = frame.f_back
+        course = self._courses[0]
+        if error is not None:
+            course.raises(type(error), error)
+        is_lost = self._watching.leave(frame)
+        course.end(None if frame is None else frame.f_locals, is_lost)
+        self._stop()
+        if frame is not None:
+            forget_copy(frame)
+
+    # -- Code that is given as text, or run by others
+
+    def run(
+        self, source: str, namespace: dict | None = None, name: str | None = None
+    ) -> Steps:
+        """Run code in a namespace, as a file is run, and watch it; return the steps.
+
+        Parameters
+        ----------
+        source
+            The code.
+        namespace
+            Where it runs, as ``globals()``; a new one, if it is None.
+        name
+            The file that a traceback names; each run has one of its own otherwise.
         """
-        lines = source.splitlines(keepends=True)
-        linecache.cache[name] = (len(source), None, lines, name)
+        namespace = {"__name__": "__main__"} if namespace is None else namespace
+        if name is None:
+            name = next(file_names)
+        if not Path(name).exists():
+            lines = source.splitlines(keepends=True)
+            linecache.cache[name] = (len(source), None, lines, name)
         code = compile(source, name, "exec", dont_inherit=True)
-        with self.following(source, name):
+        self._take(source)
+        self._begin(Expected(self._start_code, (code,)))
+        try:
             exec(code, namespace)
+        except BaseException as error:
+            self._stop(namespace, error)
+            raise
+        self._stop(namespace)
+        return self
 
     @contextmanager
     def following(self, source: str, file: str) -> Iterator[Steps]:
@@ -141,183 +246,170 @@ class Steps:
         Of a ``namespace`` that is given, all that is run in it is watched, whatever its
         file, and what its names hold already is left out.
         """
-        self._take(source.splitlines(), ast.parse(source).body)
-        known = file is not None and Path(file).exists()
-        self._file = os.path.realpath(file) if known else file or ""
-        self._namespace = namespace
+        self._take(source)
         if namespace is not None:
             self._old = look(namespace).facts
-        self._earlier = sys.gettrace()
-        sys.settrace(self._call)
+            self.follow_where(lambda frame: frame.f_globals is namespace)
+            return
+        path = os.path.realpath(file) if file and Path(file).exists() else file
+
+        def is_of_file(code: CodeType) -> bool:
+            name = code.co_filename
+            return code.co_name == "<module>" and path in (name, os.path.realpath(name))
+
+        self._begin(Expected(self._start_code, may_be=is_of_file))
+
+    def follow_where(
+        self, is_watched: Callable[[FrameType], bool], source: str | None = None
+    ) -> None:
+        """Watch from now on what is run as module-level code, where it ``is_watched``.
+
+        The code shown is ``source``, if it is given.
+        """
+        if source is not None:
+            self._take(source)
+
+        def start(frame: FrameType) -> Course | None:
+            if is_module_level(frame) and is_watched(frame):
+                return self._start_code(frame)
+            return None
+
+        self._begin(Expected(start, may_be=lambda code: code.co_name[0] == "<"))
 
     def stop(self) -> None:
         """End what :meth:`follow` has begun."""
-        if sys.gettrace() == self._call:
-            sys.settrace(self._earlier)
-        self._earlier = self._file = self._namespace = None
-        self._deafen()
+        self._stop()
 
-    def _take(self, lines: list[str], body: list[ast.stmt], shift: int = 0) -> None:
-        self._code = textwrap.dedent("\n".join(lines)).split("\n")
-        self._shift = shift
-        for unit in units_of(body, ()):
-            for line in range(unit.first, unit.last + 1):
-                # A line with two statements is one step with the first of them.
-                known = self._units.setdefault(line, unit)
-                if known is not unit and unit.node not in known.also:
-                    known.also += (unit.node,)
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Watch the body of a function, at each call.
 
-    # -- What Python tells
+        The steps of the last call that has ended are ``function.steps``.
+        """
+        return watched_function(function, partial(Steps, self.title, **self._options))
 
-    def _call(self, frame: FrameType, event: str, arg: object) -> Any:
-        if self._file is None or frame.f_code.co_name != "<module>":
-            return None
-        if self._namespace is not None:
-            is_watched = frame.f_globals is self._namespace
-        else:
-            file = frame.f_code.co_filename
-            is_watched = self._file in (file, os.path.realpath(file))
-        if not is_watched:
-            return None
-        self._listen()
-        if self._seen is None:
-            self._look_first(frame.f_locals)
-        return self._trace
+    @contextmanager
+    def calling(self, function: Callable[..., Any], caller: int) -> Iterator[None]:
+        """Watch the call of a function from the frame of this id."""
+        self._clear()
+        code = code_of(function)
+        self._add_function(code, function.__globals__)
 
-    def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
+        def start(frame: FrameType) -> Course | None:
+            if self._courses or id(frame.f_back) != caller:
+                return None
+            return self._start_function(frame)
+
+        self._begin(Expected(start, (code,)))
         try:
-            if event == "line":
-                self._line(frame)
-            elif event == "exception":
-                self._note_raised(*arg[:2])
-            elif event == "return" and self._file is not None:
-                self._end(frame.f_locals)
-        except Exception:  # the program that is watched must not notice
-            self.failed = self.failed or format_exc()
-        return self._trace
+            yield
+        except BaseException as error:
+            self._stop(None, error)
+            raise
+        self._stop()
 
-    def _note_raised(self, kind: type[BaseException], error: object) -> None:
-        text = tried(lambda: str(error), "").strip().partition("\n")[0]
-        said = f"{kind.__name__}: {text}" if text else kind.__name__
-        self._raised = (said[:MOST_LETTERS], issubclass(kind, StopIteration))
+    # -- What all of these do
 
-    def _line(self, frame: FrameType) -> None:
-        unit = self._units.get(frame.f_lineno)
-        if unit is not None and unit is self._unit and frame.f_lasti > self._began:
-            return  # a statement goes on, on another of its lines
-        caught = unit is not None and isinstance(unit.node, ast.ExceptHandler)
-        if self._raised and self._raised[1] and not caught:
-            self._raised = None  # an iterator has ended
-        left = self._move(unit, frame.f_lasti)
-        self._finish(frame.f_locals, [*self._loops, *left])
-        self._leave(left, frame.f_locals)
-        self._unit, self._began = unit, frame.f_lasti
-        inside = len(unit.loops) if unit else 0
-        self._turns = [(loop, loop.turn) for loop in self._loops[:inside]]
+    def _take(self, source: str) -> None:
+        self._clear()
+        tree = ast.parse(source, type_comments=False)
+        region = self._show(source.splitlines(), tree.body, 1)
+        self._courses.append(Course(region, self._noted))
 
-    def _move(self, unit: Unit | None, at: int) -> list[Loop]:
-        """Count the turns of the loops; return those that have ended, inner first."""
-        inside = unit.loops if unit else ()
-        around = (*inside, unit.node) if unit and unit.is_head else inside
-        stay = 0
-        for loop, node in zip(self._loops, around, strict=False):
-            if loop.node is not node:
-                break
-            stay += 1
-            if stay <= len(inside) and at <= loop.begins:
-                loop.turn += 1
-                break
-        left = self._loops[stay:][::-1]
-        self._loops = self._loops[:stay]
-        for node in inside[stay:]:
-            self._loops.append(Loop(node, at, len(self._loops)))
-        return left
+    def _show(self, lines: list[str], body: list[ast.stmt], first: int) -> Region:
+        """Add lines to the code shown, of which the first has this number there."""
+        if self._code:
+            self._code.append("")
+        region = Region(body, len(self._code) + 1 - first)
+        self._code += textwrap.dedent("\n".join(lines)).split("\n")
+        return region
 
-    def _leave(self, left: list[Loop], namespace: Any) -> None:
-        """Make one step of all turns that were not shown, of loops that have ended."""
-        for loop in left:
-            outer = [(one, turn) for one, turn in self._turns if one is not loop]
-            outer = outer[: loop.depth]
-            if loop.collapsed and all(turn <= one.shown for one, turn in outer):
-                turns = [*outer, (loop, loop.turn)]
-                self._add(as_one(loop.node), turns, namespace, collapsed=True)
+    def _add_function(self, code: CodeType, names: dict) -> None:
+        found = function_body(code, names)
+        if found is None:
+            raise RuntimeError(
+                f"the source of {code.co_name} cannot be read: steps watches functions "
+                "that are defined with `def` in a file or a notebook's cell"
+            )
+        lines, node = found
+        first, last = line_range(node)
+        shown = lines[first - 1 : last]
+        self._regions[id(code)] = self._show(shown, node.body, first)
 
-    def _finish(self, namespace: Any, loops: Iterable[Loop] = ()) -> None:
-        """Note the step of the statement that has run, or of the head of a loop."""
-        if self._unit is None:
+    def _begin(self, *expected: Expected) -> None:
+        for function in self._options["follow"]:
+            code = code_of(function)
+            if id(code) not in self._regions:
+                names = getattr(function, "__globals__", {})
+                self._add_function(code, names)
+        if self._follow:
+            codes = tuple(self._follow.values())
+            expected = *expected, Expected(self._start_function, codes)
+        tool = monitor()
+        self._watching = Tracing() if tool is None else Monitoring(tool)
+        self._expected = list(expected)
+        for one in expected:
+            self._watching.expect(one)
+
+    def _start_code(self, frame: FrameType) -> Course:
+        return self._courses[0]
+
+    def _start_function(self, frame: FrameType) -> Course:
+        course = Course(self._regions[id(frame.f_code)], self._noted)
+        self._courses.append(course)
+        return course
+
+    def _stop(self, names: Any = None, error: BaseException | None = None) -> None:
+        if self._watching is None:
             return
-        hidden = [loop for loop, turn in self._turns if turn > loop.shown]
-        begins = next((loop for loop in loops if loop.node is self._unit.node), None)
-        if begins is not None and begins.turn > begins.shown:
-            hidden.append(begins)
-        for loop in hidden:
-            loop.collapsed = True
-        if not hidden:
-            self._add(self._unit, self._turns, namespace)
-
-    def _end(self, namespace: Any) -> None:
-        self._finish(namespace)
-        left, self._loops, self._unit = self._loops[::-1], [], None
-        self._leave(left, namespace)
-        self._turns, self._began, self._raised = [], -1, None
-        self._deafen()
-
-    # -- Steps
-
-    def _look_first(self, namespace: Any) -> None:
-        self._seen = look(namespace, old=self._old)
-
-    def _add(
-        self,
-        unit: Unit,
-        turns: list[tuple[Loop, int]],
-        namespace: Any,
-        collapsed: bool = False,
-    ) -> None:
-        if len(self._steps) >= MOST_STEPS:
-            self._not_shown += 1
-            return
-        was = self._seen
-        now = look(namespace, was, self._old, unit)
-        printed, raised = "".join(self._heard), self._raised[0] if self._raised else ""
-        differ = differences(was, now, unit, collapsed)
-        if unit.is_head and not (differ or printed or raised):
-            return
-        self._heard.clear()
-        self._raised, self._seen = None, now
-        step = Step(unit, turns, printed, raised, differ, was, now, collapsed)
-        self._steps.append(step)
-
-    # -- What is printed
-
-    def _listen(self) -> None:
-        """Hear what is written to the standard output, which gets it as before."""
-        stream = sys.stdout
-        own = getattr(stream, "__dict__", None)
-        if self._stream is not None or own is None:
-            return
-        write, heard = stream.write, self._heard
-
-        def hear(text: str) -> Any:
-            heard.append(text)
-            return write(text)
-
-        # A notebook's stream may have a function of its own there already.
-        self._stream = stream, own.get("write"), hear
-        stream.write = hear
-
-    def _deafen(self) -> None:
-        if self._stream is None:
-            return
-        (stream, earlier, hear), self._stream = self._stream, None
-        if vars(stream).get("write") is not hear:
-            return  # someone else has taken over
-        if earlier is None:
-            del stream.write
-        else:
-            stream.write = earlier
+        for one in self._expected:
+            self._watching.expect_no_more(one)
+        for course in self._courses:
+            if course.is_open:  # while tracing rested, it was left by an exception
+                if error is not None:
+                    course.raises(type(error), error)
+                self._watching.drop(course)
+                course.end(names)
+        self._watching, self._expected = None, []
 
     # -- The result
+
+    def __len__(self) -> int:
+        """How many steps there are."""
+        return len(self._steps)
+
+    def __iter__(self) -> Iterator[Told]:
+        """Return the steps, one after another."""
+        return iter([self._tell(step) for step in self._steps])
+
+    def __getitem__(self, number: int | slice) -> Told | list[Told]:
+        """Return a step, from 0; -1 is the last."""
+        if isinstance(number, slice):
+            return [self._tell(step) for step in self._steps[number]]
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"there is no step {number}: there are {len(self)}")
+        return self._tell(self._steps[number])
+
+    def __bool__(self) -> bool:
+        """Return True, also without a step."""
+        return True
+
+    def _tell(self, step: Step) -> Told:
+        place = step.place()
+        first, last = place["first"], place["last"]
+        code = textwrap.dedent("\n".join(self._code[first - 1 : last]))
+        turn = tuple((turn, of) for turn, of in place["turn"])
+        printed, raised = step.printed, step.raised
+        said = step_words(step)[0]
+        event = event_of(step)[0]
+        return Told(said, code, event, printed, raised, (first, last), turn)
+
+    def __repr__(self) -> str:
+        if not self._steps:
+            return "No statement ran: there are no steps."
+        text = as_text(list(self))
+        if self._noted.not_shown:
+            text += f"\n{count_of(self._noted.not_shown, 'more step')} not shown"
+        return text
 
     def data(self, drawn: int = MOST_DRAWN, nodes: int = MOST_STEP_NODES) -> dict:
         """Return all steps and their drawings, as data that JSON can hold.
@@ -346,10 +438,12 @@ class Steps:
             said, notes = step_words(step)
             if names and (more := step.after.names - shown):
                 notes.append(f"and {count_of(more, 'more tensor')}")
+            if step.left_out:
+                notes.append(f"{step.left_out:,} more characters were printed")
             pictures.append(picture)
             words.append((said, notes))
-        if words and self._not_shown:
-            words[-1][1].append(f"{self._not_shown} more steps are not shown")
+        if words and self._noted.not_shown:
+            words[-1][1].append(f"{self._noted.not_shown} more steps are not shown")
         # Those of one kind after another: a file of them is the smaller.
         drawings = list(
             dict.fromkeys(
@@ -362,11 +456,12 @@ class Steps:
         number_of = {drawing: at for at, drawing in enumerate(drawings)}
         steps = [
             {
-                **step.place(self._shift),
+                **step.place(),
                 "said": said,
                 "printed": step.printed,
                 **({"raised": step.raised} if step.raised else {}),
                 "changed": step.changed,
+                **dict(zip(("event", "names"), event_of(step), strict=True)),
                 **{half: number_of.get(picture.get(half)) for half in HALVES},
                 **({"note": "; ".join(notes)} if notes else {}),
             }
@@ -383,68 +478,6 @@ class Steps:
             "drawings": [drawing for drawing, _ in drawings],
             "captions": [caption for _, caption in drawings],
         }
-
-    def facts(self) -> list[dict]:
-        """Return what was seen at each step, as data that JSON can hold.
-
-        Neither words nor drawings are in it: :meth:`from_facts` makes them, there and
-        then. Of a step: ``first``, ``last`` and ``turn`` as in :meth:`data`;
-        ``collapsed``, whether it is all later turns of a loop; ``printed``;
-        ``raised``; ``differ`` (a list of kinds for each name, see
-        :func:`differences`); ``seen``, what :func:`observe` returned; and ``names``,
-        how many there were.
-        """
-        return [
-            {
-                **step.place(self._shift),
-                "collapsed": step.collapsed,
-                "printed": step.printed,
-                "raised": step.raised,
-                "differ": {name: sorted(kinds) for name, kinds in step.differ.items()},
-                "seen": step.after.observed,
-                "names": step.after.names,
-            }
-            for step in self._steps
-        ]
-
-    @classmethod
-    def from_facts(
-        cls, source: str, facts: list[dict], title: str | None = None
-    ) -> Steps:
-        """Return the steps of a program that ran elsewhere.
-
-        ``facts`` is what :meth:`facts` returned there, with the lines of ``source``.
-
-        Raises
-        ------
-        ValueError
-            If a step is of no statement of the program. What is wrong inside the facts
-            may raise anything, here or when it is drawn.
-        """
-        steps = cls(title)
-        steps.retell(source, facts)
-        return steps
-
-    def retell(self, source: str, facts: list[dict]) -> None:
-        """Add the steps of a program that ran elsewhere: see :meth:`from_facts`."""
-        self._take(source.splitlines(), ast.parse(source).body)
-        was = Look({}, observe({}), 0)
-        for fact in facts:
-            first, last, collapsed = fact["first"], fact["last"], fact["collapsed"]
-            unit = self._units.get(first)
-            if unit is not None and collapsed:
-                unit = as_one(unit.node)
-            if unit is None or (unit.first, unit.last) != (first, last):
-                raise ValueError(f"there is no statement on lines {first} to {last}")
-            turns = [
-                (Loop(unit.node, 0, depth, of), turn)
-                for depth, (turn, of) in enumerate(fact["turn"])
-            ]
-            differ = {name: frozenset(kinds) for name, kinds in fact["differ"].items()}
-            now = Look({}, fact["seen"], fact["names"])
-            told = fact["printed"], fact["raised"], differ, was, now, collapsed
-            self._steps.append(Step(unit, turns, *told))
-            was = now
 
     def names_drawn(self, drawn: int = MOST_DRAWN) -> list[list[str]]:
         """Return for each step the names in its picture."""
