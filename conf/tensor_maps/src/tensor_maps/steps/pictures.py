@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from tensor_maps.compare import changed, only
-from tensor_maps.draw import draw_halves, svg_of
+from tensor_maps.draw import scene
 from tensor_maps.pen import printable
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import head_nodes
@@ -58,8 +58,6 @@ def names_on(observed: dict, storage: dict) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _drawn_once(observed: str) -> dict[str, tuple[str, str]]:
-    """Draw both halves of a map: many steps, and another machine's, have the same."""
-    return {
-        half.name: (svg_of(half, None), printable(half.caption))
-        for half in draw_halves(json.loads(observed))
-    }
+    """Draw a map once: many steps, and another machine's, have the same."""
+    made = scene(json.loads(observed))
+    return {"memory": (made.svg(), printable(made.caption))}
