@@ -20,13 +20,14 @@ class Arc:
 
     ``flow`` leads from ``start`` to ``end``; ``stop`` from ``start`` to a bar at
     ``end``; ``out`` and ``in`` are the parts of a flow between two shelves: one end is
-    in the margin. Heights are above the tags.
+    in the margin, and those of one ``bus`` run together. Heights are above the tags.
     """
 
     kind: str
     start: float
     end: float
     height: float = 0.0
+    bus: object = None
 
     @property
     def low(self) -> float:
@@ -110,17 +111,25 @@ def _curve(ends: tuple[Point, ...]) -> list[Point]:
 
 def set_heights(arcs: Iterable[Arc]) -> None:
     """Lift each arc over the shorter ones that it spans."""
-    done: list[Arc] = []
-    for arc in sorted(arcs, key=lambda one: (one.high - one.low, one.low)):
-        span = arc.high - arc.low
-        arc.height = {"stop": 20.0, "flow": min(34.0, LEAST + span / 12)}.get(
-            arc.kind, 14.0
-        )
-        for other in done:
-            if other.low < arc.high - 2 and arc.low < other.high - 2:
-                over = CLEAR + (BAR_HALF if arc.kind == "stop" else 0)
-                arc.height = max(arc.height, other.top + over)
-        done.append(arc)
+    buses: dict[object, list[Arc]] = {}
+    for arc in arcs:
+        buses.setdefault(arc.bus or arc, []).append(arc)
+    spans = [
+        (min(arc.low for arc in bus), max(arc.high for arc in bus), bus)
+        for bus in buses.values()
+    ]
+    done: list[tuple[float, float, float]] = []
+    for low, high, bus in sorted(spans, key=lambda one: (one[1] - one[0], one[0])):
+        kind = bus[0].kind
+        least = {"stop": 20.0, "flow": min(34.0, LEAST + (high - low) / 12)}
+        height = least.get(kind, 14.0)
+        over = CLEAR + (BAR_HALF if kind == "stop" else 0)
+        for left, right, top in done:
+            if left < high - 2 and low < right - 2:
+                height = max(height, top + over)
+        for arc in bus:
+            arc.height = height
+        done.append((low, high, bus[0].top))
 
 
 @dataclass

@@ -27,7 +27,7 @@ from tensor_maps.story import NUMBERS, Memory, Pairs, Story, Tag, story_of
 from tensor_maps.words import listing
 
 BETWEEN, NARROW, BETWEEN_SHELVES = 16.0, 8.0, 14.0
-MARGIN, LANE = 16.0, 8.0
+MARGIN, LANE, MOST_LANES = 16.0, 8.0, 3
 BESIDE_BAR = safe_width(STOPS, SMALL) + 20  # pixels
 FRAME_EDGE, FRAME_FOOT = 10.0, 18.0
 LEAST_UNDER_ARCS = 110.0  # pixels: room for the label of an arc
@@ -138,7 +138,8 @@ class _Scene:
     def _leave_margins(self) -> None:
         """Leave room beside the shelves for what leads from one to another."""
         shelf_of, story = self._shelf_of(), self.story
-        across = sum(shelf_of[a] != shelf_of[b] for a, b in story.flows)
+        sources = {a for a, b in story.flows if shelf_of[a] is not shelf_of[b]}
+        across = min(len(sources), MOST_LANES)
         copied = any(shelf_of[a] != shelf_of[b] for a, b in story.copies)
         if across or copied:
             self.left += MARGIN * copied
@@ -256,6 +257,7 @@ class _Scene:
         shelf_of, block_of = self._shelf_of(), self._block_of()
         ways = self._ways(self.story.flows, self.story.stops)
         self.across: list[tuple[Arc, Shelf, Arc, Shelf, float]] = []
+        lanes: dict[Tag, Arc] = {}
         for kind, start, end in ways:
             if block_of[start].line_of(start) or block_of[end].line_of(end):
                 continue  # a tag under another one: words say it
@@ -272,12 +274,16 @@ class _Scene:
             elif one is other:
                 one.sky.arcs.append(Arc("flow", a, b))
             else:
-                lane = self.content_end + 9 + LANE * len(self.across)
-                leaves, comes = Arc("out", a, lane), Arc("in", lane, b)
-                one.sky.arcs.append(leaves)
+                if start not in lanes:
+                    lane = self.content_end + 9 + LANE * (len(lanes) % MOST_LANES)
+                    lanes[start] = Arc("out", a, lane)
+                    one.sky.arcs.append(lanes[start])
+                leaves = lanes[start]
+                comes = Arc("in", leaves.end, b, bus=(start, other))
                 other.sky.arcs.append(comes)
-                self.across.append((leaves, one, comes, other, lane))
-        told, crowded = set(), False
+                self.across.append((leaves, one, comes, other, leaves.end))
+        told: set[str] = set()
+        crowded = False
         end = max([self.content_end, *(one[-1] for one in self.across)])
         for shelf in self.shelves:
             if shelf.sky.settle(EDGE, end, told):
@@ -308,7 +314,14 @@ class _Scene:
             kind, a, b = way
             x, y = block_of[a].tag_x(a), block_of[b].tag_x(b)
             if kind == "flow" and shelf_of[a] is not shelf_of[b]:
-                ends.setdefault(a, []).append((1e6, 0, way))
+                # All that leaves a shelf from one tag leaves it as one line.
+                first = next(
+                    one
+                    for one in flows
+                    if one[0] is a and shelf_of[one[1]] is not shelf_of[a]
+                )
+                if first == (a, b):
+                    ends.setdefault(a, []).append((1e6, 0, way))
                 ends.setdefault(b, []).append((1e6, 1, way))
                 continue
             ends.setdefault(a, []).append((y, 0, way))
