@@ -94,21 +94,22 @@ def check(drawing: Drawing, room: float) -> None:
     """Nothing leaves the drawing, no text or tag is on another, no arc on a label."""
     picture = parsed(drawing)
     parts = parts_of(picture)
-    width, height = drawing.width + 0.1, drawing.height + 0.1
+    width, top = drawing.width + 0.1, drawing.top
+    end = top + drawing.height + 0.1
     assert width <= room + 0.3
     assert {one.tag.removeprefix(SVG) for one in picture.iter()} <= DRAWN
     tags, texts = [], []
     for right, down, one in parts:
         if one.tag == f"{SVG}rect":
             box = corners(one, right, down)
-            assert box[0] >= 0 and box[1] >= 0, ElementTree.tostring(one)
-            assert box[2] <= width and box[3] <= height, ElementTree.tostring(one)
+            assert box[0] >= 0 and box[1] >= top, ElementTree.tostring(one)
+            assert box[2] <= width and box[3] <= end, ElementTree.tostring(one)
             if one.get("height") == f"{PILL:g}":
                 tags.append(box)
         elif one.tag == f"{SVG}text":
             box = place_of(one, right, down)
-            assert box[0] >= -0.1 and box[1] >= 0, (one.text, box)
-            assert box[2] <= width + 0.1 and box[3] <= height, (one.text, box, width)
+            assert box[0] >= -0.1 and box[1] >= top, (one.text, box)
+            assert box[2] <= width + 0.1 and box[3] <= end, (one.text, box, width)
             texts.append((box, one.text))
     for (a, said), (b, other) in itertools.combinations(texts, 2):
         assert apart(a, b), (said, other, a, b)

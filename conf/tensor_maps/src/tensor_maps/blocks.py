@@ -64,8 +64,11 @@ class Row:
         return place * self.each + gaps * ROW_GAP
 
 
-def row_of(memory: Memory, room: float) -> Row:
-    """Return the row of a memory: in one line if its values can be read there."""
+def row_of(memory: Memory, room: float, least: float = CELL) -> Row:
+    """Return the row of a memory: in one line if its values can be read there.
+
+    ``least`` is how wide a cell is at least, where there is room for all of them.
+    """
     count = len(memory.cells)
     if count < 2:
         wide = max(map(safe_width, memory.cells), default=0.0) + 14
@@ -75,9 +78,12 @@ def row_of(memory: Memory, room: float) -> Row:
     every = memory.columns if 0 < memory.columns < count else 0
     gaps = ROW_GAP * (-(-count // every) - 1 if every else 0)
     each = max(CELL, widest * 1.2 + 9)
+    tight = max(NARROW_CELL, widest + 4)
+    if least < CELL and count * tight + gaps <= room:
+        return Row(max(least, tight), count, every, count)
     if count * each + gaps <= room:
         return Row(each, count, every, count)
-    if count * max(NARROW_CELL, widest * 1.05 + 6) + gaps <= room:
+    if count * tight + gaps <= room:
         return Row((room - gaps) / count, count, every, count)
     each = min(each, room)
     if every and every * each <= room:
@@ -166,13 +172,15 @@ class Block:
         return self.x + (max(ends) + 5 if right else min(ends) - 5)
 
 
-def arrange(memory: Memory, room: float, apart: float, extra: list[str]) -> Block:
-    """Return a memory as a block.
+def arrange(
+    memory: Memory, room: float, apart: float, least: float, extra: list[str]
+) -> Block:
+    """Return a memory as a block, with cells of at least that width.
 
     Stems bend into the sides of a row with two names, if these are to stand ``apart``.
     """
     pills = [min(_pill(tag), room, MOST_PILL) for tag in memory.tags]
-    row = row_of(memory, room)
+    row = row_of(memory, room, least)
     block = _bent(memory, row, pills, room, apart) if apart else None
     if block is None:
         block = _straight(memory, row, pills, room)
@@ -307,14 +315,14 @@ def block_marks(block: Block, top: float, row_top: float) -> list[str]:
     ``top`` is the upper edge of its tags, ``row_top`` that of its cells.
     """
     memory = block.memory
-    marks = [_row(block, row_top)] if block.row.count else []
+    marks = _row(block, row_top) if block.row.count else []
     if memory.is_ghost:
         x, y = block.x + block.centres[0], row_top + CELL_HEIGHT / 2
         marks.append(cross(x, y, 10))
     marks += [_tag(block, place, top, row_top) for place in range(len(memory.tags))]
     y = row_top + block.row_height + 13
     for line, fill in block.texts:
-        x, room = block.x + block.width / 2, block.width + 2
+        x, room = block.x + block.width / 2, block.width
         marks.append(text_mark(line, x, y, size=SMALL, fill=fill, room=room))
         y += LINE
     return marks
@@ -328,7 +336,7 @@ def cross(x: float, y: float, half: float) -> str:
     return f'<path class="tm-cross" d="{path}" {line}/>'
 
 
-def _row(block: Block, top: float) -> str:
+def _row(block: Block, top: float) -> list[str]:
     memory, row, colour = block.memory, block.row, block.memory.colour
     unheld, parts, left = memory.unheld, [], block.x + block.left
     step = CELL_HEIGHT + block.below_line + LINE_GAP
@@ -351,10 +359,11 @@ def _row(block: Block, top: float) -> str:
     for lane, tag in enumerate(block.parts):
         parts.append(_bars(block, tag, lane, left, top, step))
     dash = ' stroke-dasharray="4 3"' if memory.dashed else ""
-    return (
+    head = (
         f'<g class="tm-row" data-memory="{memory.number}" {tinted(colour)} '
-        f'stroke="{colour}" stroke-width="1.5"{dash}>{"".join(parts)}</g>'
+        f'stroke="{colour}" stroke-width="1.5"{dash}>'
     )
+    return [head, *parts, "</g>"]
 
 
 def _bars(

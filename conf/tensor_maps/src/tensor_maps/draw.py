@@ -91,13 +91,14 @@ def _add_graph(
 ) -> None:
     """Set the graph beside the memories, or above them where there is no room."""
     if wide + BESIDE + made.width <= width:
-        right, down = wide + BESIDE, 0.0
+        right, down = wide + BESIDE, -made.top
     else:
-        right, down = 0.0, high + BESIDE / 2
+        right, down = 0.0, high + BESIDE / 2 - made.top
     place = f'<g transform="translate({rounded(right)} {rounded(down)})">'
     made.marks = [*marks, place, *made.marks, "</g>"]
     made.width = max(wide, right + made.width)
-    made.height = max(high, down + made.height)
+    made.height = max(high, down + made.top + made.height)
+    made.top = 0.0
 
 
 def draw(
@@ -137,13 +138,10 @@ def alone(made: Drawing, name: str) -> str:
     style = (
         f".{ALONE}{{{LIGHT}}}@media (prefers-color-scheme:dark){{.{ALONE}{{{DARK}}}}}"
     )
-    paper = rect(-edge, -edge, wide, high, f'fill="{PAPER}"')
+    paper = rect(-edge, made.top - edge, wide, high, f'fill="{PAPER}"')
     whole = made.svg(
         f'id={quoteattr(name)} class="{ALONE}" font-family="{ALONE_FONT}" '
     )
-    size = f'viewBox="0 0 {rounded(made.width)} {rounded(made.height)}" '
-    size += f'width="{rounded(made.width)}" height="{rounded(made.height)}"'
-    box = f'viewBox="{-edge:g} {-edge:g} {rounded(wide)} {rounded(high)}" '
-    box += f'width="{rounded(wide)}" height="{rounded(high)}"'
     head, _, marks = whole.partition(">")
-    return f"{head.replace(size, box)}><style>{style}</style>{paper}{marks}"
+    head = head.replace(made.frame(), made.frame(edge))
+    return f"{head}><style>{style}</style>{paper}{marks}"

@@ -8,7 +8,15 @@ from itertools import pairwise, product
 from xml.sax.saxutils import quoteattr
 
 from tensor_maps.arcs import STOPS, Arc, Sky, arc_mark
-from tensor_maps.blocks import CELL_HEIGHT, STEM, Block, arrange, block_marks
+from tensor_maps.blocks import (
+    CELL,
+    CELL_HEIGHT,
+    NARROW_CELL,
+    STEM,
+    Block,
+    arrange,
+    block_marks,
+)
 from tensor_maps.pen import (
     EDGE,
     FAINT,
@@ -29,31 +37,43 @@ from tensor_maps.words import listing
 BETWEEN, NARROW, BETWEEN_SHELVES = 16.0, 8.0, 14.0
 MARGIN, LANE, MOST_LANES = 16.0, 8.0, 3
 BESIDE_BAR = safe_width(STOPS, SMALL) + 20  # pixels
-FRAME_EDGE, FRAME_FOOT = 10.0, 18.0
+FRAME_EDGE, FRAME_FOOT = 8.0, 18.0
 LEAST_UNDER_ARCS = 110.0  # pixels: room for the label of an arc
 # Pixels between two tags on one row whose stems bend into its sides; 0: no bends. With
 # the most, "gradient stops" has room beside an arc that ends on one of them.
 APARTS = (188.0, 116.0, 0.0)
-COPIED = safe_width("copied", SMALL) + 12
+COPIED_WORD = safe_width("copied", SMALL) + 4
+COPIED = COPIED_WORD + 8
 
 
 @dataclass
 class Drawing:
-    """Marks of SVG and their size; what they show, in words and as a short caption."""
+    """Marks of SVG and their size; what they show, in words and as a short caption.
+
+    The marks belong together: one may open a group that another closes. ``top`` is
+    where the drawing begins: the tags of a scene stand below zero, the arcs above.
+    """
 
     marks: list[str]
     width: float
     height: float
     words: str
     caption: str
+    top: float = 0.0
+
+    def frame(self, edge: float = 0.0) -> str:
+        """Return the attributes of its size, with an edge around it."""
+        wide, high = self.width + 2 * edge, self.height + 2 * edge
+        place = f"{rounded(-edge)} {rounded(self.top - edge)}"
+        size = f'width="{rounded(wide)}" height="{rounded(high)}"'
+        return f'viewBox="{place} {rounded(wide)} {rounded(high)}" {size}'
 
     def svg(self, attributes: str = "") -> str:
         """Return the drawing as SVG for a page, in the page's font."""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {attributes}role="img" '
             f"aria-label={quoteattr(printable(self.words))} "
-            f'viewBox="0 0 {rounded(self.width)} {rounded(self.height)}" '
-            f'width="{rounded(self.width)}" height="{rounded(self.height)}" '
+            f"{self.frame()} "
             f'fill="currentColor" font-size="{TEXT:g}" overflow="visible" '
             f'text-rendering="geometricPrecision">{"".join(self.marks)}</svg>'
         )
@@ -85,8 +105,9 @@ def draw_scene(
     scene = _Scene(story, width)
     said = [f"{b.name} was copied from {a.name}." for a, b in story.copies]
     said += [f"{name} raises {error}." for name, error in (raises or {}).items()]
+    height = scene.bottom - scene.top
     return Drawing(
-        scene.marks, scene.right, scene.bottom, " ".join(said), caption_of(story)
+        scene.marks, scene.right, height, " ".join(said), caption_of(story), scene.top
     )
 
 
@@ -115,7 +136,7 @@ class _Scene:
         self.framed = len(story.devices) > 1
         self.left, self.right_end = EDGE, width - EDGE
         self.marks: list[str] = []
-        self.right = self.bottom = 0.0
+        self.right = self.top = self.bottom = 0.0
         self.said: dict[Memory, list[str]] = {one: [] for one in story.memories}
         self._name_shared()
         self.shelves = self._shelves()
@@ -178,11 +199,14 @@ class _Scene:
     def _shelves(self) -> list[Shelf]:
         memories = self.story.memories
         room = self.right_end - self.left - 2 * FRAME_EDGE * self.framed
-        for apart, self.between in (*product(APARTS, (BETWEEN,)), (0.0, NARROW)):
+        for apart, self.between, self.cell in (
+            *product(APARTS, (BETWEEN,), (CELL,)),
+            *product(APARTS[1:], (BETWEEN, NARROW), (NARROW_CELL,)),
+        ):
             blocks = [self._block(memory, room, apart) for memory in memories]
             if self._wide(blocks) <= room + 0.01:
                 return [Shelf(blocks)] if blocks else []
-        self.between = BETWEEN
+        self.between, self.cell = BETWEEN, CELL
         shelves: list[list[Block]] = []
         for memory in memories:
             block = self._block(memory, room, APARTS[1])
@@ -195,7 +219,7 @@ class _Scene:
     def _block(self, memory: Memory, room: float, apart: float) -> Block:
         if apart == APARTS[0] and not self._needs_room(memory):
             apart = APARTS[1]
-        return arrange(memory, room, apart, self.said[memory])
+        return arrange(memory, room, apart, self.cell, self.said[memory])
 
     def _needs_room(self, memory: Memory) -> bool:
         """Whether a label and the foot of an arc have to stand between its tags."""
@@ -210,9 +234,10 @@ class _Scene:
         found, copied = [], self._copied()
         for one, other in pairwise(blocks):
             pair = one.memory, other.memory
-            gap = COPIED if pair in copied or pair[::-1] in copied else self.between
+            is_copy = pair in copied or pair[::-1] in copied
+            gap = COPIED if is_copy else self.between
             if self.framed and pair[0].device != pair[1].device:
-                gap += 2 * FRAME_EDGE
+                gap = 2 * FRAME_EDGE + (COPIED_WORD if is_copy else self.between)
             found.append(gap)
         return found
 
@@ -343,7 +368,8 @@ class _Scene:
     # From top to bottom
 
     def _place_down(self) -> None:
-        y = EDGE
+        y = -self.shelves[0].sky.height if self.shelves else 0.0
+        self.top = y - EDGE
         copied, shelf_of = self.story.copies, self._shelf_of()
         for number, shelf in enumerate(self.shelves):
             if number:

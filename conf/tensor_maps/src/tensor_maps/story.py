@@ -118,11 +118,12 @@ def story_of(
     by_name = {n: tag for tag in tags.values() for n in tag.name.split(", ")}
     told += [(by_name[a], by_name[b]) for a, b in copies if {a, b} <= set(by_name)]
     told = list(dict.fromkeys(told))
-    stops = _stops(observed, memories, told)
+    flows = _flows(observed, tags)
+    stops = _stops(observed, memories, told, flows)
     for name, error in raises.items():  # what never came to be
         ghost = Tag(name, raises=error)
         memories.append(Memory(None, TROUBLE, tags=[ghost]))
-    return Story(_in_order(memories, told), _flows(observed, tags), stops, told)
+    return Story(_in_order(memories, told), flows, stops, told)
 
 
 def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
@@ -319,22 +320,27 @@ def _copies(observed: dict, tags: dict[int, Tag]) -> Pairs:
     return found
 
 
-def _stops(observed: dict, memories: list[Memory], copies: Pairs) -> Pairs:
-    """Return what shares with, or was copied from, what requires grad, and does not."""
+def _stops(observed: dict, memories: list[Memory], copies: Pairs, ways: Pairs) -> Pairs:
+    """Return what shares with, or was copied from, what requires grad, but is cut."""
 
     def needs(tag: Tag) -> bool:
         return bool(observed["tensors"][tag.tensor]["requires_grad"])
+
+    def is_cut(tag: Tag, other: Tag) -> bool:
+        """Whether a name begins anew what the other one is part of."""
+        if tag is other or not needs(other) or (other, tag) in ways:
+            return False
+        if not needs(tag):
+            return True
+        return observed["tensors"][tag.tensor]["is_leaf"] and other.tensor < tag.tensor
 
     found = []
     source_of = {copy: source for source, copy in copies}
     for memory in memories:
         for tag in memory.tags:
-            if tag.raises or needs(tag):
-                continue
-            others = [one for one in memory.tags if needs(one)]
-            if not others and tag in source_of and needs(source_of[tag]):
-                others = [source_of[tag]]
-            found += [(tag, one) for one in others[:1]]
+            others = memory.tags + ([source_of[tag]] if tag in source_of else [])
+            cuts = [] if tag.raises else [one for one in others if is_cut(tag, one)]
+            found += [(tag, one) for one in cuts[:1]]
     return found
 
 
