@@ -28,7 +28,7 @@ from tensor_maps.story import Memory, Tag
 
 CELL, NARROW_CELL, CELL_HEIGHT, LARGE = 28.0, 19.0, 28.0, 64.0
 ROW_GAP, LINE_GAP = 6.0, 4.0
-STEM, BEND, APART = 15.0, 26.0, 8.0
+STEM, BEND, APART = 20.0, 26.0, 8.0
 BAR, BAR_NAME, MOST_NAMED_BARS = 8.0, 14.0, 3
 MOST_PILL = 150.0
 LEAST_TEXT = 100.0  # of what stands under a row

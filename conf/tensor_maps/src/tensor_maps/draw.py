@@ -35,6 +35,7 @@ def scene(
     raises: Mapping[str, str] | None = None,
     copies: Iterable[tuple[str, str]] = (),
     graph: bool | None = None,
+    steady: bool = False,
 ) -> Drawing:
     """Draw memories as rows of cells, names on stems, gradients and copies between.
 
@@ -54,6 +55,9 @@ def scene(
     graph
         Whether the operations of the autograd graph are drawn too; None: if more than
         five tensors are drawn.
+    steady
+        Whether pictures follow each other in one place: cells and edges do not depend
+        on what else is drawn, so that they stay where they are.
     """
     if names is not None:
         names = list(names)
@@ -72,7 +76,7 @@ def scene(
         half = draw_graph(observed_part, colours_of(observed_part, named))
         room = width - half[1] - BESIDE
         room = room if room >= LEAST_WIDTH else width
-    made = draw_scene(observed, names, room, raises, copies, arcs=not graph)
+    made = draw_scene(observed, names, room, raises, copies, not graph, steady)
     made.words = f"{describe(observed_part)} {made.words}".strip()
     if not drawn and not raises:
         made.caption = "Nothing to draw."

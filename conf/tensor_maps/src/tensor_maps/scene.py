@@ -35,6 +35,7 @@ from tensor_maps.story import NUMBERS, Memory, Pairs, Story, Tag, story_of
 from tensor_maps.words import listing
 
 BETWEEN, NARROW, BETWEEN_SHELVES = 16.0, 8.0, 14.0
+STEADY_CELL = 21.0
 MARGIN, LANE, MOST_LANES = 16.0, 8.0, 3
 BESIDE_BAR = safe_width(STOPS, SMALL) + 20  # pixels
 FRAME_EDGE, FRAME_FOOT = 8.0, 18.0
@@ -42,7 +43,7 @@ LEAST_UNDER_ARCS = 110.0  # pixels: room for the label of an arc
 # Pixels between two tags on one row whose stems bend into its sides; 0: no bends. With
 # the most, "gradient stops" has room beside an arc that ends on one of them.
 APARTS = (188.0, 116.0, 0.0)
-COPIED_WORD = safe_width("copied", SMALL) + 4
+COPIED_WORD = round(safe_width("copied", SMALL)) + 4
 COPIED = COPIED_WORD + 8
 
 
@@ -97,12 +98,13 @@ def draw_scene(
     raises: Mapping[str, str] | None = None,
     copies: Iterable[tuple[str, str]] = (),
     arcs: bool = True,
+    steady: bool = False,
 ) -> Drawing:
     """Draw memories and names; the parameters are those of ``draw.scene``."""
     story = story_of(observed, names, raises, copies)
     if not arcs:
         story.flows, story.stops = [], []
-    scene = _Scene(story, width)
+    scene = _Scene(story, width, steady)
     said = [f"{b.name} was copied from {a.name}." for a, b in story.copies]
     said += [f"{name} raises {error}." for name, error in (raises or {}).items()]
     height = scene.bottom - scene.top
@@ -131,9 +133,10 @@ def caption_of(story: Story) -> str:
 class _Scene:
     """Where everything of a story stands."""
 
-    def __init__(self, story: Story, width: float) -> None:
-        self.story = story
+    def __init__(self, story: Story, width: float, steady: bool) -> None:
+        self.story, self.steady = story, steady
         self.framed = len(story.devices) > 1
+        self.inset = FRAME_EDGE if self.framed or steady else 0.0
         self.left, self.right_end = EDGE, width - EDGE
         self.marks: list[str] = []
         self.right = self.top = self.bottom = 0.0
@@ -198,15 +201,18 @@ class _Scene:
 
     def _shelves(self) -> list[Shelf]:
         memories = self.story.memories
-        room = self.right_end - self.left - 2 * FRAME_EDGE * self.framed
-        for apart, self.between, self.cell in (
+        room = self.right_end - self.left - 2 * self.inset
+        ways = [
             *product(APARTS, (BETWEEN,), (CELL,)),
-            *product(APARTS[1:], (BETWEEN, NARROW), (NARROW_CELL,)),
-        ):
+            *product(APARTS[1:], (BETWEEN, NARROW), (23.0, STEADY_CELL, NARROW_CELL)),
+        ]
+        if self.steady:
+            ways = [*product(APARTS[1:], (BETWEEN,), (STEADY_CELL,))]
+        for apart, self.between, self.cell in ways:
             blocks = [self._block(memory, room, apart) for memory in memories]
             if self._wide(blocks) <= room + 0.01:
                 return [Shelf(blocks)] if blocks else []
-        self.between, self.cell = BETWEEN, CELL
+        self.between, self.cell = BETWEEN, ways[0][2]
         shelves: list[list[Block]] = []
         for memory in memories:
             block = self._block(memory, room, APARTS[1])
@@ -236,7 +242,7 @@ class _Scene:
             pair = one.memory, other.memory
             is_copy = pair in copied or pair[::-1] in copied
             gap = COPIED if is_copy else self.between
-            if self.framed and pair[0].device != pair[1].device:
+            if self.steady or (self.framed and pair[0].device != pair[1].device):
                 gap = 2 * FRAME_EDGE + (COPIED_WORD if is_copy else self.between)
             found.append(gap)
         return found
@@ -262,7 +268,7 @@ class _Scene:
         }
 
     def _place_across(self) -> None:
-        inset = FRAME_EDGE * self.framed
+        inset = self.inset
         widest = max((self._wide(shelf.blocks) for shelf in self.shelves), default=0.0)
         if self.story.flows or self.story.stops:
             room = self.right_end - self.left - 2 * inset
@@ -380,8 +386,7 @@ class _Scene:
                 y += BETWEEN_SHELVES + 8 * between
             shelf.tag_top = y + shelf.sky.height
             high = max(block.high for block in shelf.blocks)
-            stem = STEM + FRAME_EDGE * self.framed
-            shelf.row_top = shelf.tag_top + high * PILL + (high - 1) * 6 + stem
+            shelf.row_top = shelf.tag_top + high * PILL + (high - 1) * 6 + STEM
             shelf.end = shelf.row_top + max(block.height for block in shelf.blocks)
             shelf.end += FRAME_FOOT * self.framed
             y = shelf.end
@@ -424,8 +429,8 @@ class _Scene:
             marks.append(rect(left, top, right - left, shelf.end - top, look))
             marks.append(
                 text_mark(
-                    f"on {device}", (left + right) / 2, shelf.end - 6,
-                    size=SMALL, fill=FAINT, room=right - left - 4,
+                    f"on {device}", left + 6, shelf.end - 6,
+                    size=SMALL, fill=FAINT, anchor="start", room=right - left - 8,
                 )
             )  # fmt: skip
         return marks

@@ -206,7 +206,7 @@ def _lines(
         for fact in next(iter(facts.values()))
         if all(fact in others for others in facts.values())
     ]
-    said = [] if storage["addressed"] or "number" in common else ["no memory address"]
+    said = [] if storage["addressed"] or "a number" in common else ["no memory address"]
     lines = [", ".join([*common, *said])]
     for name, own in facts.items():
         if rest := [fact for fact in own if fact not in common]:
@@ -330,9 +330,12 @@ def _stops(observed: dict, memories: list[Memory], copies: Pairs, ways: Pairs) -
         """Whether a name begins anew what the other one is part of."""
         if tag is other or not needs(other) or (other, tag) in ways:
             return False
-        if not needs(tag):
-            return True
-        return observed["tensors"][tag.tensor]["is_leaf"] and other.tensor < tag.tensor
+        # Of two that begin anew the later one is the cut, as far as names tell.
+        is_leaf = observed["tensors"][other.tensor]["is_leaf"]
+        later = other.tensor < tag.tensor
+        if needs(tag):
+            return later and bool(observed["tensors"][tag.tensor]["is_leaf"])
+        return later or not is_leaf
 
     found = []
     source_of = {copy: source for source, copy in copies}
