@@ -95,7 +95,7 @@ def _preview(observed: dict[str, Any]) -> Preview:
     shows = "shared" if shared else "copied" if "tm-copy" in marks else ""
     # A drawing on a card begins at its upper edge.
     moved = f'<g transform="translate(0 {-made.top:g})">{marks}</g>'
-    return Preview(made.words, [(0.0, made.width, made.height, moved)], shows=shows)
+    return Preview(made.caption, [(0.0, made.width, made.height, moved)], shows=shows)
 
 
 def framed_map(markup: str) -> str:

@@ -114,17 +114,22 @@ def draw_scene(
 
 
 def caption_of(story: Story) -> str:
-    """Say in a few words which names share memory."""
+    """Say in a few words what shares, what was copied, and where gradients stop."""
     said = []
     for memory in story.memories:
         names = [name for tag in memory.tags for name in tag.name.split(", ")]
         if len(names) > 1:
             what = "are one object" if len(memory.tags) == 1 else "share one memory"
             said.append(f"{listing(names)} {what}.")
-    rows = [memory for memory in story.memories if memory.number is not None]
-    if not said and rows:
-        one = "A memory of its own." if len(rows) == 1 else "Each has its own memory."
-        said.append(one)
+    said += [
+        f"{copy.name} is a copy of {source.name}." for source, copy in story.copies
+    ]
+    names = [tag.name for one in story.memories if one.cells for tag in one.tags]
+    if not said and names:
+        each = f"{names[0]} has a memory" if len(names) == 1 else "Each has a memory"
+        said.append(f"{each} of its own.")
+    if stops := [tag.name for tag, _ in story.stops]:
+        said.append(f"No gradient flows back through {listing(stops)}.")
     if len(story.devices) == 1 and story.devices != ["cpu"]:
         said.append(f"On {story.devices[0]}.")
     return " ".join(said)
