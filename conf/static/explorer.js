@@ -72,7 +72,7 @@
     const away = seen.moved && now.on !== devices[0];
     let row = 0;
     const drawn = parts.map((part) => {
-      if (part < marks.length) return marks[(away && elsewhere.get(part)) || part];
+      if (part < marks.length) return marks[(away ? elsewhere.get(part) : null) ?? part];
       const changed = made ? made[row++] : [];
       // The first mark of a row opens it; then come its cells.
       return rows[part - marks.length].map((mark, at) =>

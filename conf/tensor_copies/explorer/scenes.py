@@ -206,7 +206,10 @@ def pack_pictures(data: Explorer) -> dict[str, Any]:
         tops.append(drawing.top)
         ends.append(drawing.top + drawing.height)
         parts = [
-            tuple(map(marks.number, part)) if len(part) > 1 else marks.number(part[0])
+            # A row is told from a mark by its sign.
+            -1 - rows.number(tuple(map(marks.number, part)))
+            if len(part) > 1
+            else marks.number(part[0])
             for part in _parts(drawing.marks)
         ]
         return pictures.number((round(drawing.width), *parts))
@@ -231,19 +234,18 @@ def pack_pictures(data: Explorer) -> dict[str, Any]:
     for row, error, seen in _raised(data):
         made = picture(seen, data.packed["lists"][row], (DEVICES[0],) * 2, "")
         raising.setdefault(str(row), {})[str(error)] = number_of(made)
-    flat = [
-        [
-            len(marks) + rows.number(one) if isinstance(one, tuple) else one
-            for one in parts
-        ]
-        for parts in pictures
-    ]
+    # In this order what is alike stands side by side: so it is packed best.
+    ordered = sorted(marks)
+    at = {marks[mark]: place for place, mark in enumerate(ordered)}
     return {
-        "marks": list(marks),
-        "rows": list(rows),
-        "pictures": flat,
-        "strong": list(strong),
-        "other": list(other),
+        "marks": ordered,
+        "rows": [[at[mark] for mark in row] for row in rows],
+        "pictures": [
+            [width, *(len(at) - 1 - one if one < 0 else at[one] for one in parts)]
+            for width, *parts in pictures
+        ],
+        "strong": [[at[old], at[new]] for old, new in strong],
+        "other": [[at[old], at[new]] for old, new in other],
         "frame": [WIDTH, floor(min(tops)), ceil(max(ends)) - floor(min(tops))],
         "drawn": "".join(chr(FIRST_LETTER + one) for one in drawn),
         "raising": raising,
