@@ -387,3 +387,11 @@ def test_a_drawing_alone_needs_no_page(named: dict[str, Any]) -> None:
     assert "prefers-color-scheme:dark" in picture
     for name in used:
         assert picture.count(f"{name}:") == 2, name
+
+
+def test_what_lies_beside_is_not_cut_from_it() -> None:
+    flat = torch.ones(4)
+    parts = {"weight": flat[:2].requires_grad_(), "bias": flat[2:].requires_grad_()}
+    assert not with_class(parsed(scene(observe(parts))), "tm-cut")
+    cut = {"weight": parts["weight"], "part": parts["weight"].detach()[1:]}
+    assert len(with_class(parsed(scene(observe(cut))), "tm-cut")) == 1

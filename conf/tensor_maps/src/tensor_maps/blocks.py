@@ -423,10 +423,13 @@ def _tag(block: Block, place: int, top: float, row_top: float) -> str:
             f"q0 10 {turn} 10H{rounded(target)}"
         )
     elif kind == "rail":
-        path = (
-            f"M{rounded(centre - wide / 2)} {rounded(y + PILL / 2)}"
-            f"H{rounded(target)}V{rounded(row_top)}"
-        )
+        # The first of a line is joined to the rail, each other one to the one before.
+        first = place == 0 or block.tag_lines[place - 1] < block.tag_lines[place]
+        end = f"{rounded(target)}V{rounded(row_top)}"
+        if not first:
+            before = block.x + block.centres[place - 1] + block.pills[place - 1] / 2
+            end = rounded(before)
+        path = f"M{rounded(centre - wide / 2)} {rounded(y + PILL / 2)}H{end}"
     elif abs(target - centre) < 0.5:
         path = f"M{rounded(centre)} {rounded(foot)}V{rounded(row_top)}"
     else:

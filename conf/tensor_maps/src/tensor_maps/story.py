@@ -221,7 +221,7 @@ def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
     facts = facts_of(observed, storage, window)
     is_shape = [fact.startswith("shape ") for fact in facts]
     said = ["array"] if seen["kind"] == "array" else []
-    if len(shape or ()) > 1:
+    if sum(length != 1 for length in shape or ()) > 1:
         said.append(shape_words(shape))
     elif any(is_shape) and not (window["runs"] and storage["cells"]):
         said.append(f"shape {as_tuple(shape)}")
@@ -342,9 +342,23 @@ def _stops(observed: dict, memories: list[Memory], copies: Pairs, ways: Pairs) -
     for memory in memories:
         for tag in memory.tags:
             others = memory.tags + ([source_of[tag]] if tag in source_of else [])
-            cuts = [] if tag.raises else [one for one in others if is_cut(tag, one)]
+            cuts = [
+                one
+                for one in others
+                if not tag.raises and is_cut(tag, one) and _overlap(tag, one)
+            ]
             found += [(tag, one) for one in cuts[:1]]
     return found
+
+
+def _overlap(tag: Tag, other: Tag) -> bool:
+    """Whether two tags hold a part of a memory in common, or what was copied."""
+    whole = [(0.0, 1.0)]
+    return any(
+        start < end and begin < stop
+        for start, stop in tag.parts or whole
+        for begin, end in other.parts or whole
+    )
 
 
 def _memory_of(memories: list[Memory], tag: Tag) -> Memory | None:
