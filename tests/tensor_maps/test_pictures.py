@@ -252,6 +252,7 @@ def test_a_cut_is_a_bar_in_no_colour_of_trouble() -> None:
     assert len(with_class(picture, "tm-cut")) == 1
     assert len(with_class(picture, "tm-arc")) == 2
     assert any("gradient stops" in text for text in texts_of(picture))
+    assert "gradient stops" in texts_of(parsed(scene(observe(article()), width=640)))
     assert TROUBLE not in ElementTree.tostring(picture, "unicode")
 
 

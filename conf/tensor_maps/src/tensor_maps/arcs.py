@@ -188,7 +188,7 @@ class Sky:
         for arc in arcs:
             if arc.kind == "stop":
                 aside = half + 8 if arc.end > arc.start else -half - 8
-                spots += [(arc.end + aside, arc.height - 4)]
+                spots += [(arc.end + aside, arc.height - low) for low in (4, 11)]
                 middle = within(arc.end)
                 if abs(middle - arc.end) < half:
                     spots += [(middle, arc.height + BAR_HALF + 5)]

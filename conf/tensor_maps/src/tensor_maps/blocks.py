@@ -185,7 +185,7 @@ def arrange(
     if block is None:
         block = _straight(memory, row, pills, room)
     limit = min(room, max(block.width, LEAST_TEXT))
-    for line in [*memory.lines, *extra]:
+    for line in [*extra, *memory.lines]:
         block.texts += [(one, FAINT) for one in wrap(line, limit)]
     for tag in memory.tags:
         if tag.raises:

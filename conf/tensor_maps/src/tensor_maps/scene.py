@@ -37,7 +37,7 @@ from tensor_maps.words import listing
 BETWEEN, NARROW, BETWEEN_SHELVES = 16.0, 8.0, 14.0
 STEADY_CELL = 21.0
 MARGIN, LANE, MOST_LANES = 16.0, 8.0, 3
-BESIDE_BAR = safe_width(STOPS, SMALL) + 20  # pixels
+BESIDE_BAR = safe_width(STOPS, SMALL) + 36  # pixels
 FRAME_EDGE, FRAME_FOOT = 8.0, 18.0
 LEAST_UNDER_ARCS = 110.0  # pixels: room for the label of an arc
 # Pixels between two tags on one row whose stems bend into its sides; 0: no bends. With
