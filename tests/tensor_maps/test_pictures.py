@@ -124,18 +124,20 @@ def check(drawing: Drawing, room: float) -> None:
 
 
 def points_on(commands: str) -> list[tuple[float, float]]:
-    """Return points on the curve that a path begins with."""
-    curve = re.match(r"M(\S+) (\S+?)C([^MVHq]*)", commands)
-    if not curve:
-        return []
-    x0, y0 = float(curve[1]), float(curve[2])
-    x1, y1, x2, y2, x3, y3 = map(float, curve[3].split())
-    points = []
-    for step in range(1, 25):
-        t = step / 24
-        a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
-        x = a * x0 + b * x1 + c * x2 + d * x3
-        points.append((x, a * y0 + b * y1 + c * y2 + d * y3))
+    """Return points on the curves that a path begins with."""
+    start = re.match(r"M(\S+) (\S+?)((?:C[^MVHCql]*)+)", commands)
+    points: list[tuple[float, float]] = []
+    if not start:
+        return points
+    x0, y0 = float(start[1]), float(start[2])
+    for curve in start[3].split("C")[1:]:
+        x1, y1, x2, y2, x3, y3 = map(float, curve.split())
+        for step in range(1, 25):
+            t = step / 24
+            a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+            x = a * x0 + b * x1 + c * x2 + d * x3
+            points.append((x, a * y0 + b * y1 + c * y2 + d * y3))
+        x0, y0 = x3, y3
     return points
 
 

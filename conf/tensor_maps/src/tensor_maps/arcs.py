@@ -50,9 +50,7 @@ class Arc:
             bar = [(self.end, self.height + dy) for dy in (-BAR_HALF, 0, BAR_HALF)]
             return [*_curve(self._stop()), *bar]
         if self.kind == "flow":
-            high = self.height / 0.75
-            ends = (self.start, 0), (self.start, high), (self.end, high), (self.end, 0)
-            return _curve(ends)
+            return [point for half in self._halves() for point in _curve(half)]
         tag = self.start if self.kind == "out" else self.end
         steps = [at / SAMPLES for at in range(SAMPLES + 1)]
         along = [(self.low + (self.high - self.low) * at, self.height) for at in steps]
@@ -78,9 +76,29 @@ class Arc:
                 f'<g class="tm-cut"><path d="{path}" {dashed} stroke-dasharray="4 4"/>'
                 f'<path d="{bar}" {solid}/></g>'
             )
-        high = self.height / 0.75
-        ends = (self.start, 0), (self.start, high), (self.end, high), (self.end, 2)
-        return arc_mark(_path(ends, y), self.end, y)
+        path = "".join(_path(half, y) for half in self._halves())
+        # The second half goes on where the first one ends.
+        first, _, second = path.rpartition("M")
+        return arc_mark(first + second[second.index("C") :], self.end, y)
+
+    def _halves(self) -> list[tuple[Point, ...]]:
+        """Return the way up and the way down, both steep beside the tags."""
+        middle, high = (self.start + self.end) / 2, self.height
+        aside = (self.end - self.start) * 0.18
+        return [
+            (
+                (self.start, 0),
+                (self.start, high * 0.9),
+                (self.start + aside, high),
+                (middle, high),
+            ),
+            (
+                (middle, high),
+                (self.end - aside, high),
+                (self.end, high * 0.9),
+                (self.end, 2),
+            ),
+        ]
 
 
 def arc_mark(path: str, x: float, y: float) -> str:
