@@ -1,6 +1,6 @@
 // The explorer on the home page: put calls together, see what probes saw of them. All
 // answers are in explorer_data.js; nothing is computed here but which of them to show.
-// The drawing and the words are those of conf/tensor_copies/explorer/picture.py.
+// The pictures come from conf/tensor_copies/explorer/scenes.py, the words are words.py's.
 (() => {
   "use strict";
   const data = window.explorerData;
@@ -8,7 +8,7 @@
   if (!data || !root) return;
   const find = (name) => root.querySelector(`.explorer-${name}`);
   const FIRST_LETTER = 35;
-  const CELL = 22, LEFT = 74, MIDDLE = 180, RIGHT = 286, ROW = 112;
+  const OWN = '.tm-row[data-memory="1"]'; // the memory of y, if it has one
 
   // -- What was seen -------------------------------------------------------------
   const { texts, lists, facts, calls } = data;
@@ -58,77 +58,29 @@
   }
   const numberOf = (chain) => numbers.get(keyOf(now.on, now.x, chain.join(".")));
 
-  // -- The drawing: picture.py, letter by letter -------------------------------------
-  const label = (x, text, kind = "", at = 180) =>
-    `<text class="label ${kind}" x="${x}" y="${at}">${text}</text>`;
-  const frame = (left, width) =>
-    `<rect class="device" x="${left}" y="92" width="${width}" height="96" rx="8"/>`;
-  const stem = (at, kind = "a") => `<path class="stem ${kind}" d="M${at} 76V${ROW}"/>`;
-  const tag = (name, at, kind) => {
-    const width = name.length === 1 ? 56 : 84;
-    return `<g class="tag ${kind}"><rect x="${at - width / 2}" y="44" width="${width}" ` +
-      `height="32" rx="16"/><text x="${at}" y="66">${name}</text></g>`;
-  };
-  const row = (values, centre, kind, changed, held) =>
-    values.map((value, place) => {
-      const x = centre - Math.floor((values.length * CELL) / 2) + place * CELL;
-      const isNew = changed.includes(place);
-      const faint = held && held.length && !held.includes(place);
-      return `<g class="cell ${kind}${isNew ? " changed" : ""}${faint ? " faint" : ""}">` +
-        `<rect x="${x}" y="${ROW}" width="${CELL}" height="28"/>` +
-        `<text x="${x + CELL / 2}" y="132">${isNew ? 7 : value}</text></g>`;
-    }).join("");
-  const under = (values, held, centre, kind) => {
-    if (!held.length || held.length === values.length) return "";
-    const left = centre - Math.floor((values.length * CELL) / 2);
-    const places = [...held].sort((a, b) => a - b);
-    const bars = places.map((place) =>
-      `<path class="bar ${kind}" d="M${left + place * CELL + 3} 145h${CELL - 6}"/>`);
-    const middle = left + Math.floor(((places[0] + places.at(-1) + 1) * CELL) / 2);
-    return `${bars.join("")}<text class="under ${kind}" x="${middle}" y="162">y</text>`;
-  };
-  const gradient = (seen) => {
-    if (seen.gradient_flows === null) return "";
-    if (seen.gradient_flows)
-      return '<path class="gradient" d="M286 40C270 4 90 4 76 36m-4-11l4 11l9-7"/>' +
-        label(MIDDLE, "gradient", "", 36);
-    return '<path class="stopped" d="M286 40C274 16 232 14 194 14"/>' +
-      '<path class="stop" d="M184 3v22"/>' + label(MIDDLE, "no gradient", "bad", 44);
-  };
-  const draw = (seen, rowOfX, places, write) => {
-    let parts = "";
-    if (!seen.scene) {
-      parts += frame(2, 142) + row(rowOfX, LEFT, "a", [], null);
-      parts += stem(LEFT) + tag("x", LEFT, "a") + tag("y", RIGHT, "none");
-      parts += '<path class="cross" d="M276 116l20 20m0-20l-20 20"/>';
-      parts += label(LEFT, `on ${places[0]}`) + label(RIGHT, "raises", "bad");
-    } else {
-      const { cells, holds, made } = sceneOf(seen, write);
-      if (cells.length === 1) {
-        parts += frame(2, 356) + row(cells[0], MIDDLE, "a", made ? made[0] : [], null);
-        if (seen.same_object) parts += stem(MIDDLE) + tag("x, y", MIDDLE, "a");
-        else {
-          const edge = MIDDLE - Math.floor((cells[0].length * CELL) / 2);
-          for (const [name, at, end] of [["x", LEFT, edge], ["y", RIGHT, 2 * MIDDLE - edge]])
-            parts += `<path class="stem a" d="M${at} 76V116q0 10 ${at < end ? 10 : -10} 10H${end}"/>` +
-              tag(name, at, "a");
-          parts += under(cells[0], holds[1], MIDDLE, "a") + gradient(seen);
-        }
-        parts += label(MIDDLE, `one memory, on ${places[0]}`);
-      } else {
-        parts += places[0] === places[1] ? frame(2, 356) : frame(2, 142) + frame(216, 142);
-        [["x", LEFT, "a"], ["y", RIGHT, "b"]].forEach(([name, at, kind], place) => {
-          const held = holds[place], changed = made ? made[place] : [];
-          const drawn = row(cells[place], at, held.length ? kind : "number", changed, held) +
-            stem(at, held.length ? kind : "none") + under(cells[place], held, at, kind);
-          parts += `<g class="of-${name}">${drawn}</g>` + tag(name, at, kind);
-        });
-        parts += '<path class="copied" d="M148 126H204m-8-5l8 5l-8 5"/>';
-        parts += label(MIDDLE, "copied", "", 106) + gradient(seen);
-        parts += label(LEFT, `on ${places[0]}`) + label(RIGHT, `on ${places[1]}`);
-      }
-    }
-    return `<svg viewBox="0 0 360 190" role="img">${parts}</svg>`;
+  // -- The pictures: drawn in Python, here put together of their marks -------------------
+  const { marks, rows, pictures } = data;
+  const strong = new Map(data.strong), elsewhere = new Map(data.other);
+  {
+    let place = 0;
+    for (const seen of records)
+      if (seen.scene) seen.picture = data.drawn.charCodeAt(place++) - FIRST_LETTER;
+  }
+  const draw = (seen, rowOfX, write) => {
+    const [wide, ...parts] = pictures[seen.scene ? seen.picture : data.raising[rowOfX][seen.error]];
+    const made = seen.scene ? sceneOf(seen, write).made : null;
+    const away = seen.moved && now.on !== devices[0];
+    let row = 0;
+    const drawn = parts.map((part) => {
+      if (part < marks.length) return marks[(away ? elsewhere.get(part) : null) ?? part];
+      const changed = made ? made[row++] : [];
+      // The first mark of a row opens it; then come its cells.
+      return rows[part - marks.length].map((mark, at) =>
+        marks[changed.includes(at - 1) ? strong.get(mark) : mark]).join("");
+    });
+    const [width, top, height] = data.frame;
+    return `<svg viewBox="${(wide - width) / 2} ${top} ${width} ${height}" role="img" ` +
+      `fill="currentColor" font-size="13">${drawn.join("")}</svg>`;
   };
   const sceneOf = (seen, write) => {
     const [rows, held, x, y] = seen.scene;
@@ -228,8 +180,8 @@
     if (seen.error) now.write = "";
     const said = headline(seen, places);
     find("headline").textContent = said;
-    const before = find("picture").querySelector(".of-y");
-    find("picture").innerHTML = draw(seen, lists[records[numberOf([])].scene[0][0]], places, now.write);
+    const before = find("picture").querySelector(OWN);
+    find("picture").innerHTML = draw(seen, records[numberOf([])].scene[0][0], now.write);
     const drawing = find("picture").firstChild;
     drawing.setAttribute("aria-label", `y = x${code}: ${said}`);
     if (!before) drawing.classList.add("splits");

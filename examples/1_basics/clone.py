@@ -66,6 +66,7 @@ source, _ = v.grad_fn.next_functions[0]
 print(f"{source.variable is w = }")
 assert source.variable is w
 # sphinx_gallery_tensor_map = "x, w, b, v, y"
+# sphinx_gallery_tensor_map_graph = True
 
 # %%
 # New memory: a write to the clone stays in the clone

@@ -44,6 +44,7 @@ y = x * w + b
 print(f"{y = }")
 assert y.item() == 5
 # sphinx_gallery_tensor_map = "x, w, b, y"
+# sphinx_gallery_tensor_map_graph = True
 # sphinx_gallery_lead = True
 
 # %%

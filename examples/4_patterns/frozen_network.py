@@ -40,7 +40,7 @@ u.backward()
 print(f"{w.grad = }, {t.grad = }")
 assert w.item() == 4 and w.grad.item() == 2
 assert t.item() == 7 and t.grad.item() == 4
-# sphinx_gallery_tensor_map_lead = "w, b, t, c, z, y, u"
+# sphinx_gallery_tensor_map_lead = "w, y, z, t, u"
 
 # %%
 # The graph of B ends at ``z``, as the picture at the top shows. Now A takes a

@@ -8,7 +8,6 @@ import re
 import warnings
 from collections import Counter
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -19,13 +18,9 @@ from tensor_maps.compare import changed
 from tensor_maps.draw import draw, draw_svg
 from tensor_maps.maps import tensor_map
 from tensor_maps.observe import MOST_NODES, observe
-from tensor_maps.pen import EDGE, NARROW
 from tensor_maps.words import describe
 
-SVG = "{http://www.w3.org/2000/svg}"
 NEVER_CUT = 10**6
-DRAWN = {"svg", "rect", "circle", "text", "path"}
-HIGH, LOW, COLUMN = 9.5, 2.5, 0.602 * 12  # of letters of DejaVu Sans Mono, 12 pixels
 
 
 class Doubled(torch.autograd.Function):
@@ -425,7 +420,7 @@ def test_large_graph_is_cut_breadth_first() -> None:
     assert len(observed["nodes"]) == MOST_NODES + 1  # and the leaf
     hidden = len(everything["nodes"]) - MOST_NODES - 1
     assert observed["hidden_nodes"] == hidden
-    assert f"and {hidden} more nodes" in draw(observed)
+    assert f"and {hidden} more nodes" in draw(observed, graph=True)
     assert f"{hidden} more nodes are not drawn" in describe(observed)
     leaf_node = entry(observed, "w")["node"]
     assert observed["hidden_to"] == [leaf_node]
@@ -573,7 +568,7 @@ def test_a_write_through_a_window_is_marked_on_all() -> None:
     assert entry(after, "other")["changed"] == entry(after, "new")["changed"] == []
     assert [s["changed"] for s in after["storages"]] == [True, False, False]
     assert after["storages"][0]["changed_cells"] == [2]
-    assert "changed" in draw(after)
+    assert 'class="tm-cell changed"' in draw(after)
     assert "changed" in describe(after)
     assert "changed" not in draw(before)
 
@@ -596,121 +591,7 @@ def test_moving_to_another_storage_is_marked() -> None:
     assert entry(after, "w")["changed"] == []
 
 
-# The picture ------------------------------------------------------------------------
-
-
-def halves(observed: dict) -> dict[str, ElementTree.Element]:
-    """Return the drawings of a map by the name of its half."""
-    figure = ElementTree.fromstring(f"<figure>{draw(observed)}</figure>")
-    return {
-        drawing.get("id", "").removeprefix("map-"): drawing
-        for drawing in figure.iter(f"{SVG}svg")
-    }
-
-
-def texts_of(drawing: ElementTree.Element) -> list[str]:
-    return [text.text or "" for text in drawing.iter(f"{SVG}text")]
-
-
-def drawn_words(observed: dict) -> str:
-    return " ".join(text for one in halves(observed).values() for text in texts_of(one))
-
-
-def corners(rect: ElementTree.Element) -> tuple[float, float, float, float]:
-    """Return left, top, right and bottom."""
-    x, y, width, height = (
-        float(rect.get(key, "")) for key in ("x", "y", "width", "height")
-    )
-    return x, y, x + width, y + height
-
-
-def apart(a: tuple, b: tuple) -> bool:
-    return a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
-
-
-def check_picture(observed: dict) -> None:
-    drawn = halves(observed)
-    assert list(drawn) in (["graph", "memory"], ["graph"], ["memory"])
-    for drawing in drawn.values():
-        _, _, width, height = map(float, drawing.get("viewBox", "").split())
-        assert width <= (720 if drawing is drawn.get("graph") else NARROW + 1)
-        for left, top, right, bottom in map(corners, drawing.iter(f"{SVG}rect")):
-            assert left >= 0 and right <= width
-            assert top >= 0 and bottom <= height
-        check_texts(drawing, width, height)
-        assert {one.tag.removeprefix(SVG) for one in drawing.iter()} <= DRAWN
-    if "graph" in drawn:
-        boxes = [corners(rect) for rect in drawn["graph"].iter(f"{SVG}rect")]
-        assert all(apart(a, b) for a, b in itertools.combinations(boxes, 2))
-        check_edges(drawn["graph"], boxes)
-
-
-def check_texts(drawing: ElementTree.Element, width: float, height: float) -> None:
-    """No text leaves its drawing, and none is on another."""
-    places = []
-    for text in drawing.iter(f"{SVG}text"):
-        x, y = float(text.get("x", "")), float(text.get("y", ""))
-        long = len(text.text or "") * COLUMN
-        left = x - long / 2 if text.get("text-anchor") else x
-        places.append((left, y - HIGH, left + long, y + LOW))
-        assert left >= 0 and left + long <= width, text.text
-        assert y - HIGH >= 0 and y + LOW <= height, text.text
-    for a, b in itertools.combinations(places, 2):
-        assert apart(a, b), (a, b, texts_of(drawing))
-
-
-def check_edges(drawing: ElementTree.Element, boxes: list[tuple]) -> None:
-    """Follow each edge point by point: inside a box it must never be."""
-    for path in drawing.iterfind(f"{SVG}path[@fill='none']"):
-        for x, y in points_on(path.get("d", "")):
-            for left, top, right, bottom in boxes:
-                inside = left < x < right and top + 0.2 < y < bottom - 0.2
-                assert not inside, (path.get("d"), x, y)
-
-
-def points_on(commands: str) -> list[tuple[float, float]]:
-    points: list[tuple[float, float]] = []
-    for letter, text in re.findall(r"([MVC])([^MVC]*)", commands):
-        numbers = [float(number) for number in text.split()]
-        if letter == "M":
-            points.append((numbers[0], numbers[1]))
-            continue
-        x0, y0 = points[-1]
-        if letter == "V":
-            numbers = [x0, y0, x0, numbers[0], x0, numbers[0]]
-        x1, y1, x2, y2, x3, y3 = numbers
-        for step in range(1, 13):
-            t = step / 12
-            a, b, c, d = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
-            x = a * x0 + b * x1 + c * x2 + d * x3
-            points.append((x, a * y0 + b * y1 + c * y2 + d * y3))
-    return points
-
-
-def test_picture_is_sound(named: dict[str, Any]) -> None:
-    check_picture(observe(named))
-
-
-@settings(max_examples=40, deadline=None)
-@given(random_programs())
-def test_picture_of_random_programs(named: dict[str, Any]) -> None:
-    observed = observe(named)
-    check_picture(observed)
-    words = set(re.findall(r"\w+", drawn_words(observed)))
-    assert set(named) <= words
-    assert set(named) <= set(re.findall(r"\w+", describe(observed)))
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=45))
-def test_picture_of_random_graphs(pairs: list[tuple[int, int]]) -> None:
-    results = [leaf(1.0, 2.0), leaf(3.0, 4.0)]
-    for first, second in pairs:
-        results.append(
-            results[-1 - first % len(results)] * results[second % len(results)]
-        )
-    named = {f"t{number}": value for number, value in enumerate(results[::3])}
-    check_picture(observe({**named, "last": results[-1]}))
+# Words and data ------------------------------------------------------------------
 
 
 def test_same_run_same_bytes(named: dict[str, Any], request: Any) -> None:
@@ -731,114 +612,6 @@ def test_data_survive_json(named: dict[str, Any]) -> None:
         again = json.loads(json.dumps(data))
         assert again == data
         assert draw(again) == draw(data)
-
-
-def test_names_are_in_picture_and_words(named: dict[str, Any]) -> None:
-    observed = observe(named)
-    drawn, words = drawn_words(observed), describe(observed)
-    label = " ".join(one.get("aria-label", "") for one in halves(observed).values())
-    assert {one.get("role") for one in halves(observed).values()} == {"img"}
-    for name in named:
-        assert name in words
-        shown = re.sub(r"[\n\x00]", "\N{REPLACEMENT CHARACTER}", name)
-        assert shown in drawn
-        assert shown in label
-
-
-BADGES = f"{SVG}circle"
-
-
-@settings(max_examples=60, deadline=None)
-@given(random_programs())
-def test_a_shared_memory_has_one_letter_and_colour_in_both_halves(
-    named: dict[str, Any],
-) -> None:
-    observed = observe(named)
-    drawn = halves(observed)
-    shared = [
-        [window["tensor"] for window in storage["windows"]]
-        for storage in observed["storages"]
-        if len(storage["windows"]) > 1 or not storage["windows"][0]["covers_all"]
-    ]
-    by_letter = badges(drawn["memory"])
-    assert sorted(by_letter) == [chr(65 + place) for place in range(len(shared))]
-    assert all(len(colours) == 1 for colours in by_letter.values())
-    if "graph" not in drawn:
-        return
-    in_graph = badges(drawn["graph"])
-    for letter, tensors in zip(sorted(by_letter), shared, strict=True):
-        on_graph = [n for n in tensors if observed["tensors"][n]["node"] is not None]
-        assert in_graph.get(letter, []) == by_letter[letter] * len(on_graph)
-    assert set(in_graph) <= set(by_letter)
-
-
-def badges(drawing: ElementTree.Element) -> dict[str, list[str]]:
-    """Return the colours of the badges by the letter that follows each."""
-    found: dict[str, list[str]] = {}
-    for one, following in itertools.pairwise(drawing.iter()):
-        if one.tag == BADGES:
-            found.setdefault(following.text or "", []).append(one.get("fill", ""))
-    return found
-
-
-def test_a_map_without_sharing_has_no_letter_and_no_colour() -> None:
-    w = leaf(1.0)
-    drawn = draw(observe({"w": w, "v": w.clone(), "x": torch.ones(2)}))
-    assert "<circle" not in drawn and "--line-" not in drawn
-    assert "Each has a memory of its own:" in drawn
-
-
-def test_facts_are_said_where_they_are_unusual() -> None:
-    usual = texts_of(halves(observe(article()))["memory"])
-    said = " ".join(usual)
-    assert not re.search("offset|shape|stride|version|float|cpu|byte", said), said
-    base = torch.arange(6.0)
-    base.add_(1)
-    unusual = {
-        "base": base,
-        "turned": base.view(2, 3).t(),
-        "tail": base[4:],
-        "whole": torch.tensor([1]),
-        "far": torch.empty(2**20, device="meta"),
-    }
-    drawn = drawn_words(observe(unusual))
-    for fact in (
-        "offset 4, shape (2,)",
-        "shape (3, 2), stride (1, 3)",
-        "version 1",
-        "int64",
-        "4 MiB",
-        "on meta",
-    ):
-        assert fact in drawn.replace(",  ", ", "), (fact, drawn)
-    assert "float32" not in drawn and "4194304" not in drawn
-
-
-def test_without_a_gradient_there_is_no_graph_to_draw() -> None:
-    observed = observe({"x": torch.ones(2), "a": np.ones(2)})
-    assert list(halves(observed)) == ["memory"]
-    assert "No gradient flows" in draw(observed)
-    assert "x = [1, 1]: constant, no gradient." in draw(observed)
-
-
-def test_one_file_holds_both_halves(named: dict[str, Any]) -> None:
-    observed = observe(named)
-    picture = ElementTree.fromstring(draw_svg(observed))
-    _, _, width, height = map(float, picture.get("viewBox", "").split())
-    figure = ElementTree.fromstring(f"<figure>{draw(observed)}</figure>")
-    captions = [caption.text for caption in figure.iter("p")]
-    drawn = texts_of(picture)
-    assert all(caption in drawn for caption in captions)
-    others = [text for text in drawn if text not in captions]
-    assert others == [
-        text for one in halves(observed).values() for text in texts_of(one)
-    ]
-    sizes = [
-        tuple(map(float, one.get("viewBox", "").split()[2:]))
-        for one in halves(observed).values()
-    ]
-    assert width >= sum(wide - EDGE for wide, _ in sizes)
-    assert height >= max(high for _, high in sizes)
 
 
 def test_words_say_where_gradients_flow() -> None:

@@ -59,8 +59,7 @@ def joined(title: str, wrong: dict[str, Any], right: dict[str, Any]) -> dict[str
         number_of = {at: both.index(one) for at, one in enumerate(drawings)}
         for step in data["steps"]:
             moved = {name: step[name] + len(code) for name in ("first", "last")}
-            pictures = {half: number_of.get(step[half]) for half in ("graph", "memory")}
-            steps.append(step | moved | pictures)
+            steps.append(step | moved | {"drawing": number_of.get(step["drawing"])})
         code += data["code"]
     return wrong | {
         "title": title,

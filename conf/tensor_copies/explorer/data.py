@@ -229,8 +229,20 @@ class Explorer:
         KeyError
             If the chain was not run, since a beginning of it raises.
         """
+        return self._seen(self._numbers[device, state, chain])
+
+    def outcomes(self) -> Iterator[dict[str, Any]]:
+        """Go through all that chains did, each once."""
+        yield from map(self._seen, range(len(self.packed["outcomes"]) // 2))
+
+    def row_of_x(self, device: str, state: str) -> int:
+        """Return the number of the list that is the memory of x before a call."""
+        _, scene = self._outcome(self._numbers[device, state, ()])
+        return self.packed["scenes"][scene - 1][0][0]
+
+    def _seen(self, number: int) -> dict[str, Any]:
         packed = self.packed
-        record, scene = self._outcome(self._numbers[device, state, chain])
+        record, scene = self._outcome(number)
         values = zip(FACTS, packed["records"][record], strict=True)
         found = {
             name: packed["texts"][value] if name in TEXTS else value

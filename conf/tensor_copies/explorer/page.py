@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from html import escape
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,9 @@ from sphinx.util.docutils import SphinxDirective
 from tensor_copies.explorer.chains import chain_of, code_of
 from tensor_copies.explorer.data import Chain, Explorer
 from tensor_copies.explorer.kept import live
-from tensor_copies.explorer.picture import draw, facts, headline
+from tensor_copies.explorer.scenes import framed, pack_pictures, picture
 from tensor_copies.explorer.signs import STYLE, TEMPLATES
+from tensor_copies.explorer.words import facts, headline
 from tensor_copies.machine.outdated import depend_on
 
 if TYPE_CHECKING:
@@ -79,9 +79,8 @@ def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
     seen = data.seen(DEVICE, STATE, chain)
     places = (DEVICE, DEVICE if not seen["moved"] else "device")
     said = headline(seen, places)
-    drawing = draw(seen, seen["scene"]["cells"][0], places, write)
-    name = escape(f"y = {code_of(chain)}: {said}")
-    return drawing.replace('role="img"', f'role="img" aria-label="{name}"'), said
+    name = f"y = {code_of(chain)}: {said}"
+    return framed(data, picture(seen, [], places, write), name), said
 
 
 def markup(data: Explorer, links: dict[str, str]) -> str:
@@ -92,8 +91,8 @@ def markup(data: Explorer, links: dict[str, str]) -> str:
     """
     stills = []
     for chain in STILLS:
-        picture, said = still(data, chain)
-        stills.append({"code": code_of(chain), "picture": picture, "said": said})
+        drawing, said = still(data, chain)
+        stills.append({"code": code_of(chain), "picture": drawing, "said": said})
     html = TEMPLATES.get_template("explorer.html").render(
         data=data,
         links=links,
@@ -156,6 +155,7 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
     if app.builder.format != "html" or not pages:
         return []
     data = live().packed
+    drawn = pack_pictures(live())
     known = json.loads(app.env.metadata.get(ERRORS, {}).get("messages", "[]"))
     cures = {
         number: anchor
@@ -166,7 +166,7 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
     if ERRORS in app.env.found_docs:
         errors = app.builder.get_relative_uri(pages[0], ERRORS)
     whole = json.dumps(
-        {**data, "cures": cures, "errors": errors},
+        {**data, **drawn, "cures": cures, "errors": errors},
         ensure_ascii=False,
         separators=(",", ":"),
     )

@@ -6,7 +6,9 @@ A code block asks for a map with a comment that neither page nor notebook shows:
 
 and for one that says what the block changed, against the state before it, with
 ``sphinx_gallery_tensor_map_change``. What ``sphinx_gallery_tensor_map_lead`` names is
-drawn first, for the top of the page. The script itself holds none of our code.
+drawn first, for the top of the page. With ``sphinx_gallery_tensor_map_graph = True``
+beside it the first of them also shows the operations of the autograd graph. The script
+itself holds none of our code.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ from tensor_copies.figures.pictures import Preview, keep
 from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.markers import MAP_LEAD
 
-MAP, CHANGE = "tensor_map", "tensor_map_change"
+MAP, CHANGE, GRAPH = "tensor_map", "tensor_map_change", "tensor_map_graph"
+# Pixels: the room on a phone, beside the text of a wide page, and on a card.
+NARROW, WIDE, CARD = 328.0, 640.0, 216.0
+MOST_ON_CARD = 4  # names
 # What the next block of a script is to be compared with, by the script's path.
 _before: dict[str, dict[str, Any]] = {}
 
@@ -31,28 +36,70 @@ _before: dict[str, dict[str, Any]] = {}
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Return the reST of the map that a block asks for (an image scraper)."""
     found = requested_maps(block, block_vars)
-    return "\n".join(_drawn(observed, block, block_vars) for observed in found)
+    asked = extract_file_config(block.content)
+    # The map of the lead, which comes first, has no graph of its own accord.
+    graphs = [None] * (len(found) - 1) + [asked.get(GRAPH)]
+    return "\n".join(
+        _drawn(observed, graph, block, block_vars)
+        for observed, graph in zip(found, graphs, strict=False)
+    )
 
 
-def _drawn(observed: dict[str, Any], block: Any, block_vars: dict[str, Any]) -> str:
-    # Imported late, as in requested_map(): with these comes torch, which a build that
-    # runs no lesson need not wait for.
-    from tensor_maps.draw import draw
-
-    from tensor_copies.figures.strips import strip
-
+def _drawn(
+    observed: dict[str, Any], graph: bool | None, block: Any, block_vars: dict[str, Any]
+) -> str:
     path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
-    markup = draw(observed, prefix=path.stem)
+    markup = draw_map(observed, path.stem, graph)
     path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
-    small = strip(observed)
-    part = (0.0, small.width, small.height, small.marks)
-    preview = Preview(small.words, [part], shows=small.shows)
+    preview = _preview(observed)
     keep(preview, path, Path(block_vars["src_file"]), block.lineno)
     return ".. raw:: html\n\n" + indent(framed_map(markup), "    ") + "\n"
 
 
+def draw_map(observed: dict[str, Any], prefix: str, graph: bool | None = None) -> str:
+    """Return a map for a wide page, and for a phone where that is another drawing."""
+    # Imported late, as in requested_map(): with it comes what a build that runs no
+    # lesson need not wait for.
+    from tensor_maps.draw import draw
+
+    wide = draw(observed, prefix, WIDE, graph)
+    narrow = draw(observed, prefix, NARROW, graph)
+    if wide == narrow:
+        return wide
+    narrow = draw(observed, f"{prefix}-narrow", NARROW, graph)
+    both = {"map-wide": wide, "map-narrow": narrow}
+    return "\n".join(
+        markup.replace("<div>", f'<div class="{name}">', 1)
+        for name, markup in both.items()
+    )
+
+
+def _preview(observed: dict[str, Any]) -> Preview:
+    """Return the small form of a map: what shares comes first, if not all fit."""
+    from tensor_maps.draw import scene
+
+    tensors = observed["tensors"]
+    names = [seen["names"][0] for seen in tensors if seen["names"]]
+    on = [
+        [tensors[window["tensor"]]["names"] for window in storage["windows"]]
+        for storage in observed["storages"]
+    ]
+    if len(names) > MOST_ON_CARD:
+        sharing = [
+            name for found in on if len(found) > 1 for (name, *_) in found if name
+        ]
+        names = [*sharing, *(name for name in names if name not in sharing)]
+    made = scene(observed, names=names[:MOST_ON_CARD], width=CARD, graph=False)
+    marks = "".join(made.marks)
+    shared = any(len(found) > 1 for found in on)
+    shows = "shared" if shared else "copied" if "tm-copy" in marks else ""
+    # A drawing on a card begins at its upper edge.
+    moved = f'<g transform="translate(0 {-made.top:g})">{marks}</g>'
+    return Preview(made.caption, [(0.0, made.width, made.height, moved)], shows=shows)
+
+
 def framed_map(markup: str) -> str:
-    """Return the two halves of a map as a figure of a page."""
+    """Return a map as a figure of a page."""
     return f'<figure class="tensor-map">\n{markup}\n</figure>'
 
 

@@ -2,7 +2,7 @@
 
 A card stands in a page of this site, so its picture is part of that page and follows
 the page's colours. A site that previews a link takes only a bitmap, so it gets a PNG.
-Both show the strip of a tensor map (strips.py), or the chart of the lesson's page.
+Both show the small form of a tensor map (maps.py), or the chart of the lesson's page.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import re
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
+
+from tensor_maps.pen import TEXT
 
 from tensor_copies.machine.markers import lead_line
 
@@ -36,7 +38,7 @@ class Preview:
     """The first picture of a lesson, for others than its page.
 
     ``parts`` stand side by side, each with its top, width, height and marks (SVG
-    without a frame); a card has the first. ``shows`` is what a strip is a sign of:
+    without a frame); a card has the first. ``shows`` is what a map is a sign of:
     memory that is "shared" or "copied", or nothing.
     """
 
@@ -86,7 +88,7 @@ def on_card(preview: Preview) -> str:
     return (
         f'<svg aria-hidden="true" '
         f'viewBox="{(width - wide) / 2:g} 0 {wide:g} {height:g}" '
-        'fill="currentColor" font-size="11" text-rendering="geometricPrecision">'
+        f'fill="currentColor" font-size="{TEXT:g}" text-rendering="geometricPrecision">'
         f"{marks}</svg>"
     )
 
@@ -121,7 +123,7 @@ def card(preview: Preview, title: str) -> bytes:
         wide += width + BETWEEN
     picture = (
         f'<svg x="{MARGIN}" y="{top}" width="{room}" height="{low - top}" '
-        'fill="#000000" font-size="11" overflow="visible" '
+        f'fill="#000000" font-size="{TEXT:g}" overflow="visible" '
         f'viewBox="0 0 {wide - BETWEEN:g} {high:g}">{drawings}</svg>'
     )
     size = min(SIZE, room / (WIDTH_OF_LETTER * len(title)))

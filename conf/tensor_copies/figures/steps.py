@@ -49,11 +49,10 @@ NOT_WATCHED = dict.fromkeys((*CLOCKS, LIBRARY), TIMES)
 NOT_WATCHED_OUTSIDE_FUNCTIONS = dict.fromkeys(
     ("profile", "tracemalloc", "getrusage", "max_memory_allocated"), COUNTS
 )
-# What a reader loads, compressed. To keep to it a picture may have fewer names and
-# nodes of a graph: the first pair that is light enough, or else the last.
+# What a reader loads, compressed. To keep to it a picture may have fewer names: the
+# first number that is light enough, or else the last.
 MOST_BYTES = 11_900
-DRAWN = ((6, 16), (5, 12), (4, 9), (3, 6), (2, 4), (2, 3))
-HALVES = ("graph", "memory")
+DRAWN = (5, 4, 3, 2)
 QUESTION = "Which picture comes next?"
 ASK = re.compile(r"""^# sphinx_gallery_step_ask = "(.+)"$""", re.MULTILINE)
 _watching: dict[str, Steps] = {}
@@ -159,7 +158,7 @@ def as_kept(seen: Steps, script: Path) -> str:
     """
     asks = [(ask, _other_run(script, ask)) for ask in asks_of(script)]
     for drawn in DRAWN:
-        data = seen.data(*drawn)
+        data = seen.data(drawn)
         for ask, other in asks:
             _add_ask(data, seen, other, ask, drawn)
         text = as_json(as_shown(data, script))
@@ -232,28 +231,24 @@ def _other_run(script: Path, ask: Ask) -> Steps:
 
 
 def _add_ask(
-    data: dict[str, Any], seen: Steps, other: Steps, ask: Ask, drawn: tuple[int, int]
+    data: dict[str, Any], seen: Steps, other: Steps, ask: Ask, drawn: int
 ) -> None:
     """Add a question to the steps of a lesson, with the picture of the other run."""
     place = [step["first"] for step in data["steps"]].index(ask.line)
-    right = [data["steps"][place][half] for half in HALVES]
-    names, nodes = drawn
-    picture = other.picture(place, seen.names_drawn(names)[place], nodes)
-    both = list(zip(data["drawings"], data["captions"], strict=True))
-    both += [one for one in picture.values() if one not in both]
-    data["drawings"] = [drawing for drawing, _ in both]
-    data["captions"] = [caption for _, caption in both]
-    wrong = [both.index(picture[half]) if half in picture else None for half in HALVES]
-    if right == wrong:
+    right = data["steps"][place]["drawing"]
+    drawing, caption = other.picture(place, seen.names_drawn(drawn)[place])
+    if drawing == data["drawings"][right]:
         raise ExtensionError(
             f"{data['title']}: with `{ask.new}` the picture of line {ask.line} is the "
             "same: there is nothing to ask"
         )
+    data["drawings"].append(drawing)
+    data["captions"].append(caption)
     data.setdefault("asks", []).append(
         {
             "step": place,
             "question": QUESTION,
-            "pictures": [right, wrong],
+            "pictures": [right, len(data["drawings"]) - 1],
             "right": 0,
             "instead": ask.instead,
         }

@@ -7,6 +7,7 @@ ours ask for maps (figures/maps.py), samples (figures/samples.py), predictions
     # sphinx_gallery_setup = True    in the first block: it is folded
     # sphinx_gallery_lead = True     the first figure of the block opens the page
     # sphinx_gallery_tensor_map_lead = "w, z"    a map of these does, drawn here
+    # sphinx_gallery_tensor_map_graph = True     the block's map shows its operations
 
 No reader meets them: neither page, notebook nor download shows one.
 """

@@ -21,7 +21,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.figures import charts
-from tensor_copies.figures.maps import framed_map
+from tensor_copies.figures.maps import draw_map, framed_map
 from tensor_copies.figures.samples import as_csv, link_text
 from tensor_copies.figures.tables import CLASS, table_node, without_table
 from tensor_copies.machine.fingerprint import fingerprint
@@ -100,10 +100,8 @@ def drawn_or_picture(seen: Seen, file: str) -> nodes.Node:
         return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
     if not data:
         return nodes.paragraph(text="This machine's figure cannot be shown.")
-    from tensor_maps.draw import draw
-
     prefix = f"{slug(seen.machine)}-{Path(file).stem.replace('.', '-')}"
-    return nodes.raw("", framed_map(draw(data["map"], prefix)), format="html")
+    return nodes.raw("", framed_map(draw_map(data["map"], prefix)), format="html")
 
 
 def put_beside(

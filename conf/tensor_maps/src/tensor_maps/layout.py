@@ -9,39 +9,32 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import TopologicalSorter
 
-from tensor_maps.pen import (
-    BADGE,
-    BETWEEN_BOXES,
-    BETWEEN_LAYERS,
-    EDGE,
-    LANE_OF_EDGE,
-    LINE,
-    NARROW,
-    PADDING,
-    text_width,
-)
+from tensor_maps.pen import EDGE, LINE, SAFE, SMALL, text_width
 from tensor_maps.words import (
-    Mark,
     as_tuple,
     constant_of,
     count_of,
     listing,
-    marks_of,
     more_of,
 )
+
+NARROW = 280.0  # pixels: this wide a graph fits a phone of 320
+PADDING, NAME = 7.0, 22.0
+BETWEEN_BOXES, BETWEEN_LAYERS, LANE_OF_EDGE = 10.0, 26.0, 2.0
 
 
 @dataclass(eq=False)
 class Box:
-    """A box or a pill with lines of text, or a bend of an edge that passes a row.
+    """A tensor or an operation with lines of text, or a bend of an edge past a row.
 
-    ``mark`` is that of the memory of its tensor. ``x`` is its centre, ``y`` its top
-    and that of its row, ``row_end`` the foot of the row.
+    A tensor has a ``name`` and the ``colour`` of its memory. ``x`` is the centre,
+    ``y`` the top and that of its row, ``row_end`` the foot of the row.
     """
 
     kind: str
     lines: list[str] = field(default_factory=list)
-    mark: Mark | None = None
+    name: str = ""
+    colour: str = ""
     x: float = 0.0
     y: float = 0.0
     row_end: float = 0.0
@@ -51,17 +44,18 @@ class Box:
         """Pixels across."""
         if self.kind == "bend":
             return LANE_OF_EDGE
-        # The first line is in the middle, with room for a letter at the corner.
-        first, *others = map(text_width, self.lines)
-        first += 2 * (2 * BADGE - PADDING if self.mark else 0)
-        return min(NARROW - 2 * EDGE, max(first, *others, 0) + 2 * (PADDING + 1))
+        wide = [SAFE * text_width(line, SMALL) for line in self.lines]
+        if self.name:
+            wide.append(SAFE * text_width(self.name, bold=True) + PADDING)
+        return min(NARROW - 2 * EDGE, max(wide, default=0.0) + 2 * PADDING)
 
     @property
     def height(self) -> float:
         """Pixels from top to bottom."""
         if self.kind == "bend":
             return 0.0
-        return len(self.lines) * LINE + (4 if self.kind == "operation" else 8)
+        lines = len(self.lines) * LINE + 6 * bool(self.lines)
+        return lines + (NAME if self.name else 0)
 
 
 # How often two boxes are joined, from result to input; and all that an edge passes.
@@ -69,21 +63,25 @@ _Joins = Counter[tuple[Box, Box]]
 _Paths = dict[tuple[Box, Box], list[Box]]
 
 
-def graph_of(observed: dict) -> tuple[list[Box], _Joins]:
+def graph_of(
+    observed: dict, colours: dict[int | None, str]
+) -> tuple[list[Box], _Joins]:
     """Return a box per node, on an operation those of the tensors that came from it.
 
-    An edge to an output with a tensor passes through the tensor.
+    ``colours`` are those of the memories, by number. An edge to an output with a tensor
+    passes through the tensor.
     """
     boxes: list[Box] = []
     joins: _Joins = Counter()
-    marks = marks_of(observed)
 
-    def add(kind: str, lines: list[str], mark: Mark | None = None) -> Box:
-        boxes.append(Box(kind, lines, mark))
+    def add(kind: str, lines: list[str], name: str = "", colour: str = "") -> Box:
+        boxes.append(Box(kind, lines, name, colour))
         return boxes[-1]
 
     def add_tensor(seen: dict, kind: str) -> Box:
-        return add(kind, _tensor_lines(seen, kind), marks.get(seen["storage"]))
+        name = ", ".join(seen["names"]) or "(no name)"
+        colour = colours.get(seen["storage"], "")
+        return add(kind, _tensor_lines(seen, kind), name, colour)
 
     # Of each node its box and, by output, those of its tensors.
     place: list[tuple[Box, dict[int, Box]]] = []
@@ -117,9 +115,8 @@ def graph_of(observed: dict) -> tuple[list[Box], _Joins]:
 
 
 def _tensor_lines(seen: dict, kind: str) -> list[str]:
-    names = ", ".join(seen["names"]) or "(no name)"
     value = seen["values"]
-    lines = [f"{names} = {value}" if value else f"{names} {as_tuple(seen['shape'])}"]
+    lines = [value if value else f"shape {as_tuple(seen['shape'])}"]
     if kind == "leaf":
         gradient = seen["gradient"]
         lines.append(f"leaf, grad {gradient}" if gradient else "leaf, frozen now")
@@ -254,7 +251,7 @@ def _set_across(rows: list[list[Box]], above: dict, below: dict, room: float) ->
                 wanted.append(sum(one.x for one in beside) / max(1, len(beside)))
             gap = min(BETWEEN_BOXES, (room - _needed(row, 0)) / len(row))
             widths = [box.width for box in row]
-            for box, x in zip(row, _spread(wanted, widths, gap, room), strict=True):
+            for box, x in zip(row, spread(wanted, widths, gap, room), strict=True):
                 box.x = x
 
 
@@ -262,7 +259,7 @@ def _needed(row: list[Box], gap: float) -> float:
     return sum(box.width for box in row) + gap * (len(row) - 1)
 
 
-def _spread(
+def spread(
     wanted: list[float], widths: list[float], gap: float, room: float
 ) -> list[float]:
     """Return centres near to ``wanted``, apart by widths and gap, within the room.

@@ -1,148 +1,193 @@
-"""Marks of SVG, and how wide text is."""
+"""Marks of SVG, and how much room text takes.
+
+The font of a drawing is that of its page, which is not known here. Text is measured in
+Helvetica; in a box it gets ``textLength`` where another font could leave the box.
+"""
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
-from tensor_maps.words import Mark, size_of
-
-# Sizes in pixels. A drawing is never scaled down, so that its letters stay as high as
-# they are drawn, and this wide it fits a phone of 320 pixels.
-NARROW, EDGE = 280.0, 2.0
-LETTER = 12.0
-# Of each letter in SF Mono, the widest of the common monospaced fonts, by its size.
-ADVANCE = 0.618
-LINE, PADDING = 15.0, 6.0
-BETWEEN_BOXES, BETWEEN_LAYERS, LANE_OF_EDGE, DOUBLE = 10.0, 24.0, 2.0, 8.0
-CELL, TAG, STEM, BADGE = 24.0, 20.0, 10.0, 9.0
-# Of a memory with a letter: where its cells begin, and the most room for them.
-LEFT = EDGE + 2 * BADGE + 6
-ROOM = NARROW - EDGE - LEFT
+# Sizes in pixels. A drawing is not scaled down, so that its letters stay as high as
+# they are drawn.
+EDGE = 2.0
+TEXT, SMALL = 13.0, 12.0
+LINE = 15.0
+PILL, PILL_TEXT, LEAST_PILL = 26.0, 14.0, 40.0
+INK = "currentColor"
 FAINT = "var(--color-foreground-muted, #6b6f76)"
-# Ends of the opening of a <text>.
-MIDDLE, BOLD = ' text-anchor="middle"', ' font-weight="bold"'
-QUIET = f' fill="{FAINT}"'
-ON_COLOUR = ' fill="var(--color-background-primary, #fff)"'
+PAPER = "var(--color-background-primary, #fff)"
+FRAME = "var(--color-background-border, #c9ccd1)"
+TROUBLE = "var(--status-wrong, #9c1f18)"
+# Of memories, in order of appearance; all later ones are FAINT with a number.
+COLOURS = (
+    "var(--line-1, #0060b0)",
+    "var(--line-2, #b84500)",
+    "var(--line-3, #007a5a)",
+    "var(--line-4, #a3387a)",
+)
+# The same names in a drawing without a page, in light and in dark.
+LIGHT = (
+    "color:#16181b;--line-1:#0060b0;--line-2:#b84500;--line-3:#007a5a;--line-4:#a3387a;"
+    "--color-foreground-muted:#5a5e66;--color-background-primary:#fff;"
+    "--color-background-border:#c9ccd1;--status-wrong:#9c1f18"
+)
+DARK = (
+    "color:#e6e7e9;--line-1:#6cb6ff;--line-2:#f2a05c;--line-3:#3fcf9f;--line-4:#f08cc6;"
+    "--color-foreground-muted:#a0a4ac;--color-background-primary:#131416;"
+    "--color-background-border:#43464d;--status-wrong:#ff8f85"
+)
+ALONE_FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
+
+# Advance widths of the letters from space to tilde, in thousandths of the size, from
+# Adobe's public AFM files of Helvetica and Helvetica-Bold; Arial has the same.
+_PLAIN = (
+    "278 278 355 556 556 889 667 222 333 333 389 584 278 333 278 278 556 556 556 556 "
+    "556 556 556 556 556 556 278 278 584 584 584 556 1015 667 667 722 722 667 611 778 "
+    "722 278 500 667 556 833 722 778 667 778 722 667 611 722 667 944 667 667 611 278 "
+    "278 278 469 556 222 556 556 500 556 556 278 556 556 222 222 500 222 833 556 556 "
+    "556 556 333 500 278 556 500 722 500 500 500 334 260 334 584"
+)
+_BOLD = (
+    "278 333 474 556 556 889 722 278 333 333 389 584 278 333 278 278 556 556 556 556 "
+    "556 556 556 556 556 556 333 333 584 584 584 611 975 722 722 722 722 667 611 778 "
+    "722 278 556 722 611 833 722 778 667 778 722 667 611 722 667 944 667 667 611 333 "
+    "278 333 584 556 278 556 611 556 611 556 333 611 611 278 278 556 278 889 611 611 "
+    "611 611 389 556 333 611 556 778 556 556 500 389 280 389 584"
+)
+ADVANCES = {
+    bold: {chr(32 + place): int(wide) for place, wide in enumerate(table.split())}
+    for bold, table in ((False, _PLAIN), (True, _BOLD))
+}
+OTHER_LETTER, FULL_WIDTH = 620, 1000
+# Verdana and DejaVu Sans, the widest of the common fonts, against Helvetica.
+SAFE = 1.25
+MOST_SQUEEZED = 0.85
+BETWEEN_FACTS = re.compile(r", (?![^\[(]*[\])])")  # not within brackets
 
 
 class Pen:
-    """What is drawn so far, as marks of SVG, and how far it reaches."""
+    """What is drawn so far, as marks of SVG."""
 
     def __init__(self) -> None:
         self.marks: list[str] = []
-        self.right = self.bottom = 0.0
-
-    def reach(self, right: float, bottom: float) -> None:
-        """Make the drawing as large as this."""
-        self.right, self.bottom = max(self.right, right), max(self.bottom, bottom)
 
     def rect(self, x: float, y: float, width: float, height: float, look: str) -> None:
         """Draw a rectangle; ``look`` is its other attributes."""
-        size = f'width="{rounded(width)}" height="{rounded(height)}"'
-        self.marks.append(f'<rect x="{rounded(x)}" y="{rounded(y)}" {size} {look}/>')
-        self.reach(x + width, y + height)
+        self.marks.append(rect(x, y, width, height, look))
 
     def line(self, path: str, look: str) -> None:
         """Draw a line, which is not filled."""
         self.marks.append(f'<path d="{path}" fill="none" {look}/>')
 
-    def text(self, text: str, x: float, y: float, look: str = "") -> None:
-        """Write on the line ``y``, in the middle if the look says so."""
-        if not text:
-            return
-        place = f'x="{rounded(x)}" y="{rounded(y)}"'
-        self.marks.append(f"<text {place}{look}>{escape(printable(text))}</text>")
-        self.reach(x + text_width(text) / (2 if MIDDLE in look else 1), y + 3)
-
-    def lines(
-        self, text: str, x: float, y: float, joint: str = ", ", look: str = ""
-    ) -> float:
-        """Write a text on as many lines as it needs; return where they end."""
-        for line in _wrap(text.split(joint), joint, NARROW - EDGE - x):
-            self.text(line, x, y + 11, look)
-            y += LINE
-        return y
-
-    def badge(self, mark: Mark, x: float, y: float) -> None:
-        """Draw the letter of a memory."""
-        place = f'cx="{rounded(x)}" cy="{rounded(y)}" r="{BADGE:g}"'
-        self.marks.append(f'<circle {place} fill="{mark.colour}"/>')
-        self.text(mark.letter, x, y + 4.3, MIDDLE + BOLD + ON_COLOUR)
-
-    def tag(self, name: str, x: float, y: float, width: float, colour: str) -> None:
-        """Draw the name of a tensor as a tag of the colour of its memory."""
-        self.rect(x, y, width, TAG, f'rx="{TAG / 2:g}" fill="{colour}"')
-        name = shorten(name, width - 2 * PADDING)
-        self.text(name, x + width / 2, y + 14, MIDDLE + BOLD + ON_COLOUR)
-
-    def cells(
-        self, storage: dict, x: float, y: float, width: float, colour: str = ""
-    ) -> None:
-        """Draw a memory: a cell for each value if it is small, else its size."""
-        cells = storage["cells"] or [size_of(storage["bytes"])]
-        ink, each = colour or "currentColor", width / len(cells)
-        dash = "" if storage["addressed"] else ' stroke-dasharray="4 3"'
-        for at, cell in enumerate(cells):
-            new = at in storage.get("changed_cells", ())
-            tint = tinted(ink) if colour else 'fill="none"'
-            fill = f'fill="{ink}"' if new else tint
-            left = x + at * each
-            self.rect(left, y, each, CELL, f'{fill} stroke="{ink}"{dash}')
-            look = MIDDLE + (BOLD + ON_COLOUR if new else "")
-            self.text(shorten(cell, each - 3), left + each / 2, y + 16, look)
+    def text(self, text: str, x: float, y: float, **more: object) -> None:
+        """Write a text; the parameters are those of :func:`text_mark`."""
+        if text:
+            self.marks.append(text_mark(text, x, y, **more))
 
 
-def tag_width(name: str, room: float) -> float:
-    """Return how wide a tag is, at most as wide as the room for it."""
-    return min(room, text_width(name) + 2 * (PADDING + 1))
+def rect(x: float, y: float, width: float, height: float, look: str = "") -> str:
+    """Return a rectangle; ``look`` is its other attributes."""
+    place = f'x="{rounded(x)}" y="{rounded(y)}"'
+    size = f'width="{rounded(width)}" height="{rounded(height)}"'
+    return f"<rect {' '.join(filter(None, (place, size, look)))}/>"
 
 
-def cells_width(storage: dict, room: float) -> float:
-    """Return how wide a row of cells is, at most as wide as the room for it."""
-    if not storage["cells"]:
-        return min(room, text_width(size_of(storage["bytes"])) + 4 * PADDING)
-    longest = max(map(text_width, storage["cells"]))
-    return min(room, len(storage["cells"]) * max(CELL, longest + 2 * PADDING))
+def text_mark(
+    text: str,
+    x: float,
+    y: float,
+    *,
+    size: float = TEXT,
+    bold: bool = False,
+    fill: str = "",
+    anchor: str = "middle",
+    room: float | None = None,
+) -> str:
+    """Return a text on the line ``y``, in no font wider than its room."""
+    text = printable(text)
+    look = f' font-size="{size:g}"' if size != TEXT else ""
+    look += ' font-weight="700"' if bold else ""
+    look += f' text-anchor="{anchor}"' if anchor != "start" else ""
+    look += f' fill="{fill}"' if fill else ""
+    if room is not None:
+        text = shorten(text, room / MOST_SQUEEZED, size, bold)
+        wide = text_width(text, size, bold)
+        if wide * SAFE > room:
+            length = rounded(min(wide, room))
+            look += f' textLength="{length}" lengthAdjust="spacingAndGlyphs"'
+    return f'<text x="{rounded(x)}" y="{rounded(y)}"{look}>{escape(text)}</text>'
+
+
+def group(name: str, marks: str, **attributes: str) -> str:
+    """Return marks that belong together, with a class for those who move them."""
+    more = "".join(
+        f" {key.replace('_', '-')}={quoteattr(printable(value))}"
+        for key, value in attributes.items()
+    )
+    return f"<g class={quoteattr(name)}{more}>{marks}</g>"
+
+
+def text_width(text: str, size: float = TEXT, bold: bool = False) -> float:
+    """Return how wide a text is in Helvetica."""
+    advances, wide = ADVANCES[bold], 0
+    for letter in text:
+        if letter in advances:
+            wide += advances[letter]
+        elif unicodedata.east_asian_width(letter) in "FW":
+            wide += FULL_WIDTH
+        elif not unicodedata.combining(letter):
+            wide += OTHER_LETTER
+    return wide * size / 1000
+
+
+def safe_width(text: str, size: float = TEXT, bold: bool = False) -> float:
+    """Return how wide a text is in the widest of the common fonts."""
+    return SAFE * text_width(text, size, bold)
+
+
+def shorten(text: str, room: float, size: float = TEXT, bold: bool = False) -> str:
+    """Return a text, cut with an ellipsis where it is wider than the room."""
+    if text_width(text, size, bold) <= room + 0.01:
+        return text
+    room -= text_width("\N{HORIZONTAL ELLIPSIS}", size, bold)
+    while text and text_width(text, size, bold) > room:
+        text = text[:-1]
+    return text and text + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def wrap(text: str, room: float, size: float = SMALL) -> list[str]:
+    """Return a text as lines that fit the room in any font, if its words do."""
+    lines: list[str] = []
+    # A fact stays whole where it can: "stride (1, 3)" is broken last.
+    for piece in BETWEEN_FACTS.split(text):
+        joined = f"{lines[-1]}, {piece}" if lines else piece
+        if lines and safe_width(joined + ",", size) <= room:
+            lines[-1] = joined
+            continue
+        if lines:
+            lines[-1] += ","
+        lines.append("")
+        for word in piece.split(" "):
+            joined = f"{lines[-1]} {word}" if lines[-1] else word
+            if lines[-1] and safe_width(joined + ",", size) > room:
+                lines.append(word)
+            else:
+                lines[-1] = joined
+    return lines
 
 
 def tinted(colour: str) -> str:
     """Return the attributes of a fill in a light tint of a colour."""
-    return f'fill="{colour}" fill-opacity=".14"'
+    return f'fill="{colour}" fill-opacity=".15"'
 
 
 def printable(text: str) -> str:
     """Replace what no XML may hold, not even escaped, and every line end."""
     mark = "\N{REPLACEMENT CHARACTER}"
     return "".join(letter if letter.isprintable() else mark for letter in text)
-
-
-def text_width(text: str) -> float:
-    """Return how wide a text is in a monospaced font of 12 pixels."""
-    wide = sum(unicodedata.east_asian_width(letter) in "FW" for letter in text)
-    return ADVANCE * LETTER * (len(text) + wide)
-
-
-def shorten(text: str, room: float) -> str:
-    """Return a text, cut with an ellipsis where it is wider than the room."""
-    if text_width(text) <= room + 0.01:
-        return text
-    while text and text_width(text) + ADVANCE * LETTER > room:
-        text = text[:-1]
-    return text and text + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def _wrap(pieces: list[str], joint: str, room: float) -> list[str]:
-    """Join pieces into lines that fit; what does not fit a line is shortened."""
-    lines = [""]
-    for piece in pieces:
-        joined = f"{lines[-1]}{joint}{piece}" if lines[-1] else piece
-        if lines[-1] and text_width(joined + joint.rstrip()) > room:
-            lines[-1] += joint.rstrip()
-            lines.append(piece)
-        else:
-            lines[-1] = joined
-    return [shorten(line, room) for line in lines if line]
 
 
 def rounded(value: float) -> str:

@@ -6,13 +6,13 @@ import json
 from functools import lru_cache
 
 from tensor_maps.compare import changed, only
-from tensor_maps.draw import draw_halves, svg_of
+from tensor_maps.draw import scene
 from tensor_maps.pen import printable
-from tensor_maps.steps.events import event_of
+from tensor_maps.steps.events import event_of, news_of
 from tensor_maps.steps.names import names_in, root_of
 from tensor_maps.steps.step import Step
 
-HALVES = ("graph", "memory")
+WIDTH = 360.0  # pixels: a phone shows it whole
 # Marks of what changed, and the kinds of difference that are marked.
 MARKED = ("values", "version", "gradient", "storage")
 
@@ -43,15 +43,16 @@ def names_to_draw(step: Step, last: list[str], most: int) -> list[str]:
     return wanted[:most]
 
 
-def pictures_of(
-    step: Step, names: list[str], nodes: int
-) -> tuple[dict[str, tuple[str, str]], int]:
-    """Return the drawing and the caption of each half, and how many names there are."""
+def picture_of(step: Step, names: list[str]) -> tuple[str, str] | None:
+    """Return the drawing of these names after a step, and its caption."""
     if not names:
-        return {}, 0
-    shown = only(marked_of(step), names, nodes)
-    pictures = _drawn_once(json.dumps(shown))
-    return pictures, sum(len(seen["names"]) for seen in shown["tensors"])
+        return None
+    kind, concerned = event_of(step)
+    raises = concerned[:1] if kind == "raises" else []
+    copies = [(new.others[0], new.name) for new in news_of(step) if new.how == "copy"]
+    error = step.raised.partition(":")[0]
+    shown = only(marked_of(step), names)
+    return _drawn_once(json.dumps([shown, names, {n: error for n in raises}, copies]))
 
 
 def marked_of(step: Step) -> dict:
@@ -81,9 +82,17 @@ def names_on(observed: dict, storage: dict) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def _drawn_once(observed: str) -> dict[str, tuple[str, str]]:
-    """Draw both halves of a map: many steps have the same."""
-    return {
-        half.name: (svg_of(half, None), printable(half.caption))
-        for half in draw_halves(json.loads(observed))
-    }
+def _drawn_once(asked: str) -> tuple[str, str]:
+    """Draw a scene: many steps have the same."""
+    observed, names, raises, copies = json.loads(asked)
+    named = {name for seen in observed["tensors"] for name in seen["names"]}
+    made = scene(
+        observed,
+        names=names,
+        width=WIDTH,
+        raises=raises,
+        copies=[pair for pair in copies if named.issuperset(pair)],
+        graph=False,
+        steady=True,
+    )
+    return made.svg(), printable(made.caption)

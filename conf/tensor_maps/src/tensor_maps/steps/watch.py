@@ -16,7 +16,6 @@ from typing import Any
 
 import torch
 
-from tensor_maps.compare import MOST_STEP_NODES
 from tensor_maps.steps.course import (
     Course,
     Expected,
@@ -36,7 +35,7 @@ from tensor_maps.steps.decorate import (
 from tensor_maps.steps.events import event_of
 from tensor_maps.steps.facts import MOST_DRAWN, look
 from tensor_maps.steps.monitor import Monitoring, monitor
-from tensor_maps.steps.pictures import HALVES, names_to_draw, pictures_of
+from tensor_maps.steps.pictures import names_to_draw, picture_of
 from tensor_maps.steps.step import MOST_TURNS, Step, Told, as_text
 from tensor_maps.steps.syntax import (
     NO_SOURCE,
@@ -51,7 +50,7 @@ from tensor_maps.steps.viewer import save_steps, steps_frame
 from tensor_maps.steps.words import step_words
 from tensor_maps.words import count_of
 
-STEPS_FORMAT = 1
+STEPS_FORMAT = 2
 
 
 class Steps:
@@ -411,64 +410,51 @@ class Steps:
             text += f"\n{count_of(self._noted.not_shown, 'more step')} not shown"
         return text
 
-    def data(self, drawn: int = MOST_DRAWN, nodes: int = MOST_STEP_NODES) -> dict:
+    def data(self, drawn: int = MOST_DRAWN) -> dict:
         """Return all steps and their drawings, as data that JSON can hold.
 
         Parameters
         ----------
         drawn
-            How many names a picture has at most, beside the leaves of their graph.
-        nodes
-            How many nodes of the graph a picture has at most, beside the leaves.
+            How many names a picture has at most.
 
         Returns
         -------
         dict
-            ``format`` (1), ``title``, ``torch`` (its version), ``code`` (lines),
-            ``steps``, ``drawings`` (each once) and ``captions`` (one a drawing).
-            Of a step: ``first`` and ``last`` (the lines of the statement that has
-            just run, from 1), ``turn`` (for each loop around it, outermost first, the
-            turn and how many there were), ``said`` (a sentence), ``printed``,
-            ``raised`` (only if it did), ``changed`` (names), ``graph`` and ``memory``
-            (indices of drawings, or null) and ``note`` (only if there is more to say).
+            ``format`` (2), ``title``, ``torch`` (its version), ``code`` (lines),
+            ``steps``, ``drawings`` (each once, as SVG) and ``captions`` (one a
+            drawing). Of a step: ``first`` and ``last`` (the lines of the statement
+            that has just run, from 1), ``turn`` (for each loop around it, outermost
+            first, the turn and how many there were), ``said`` (a sentence),
+            ``printed``, ``raised`` (only if it did), ``changed`` (names), ``event``
+            and ``names`` (what happened, see :attr:`Told.event`, and to which names),
+            ``drawing`` (its index, or null) and ``note`` (only if there is more to
+            say).
         """
-        pictures, words = [], []
+        drawings: dict[tuple[str, str], int] = {}
+        steps = []
         for step, names in zip(self._steps, self.names_drawn(drawn), strict=True):
-            picture, shown = pictures_of(step, names, nodes)
+            picture = picture_of(step, names)
             said, notes = step_words(step)
-            if names and (more := step.after.names - shown):
+            if names and (more := step.after.names - len(names)):
                 notes.append(f"and {count_of(more, 'more tensor')}")
             if step.left_out:
                 notes.append(f"{step.left_out:,} more characters were printed")
-            pictures.append(picture)
-            words.append((said, notes))
-        if words and self._noted.not_shown:
-            words[-1][1].append(f"{self._noted.not_shown} more steps are not shown")
-        # Those of one kind after another: a file of them is the smaller.
-        drawings = list(
-            dict.fromkeys(
-                picture[half]
-                for half in HALVES
-                for picture in pictures
-                if half in picture
-            )
-        )
-        number_of = {drawing: at for at, drawing in enumerate(drawings)}
-        steps = [
-            {
-                **step.place(),
+            if step is self._steps[-1] and (more := self._noted.not_shown):
+                notes.append(f"{more} more steps are not shown")
+            event, concerned = event_of(step)
+            number = picture and drawings.setdefault(picture, len(drawings))
+            told = step.place() | {
                 "said": said,
                 "printed": step.printed,
-                **({"raised": step.raised} if step.raised else {}),
                 "changed": step.changed,
-                **dict(zip(("event", "names"), event_of(step), strict=True)),
-                **{half: number_of.get(picture.get(half)) for half in HALVES},
-                **({"note": "; ".join(notes)} if notes else {}),
+                "event": event,
+                "names": concerned,
+                "drawing": number,
             }
-            for step, picture, (said, notes) in zip(
-                self._steps, pictures, words, strict=True
-            )
-        ]
+            told |= {"raised": step.raised} if step.raised else {}
+            told |= {"note": "; ".join(notes)} if notes else {}
+            steps.append(told)
         return {
             "format": STEPS_FORMAT,
             "title": self.title,
@@ -486,11 +472,9 @@ class Steps:
             found.append(names_to_draw(step, found[-1] if found else [], drawn))
         return found
 
-    def picture(
-        self, number: int, names: list[str], nodes: int = MOST_STEP_NODES
-    ) -> dict[str, tuple[str, str]]:
-        """Return the drawing and the caption of each half of a step's map."""
-        return pictures_of(self._steps[number], names, nodes)[0]
+    def picture(self, number: int, names: list[str]) -> tuple[str, str] | None:
+        """Return the drawing of a step with these names, and its caption."""
+        return picture_of(self._steps[number], names)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the steps as one HTML file that needs nothing else to be shown."""

@@ -1,0 +1,62 @@
+"""What the explorer says of a chain: the answer, and the facts below the picture.
+
+``static/explorer.js`` says the same in the reader's browser, letter by letter; a test
+compares them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Seen = dict[str, Any]
+
+
+def headline(seen: Seen, places: tuple[str, str]) -> str:
+    """Return the answer in a few words."""
+    if seen["error"] is not None:
+        return f"It raises {seen['error'].partition(':')[0]}."
+    if seen["same_object"]:
+        said = "y is x itself."
+    elif seen["shares_memory"]:
+        said = "The same memory."
+    elif seen["new_bytes"] is None:
+        said = "A number, in no tensor's memory."
+    else:
+        said = "A copy, in memory of its own."
+    if seen["gradient_flows"] is not None:
+        flows = seen["gradient_flows"]
+        said += " Gradients flow back to x." if flows else " No gradient flows back."
+    if places[0] != places[1]:
+        said += f" On {places[1]}."
+    return said
+
+
+def facts(seen: Seen, places: tuple[str, str]) -> list[tuple[str, str, str]]:
+    """Return what to show below the picture: a heading, the answer, a detail."""
+    if seen["error"] is not None:
+        return []
+    if seen["same_object"]:
+        memory = "x itself", "no new memory"
+    elif seen["shares_memory"]:
+        memory = "shared with x", "no new memory"
+    elif seen["new_bytes"] is None:
+        memory = "none", "a number in Python"
+    else:
+        memory = "its own", f"{seen['new_bytes']} new bytes"
+    gradient = {
+        None: ("none", "x does not require grad"),
+        0: ("stops", "a backward pass does not reach x"),
+        1: ("flows back", "a backward pass reaches x"),
+    }[seen["gradient_flows"]]
+    autograd = ("no part of autograd", "")
+    if seen["requires_grad"] is not None:
+        needs = "requires grad" if seen["requires_grad"] else "does not require grad"
+        autograd = needs, "a leaf" if seen["is_leaf"] else f"{seen['grad_fn']}"
+    if seen["changes_x"]:
+        autograd = autograd[0], f"{autograd[1]}; x was changed too"
+    return [
+        ("Memory", *memory),
+        ("Gradient", *gradient),
+        ("Result", seen["result"], f"on {places[1]}"),
+        ("y in autograd", *autograd),
+    ]
