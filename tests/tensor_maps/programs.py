@@ -227,9 +227,7 @@ def random_program(seed: int) -> str:
             # A statement may hold in the first turn only.
             text = head + "\n".join(_indented(SURE.format(_indented(t))) for t in body)
         last = len(lines) == wanted
-        if not raises(text):
-            lines.append(text)
-        elif last and at_the_end:
+        if not raises(text) or (last and at_the_end):
             lines.append(text)
         elif chance.random() < 0.3:
             lines.append(SURE.format(_indented(text)))

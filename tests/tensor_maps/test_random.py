@@ -202,9 +202,9 @@ def problems_of(stage: Stage) -> Iterator[str]:
             yield f"{name} is told to change, and does not"
     if NOTHING.search(said) and changed:
         yield f"it says that nothing changes, and has {sorted(changed)}"
-    if NOTHING.search(said) and len(stage.now) > LOOKED_AT:
-        if not LEFT_OUT.search(words):
-            yield f"it does not say what was left out of {len(stage.now)}: {words}"
+    is_quiet = NOTHING.search(said) and not LEFT_OUT.search(words)
+    if is_quiet and len(stage.now) > LOOKED_AT:
+        yield f"it does not say what was left out of {len(stage.now)}: {words}"
     if re.search(r"\bnot drawn\b", said):
         yield f"it says where a gradient goes by what is drawn: {said}"
     yield from problems_of_relations(stage, truly)
@@ -245,6 +245,7 @@ def problems_of_relations(stage: Stage, truly: dict[str, set[str]]) -> Iterator[
             n
             for n, t in stage.now.items()
             if any(t.value is leaf for leaf in leaves_of(value))
+            and not is_hard_to_find(n)
         ]
         for leaf in reached[:1]:
             if not re.search(rf"(?<![\w.]){re.escape(leaf)}(?!\w)", said):
@@ -351,9 +352,10 @@ def problems_of_maps(names: dict[str, Any]) -> Iterator[str]:
             yield f"a gradient reaches {wanted} from {seen['names']}, not {reached}"
         for name, leaf in named.items():
             is_reached = any(leaf is one for one in leaves)
-            if torch.is_tensor(leaf) and leaf.requires_grad and leaf.is_leaf:
-                if bool(tensor_maps.flows(value, leaf)) != is_reached:
-                    yield f"flows({seen['names']}, {name}) is not {is_reached}"
+            if not (torch.is_tensor(leaf) and leaf.requires_grad and leaf.is_leaf):
+                continue
+            if bool(tensor_maps.flows(value, leaf)) != is_reached:
+                yield f"flows({seen['names']}, {name}) is not {is_reached}"
     yield from problems_of_pairs(named, truth)
 
 
@@ -482,7 +484,7 @@ def test_the_checker_sees_each_kind_of_change() -> None:
 def test_programs_have_what_readers_programs_have() -> None:
     text = "\n".join(map(random_program, range(PROGRAMS)))
     wanted = {
-        ".data", ".numpy()", "np.full(1200", "globals()", ".append(", "['k']",
+        ".data", ".numpy()", "np.full(1200", "globals()", ".append(", "{'k'",
         "box.w", ".detach()", ".clone()", ".backward()", "del ", "for turn",
         "shifted(", "opt.step()", "no_grad", "except", "requires_grad_(False)", "[::2]",
     }  # fmt: skip
