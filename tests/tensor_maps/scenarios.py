@@ -351,7 +351,7 @@ def b6_wrapper_subclass() -> Any:
 
     class Wrapped(torch.Tensor):
         @staticmethod
-        def __new__(cls, inner: torch.Tensor) -> Wrapped:
+        def __new__(cls: type, inner: torch.Tensor) -> Wrapped:
             return torch.Tensor._make_wrapper_subclass(
                 cls, inner.shape, dtype=inner.dtype
             )
@@ -422,7 +422,7 @@ def c1_forms_of_with() -> Any:
         y = torch.ones(2, requires_grad=True) * 2
         y += 1
     found.append(told(s))
-    with steps("one line") as s: a = torch.ones(1); a += 1
+    with steps("one line") as s: a = torch.ones(1); a += 1  # noqa: E701, E702
     found.append(told(s))
     with steps("outer") as s:
         with steps("inner") as inner:
