@@ -34,6 +34,8 @@ class Moment(NamedTuple):
 
     line: int
     truths: dict[str, Truth]
+    memories: set[frozenset[str]]
+    leaves: dict[str, list[str]]
     printed: int
 
 
@@ -176,6 +178,19 @@ def leaves_of(tensor: torch.Tensor) -> list[torch.Tensor]:
     return found
 
 
+def names_of_leaves(named: dict[str, Any]) -> dict[str, list[str]]:
+    """Return for each result which leaves with a name a gradient reaches from it."""
+    return {
+        name: [
+            other
+            for other, known in named.items()
+            if any(known is leaf for leaf in leaves_of(value))
+        ]
+        for name, value in named.items()
+        if torch.is_tensor(value) and value.grad_fn is not None
+    }
+
+
 # Programs, statement by statement -----------------------------------------------------
 
 
@@ -212,7 +227,11 @@ def moments_of(
     moments: list[Moment] = []
 
     def moment(line: int) -> None:
-        moments.append(Moment(line, truths_of(namespace), printed.tell()))
+        named = named_in(namespace)
+        truths = {name: truth_of(value) for name, value in named.items()}
+        with_bytes = {name: value for name, value in named.items() if value.nbytes}
+        memories, leaves = memories_of(with_bytes), names_of_leaves(named)
+        moments.append(Moment(line, truths, memories, leaves, printed.tell()))
 
     tree = ast.fix_missing_locations(_Asking().visit(ast.parse(program)))
     raised = ""

@@ -112,6 +112,7 @@ class Stage(NamedTuple):
     was: dict[str, Truth]
     now: dict[str, Truth]
     is_many: bool
+    after: Moment
 
 
 def stages_of(program: str, data: dict, moments: list[Moment]) -> Iterator[Stage]:
@@ -141,7 +142,7 @@ def stages_of(program: str, data: dict, moments: list[Moment]) -> Iterator[Stage
             begin, at, is_many = at, at + 1, False
         was, now = moments[begin].truths, moments[at].truths
         text = "\n".join(lines[first - 1 : last])
-        yield Stage(told, text, was, now, is_many)
+        yield Stage(told, text, was, now, is_many, moments[at])
     while at + 1 < len(moments):
         lost = changes(moments[at].truths, moments[at + 1].truths)
         assert not lost, f"line {moments[at].line} has no step: {lost}"
@@ -192,14 +193,14 @@ def problems_of(stage: Stage) -> Iterator[str]:
             if FLATLY.search(said):
                 yield f"{name} changes ({truly[name]}), and it says: {said}"
         elif must_be_looked_at(name, stage):
-            if not (not_read and truly[name] == {"content"} and big(value)):
+            if not (not_read and truly[name] == {"content"} and size > 4096):
                 yield f"{name} changes, and is not told: {truly[name]}"
         elif not LEFT_OUT.search(words):
             yield f"{name} changes, is left out, and it is not said that any is"
     for name in sorted(changed - truly.keys()):
         if name not in stage.now:
             yield f"{name} is told to change, and there is no such name"
-        elif not (stage.is_many or big(stage.now[name].value)):
+        elif not (stage.is_many or len(stage.now[name].content) > 4096):
             yield f"{name} is told to change, and does not"
     if NOTHING.search(said) and changed:
         yield f"it says that nothing changes, and has {sorted(changed)}"
@@ -209,50 +210,42 @@ def problems_of(stage: Stage) -> Iterator[str]:
     yield from problems_of_the_event(stage, truly)
 
 
-def big(value: Any) -> bool:
-    """Whether it is larger than what may be left unread."""
-    return value.nbytes > 4096
-
-
 def problems_of_relations(stage: Stage, truly: dict[str, set[str]]) -> Iterator[str]:
     """Where one name is new, look whom it shares with and where its gradient goes."""
     new = [name for name, kinds in truly.items() if kinds & {"new", "value"}]
     said = stage.told["said"]
-    if len(new) != 1 or stage.is_many or not big_enough(stage.now[new[0]].value):
+    if len(new) != 1 or stage.is_many or not stage.now[new[0]].content:
         return
     (name,) = new
     if is_hard_to_find(name) or len(stage.now) > LOOKED_AT or len(truly) > 1:
         return
     if ".grad" in stage.text:
         return  # that is a memory without a name
-    plain = {n: t.value for n, t in stage.now.items() if not is_hard_to_find(n)}
-    (group,) = [one for one in memories_of(plain) if name in one]
+    group, plain = group_of(name, stage), {*filter(is_found, stage.now)}
     told = re.search(r"shares the memory of ([^;]*)", said)
     said_names = set(re.findall(r"[\w.]+(?:\[[^]]*\])*", told[1])) if told else set()
-    if wrong := (said_names & plain.keys()) - group:
+    if wrong := (said_names & plain) - group:
         yield f"{name} shares no memory with {wrong}: {said}"
     if len(group) > 1 and not re.search(r"\bshare|" + SAME, said):
         yield f"{name} shares memory with {set(group) - {name}}: {said}"
     if len(group) == 1 and re.search(r"\bshares?\b", said):
         yield f"{name} shares no memory: {said}"
-    value = stage.now[name].value
-    if torch.is_tensor(value) and value.grad_fn is not None:
-        if re.search(SAME, said):
-            return
-        reached = [
-            n
-            for n, t in stage.now.items()
-            if any(t.value is leaf for leaf in leaves_of(value))
-            and not is_hard_to_find(n)
-        ]
-        for leaf in reached[:1]:
-            if not re.search(rf"(?<![\w.]){re.escape(leaf)}(?!\w)", said):
-                yield f"a gradient reaches {leaf} from {name}: {said}"
+    if re.search(SAME, said):
+        return
+    for leaf in [*filter(is_found, stage.after.leaves.get(name, ()))][:1]:
+        if not re.search(rf"(?<![\w.]){re.escape(leaf)}(?!\w)", said):
+            yield f"a gradient reaches {leaf} from {name}: {said}"
 
 
-def big_enough(value: Any) -> bool:
-    """Whether there is a byte that could be shared."""
-    return value.nbytes > 0
+def is_found(name: str) -> bool:
+    """Whether steps are bound to find it."""
+    return not is_hard_to_find(name)
+
+
+def group_of(name: str, stage: Stage) -> set[str]:
+    """Return what is on the memory of a name, as it was then."""
+    (group,) = [one for one in stage.after.memories if name in one]
+    return {*filter(is_found, group)}
 
 
 def problems_of_the_event(stage: Stage, truly: dict[str, set[str]]) -> Iterator[str]:
@@ -296,22 +289,20 @@ def problems_of_the_event(stage: Stage, truly: dict[str, set[str]]) -> Iterator[
 
 
 def problems_of_what_is_new(stage: Stage, name: str, event: str) -> Iterator[str]:
-    value = stage.now[name].value
-    if len(stage.now) > LOOKED_AT or not big_enough(value) or ".grad" in stage.text:
+    truth = stage.now[name]
+    if len(stage.now) > LOOKED_AT or not truth.content or ".grad" in stage.text:
         return
-    plain = {n: t.value for n, t in stage.now.items() if not is_hard_to_find(n)}
-    (group,) = [one for one in memories_of(plain) if name in one]
-    others = [plain[n] for n in group if n != name]
-    if any(other is value for other in others):
+    others = [stage.now[n] for n in group_of(name, stage) if n != name]
+    if any(other.value is truth.value for other in others):
         return
     cut = (
-        torch.is_tensor(value)
-        and not value.requires_grad
-        and any(torch.is_tensor(o) and o.requires_grad for o in others)
+        torch.is_tensor(truth.value)
+        and not truth.requires_grad
+        and any(other.requires_grad for other in others)
     )
     if cut and event != "cut":
         yield f"{name} is cut off, and the event is {event}"
-    elif others and not cut and torch.is_tensor(value) and event != "shares":
+    elif others and not cut and torch.is_tensor(truth.value) and event != "shares":
         yield f"{name} shares memory, and the event is {event}"
     elif not others and event == "shares":
         yield f"{name} shares no memory, and the event is {event}"
