@@ -183,7 +183,7 @@ def problems_of(stage: Stage) -> Iterator[str]:
     words = f"{said} {told.get('note', '')}"
     changed, truly = set(told["changed"]), changes(stage.was, stage.now)
     for name in sorted(truly.keys() - changed):
-        value = stage.now[name].value
+        size = len(stage.now[name].content)
         not_read = re.search(
             rf"\b{re.escape(name)}\b[^.;]*\(\S+ \w+\).*not read", words
         )
