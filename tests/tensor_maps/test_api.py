@@ -28,12 +28,6 @@ from tensor_maps import (
 )
 from tensor_maps.testing import assert_gradient_reaches, assert_no_sharing
 
-# Not imported by name: what is missing fails the tests that need it, and no other.
-flows = getattr(tensor_maps, "flows", None)
-groups = getattr(tensor_maps, "groups", None)
-holders = getattr(tensor_maps, "holders", None)
-saved = getattr(tensor_maps, "saved", None)
-sharing = getattr(tensor_maps, "sharing", None)
 SOURCES = ROOT / "conf" / "tensor_maps" / "src"
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -442,31 +436,39 @@ def test_saved_steps_need_nothing_else(tmp_path: Path) -> None:
 def test_sharing_says_why() -> None:
     a = torch.arange(6.0)
     b, c = a[4:], a.clone()
-    assert sharing(a, b) and not sharing(a, c)
-    why = str(sharing(a, b))
+    assert tensor_maps.sharing(a, b) and not tensor_maps.sharing(a, c)
+    why = str(tensor_maps.sharing(a, b))
     assert re.search(r"\bb is a view of a\b", why), why
     assert "offset 4" in why and "stride (1,)" in why, why
-    assert str(sharing(a, c)).startswith("no"), str(sharing(a, c))
+    assert str(tensor_maps.sharing(a, c)).startswith("no"), str(
+        tensor_maps.sharing(a, c)
+    )
     d = torch.from_dlpack(a)
-    assert sharing(a, d) and "DLPack" in str(sharing(a, d)), str(sharing(a, d))
+    assert tensor_maps.sharing(a, d) and "DLPack" in str(tensor_maps.sharing(a, d)), (
+        str(tensor_maps.sharing(a, d))
+    )
     n = a.numpy()
-    assert sharing(a, n) and "NumPy" in str(sharing(a, n))
-    assert not sharing(a[:2], a[3:]) and "no" in str(sharing(a[:2], a[3:]))
-    assert not sharing(a[::2], a[1::2]), "no byte is common"
-    assert sharing(a, a) and "same" in str(sharing(a, a))
-    assert "no" in str(sharing(a, torch.empty(0)))
+    assert tensor_maps.sharing(a, n) and "NumPy" in str(tensor_maps.sharing(a, n))
+    assert not tensor_maps.sharing(a[:2], a[3:]) and "no" in str(
+        tensor_maps.sharing(a[:2], a[3:])
+    )
+    assert not tensor_maps.sharing(a[::2], a[1::2]), "no byte is common"
+    assert tensor_maps.sharing(a, a) and "same" in str(tensor_maps.sharing(a, a))
+    assert "no" in str(tensor_maps.sharing(a, torch.empty(0)))
     sparse = torch.eye(2).to_sparse()
-    assert not sharing(sparse, a) and "known" in str(sharing(sparse, a))
+    assert not tensor_maps.sharing(sparse, a) and "known" in str(
+        tensor_maps.sharing(sparse, a)
+    )
 
 
 def test_groups_of_names() -> None:
     a = torch.arange(6.0)
     named = {"a": a, "b": a[2:], "c": a.clone(), "n": a.numpy(), "o": np.ones(2)}
-    assert groups(**named) == [["a", "b", "n"]]
-    assert groups(c=a.clone(), d=a.clone()) == []
+    assert tensor_maps.groups(**named) == [["a", "b", "n"]]
+    assert tensor_maps.groups(c=a.clone(), d=a.clone()) == []
     net = torch.nn.Linear(2, 2)
     state = net.state_dict()
-    found = groups(net=net, state=state)
+    found = tensor_maps.groups(net=net, state=state)
     assert sorted(map(sorted, found)) == [
         ["net.bias", "state['bias']"],
         ["net.weight", "state['weight']"],
@@ -476,7 +478,7 @@ def test_groups_of_names() -> None:
 def test_flows_to_a_module() -> None:
     net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
     loss = net[1](net[0](torch.ones(1, 2)).detach()).sum()
-    assert flows(loss, net) == {
+    assert tensor_maps.flows(loss, net) == {
         "0.weight": False,
         "0.bias": False,
         "1.weight": True,
@@ -484,16 +486,16 @@ def test_flows_to_a_module() -> None:
     }
     loss.backward()
     truth = {name: one.grad is not None for name, one in net.named_parameters()}
-    assert flows(loss, net) == truth
-    assert flows(torch.ones(1), net) == dict.fromkeys(truth, False)
+    assert tensor_maps.flows(loss, net) == truth
+    assert tensor_maps.flows(torch.ones(1), net) == dict.fromkeys(truth, False)
     net[1].bias.requires_grad_(False)
-    assert not flows(net(torch.ones(1, 2)).sum(), net)["1.bias"]
+    assert not tensor_maps.flows(net(torch.ones(1, 2)).sum(), net)["1.bias"]
 
 
 def test_what_is_saved_for_backward() -> None:
     x, w = torch.ones(100, 50), torch.ones(50, 20, requires_grad=True)
     y = (x @ w).relu().exp()
-    found = saved(y)
+    found = tensor_maps.saved(y)
     data = found.to_dict()
     sizes = [one["bytes"] for one in data["memories"]]
     assert sizes == sorted(sizes, reverse=True) and data["total"] == sum(sizes)
@@ -516,14 +518,14 @@ def test_what_is_saved_for_backward() -> None:
 def test_who_holds_a_memory() -> None:
     x = torch.ones(4)
     view, box = x[1:], {"kept": x}
-    found = str(holders(x))
+    found = str(tensor_maps.holders(x))
     assert "view" in found and "box" in found, found
     w = torch.nn.Parameter(torch.ones(3))
     optimizer = torch.optim.SGD([w], lr=0.1, momentum=0.9)
     y = (w * w).sum()
     y.backward()
     optimizer.step()
-    found = str(holders(w))
+    found = str(tensor_maps.holders(w))
     assert re.search(r"optimizer|param_groups", found), found
     del view, box, y
 
@@ -571,11 +573,11 @@ WRONG: dict[str, tuple[Callable[[], object], str, str]] = {
     "follow no function": (lambda: steps(follow=[5]), "int", "function"),
     "source of a run": (lambda: Steps().run(5, {}), "int", "text|source|str"),
     "namespace of a run": (lambda: Steps().run("a = 1", 5), "int", "dict|namespace"),
-    "sharing a number": (lambda: sharing(W, 5), "int", "tensor"),
-    "sharing of an empty list": (lambda: sharing(W, []), "list", "tensor"),
-    "loss of flows": (lambda: flows(5, W), "int", "tensor"),
-    "saved of a number": (lambda: saved(5), "int", "tensor"),
-    "holders of a number": (lambda: holders(5), "int", "tensor"),
+    "sharing a number": (lambda: tensor_maps.sharing(W, 5), "int", "tensor"),
+    "sharing of an empty list": (lambda: tensor_maps.sharing(W, []), "list", "tensor"),
+    "loss of flows": (lambda: tensor_maps.flows(5, W), "int", "tensor"),
+    "saved of a number": (lambda: tensor_maps.saved(5), "int", "tensor"),
+    "holders of a number": (lambda: tensor_maps.holders(5), "int", "tensor"),
     "one to compare": (lambda: assert_no_sharing(W), "1", "two"),
     "loss of an assertion": (lambda: assert_gradient_reaches(5, W), "int", "tensor"),
     "nothing reached": (lambda: assert_gradient_reaches(W), "none|0", "tensor"),
