@@ -636,7 +636,8 @@ def test_wrong_arguments_from_a_shell(tmp_path: Path) -> None:
     for arguments in (["missing.py", "-o", "x.html"], []):
         done = python("-m", "tensor_maps", *arguments, cwd=tmp_path)
         assert done.returncode != 0 and "Traceback" not in done.stderr, done.stderr
-    assert "missing.py" in python("-m", "tensor_maps", "missing.py").stderr
+    done = python("-m", "tensor_maps", "missing.py", "-o", "x.html", cwd=tmp_path)
+    assert "missing.py" in done.stderr
 
 
 def test_one_expression_of_the_atlas() -> None:
