@@ -1,0 +1,483 @@
+"""Random programs: steps and maps say what an independent look at all memory finds."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import linecache
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import tensor_maps
+import torch
+from independent import (
+    Moment,
+    Truth,
+    bytes_at,
+    differing,
+    joined,
+    leaves_of,
+    memories_of,
+    moments_of,
+    named_in,
+    truths_of,
+)
+from programs import random_program
+from tensor_maps import Steps, steps, tensor_map
+
+PROGRAMS, BATCH = 300, 20
+LOOKED_AT, ITEMS = 40, 4
+# Between these, what changed is not a matter of course: another object of one memory.
+PLACES = {"value", "place"}
+NOTHING = re.compile(r"\b(no tensor\b.*\bchanges|nothing\b.*\bchanges)", re.IGNORECASE)
+FLATLY = re.compile(r"^(turns? [\d to]+: )?no tensor changes\b", re.IGNORECASE)
+SAME = r"\b(another name|same tensor|same array)\b"
+LEFT_OUT = re.compile(r"\d.*\b(not looked|not read|left out|looked at)|\d+ of \d+")
+
+
+class Ran(NamedTuple):
+    """What a program printed, what it raised, and what is there at its end."""
+
+    printed: str
+    raised: str
+    names: dict[str, Any]
+
+
+@contextlib.contextmanager
+def heard() -> Iterator[io.StringIO]:
+    """Hear what is printed; what PyTorch warns of is not at issue."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()) as text:
+        warnings.simplefilter("ignore")
+        yield text
+
+
+def ran_alone(program: str) -> Ran:
+    names: dict[str, Any] = {}
+    with heard() as text:
+        try:
+            exec(program, names)
+            raised = ""
+        except Exception as error:
+            raised = type(error).__name__
+    return Ran(text.getvalue(), raised, names)
+
+
+def ran_watched(program: str) -> tuple[Ran, dict]:
+    """Run a program as a module is run."""
+    seen, names = Steps(), {}
+    with heard() as text:
+        try:
+            seen.run(program, names)
+            raised = ""
+        except Exception as error:
+            raised = type(error).__name__
+    assert not seen.failed, seen.failed
+    return Ran(text.getvalue(), raised, names), seen.data()
+
+
+def ran_in_a_function(program: str, watch: bool) -> tuple[Ran, dict]:
+    """Run a program as the body of a function, in the block of a ``with``."""
+    inner = "".join(f"        {line}\n" for line in program.splitlines())
+    source = f"def run(_seen):\n    with _seen:\n{inner}    return locals()\n"
+    file = "<program of a test>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    defined: dict[str, Any] = {}
+    exec(compile(source, file, "exec"), defined)
+    seen = steps()
+    with heard() as text:
+        names = defined["run"](seen if watch else contextlib.nullcontext())
+    assert not seen.failed, seen.failed
+    return Ran(text.getvalue(), "", names), seen.data() if watch else {}
+
+
+def final(names: dict[str, Any]) -> dict[str, tuple]:
+    """Return what is there at the end, less addresses and objects."""
+    return {
+        name: (*truth[2:], torch.is_tensor(truth.value))
+        for name, truth in truths_of(names).items()
+    }
+
+
+# What a step has to say ---------------------------------------------------------------
+
+
+class Stage(NamedTuple):
+    """One step as told, and the moments before and after it as they were."""
+
+    told: dict
+    text: str
+    was: dict[str, Truth]
+    now: dict[str, Truth]
+    is_many: bool
+    after: Moment
+
+
+def stages_of(program: str, data: dict, moments: list[Moment]) -> Iterator[Stage]:
+    """Pair steps with statements; what has run without a step has changed nothing."""
+    lines, at = program.split("\n"), 0
+    loops = {
+        node.lineno: node.end_lineno
+        for node in ast.walk(ast.parse(program))
+        if isinstance(node, ast.For)
+    }
+    for told in data["steps"]:
+        first, last = told["first"], told["last"]
+        if first in loops:  # all later turns in one
+            begin = at
+            while first <= moments[at].line <= loops[first]:
+                at += 1
+            assert at > begin, f"a step of a loop that had ended: {told}"
+            is_many = True
+        else:
+            while moments[at].line != first:
+                assert at + 2 < len(moments), f"no such statement ran: {told}"
+                before, after = moments[at : at + 2]
+                lost = changes(before.truths, after.truths)
+                assert not lost, f"line {before.line} has no step: {lost}"
+                assert before.printed == after.printed, f"line {before.line}: printed"
+                at += 1
+            begin, at, is_many = at, at + 1, False
+        was, now = moments[begin].truths, moments[at].truths
+        text = "\n".join(lines[first - 1 : last])
+        yield Stage(told, text, was, now, is_many, moments[at])
+    while at + 1 < len(moments):
+        lost = changes(moments[at].truths, moments[at + 1].truths)
+        assert not lost, f"line {moments[at].line} has no step: {lost}"
+        at += 1
+
+
+def changes(was: dict[str, Truth], now: dict[str, Truth]) -> dict[str, set[str]]:
+    """Return what differs of each name that is there."""
+    found = {
+        name: differing(was[name], truth) if name in was else {"new"}
+        for name, truth in now.items()
+    }
+    return {name: kinds for name, kinds in found.items() if kinds}
+
+
+def is_hard_to_find(name: str) -> bool:
+    """Whether it is an attribute, in a container in another, or behind the fourth."""
+    items = re.findall(r"\[(\d+)\]", name)
+    return (
+        name.startswith("box.")
+        or name.count("[") > 1
+        or any(int(item) >= ITEMS for item in items)
+    )
+
+
+def must_be_looked_at(name: str, stage: Stage) -> bool:
+    """Whether a statement names it, or it is among the newest."""
+    root = re.split(r"[.\[]", name)[0]
+    if len(stage.now) <= LOOKED_AT or re.search(rf"\b{root}\b", stage.text):
+        return True
+    order = list(stage.now)
+    return "x44" in order and order.index(name) > order.index("x44")
+
+
+def problems_of(stage: Stage) -> Iterator[str]:
+    """Yield what a step says falsely, or does not say."""
+    told, said = stage.told, stage.told["said"]
+    words = f"{said} {told.get('note', '')}"
+    changed, truly = set(told["changed"]), changes(stage.was, stage.now)
+    for name in sorted(truly.keys() - changed):
+        size = len(stage.now[name].content)
+        not_read = re.search(
+            rf"\b{re.escape(name)}\b[^.;]*\(\S+ \w+\).*not read", words
+        )
+        if stage.is_many and truly[name] <= PLACES:
+            continue
+        if is_hard_to_find(name):
+            if FLATLY.search(said):
+                yield f"{name} changes ({truly[name]}), and it says: {said}"
+        elif must_be_looked_at(name, stage):
+            if not (not_read and truly[name] == {"content"} and size > 4096):
+                yield f"{name} changes, and is not told: {truly[name]}"
+        elif not LEFT_OUT.search(words):
+            yield f"{name} changes, is left out, and it is not said that any is"
+    for name in sorted(changed - truly.keys()):
+        if name not in stage.now:
+            yield f"{name} is told to change, and there is no such name"
+        elif not (stage.is_many or len(stage.now[name].content) > 4096):
+            yield f"{name} is told to change, and does not"
+    if NOTHING.search(said) and changed:
+        yield f"it says that nothing changes, and has {sorted(changed)}"
+    if re.search(r"\bnot drawn\b", said):
+        yield f"it says where a gradient goes by what is drawn: {said}"
+    yield from problems_of_relations(stage, truly)
+    yield from problems_of_the_event(stage, truly)
+
+
+def problems_of_relations(stage: Stage, truly: dict[str, set[str]]) -> Iterator[str]:
+    """Where one name is new, look whom it shares with and where its gradient goes."""
+    new = [name for name, kinds in truly.items() if kinds & {"new", "value"}]
+    said = stage.told["said"]
+    if len(new) != 1 or stage.is_many or not stage.now[new[0]].content:
+        return
+    (name,) = new
+    if is_hard_to_find(name) or len(stage.now) > LOOKED_AT or len(truly) > 1:
+        return
+    if ".grad" in stage.text:
+        return  # that is a memory without a name
+    group, plain = group_of(name, stage), {*filter(is_found, stage.now)}
+    told = re.search(r"shares the memory of ([^;]*)", said)
+    said_names = set(re.findall(r"[\w.]+(?:\[[^]]*\])*", told[1])) if told else set()
+    if wrong := (said_names & plain) - group:
+        yield f"{name} shares no memory with {wrong}: {said}"
+    if len(group) > 1 and not re.search(r"\bshare|" + SAME, said):
+        yield f"{name} shares memory with {set(group) - {name}}: {said}"
+    if len(group) == 1 and re.search(r"\bshares?\b", said):
+        yield f"{name} shares no memory: {said}"
+    if re.search(SAME, said):
+        return
+    for leaf in [*filter(is_found, stage.after.leaves.get(name, ()))][:1]:
+        if not re.search(rf"(?<![\w.]){re.escape(leaf)}(?!\w)", said):
+            yield f"a gradient reaches {leaf} from {name}: {said}"
+
+
+def is_found(name: str) -> bool:
+    """Whether steps are bound to find it."""
+    return not is_hard_to_find(name)
+
+
+def group_of(name: str, stage: Stage) -> set[str]:
+    """Return what is on the memory of a name, as it was then."""
+    (group,) = [one for one in stage.after.memories if name in one]
+    return {*filter(is_found, group)}
+
+
+def problems_of_the_event(stage: Stage, truly: dict[str, set[str]]) -> Iterator[str]:
+    """Hold the event of a step against what changed."""
+    event, names = stage.told["event"], set(stage.told["names"])
+    truly = {n: k for n, k in truly.items() if n in stage.told["changed"]}
+    gone = stage.was.keys() - stage.now.keys()
+    kinds = set().union(*truly.values())
+    if (event == "raises") != bool(stage.told.get("raised")):
+        yield f"event {event}, raised {stage.told.get('raised')}"
+    if event == "raises":
+        return
+    if event is None and truly:
+        yield f"no event, though {truly}"
+    if event is not None and not (truly or gone) and not stage.is_many:
+        yield f"an event {event}, though nothing changes"
+    if event is not None and truly and not names:
+        yield f"an event {event} without names"
+    known = {n for n, k in truly.items() if not k & {"new", "value"}}
+    if event == "gradient" and "gradient" not in kinds:
+        yield f"an event gradient, though {truly}"
+    arrived = [
+        n
+        for n in known
+        if "gradient" in truly[n]
+        and stage.was[n].gradient is None
+        and stage.now[n].gradient is not None
+    ]
+    if arrived and event != "gradient" and not stage.is_many:
+        yield f"the gradient of {arrived} changes, and the event is {event}"
+    written = [n for n in known if "content" in truly[n] and "place" not in truly[n]]
+    if written and not arrived and event != "written" and not stage.is_many:
+        yield f"{written} are written, and the event is {event}"
+    if event == "written" and not kinds & {"content", "version"}:
+        yield f"an event written, though {truly}"
+    if event in ("shares", "cut", "appears") and not kinds & {"new", *PLACES}:
+        yield f"an event {event}, though {truly}"
+    new = [n for n, k in truly.items() if k & {"new", "value"}]
+    if len(new) == 1 and len(truly) == 1 and not is_hard_to_find(new[0]):
+        yield from problems_of_what_is_new(stage, new[0], event)
+
+
+def problems_of_what_is_new(stage: Stage, name: str, event: str) -> Iterator[str]:
+    truth = stage.now[name]
+    if len(stage.now) > LOOKED_AT or not truth.content or ".grad" in stage.text:
+        return
+    others = [stage.now[n] for n in group_of(name, stage) if n != name]
+    if any(other.value is truth.value for other in others):
+        return
+    cut = (
+        torch.is_tensor(truth.value)
+        and not truth.requires_grad
+        and any(other.requires_grad for other in others)
+    )
+    if cut and event != "cut":
+        yield f"{name} is cut off, and the event is {event}"
+    elif others and not cut and torch.is_tensor(truth.value) and event != "shares":
+        yield f"{name} shares memory, and the event is {event}"
+    elif not others and event == "shares":
+        yield f"{name} shares no memory, and the event is {event}"
+
+
+# What a map has to say ----------------------------------------------------------------
+
+
+def problems_of_maps(names: dict[str, Any]) -> Iterator[str]:
+    """Hold the map of what is there at the end against storages and the graph."""
+    named = {n: v for n, v in named_in(names).items() if re.fullmatch(r"\w+", n)}
+    named = {n: v for n, v in named.items() if v.nbytes}
+    if not named:
+        return
+    observed = tensor_map(**named, max_names=100).to_dict()
+    tensors, truth = observed["tensors"], memories_of(named)
+    told = {
+        frozenset(
+            name for w in storage["windows"] for name in tensors[w["tensor"]]["names"]
+        )
+        for storage in observed["storages"]
+    }
+    if told - {frozenset()} != truth:
+        yield f"memories {told ^ truth}"
+    yield from problems_of_windows(observed, named)
+    for seen in tensors:
+        value = named.get(next(iter(seen["names"]), ""))
+        if not torch.is_tensor(value) or value.grad_fn is None:
+            continue
+        leaves = leaves_of(value)
+        wanted = sorted(
+            next((n for n, v in named.items() if v is leaf), "") for leaf in leaves
+        )
+        reached = sorted((tensors[k]["names"] or [""])[0] for k in seen["reaches"])
+        if reached != wanted or seen.get("reaches_more"):
+            yield f"a gradient reaches {wanted} from {seen['names']}, not {reached}"
+        for name, leaf in named.items():
+            is_reached = any(leaf is one for one in leaves)
+            if not (torch.is_tensor(leaf) and leaf.requires_grad and leaf.is_leaf):
+                continue
+            if tensor_maps.flows(value, **{name: leaf}) != {name: is_reached}:
+                yield f"flows({seen['names']}, {name}) is not {is_reached}"
+    yield from problems_of_pairs(named)
+
+
+def problems_of_windows(observed: dict, named: dict[str, Any]) -> Iterator[str]:
+    for storage in observed["storages"]:
+        for window in storage["windows"]:
+            names = observed["tensors"][window["tensor"]]["names"]
+            if not names:
+                continue
+            value = named[names[0]]
+            if torch.is_tensor(value):
+                size = value.element_size()
+                strides = [stride * size for stride in value.stride()]
+            else:
+                strides = list(value.strides)
+            if window["stride_bytes"] != strides:
+                yield f"{names}: strides {window['stride_bytes']}, truly {strides}"
+
+
+def problems_of_pairs(named: dict[str, Any]) -> Iterator[str]:
+    """Hold what is said of pairs and groups against the addresses of all bytes."""
+    chosen = {name: named[name] for name in list(named)[-8:]}
+    there = {name: bytes_at(value) for name, value in chosen.items()}
+    for first, a in chosen.items():
+        for second, b in chosen.items():
+            shared = bool(there[first] & there[second])
+            told = tensor_maps.sharing(a, b)
+            if bool(told) != shared:
+                yield f"sharing({first}, {second}) is not {shared}: {told}"
+    told = {frozenset(group) for group in tensor_maps.groups(**chosen)}
+    truth = {group for group in joined(chosen) if len(group) > 1}
+    if told != truth:
+        yield f"groups {told}, truly {truth}"
+
+
+# The tests ----------------------------------------------------------------------------
+
+
+def numbered(program: str) -> str:
+    lines = program.splitlines()
+    return "\n".join(f"{at:3} {line}" for at, line in enumerate(lines, 1))
+
+
+def fail_with(found: dict[str, list[str]]) -> None:
+    """Show the first programs of which something false is said, and how many are."""
+    if found:
+        shown = list(found.items())[:2]
+        parts = [f"{numbered(p)}\n" + "\n".join(w[:6]) for p, w in shown]
+        pytest.fail(f"{len(found)} programs\n" + "\n\n".join(parts), pytrace=False)
+
+
+BATCHES = [range(at, at + BATCH) for at in range(0, PROGRAMS, BATCH)]
+in_batches = pytest.mark.parametrize("seeds", BATCHES, ids=lambda one: str(one.start))
+
+
+@in_batches
+def test_steps_say_what_changed(seeds: range) -> None:
+    found: dict[str, list[str]] = {}
+    for seed in seeds:
+        program = random_program(seed)
+        alone = ran_alone(program)
+        in_function = seed % 5 == 0 and not alone.raised and "globals" not in program
+        if in_function:
+            alone, _ = ran_in_a_function(program, watch=False)
+            watched, data = ran_in_a_function(program, watch=True)
+        else:
+            watched, data = ran_watched(program)
+        with heard() as text:
+            moments, _ = moments_of(program, {}, text)
+        wrong = []
+        if alone[:2] != watched[:2]:
+            wrong.append(f"alone it printed and raised {alone[:2]}, not {watched[:2]}")
+        if final(alone.names) != final(watched.names):
+            wrong.append("watched, it ends with other values")
+        printed = "".join(told["printed"] for told in data["steps"])
+        if printed != alone.printed:
+            wrong.append(f"printed {alone.printed!r}, not {printed!r}")
+        try:
+            for stage in stages_of(program, data, moments):
+                where = f"line {stage.told['first']}, {stage.text!r}: "
+                wrong += [where + one for one in problems_of(stage)]
+        except (AssertionError, KeyError) as error:
+            wrong.append(f"{type(error).__name__}: {error}")
+        if wrong:
+            found[program] = wrong
+    fail_with(found)
+
+
+@in_batches
+def test_maps_say_who_shares_and_where_gradients_go(seeds: range) -> None:
+    found = {}
+    for seed in seeds:
+        program = random_program(seed)
+        names = ran_alone(program).names
+        with heard():
+            if wrong := list(problems_of_maps(names)):
+                found[program] = wrong
+    fail_with(found)
+
+
+def test_the_checker_sees_each_kind_of_change() -> None:
+    """It must not agree because it is blind."""
+    base = torch.ones(2000, requires_grad=True)
+    array = np.zeros(1200)[::-1]
+    changing = {
+        "content": lambda: base.data.__setitem__(1999, 5.0),
+        "version": lambda: base.detach().add_(0),
+        "gradient": lambda: base.sum().backward(),
+        "requires_grad": lambda: base.requires_grad_(False),
+        "place": lambda: setattr(base, "data", torch.ones(2000)),
+        "form": lambda: setattr(base, "data", base.data[:1000]),
+    }
+    for kind, change in changing.items():
+        was = truths_of({"base": base})["base"]
+        change()
+        assert kind in differing(was, truths_of({"base": base})["base"])
+    was = truths_of({"array": array})["array"]
+    array[3] = 1
+    assert differing(was, truths_of({"array": array})["array"]) == {"content"}
+    part = torch.from_numpy(array[3:9:2].copy())
+    names = {"part": part, "same": part.numpy()[1:], "array": array, "base": base}
+    assert memories_of(names) == {
+        frozenset({"part", "same"}), frozenset({"array"}), frozenset({"base"})
+    }  # fmt: skip
+
+
+def test_programs_have_what_readers_programs_have() -> None:
+    text = "\n".join(map(random_program, range(PROGRAMS)))
+    wanted = {
+        ".data", ".numpy()", "np.full(1200", "globals()", ".append(", "{'k'",
+        "box.w", ".detach()", ".clone()", ".backward()", "del ", "for turn",
+        "shifted(", "opt.step()", "no_grad", "except", "requires_grad_(False)", "[::2]",
+    }  # fmt: skip
+    assert [one for one in wanted if text.count(one) < 10] == []
