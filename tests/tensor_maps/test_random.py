@@ -305,7 +305,11 @@ def problems_of_what_is_new(stage: Stage, name: str, event: str) -> Iterator[str
     if cut and event != "cut":
         yield f"{name} is cut off, and the event is {event}"
     elif others and not cut and torch.is_tensor(truth.value) and event != "shares":
-        yield f"{name} shares memory, and the event is {event}"
+        # What is hard to find may be found, and require grad.
+        (group,) = [one for one in stage.after.memories if name in one]
+        hidden = [stage.now[other] for other in group if not is_found(other)]
+        if event != "cut" or not any(other.requires_grad for other in hidden):
+            yield f"{name} shares memory, and the event is {event}"
     elif not others and event == "shares":
         yield f"{name} shares no memory, and the event is {event}"
 

@@ -47,10 +47,14 @@ def event_of(step: Step) -> tuple[str | None, list[str]]:
     if step.raised:
         asked = names_in(step.unit)
         return "raises", [name for name in entries_of(step) if root_of(name) in asked]
-    if named := [name for name, kinds in differ.items() if "gradient" in kinds]:
+    changed = [name for name in differ if _has_other_gradient(step, name)]
+    before = step.before.facts
+    if named := [name for name in changed if before[name].gradient is None]:
         return "gradient", named
     if named := [name for name, kinds in differ.items() if is_written(kinds)]:
         return "written", named
+    if changed:
+        return "gradient", changed
     news = news_of(step)
     if named := [new for new in news if new.is_cut]:
         return "cut", _with_others(named)
@@ -61,6 +65,13 @@ def event_of(step: Step) -> tuple[str | None, list[str]]:
     if differ:
         return "changes", list(differ)
     return None, []
+
+
+def _has_other_gradient(step: Step, name: str) -> bool:
+    """Whether a tensor that was there has a gradient now, and had not this one."""
+    kinds = step.differ[name]
+    is_same = "gradient" in kinds and not kinds & {"new", "other", "gone"}
+    return is_same and step.after.facts[name].gradient is not None
 
 
 def _with_others(news: list[New]) -> list[str]:
@@ -107,14 +118,13 @@ def _new(
     # What the statement names is what a reader looks for.
     share.sort(key=lambda other: (root_of(other) not in asked, root_of(other) != other))
     made_from = [o for o in known if root_of(o) in asked and root_of(o) != name]
-    required = any(entry[other]["requires_grad"] for other in share) or (
-        bool(words & CUTTING)
-        and any(
-            fact.requires_grad
-            for other, fact in step.before.facts.items()
-            if root_of(other) in asked
-        )
-    )
+    if share:
+        required = any(entry[other]["requires_grad"] for other in share)
+    else:
+        read = _read_in(step)
+        sources = [f for o, f in step.before.facts.items() if root_of(o) in read]
+        is_of_them = bool(sources) and all(fact.requires_grad for fact in sources)
+        required = bool(words & CUTTING) and is_of_them
     is_cut = required and not seen["requires_grad"]
     how, others = ("shares", share) if share else ("alone", [])
     if not share and words & COPYING:
@@ -138,6 +148,15 @@ def _new(
         at_least,
         is_cut and not flows,
     )
+
+
+def _read_in(step: Step) -> set[str]:
+    """Return the names that a statement reads."""
+    return {
+        node.id
+        for node in nodes_of(step.unit)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
 
 
 def _words_in(step: Step) -> set[str]:

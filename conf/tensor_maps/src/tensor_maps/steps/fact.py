@@ -69,9 +69,15 @@ class Place(NamedTuple):
     def is_still(self, tensor: torch.Tensor) -> bool:
         """Whether memory that was there is there still: a storage may be resized."""
         return (
-            torch._C._data_address(tensor) == self.address
+            _address_of(tensor) == self.address
             and tensor.untyped_storage().nbytes() == self.of_storage
         )
+
+
+def _address_of(tensor: torch.Tensor) -> int:
+    """Return where the values of a tensor begin, or 0; a lazy copy stays lazy."""
+    storage = torch._C._data_address(tensor)
+    return storage and storage + tensor.storage_offset() * tensor.element_size()
 
 
 class Gradient(NamedTuple):
@@ -228,7 +234,7 @@ def _place_of(tensor: torch.Tensor) -> Place | None:
     size = tensor.numel() * tensor.element_size()
     of_storage = tensor.untyped_storage().nbytes()
     before = tensor.storage_offset() * tensor.element_size()
-    address = torch._C._data_address(tensor)
+    address = _address_of(tensor)
     is_there = address and size and before + size <= of_storage
     if not is_there or not tensor.is_contiguous():
         return None
