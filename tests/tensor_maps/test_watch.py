@@ -298,7 +298,7 @@ def test_coroutines_that_end_in_their_order(capsys: Any) -> None:
 
 def test_threads_hear_themselves_alone(capsys: Any) -> None:
     found: dict[int, Steps] = {}
-    together = threading.Barrier(3)
+    together = threading.Barrier(3, timeout=15)
 
     def work(k: int) -> None:
         together.wait()

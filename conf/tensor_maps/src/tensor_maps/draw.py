@@ -25,6 +25,7 @@ MOST_IN_SCENE = 5  # names: of more, ways above the tags cannot be told apart
 WIDTH, LEAST_WIDTH = 280.0, 216.0
 BESIDE = 32.0  # pixels between the graph and the memories
 ALONE = "tensor-map-alone"
+MARGIN = 4 * EDGE  # around a drawing that stands alone
 
 
 def scene(
@@ -132,20 +133,20 @@ def draw_svg(
 
     The parameters are those of :func:`draw`.
     """
-    return alone(scene(observed, width=width, graph=graph), f"{prefix}-whole")
+    made = scene(observed, width=width - 2 * MARGIN, graph=graph)
+    return alone(made, f"{prefix}-whole")
 
 
 def alone(made: Drawing, name: str) -> str:
     """Return a drawing as an SVG that needs no page: with colours, font and paper."""
-    edge = 4 * EDGE
-    wide, high = made.width + 2 * edge, made.height + 2 * edge
+    wide, high = made.width + 2 * MARGIN, made.height + 2 * MARGIN
     style = (
         f".{ALONE}{{{LIGHT}}}@media (prefers-color-scheme:dark){{.{ALONE}{{{DARK}}}}}"
     )
-    paper = rect(-edge, made.top - edge, wide, high, f'fill="{PAPER}"')
+    paper = rect(-MARGIN, made.top - MARGIN, wide, high, f'fill="{PAPER}"')
     whole = made.svg(
         f'id={quoteattr(name)} class="{ALONE}" font-family="{ALONE_FONT}" '
     )
     head, _, marks = whole.partition(">")
-    head = head.replace(made.frame(), made.frame(edge))
+    head = head.replace(made.frame(), made.frame(MARGIN))
     return f"{head}><style>{style}</style>{paper}{marks}"

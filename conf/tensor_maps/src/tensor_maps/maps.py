@@ -96,7 +96,7 @@ class TensorMap:
             raise ValueError(
                 f"save() writes a file .svg or .html, not {Path(path).name!r}"
             )
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_bytes(text.encode("utf-8", "replace"))
 
     def _repr_html_(self) -> str:
         # Several maps stand in one notebook: their ids have to differ.

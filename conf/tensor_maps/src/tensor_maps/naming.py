@@ -16,6 +16,7 @@ import torch
 from tensor_maps.reading import is_drawn, tried
 
 MOST_NAMES = 40
+MOST_NOTES = 3  # on what is not drawn: of more there is one
 # Containers inside of containers, and items of each, that are looked into.
 MOST_DEPTH, MOST_ITEMS = 4, 1000
 # A name, perhaps with attributes and items: its parts can be named after it.
@@ -75,7 +76,7 @@ def name_values(
 ) -> tuple[dict[str, Any], list[str]]:
     """Do what :func:`name_all` does, with the source of each of the values."""
     found: dict[str, Any] = {}
-    notes: list[str] = []
+    empty: list[tuple[str, Any]] = []
     given = [
         (text, f"{_noun(value)} {number}" if text is None else text, value)
         for number, (text, value) in enumerate(zip(texts, values, strict=True), 1)
@@ -96,14 +97,23 @@ def name_values(
             begin = name if named_after_place else type(value).__name__
             parts = dict(parts_of(begin, value, buffers=buffers))
         if not parts:
-            notes.append(_why_not(name, value))
+            empty.append((name, value))
         for part, tensor in parts.items():
             found[_other(part, tensor, found)] = tensor
-    return found, notes
+    return found, _why_not_all(empty)
 
 
 def _noun(value: Any) -> str:
     return "tensor" if is_drawn(value) else type(value).__name__
+
+
+def _why_not_all(empty: list[tuple[str, Any]]) -> list[str]:
+    """Say why things are not drawn: of each, or of many together."""
+    if len(empty) <= MOST_NOTES:
+        return [_why_not(name, value) for name, value in empty]
+    (first, _), (second, _), *others = empty
+    more = f"{first}, {second} and {len(others)} more"
+    return [f"{more} are not drawn: there is no tensor in them"]
 
 
 def _why_not(name: str, value: Any) -> str:

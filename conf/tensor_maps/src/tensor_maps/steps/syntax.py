@@ -6,9 +6,8 @@ import ast
 import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
+from threading import Lock
 from types import CodeType, FrameType
-
-from tensor_maps.reading import tried
 
 NO_SOURCE = (
     "steps() watches the block of a `with` statement whose source can be read: write "
@@ -76,10 +75,26 @@ def block_frame(frame: FrameType) -> FrameType:
     return block_frame(back.f_back)
 
 
+_parsing, MOST_TRIES = Lock(), 20
+
+
+def _parsed(lines: list[str]) -> ast.Module:
+    """Return the tree of a source, or an empty one."""
+    for _ in range(MOST_TRIES):
+        try:
+            with _parsing:
+                return ast.parse("\n".join(lines))
+        except SystemError:  # Python 3.11, where another thread parses meanwhile
+            continue
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            break
+    return ast.Module([], [])
+
+
 def with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
     """Return the lines of the source, and the block of the ``with`` that is entered."""
     lines = source_lines(frame, frame.f_globals)
-    tree = tried(lambda: ast.parse("\n".join(lines)), ast.Module([], []))
+    tree = _parsed(lines)
     # Python says where the item stands, but for one in parentheses: there it says, from
     # line and column, where the statement does.
     positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]
@@ -102,7 +117,7 @@ def with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
 def function_body(code: CodeType, names: dict) -> tuple[list[str], ast.AST] | None:
     """Return the lines of the source, and the definition of a function."""
     lines = source_lines(code, names)
-    tree = tried(lambda: ast.parse("\n".join(lines)), ast.Module([], []))
+    tree = _parsed(lines)
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue

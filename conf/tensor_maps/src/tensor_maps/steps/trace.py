@@ -18,7 +18,7 @@ from typing import Any
 from tensor_maps.steps.course import Course, Expected
 
 # A statement may make so many calls before tracing rests until it has returned.
-MOST_CALLS = 20_000
+MOST_CALLS = 5_000
 NEVER = 1 << 62
 IS_SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 YIELD = dis.opmap["YIELD_VALUE"]

@@ -208,6 +208,9 @@ class Steps:
         name
             The file that a traceback names; each run has one of its own otherwise.
         """
+        if not isinstance(source, str):
+            kind = type(source).__name__
+            raise TypeError(f"run() takes the code as a str, not as {kind}")
         namespace = {"__name__": "__main__"} if namespace is None else namespace
         if name is None:
             name = next(file_names)
