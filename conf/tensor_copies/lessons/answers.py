@@ -35,7 +35,7 @@ KEPT = CONF.parent / "build" / "predictions" / "answers.json"
 MOST_KEPT = 400  # questions, of a few branches
 SCRIPT = Path(programs.__file__)
 SECONDS = 60  # for the programs of one page; most take less than one
-MOST_LINES, MOST_CHARACTERS = 2, 140  # of an answer
+MOST_LINES, MOST_CHARACTERS = 2, 128  # of an answer, on a screen that is wide
 SENTENCE = re.compile(r"\. |: \[|\n")  # where a message goes on for those who know
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
@@ -55,8 +55,7 @@ def run_missing(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     ]
     lacking = [[one for one in page if key(one) not in app.answers] for page in asked]
     if missing := [page for page in lacking if page]:
-        count = sum(map(len, missing))
-        progress.say(f"Running the wrong answers to {count} questions")
+        progress.say(f"Running {2 * sum(map(len, missing))} wrong answers")
         app.answers |= run(missing)
         KEPT.parent.mkdir(parents=True, exist_ok=True)
         newest = dict([*app.answers.items()][-MOST_KEPT:])

@@ -34,7 +34,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.lessons.answers import choices_for, key
+from tensor_copies.lessons.answers import choices_for, key, normal
 from tensor_copies.lessons.questions import ASK, Question, questions_of
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import fingerprint
@@ -88,8 +88,11 @@ def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
             continue
         live, elsewhere = _printed(box)
         if offered := choices_for(one, app.answers[key(one)], live, elsewhere):
-            where = short(fingerprint()) if elsewhere else ""
-            made = _choices(one, offered, f"predict-{number}", where)
+            notes = [f"On {short(fingerprint())}."] if elsewhere else []
+            (right,) = (lines for lines, _, is_right in offered if is_right)
+            if " ".join(right).split() != normal(live).split():
+                notes.append("Only what differs is shown.")
+            made = _choices(one, offered, f"predict-{number}", " ".join(notes))
             box.parent.insert(box.parent.index(box), made)
 
 
@@ -114,19 +117,19 @@ def _printed(box: fold) -> tuple[str, list[str]]:
 
 
 def _choices(
-    asked: Question, offered: list[tuple[list[str], str, bool]], name: str, where: str
+    asked: Question, offered: list[tuple[list[str], str, bool]], name: str, note: str
 ) -> choices:
     """Return answers as radio buttons, and the place for what is said of them."""
     words = "".join(
         f"<code>{escape(piece)}</code>" if place % 2 else escape(piece)
         for place, piece in enumerate(CODE.split(asked.words))
     )
-    where = where and f" <span>On {escape(where)}.</span>"
+    note = note and f" <span>{escape(note)}</span>"
     texts = ["\n".join(lines) for lines, *_ in offered]
     number = key_of(asked.blocks[-1], *texts)[:8]
     markup = (
         f'<fieldset class="predict-choices" data-key="{number}">'
-        f"<legend>{words}{where}</legend>\n"
+        f"<legend>{words}{note}</legend>\n"
     )
     for text, (_, said, is_right) in zip(texts, offered, strict=True):
         told = escape(said.replace("``", "`"), quote=True)
