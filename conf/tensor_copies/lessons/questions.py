@@ -94,13 +94,14 @@ def _question(
     where = f"{source.name}, line {line}: the question"
     if len(texts) not in (0, 2):
         raise ExtensionError(f"{where} needs {INSTEAD} and {INSTEAD}_2, or neither")
-    exchanges = [_exchange(source, program, text) for text in texts]
+    exchanges = [_exchange(source, line, program, text) for text in texts]
     return Question(line, where, words, [*program], exchanges)
 
 
-def _exchange(source: Path, program: list[str], text: str) -> Exchange:
+def _exchange(source: Path, line: int, program: list[str], text: str) -> Exchange:
+    named = re.compile(rf"{INSTEAD}.*[\"' ]{re.escape(text)}[\"']?\s*$")
     lines = enumerate(source.read_text("utf-8").split("\n"), 1)
-    line = next(number for number, line in lines if text in line and INSTEAD in line)
+    line = next((number for number, row in lines if named.search(row)), line)
     where = f"{source.name}, line {line}: the exchange '{text}'"
     written = EXCHANGE.fullmatch(text.strip())
     old, new, raises = written.groups("") if written else ("", "", "")
