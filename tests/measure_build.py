@@ -177,12 +177,12 @@ def run_aside() -> None:
     sys.path.insert(0, str(Path("conf").resolve()))
     from tensor_copies.atlas import data
     from tensor_copies.explorer import kept
-    from tensor_copies.lessons import choices
+    from tensor_copies.lessons import answers, questions
 
     scripts = sorted(Path("examples").resolve().glob("*/*.py"))
-    questions = [one for script in scripts for one in choices.of_lesson(script)]
-    for answer in choices.run([one.job() for one in questions]):
-        answer.result()
+    asked = [questions.of_lesson(script) for script in scripts]
+    pages = [[one for one in page if one.exchanges] for page in asked]
+    answers.run([page for page in pages if page])
     kept.keep_ready()
     data.keep_ready()
 

@@ -2,285 +2,252 @@
 
 from __future__ import annotations
 
-import ast
+import json
 import re
-import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bs4 import Tag
-from conftest import PATIENCE, TinySite, lesson
+from conftest import TinySite, lesson
 from reading import SCRIPTS, page_of, soup
 from recording import pretend_other_machine, record
-from tensor_copies.lessons.choices import run
-from tensor_copies.lessons.exchanges import LEFT_OUT, BadExchange, exchanges
+from sphinx.errors import ExtensionError
+from tensor_copies.lessons import answers
+from tensor_copies.lessons.questions import Question, of_lesson
 
-PROGRAM = """w = torch.ones(2, requires_grad=True)
-z = w.detach()
-z[0] = 7.0
-print(f"{w.detach()[0].item() = }")
-assert w.clone() is not w
+START = """import torch
+w = torch.zeros(2, requires_grad=True)
+z = w.detach()  # of w
+print('made')
 """
-WITHOUT_CHOICES = ("3_tips",)  # most of these lessons measure
+ASKED = """z[0] = 7.0
+print("same")
+print("w", w.tolist())
+assert z is w
+# sphinx_gallery_predict = "What does ``w`` hold?"
+# sphinx_gallery_predict_instead = "{}"
+# sphinx_gallery_predict_instead_2 = "{}"
+"""
+CLONED, ITSELF = "w.detach() -> w.detach().clone()", "w.detach() -> w raises"
+LEFT_OUT, LAST = "z[0] = 7.0 ->", 'print(1,"w", w.tolist())'
 
 
-def said(program: str, *named: str, **options: bool) -> list[str]:
-    found = exchanges(["import torch\n", program], list(named), **options)
-    return [one.said.replace("``", "`") for one in found]
+def questions(folder: Path, *exchanges: str, asked: str = ASKED) -> list[Question]:
+    script = folder / "a.py"
+    script.write_text(lesson("A", START, asked.format(*exchanges)))
+    return of_lesson(script)
 
 
 # What is exchanged
 
 
-def test_calls_are_put_in_left_out_and_flipped_nearest_first() -> None:
-    found = said(PROGRAM)
-    assert found[:3] == [
-        "With `z = w.detach().clone()`",
-        "With `z = w`",
-        "With `z = w.clone()`",
-    ]
-    assert "With `w = torch.ones(2, requires_grad=False)`" in found
-    assert found[-1] == "Without `z[0] = 7.0`", "what leaves out the write comes last"
-    assert LEFT_OUT == 3 and len(set(found)) == len(found)
+@pytest.mark.parametrize(
+    ("exchange", "said", "changed"),
+    [
+        (CLONED, "With `z = w.detach().clone()`", "z = w.detach().clone()  # of w"),
+        (ITSELF, "With `z = w`", "z = w  # of w"),
+        (LEFT_OUT, "Without `z[0] = 7.0`", "pass"),
+        ("print( -> print(1, ", 'With `print(1,"w", w.tolist())`', LAST),
+    ],
+)
+def test_an_exchange_changes_one_place_and_says_it(
+    tmp_path: Path, exchange: str, said: str, changed: str
+) -> None:
+    (question,) = questions(tmp_path, exchange, LEFT_OUT)
+    one = question.exchanges[0]
+    assert one.said.replace("``", "`") == said
+    assert one.raises == exchange.endswith("raises")
+    old, new = "\n".join(question.blocks), "\n".join(one.blocks)
+    assert {*new.splitlines()} - {*old.splitlines()} == {changed}
 
 
-def test_each_exchange_changes_one_place_and_is_python() -> None:
-    for one in exchanges(["import torch\n", PROGRAM], []):
-        ast.parse(one.code)
-        changed = [
-            (old, new)
-            for old, new in zip(
-                PROGRAM.splitlines(), one.code.splitlines(), strict=True
-            )
-            if old != new
-        ]
-        assert one.block == 1 and 1 <= len(changed) <= 2
-        # Neither what a format says nor an assertion is a call of the program.
-        assert not any("print" in old or "assert" in old for old, _ in changed)
+def test_what_stands_there_twice_is_said_with_its_place(tmp_path: Path) -> None:
+    asked = ASKED.replace("z[0] = 7.0", "z += 1\nz = z + 1")
+    (question,) = questions(tmp_path, "z = z + 1 -> z += 1", CLONED, asked=asked)
+    said = question.exchanges[0].said.replace("``", "`")
+    assert said == "With `z += 1` in the place of `z = z + 1`"
 
 
 @pytest.mark.parametrize(
-    ("program", "wanted"),
+    ("exchanges", "why"),
     [
-        ("n = t.numpy()", "With `n = t.numpy().copy()`"),
-        ("x = torch.from_numpy(n)", "With `x = torch.tensor(n)`"),
-        ("x = torch.tensor(n)", "With `x = torch.from_numpy(n)`"),
-        ("y = x.cpu()", "With `y = x.cpu().clone()`"),
-        ('y = x.to("cpu", copy=True)', 'With `y = x.to("cpu", copy=False)`'),
-        ("n += 1", "With `n = n + 1`"),
-        ("n = n + 1", "With `n += 1`"),
-        ("b = copy.deepcopy(a)", "With `b = a`"),
-        ("b = a[1:]", "With `b = a[1:].clone()`"),
-        ("y = (h * h).sum()", "With `y = (h * h.detach()).sum()`"),
-        (
-            "with torch.no_grad():\n    w.fill_(1)",
-            "With `torch.enable_grad()` in the place of `torch.no_grad()`",
-        ),
-        ("y.sum()\nh.retain_grad()", "With `h.retain_grad()` before `y.sum()`"),
-        ("b = '\N{EURO SIGN}', a.detach()", "With `b = '\N{EURO SIGN}', a.clone()`"),
+        ((CLONED, "w.detach()"), "line 21: the exchange 'w.detach.*' is no 'old"),
+        (("xyz -> w.", "q -> w"), "line 20: .* with old code of the program"),
+        ((CLONED, "q.clone() -> w"), "line 21: .* with old code of the program"),
+        ((CLONED, "z = w.detach() -> z ="), "line 21: .* leaves no Python"),
+        ((CLONED,), "line 15: the question needs predict_instead and predict_"),
     ],
-)  # fmt: skip
-def test_what_is_exchanged(program: str, wanted: str) -> None:
-    assert wanted in said(program)
+)
+def test_a_bad_exchange_is_named_with_its_line(
+    tmp_path: Path, exchanges: tuple[str, ...], why: str
+) -> None:
+    asked = ASKED if len(exchanges) == 2 else ASKED.rpartition("# sphinx")[0]
+    with pytest.raises(ExtensionError, match=rf"^a\.py, {why}"):
+        questions(tmp_path, *exchanges, asked=asked)
 
 
-def test_an_author_names_an_exchange() -> None:
-    found = said(PROGRAM, "= w.detach() -> = w.data", "z[0] = 7.0 ->")
-    assert found[:2] == ["With `z = w.data`", "Without `z[0] = 7.0`"]
-    for wrong, why in (
-        ("w.detach()", "is not written as"),
-        ("q.detach() -> q", "names what no code"),
-        ("z = w.detach() -> z = ", "it is no Python"),
-    ):
-        with pytest.raises(BadExchange, match=why):
-            exchanges([PROGRAM], [wrong])
+# What is offered
 
 
-def test_programs_of_a_page_are_left_alone_but_for_the_last() -> None:
-    both = ["a = b.clone()\n", "print(a)\n"]
-    assert {one.block for one in exchanges(both, [])} == {0}
-    assert exchanges(both, [], only_last=True) == []
+def offered(folder: Path, *ran: list[str], elsewhere: tuple[str, ...] = ()) -> list:
+    """Offer what these programs print, with the right answer first and last."""
+    (question,) = questions(folder, CLONED, ITSELF)
+    first = ["same\nw 7\n", ""]
+    return answers.choices_for(question, [first, *ran, first], first[0], [*elsewhere])
+
+
+OTHER = ["same\nw 0 at 0x7f00aa00bb\n", ""]
+ERROR = ["same\n5\n", "RuntimeError: no. Or"]
+
+
+def test_the_lines_that_differ_are_offered(tmp_path: Path) -> None:
+    found = offered(tmp_path, OTHER, ERROR)
+    assert [lines for lines, _, is_right in found if is_right] == [["w 7"]]
+    assert {"\n".join(lines): said for lines, said, _ in found} == {
+        "w 7": "Right.",
+        "w 0 at 0x...": "No. With ``z = w.detach().clone()`` it prints that.",
+        "RuntimeError: no": "No. With ``z = w`` it raises that error.",
+    }
+    long = offered(tmp_path, ["same\n" + "word " * 99, ""], ERROR)
+    assert max(len("".join(lines)) for lines, *_ in long) <= answers.MOST_CHARACTERS
+    tensor = offered(tmp_path, ["same\nw = [1,\n    2]", ""], ERROR)
+    assert ["w = [1, 2]"] in [lines for lines, *_ in tensor]
+
+
+def test_what_another_machine_printed_is_never_wrong(tmp_path: Path) -> None:
+    found = offered(tmp_path, OTHER, ERROR, elsewhere=("same\nw 0 at 0x7f00aa00cc",))
+    assert len(found) == 2 and not any("w 0" in lines[0] for lines, *_ in found)
+
+
+@pytest.mark.parametrize(
+    ("ran", "why"),
+    [
+        ((["same\nw 7 \n\n", ""], ERROR), "line 20: .* prints nothing else"),
+        ((["", ""], ERROR), "line 20: .* prints nothing else"),
+        ((["", "TypeError: no"], ERROR), "line 20: .* raises TypeError: write 'old ->"),
+        ((OTHER, ["same\nw 1", ""]), "line 21: .* raises nothing: drop 'raises'"),
+        ((["1\n2\n3", ""], ERROR), "line 15: .* differ in over 2 lines"),
+        ((["same\n" + "a " * 200, ""], ["", "a " * 199]), "line 15: .* over 2 lines"),
+    ],
+)
+def test_what_is_no_other_answer_is_refused(
+    tmp_path: Path, ran: tuple[list[str], ...], why: str
+) -> None:
+    with pytest.raises(ExtensionError, match=rf"^a\.py, {why}"):
+        offered(tmp_path, *ran)
+
+
+def test_what_differs_each_time_has_no_answers(tmp_path: Path) -> None:
+    (question,) = questions(tmp_path, CLONED, ITSELF)
+    for last, live in (("1", "2"), ("2", "1")):
+        ran = [["1", ""], OTHER, ERROR, [last, ""]]
+        with pytest.raises(ExtensionError, match="has another answer each time"):
+            answers.choices_for(question, ran, live, [])
 
 
 # What is run
 
 
-def job(*blocks: str, asked: tuple[str, ...] = ()) -> dict:
-    fields = ("block", "code", "named", "late")
-    return {
-        "name": "a.py",
-        "blocks": blocks,
-        "asked": asked,
-        "exchanges": [
-            {field: getattr(one, field) for field in fields}
-            for one in exchanges(list(blocks), [])
-        ],
-    }
-
-
 @pytest.mark.slow
-def test_programs_are_run_apart_bounded_and_compared() -> None:
-    start = "import torch\nw = torch.ones(2, requires_grad=True)\n"
-    ends = "z = w.detach()\nz[0] = 7.0\nassert z is w\nprint('w', w.tolist())\n"
-    hangs = "c = torch.ones(1).clone()\nwhile not c.is_leaf or c[0] < 1: pass\nprint(1)"
-    fails = "raise SystemExit\n"
-    random = "z = torch.rand(3).clone()\nprint(z)\n"
-    settings = "import os\nprint(torch.get_default_dtype(), os.getcwd() != '/')\n"
-    leaves = f"torch.set_default_dtype(torch.float64)\n{ends}"
-    begun = run(
-        [
-            job(start, ends, asked=("w",)),
-            job(start, hangs.replace("c[0] < 1", "True")),
-            job(start, fails),
-            job(start, random),
-            job(start, leaves),
-            job(start, settings),
-        ],
-        seconds=3,
-    )
-    found = [answer.result(PATIENCE) for answer in begun]
-    shown, hung, failed, drawn, left, clean = found
-    assert shown["right"] == "w [7.0, 1.0]"  # the assertion would have failed
-    assert [wrong["text"] for wrong in shown["wrong"]][:2] == [
-        "w [1.0, 1.0]",
-        "RuntimeError: a view of a leaf Variable that requires grad is being used "
-        "in an in-place operation.",
-    ]
-    assert [bool(wrong["raises"]) for wrong in shown["wrong"]][:2] == [False, True]
-    for unfit in (hung, failed, drawn):
-        assert unfit == {"right": None, "wrong": []}
-    assert left["right"] == shown["right"]
-    assert clean["right"] == "torch.float32 True"
+def test_programs_of_a_page_run_apart_from_others_and_from_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
+    (good,) = questions(tmp_path, CLONED, ITSELF)
+    left, made = "open('left', 'x'); ", "print('made')"
+    bad = START.replace(made, f"{left} torch.Tensor.tolist = lambda _: 'replaced'")
+    other = good._replace(where="b.py, line 1", blocks=[bad, good.blocks[1]])
+    warns = START.replace(made, f"{left} import warnings; warnings.warn('w')")
+    third = good._replace(where="c.py, line 1", blocks=[warns])
+    ran = answers.run([[other], [good], [third]])
+    right, cloned, itself, again = ran[answers.key(good)]
+    assert right == again == ["same\nw [7.0, 0.0]\n", ""]  # the assertion is left out
+    assert cloned == ["same\nw [0.0, 0.0]\n", ""]
+    assert itself[1].startswith("RuntimeError: a view of a leaf")
+    assert "replaced" in ran[answers.key(other)][0][0]
+    assert ran[answers.key(third)][0][1] == "UserWarning: w"
+    assert not Path("left").exists()
+    monkeypatch.setattr(answers, "SECONDS", 4)
+    for end in ("while True: pass", "import os; os._exit(0)"):
+        (ends,) = questions(tmp_path, CLONED, f"z[0] = 7.0 -> {end}")
+        with pytest.raises(ExtensionError, match=r"a\.py, line 21: .* more than 4 sec"):
+            answers.run([[ends]])
 
 
-# What a page offers
-
-
-def boxes(page: Path) -> list[Tag]:
-    return soup(page).select("article details.predict")
+# What a page shows
 
 
 def checked(box: Tag) -> dict[str, Tag]:
     """Return the radio buttons above a box, by what the answers show; look at them."""
     choices = box.find_previous_sibling()
-    if choices.name != "fieldset":
-        return {}
-    answers = {label.code.get_text(): label.input for label in choices.select("label")}
-    assert len(answers) == 3, "two answers are equal"
-    (right,) = [text for text, radio in answers.items() if radio.has_attr("data-right")]
-    printed = "\n".join(
+    found = {label.code.get_text(): label.input for label in choices.select("label")}
+    assert len(found) == 3, "two answers are equal"
+    (right,) = [text for text, radio in found.items() if radio.has_attr("data-right")]
+    printed = " ".join(
         pre.get_text()
         for pre in box.select("pre")
         if not pre.find_parent(class_=["cell_input", "highlight-Python", "recorded"])
     )
-    assert set(right.split("\n")) <= {line.rstrip() for line in printed.split("\n")}
-    for radio in answers.values():
-        is_right = radio.has_attr("data-right")
-        wording = (
-            r"Right\." if is_right else r"No\. With(out)? `.+` it (prints|raises).*"
-        )
+    for line in right.replace("\N{HORIZONTAL ELLIPSIS}", "").split("\n"):
+        assert " ".join(line.split()) in " ".join(answers.normal(printed).split())
+    for text, radio in found.items():
+        assert len(text.split("\n")) <= 2
+        wrong = r"No\. With(out)? `.+` it (prints that|raises that error)\."
+        wording = r"Right\." if radio.has_attr("data-right") else wrong
         assert re.fullmatch(wording, radio["data-said"]), radio["data-said"]
-    assert choices.legend.get_text().startswith(box.summary.get_text().strip())
-    return answers
+    return found
 
 
-def test_every_question_has_three_answers(site: Path) -> None:
-    names = []
-    for script in SCRIPTS:
-        for box in boxes(page_of(site, script)):
-            answers = checked(box)
-            assert answers or script.parent.name in WITHOUT_CHOICES, script.name
-            names += [radio["name"] for radio in answers.values()]
-    assert names
+def test_every_question_has_three_short_answers(site: Path) -> None:
     places = []
-    for box in boxes(site / "self_check.html"):
-        answers = list(checked(box).values())
-        assert answers, box.find_parent("section")["id"]
-        places += [n for n, radio in enumerate(answers) if radio.has_attr("data-right")]
+    pages = [page_of(site, script) for script in SCRIPTS if of_lesson(script)]
+    for page in [*pages, site / "self_check.html"]:
+        for box in soup(page).select("article details.predict"):
+            if page.stem not in ("memory_of_a_copy", "pages_of_a_copy"):  # measured
+                radios = list(checked(box).values())
+                places.append([r.has_attr("data-right") for r in radios].index(True))
+    assert len(places) == 60
     assert {0, 1, 2} == set(places), "the right answer has always the same place"
 
 
-ASKING = """import torch
-w = torch.zeros(2, requires_grad=True)
-z = w.detach()
-print('made')
-"""
-ASKED = """z[0] = {number}
-print("w", w.tolist())
-# sphinx_gallery_predict = "What does ``w`` hold?"
-"""
-TIMED = """import time
-c = torch.ones(1).clone()
-print(time.perf_counter(), c)
-# sphinx_gallery_predict = "When?"
-"""
+def test_answers_change_with_the_program_and_are_run_once(tiny_site: TinySite) -> None:
+    def built(*changes: tuple[str, str], exchanges: tuple = (CLONED, ITSELF)) -> Any:
+        script = lesson("A", START, ASKED.format(*exchanges).replace("assert", "# "))
+        for old, new in changes:
+            script = script.replace(old, new)
+        tiny_site.write_lessons({"a.py": script})
+        return tiny_site.build()
+
+    prose = ("# %%", "# %%\n# Another sentence.\n#")
+    for changes, ran in (((), True), ((prose,), False), ((("7.0", "8.0"),), True)):
+        done = built(*changes)
+        assert done.status == 0, done.output
+        assert ("Running 2 wrong answers" in done.output) is ran
+        (box,) = soup(tiny_site.page("a")).select("details.predict")
+        number = "8.0" if ("7.0", "8.0") in changes else "7.0"
+        assert checked(box)[f"w [{number}, 0.0]"]["data-said"] == "Right."
+        assert "Only what differs" in box.find_previous_sibling().legend.get_text()
+    before = tiny_site.page("a").read_text()
+    done = built(exchanges=(CLONED, "w.detach() -> w.data"))
+    assert done.status == 2
+    assert "a.py, line 21: the exchange 'w.detach() -> w.data' prints" in done.output
+    assert "Traceback" not in done.output
+    assert tiny_site.page("a").read_text() == before
+    kept = tiny_site.folder / "build" / "predictions" / "answers.json"
+    assert len(json.loads(kept.read_text())) == 3
 
 
-def test_wrong_answers_come_from_runs_and_change_with_the_program(
-    tiny_site: TinySite, tmp_path: Path
-) -> None:
-    other = {"timed.py": lesson("Timed", "import torch\nprint(1)\n", TIMED)}
-    for number in ("7.0", "8.0"):
-        asked = ASKED.format(number=number)
-        tiny_site.write_lessons({"a.py": lesson("A", ASKING, asked), **other})
-        built = tiny_site.build()
-        assert built.status == 0, built.output
-        (box,) = boxes(tiny_site.page("a"))
-        answers = checked(box)
-        right = f"w [{number}, 0.0]"
-        assert answers[right]["data-said"] == "Right."
-        assert answers["w [0.0, 0.0]"]["data-said"] == (
-            "No. With `z = w.detach().clone()` it prints that."
-        )
-    assert "wrong answers to 1 question" in built.output  # the other lesson's are kept
-    (box,) = boxes(tiny_site.page("timed"))
-    assert checked(box) == {}, "what is measured has no right answer to choose"
-    assert not soup(tiny_site.page("timed")).select("script[src*='predict.js']")
-    # The same from nothing, and with an exchange that the author names.
-    clean = tiny_site.copy_to(tmp_path / "clean")
-    shutil.rmtree(clean.folder / "build" / "predictions")
-    shutil.rmtree(clean.folder / "build" / "doctrees")
-    assert clean.build().status == 0
-    assert clean.page("a").read_text() == tiny_site.page("a").read_text()
-    script = clean.folder / "examples" / "1_first" / "a.py"
-    named = 'predict_instead = "w.detach() -> w.detach() * 2"\n'
-    script.write_text(script.read_text() + f"# sphinx_gallery_{named}")
-    assert clean.build().status == 0
-    (box,) = boxes(clean.page("a"))
-    assert "With `z = w.detach() * 2`" in str(box.find_previous_sibling())
-    script.write_text(script.read_text().replace("w.detach() ->", "v.detach() ->"))
-    built = clean.build()
-    assert built.status != 0
-    assert "a.py, line" in built.output and "names what no code" in built.output
-    assert "Traceback" not in built.output
-
-
-MOVED = """import torch
-x = torch.zeros(1)
-y = x.cpu()
-z = x.clone()
-print('made')
-"""
-MOVED_ASKED = """y += 1
-z += 10
-print("x", x.item())
-# sphinx_gallery_predict = "What does ``x`` hold?"
-"""
-
-
-def test_what_another_machine_prints_is_never_wrong(tiny_site: TinySite) -> None:
-    tiny_site.write_lessons({"a.py": lesson("A", MOVED, MOVED_ASKED)})
-    assert tiny_site.build().status == 0
-    (box,) = boxes(tiny_site.page("a"))
-    alone = checked(box)
-    assert "x 0.0" in alone and "x 1.0" in alone
-    assert "torch" not in box.find_previous_sibling().legend.get_text()
+def test_what_a_recording_shows_is_no_wrong_choice(tiny_site: TinySite) -> None:
+    asked = ASKED.format(CLONED, "7.0 -> 9.0").replace("assert", "# ")
+    tiny_site.write_lessons({"a.py": lesson("A", START, asked)})
     done = record(tiny_site)
     assert done.status == 0, done.output
-    pretend_other_machine(tiny_site, lambda line: line.replace("x 1.0", "x 0.0"))
-    assert tiny_site.build().status == 0
-    (box,) = boxes(tiny_site.page("a"))
-    assert "x 0.0" in box.get_text()
-    answers = checked(box)
-    assert "x 0.0" not in answers and "data-right" in answers["x 1.0"].attrs
-    assert "On CPU, torch" in box.find_previous_sibling().legend.get_text()
+    pretend_other_machine(tiny_site, lambda line: line.replace("[7.0", "[0.0"))
+    done = tiny_site.build()
+    assert done.status == 0, done.output
+    (box,) = soup(tiny_site.page("a")).select("details.predict")
+    choices = box.find_previous_sibling()
+    shown = [label.code.get_text() for label in choices.select("label")]
+    assert sorted(shown) == ["w [7.0, 0.0]", "w [9.0, 0.0]"]
+    assert "On CPU, torch" in choices.legend.get_text()

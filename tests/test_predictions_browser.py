@@ -19,6 +19,22 @@ SMALL = """[...document.querySelectorAll('.predict-choices label, '
            (part) => parseFloat(getComputedStyle(part).fontSize) < 12);
   }).map((one) => one.textContent)"""
 
+LONG = """[...document.querySelectorAll('.predict-choices label > code')]
+  .filter((one) =>
+  one.getBoundingClientRect().height
+    > 2.5 * parseFloat(getComputedStyle(one.parentNode).lineHeight)
+  ).map((one) => one.textContent)"""
+
+
+def test_no_answer_is_longer_than_two_lines(browser: Any, site: Path) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    pages = [page_of(site, script) for script in SCRIPTS]
+    for place in [*pages, site / "self_check.html"]:
+        if "predict-choices" in place.read_text("utf-8"):
+            page.goto(place.as_uri())
+            assert page.evaluate(LONG) == [], place.name
+    page.close()
+
 
 def test_a_choice_is_judged_and_opens_the_proof(browser: Any, site: Path) -> None:
     page = browser.new_page(viewport={"width": 320, "height": 700})

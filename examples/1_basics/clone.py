@@ -98,6 +98,8 @@ print(f"{p.grad = }")
 assert type(q.grad_fn).__name__ == "CopySlices"
 assert p.grad.tolist() == [0.0, 10.0, 10.0]
 # sphinx_gallery_predict = "What is ``p.grad``?"
+# sphinx_gallery_predict_instead = "(q * 10) -> (p * 10)"
+# sphinx_gallery_predict_instead_2 = "p.clone() -> p raises"
 
 # %%
 # The 7 does not come from ``p``. So no gradient goes from it to ``p[0]``.

@@ -66,6 +66,8 @@ assert w.grad.item() == 2 and b.grad.item() == 1
 assert t.grad.item() == 4 and c.grad.item() == 1
 assert x.grad is None and z.grad is None
 # sphinx_gallery_predict = "What is ``w.grad``?"
+# sphinx_gallery_predict_instead = "z = v.detach() -> z = v"
+# sphinx_gallery_predict_instead_2 = "w.clone() -> w.detach()"
 
 # %%
 # Only the first pass reaches ``w``: ``w.grad`` is 2, the value of ``x``. The

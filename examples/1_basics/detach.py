@@ -86,6 +86,8 @@ print(f"{z = }")
 print(f"{w = }")
 assert w.tolist() == [2.0]
 # sphinx_gallery_predict = "What does ``w`` hold now?"
+# sphinx_gallery_predict_instead = "w.detach() -> w.detach().clone()"
+# sphinx_gallery_predict_instead_2 = "w.detach() -> w raises"
 # sphinx_gallery_tensor_map_change = "w, z"
 
 # %%

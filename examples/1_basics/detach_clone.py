@@ -81,6 +81,8 @@ assert z.tolist() == [7.0] and s.tolist() == [1.0]
 assert w._version == z._version == 1
 assert s._version == 0
 # sphinx_gallery_predict = "What do ``z`` and ``s`` hold?"
+# sphinx_gallery_predict_instead = "s = z.clone() -> s = w.detach()"
+# sphinx_gallery_predict_instead_2 = "w.detach() -> w.detach().clone()"
 # sphinx_gallery_tensor_map_change = "w, z, s"
 
 # %%

@@ -119,7 +119,7 @@ print(f"{p.grad = }")
 assert p.grad.tolist() == [2, 2]
 # sphinx_gallery_predict = "Does backward run in the block?"
 # sphinx_gallery_predict_instead = "y = (p * p).sum() -> y = (p.detach() * p).sum()"
-# sphinx_gallery_predict_instead_2 = "y.backward() -> (p * p).sum().backward()"
+# sphinx_gallery_predict_instead_2 = "y.backward() -> (p * p).sum().backward() raises"
 
 # %%
 # A block is of one thread

@@ -121,7 +121,8 @@ assert w.grad.item() == 2 and b.grad.item() == 1
 assert x.grad is None
 assert len(caught) == 1  # for y; x is a leaf
 # sphinx_gallery_predict = "What are the four gradients?"
-# sphinx_gallery_predict_instead = "y.backward() -> (y + y).backward()"
+# sphinx_gallery_predict_instead = "[2.0], -> [2.0], requires_grad=True,"
+# sphinx_gallery_predict_instead_2 = "y.backward() -> (x * w + b.detach()).backward()"
 
 # %%
 # ``y`` is on the way, but it is not a leaf: its gradient is passed on and not

@@ -94,6 +94,8 @@ print("v.grad =", grad)
 print("warnings:", len(caught))
 assert grad is None and not caught
 # sphinx_gallery_predict = "What is ``v.grad``?"
+# sphinx_gallery_predict_instead = "(x * w + v) -> v.retain_grad(); (x * w + v)"
+# sphinx_gallery_predict_instead_2 = "v.retain_grad() ->"
 
 # %%
 # The gradient is gone, and now not even a warning tells you.

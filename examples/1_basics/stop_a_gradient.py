@@ -160,7 +160,7 @@ assert a.weight == 3
 assert a.weight.grad == 2 * 5 + 2 * 2
 # sphinx_gallery_predict = "What is the gradient of A?"
 # sphinx_gallery_predict_instead = "optimizer.zero_grad() -> a.zero_grad()"
-# sphinx_gallery_predict_instead_2 = "optimizer.step() -> pass"
+# sphinx_gallery_predict_instead_2 = "optimizer.step() ->"
 
 # %%
 # Those of both turns are in it. Freeze A before the first turn, and there is none.

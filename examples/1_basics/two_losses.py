@@ -82,7 +82,7 @@ except RuntimeError as error:
 assert "modified by an inplace operation" in message
 # sphinx_gallery_predict = "And the second backward pass?"
 # sphinx_gallery_predict_instead = "start() -> start(fused=True)"
-# sphinx_gallery_predict_instead_2 = "opt_b.step() -> pass"
+# sphinx_gallery_predict_instead_2 = "opt_b.step() ->"
 
 # %%
 # Autograd refuses, because ``a`` would get a gradient made of the old score and the

@@ -135,7 +135,7 @@ assert recorded == [True, False, True]
 assert missing == ["0.weight", "0.bias"]
 # sphinx_gallery_predict = "Which parameters have no gradient?"
 # sphinx_gallery_predict_instead = "torch.full_like(x, 2 * x.item()) -> 2 * x"
-# sphinx_gallery_predict_instead_2 = "p.grad is None -> p.grad is not None"
+# sphinx_gallery_predict_instead_2 = "model(x).backward() -> model(x)"
 
 # %%
 # ``Twice`` cuts. That the loss requires grad proves nothing: the last layer does that.

@@ -113,7 +113,7 @@ print(f"{locked = }")
 assert locked.tolist() == [5, 5]
 # sphinx_gallery_predict = "What does the read-only array hold?"
 # sphinx_gallery_predict_instead = "torch.from_numpy -> torch.tensor"
-# sphinx_gallery_predict_instead_2 = "tensor += 5 -> locked += 5"
+# sphinx_gallery_predict_instead_2 = "tensor += 5 -> locked += 5 raises"
 
 # %%
 # Copy it: ``torch.tensor(locked)``. pandas 3 locks, too: :ref:`from-pandas-and-pillow`.

@@ -110,6 +110,8 @@ print(w.item(), same.item(), copied.item())
 assert w.item() == 1 and copied.item() == 7
 assert same.item() == (1 if same is w else 7)
 # sphinx_gallery_predict = "What do ``w`` and ``same`` hold now?"
+# sphinx_gallery_predict_instead = 'same = w.to("cpu") -> same = w.detach()'
+# sphinx_gallery_predict_instead_2 = "copied[0] = 7.0 -> copied.clone()[0] = 7.0"
 
 # %%
 # On a CPU autograd refuses the write into a leaf. On CUDA it lands in the copy.

@@ -84,6 +84,8 @@ shared += 5
 print(f"{frame.cells = }, {copied = }")
 assert frame.cells[0] == 5 and copied[0] == 0
 # sphinx_gallery_predict = "What do the frame and ``copied`` hold?"
+# sphinx_gallery_predict_instead = "np.asarray(frame) -> np.array(frame)"
+# sphinx_gallery_predict_instead_2 = "np.array(frame) -> np.asarray(frame)"
 
 # %%
 # The frame is changed. A frame of pandas 3 too, which `hands out its memory read-only

@@ -135,6 +135,7 @@ print(f"{apart = }")
 assert part[0] == 7 and apart[0] == 1
 # sphinx_gallery_predict = "What do ``part`` and ``apart`` hold?"
 # sphinx_gallery_predict_instead = "[x, x[1:]] -> [x, x[1:].clone()]"
+# sphinx_gallery_predict_instead_2 = "apart = reload(x[1:]) -> apart = part"
 
 # %%
 # Saved in one call they share a storage again. Saved apart, each brings the whole

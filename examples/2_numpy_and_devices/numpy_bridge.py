@@ -52,6 +52,8 @@ print(f"{w.grad = }")
 assert w._version == 0
 assert w.grad.tolist() == [6, 6, 6]
 # sphinx_gallery_predict = "What is ``w.grad``?"
+# sphinx_gallery_predict_instead = "numpy() -> numpy().copy()"
+# sphinx_gallery_predict_instead_2 = "numpy()[:] = 3.0 -> fill_(3.0) raises"
 
 # %%
 # The counter stays at 0. Autograd takes the 3 for the value that it saved: the

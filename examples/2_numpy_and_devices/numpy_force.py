@@ -100,6 +100,8 @@ t[0] = 7.0
 print(one.tolist(), many.tolist())
 assert one[0] == 7 and many[0, 0] == 0
 # sphinx_gallery_predict = "What do ``one`` and ``many`` hold?"
+# sphinx_gallery_predict_instead = "np.stack([t, t]) -> np.broadcast_to(t, (2, 2))"
+# sphinx_gallery_predict_instead_2 = "np.asarray(t) -> t.numpy().copy()"
 
 # %%
 # They refuse what ``numpy`` refuses: a tensor that requires grad, one on CUDA. Convert

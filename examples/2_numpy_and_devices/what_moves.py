@@ -113,6 +113,7 @@ assert held is cast.weight and cast.scale is not scale
 assert alias.dtype == torch.float32 != weight.dtype
 # sphinx_gallery_predict = "Which of the three follow the cast?"
 # sphinx_gallery_predict_instead = "weight.detach() -> weight"
+# sphinx_gallery_predict_instead_2 = "cast.to( -> cast.weight.data = weight.to("
 
 # %%
 # A parameter stays the same object on new memory, a buffer becomes a new object, an

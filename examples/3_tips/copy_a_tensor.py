@@ -68,6 +68,8 @@ for row in rows:
 # (:doc:`../../changes`). Before ``copy_``, detach, or the gradient flows on:
 
 # sphinx_gallery_predict = "What is ``x.grad``?"
+# sphinx_gallery_predict_instead = "copy_(x.detach()) -> copy_(x)"
+# sphinx_gallery_predict_instead_2 = "3 * y -> 3 * z raises"
 t = x.double()
 assert t.new_tensor(1.0).dtype == t.dtype
 y = torch.empty_like(x).copy_(x)

@@ -35,6 +35,8 @@ assert row.tolist() == [[7, 0]]
 assert rows.stride() == (0, 1)
 # sphinx_gallery_tensor_map_lead = "row, rows"
 # sphinx_gallery_predict = "What do the three rows hold?"
+# sphinx_gallery_predict_instead = "row.expand(3, 2) -> row.expand(3, 2).clone()"
+# sphinx_gallery_predict_instead_2 = "rows[0, 0] = 7.0 -> rows.add_(7.0) raises"
 
 # %%
 # Which writes are refused

@@ -111,6 +111,8 @@ for row in rows:
 # :meth:`numpy.ndarray.copy` makes. ``clone`` and ``to`` keep the order in memory.
 
 # sphinx_gallery_predict = "Which copy is in C order?"
+# sphinx_gallery_predict_instead = "t.clone() -> t.contiguous()"
+# sphinx_gallery_predict_instead_2 = "t.numpy().copy() -> t.numpy()"
 t = torch.arange(6.0).view(2, 3).t()
 by_numpy = t.numpy().copy().flags.c_contiguous
 by_torch = t.clone().numpy().flags.c_contiguous

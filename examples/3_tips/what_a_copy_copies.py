@@ -133,6 +133,8 @@ for name, copies in {
     print(f"{name}: {read[-1]}")
 assert read == [0, 7, 7, 0]
 # sphinx_gallery_predict = "Which copies of the two are still one memory?"
+# sphinx_gallery_predict_instead = "copy.deepcopy(views)-> [*map(copy.deepcopy, views)]"
+# sphinx_gallery_predict_instead_2 = "save_load(views) -> [*map(save_load, views)]"
 
 # %%
 # ``deepcopy`` of a list copies the storage once, and ``torch.save`` writes it once;

@@ -61,6 +61,8 @@ assert alias.tolist() == [[0, 2]]
 assert copied.tolist() == [[-1, 2]]
 # sphinx_gallery_tensor_map_lead = "y, alias, copied"
 # sphinx_gallery_predict = "What do ``alias`` and ``copied`` hold?"
+# sphinx_gallery_predict_instead = "nn.ReLU(inplace=True) -> nn.ReLU()"
+# sphinx_gallery_predict_instead_2 = "output.detach().clone() -> output.detach()"
 
 # %%
 # ``detach`` shares memory, so it shows what the ReLU left there. A hook that keeps

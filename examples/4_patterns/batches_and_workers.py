@@ -48,7 +48,8 @@ assert data.tolist() == [[11], [2]]
 assert batch.tolist() == [[1], [2]]
 # sphinx_gallery_tensor_map_lead = "data, sample, batch"
 # sphinx_gallery_predict = "What do ``data`` and ``batch`` hold?"
-# sphinx_gallery_predict_instead = "batch_size=2 -> batch_size=None, sampler=[0]"
+# sphinx_gallery_predict_instead = "sample += 10 -> sample = sample + 10"
+# sphinx_gallery_predict_instead_2 = "DataLoader(dataset, batch_size=2) -> [dataset[:]]"
 
 # %%
 # What shares memory with the data

@@ -49,6 +49,8 @@ assert (after == before).all()
 assert (after - kept).tolist() == [[-0.5, -0.5]]
 # sphinx_gallery_tensor_map_lead = "weight, before, after, kept"
 # sphinx_gallery_predict = "How far did the step move the weights?"
+# sphinx_gallery_predict_instead = "before = weight -> before = weight.clone()"
+# sphinx_gallery_predict_instead_2 = 'weight.to("cpu", copy=True) -> weight'
 
 # %%
 # ``before`` is the weight's own memory: it has moved too. On CUDA ``cpu`` copies, and

@@ -127,7 +127,7 @@ print(f"{net.weight.grad.item() = }")
 print(f"{net.weight.item() = }")
 assert net.weight.grad == 1 and net.weight == 2
 # sphinx_gallery_predict = "What is the weight after the step?"
-# sphinx_gallery_predict_instead = "if p.requires_grad] -> ]"
+# sphinx_gallery_predict_instead = "parameters() if p.requires_grad -> parameters()"
 # sphinx_gallery_predict_instead_2 = "optimizer.step() -> net.zero_grad(False)"
 
 # %%

@@ -50,6 +50,8 @@ torch.optim.SGD([w, b], lr=0.5).step()
 print(f"{w.item() = }, {z.item() = }")
 assert w.item() == z.item() == 3
 # sphinx_gallery_predict = "What does ``z`` hold now?"
+# sphinx_gallery_predict_instead = "w.detach() -> w.detach().clone()"
+# sphinx_gallery_predict_instead_2 = "w.detach() -> w"
 
 # %%
 # One storage, two tensors: the step of A is a write that B sees.
@@ -107,6 +109,7 @@ assert "inplace" in gradient(torch.detach, False)
 assert gradient(torch.detach, True) == 3
 # sphinx_gallery_predict = "What is the gradient of ``t`` through an alias?"
 # sphinx_gallery_predict_instead = "fused=fused -> fused=False"
+# sphinx_gallery_predict_instead_2 = "take(a) * t -> take(a).clone() * t"
 
 # %%
 # After the plain step autograd refuses. After the fused one the gradient is 3: wrong.

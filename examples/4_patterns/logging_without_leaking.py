@@ -114,6 +114,7 @@ print([entry.item() for entry in log])
 assert [entry.item() for entry in log] == [7, 2, 1]
 # sphinx_gallery_predict = "What does the log hold?"
 # sphinx_gallery_predict_instead = "log[1:] -> log"
+# sphinx_gallery_predict_instead_2 = "total += loss -> total = total + loss"
 
 # %%
 # Begin with a zero on the device, and log a clone of the sum: one tensor kept three

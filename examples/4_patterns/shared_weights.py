@@ -136,7 +136,7 @@ assert norm_a.running_mean.item() == 1
 assert norm_b.running_mean.item() == 0
 # sphinx_gallery_predict = "Whose running mean has moved?"
 # sphinx_gallery_predict_instead = "= norm_a.state_dict() -> = {}"
-# sphinx_gallery_predict_instead_2 = "functional_call(norm_b -> norm_b.eval(); (norm_b"
+# sphinx_gallery_predict_instead_2 = "(norm_b, lent -> (norm_b.eval(), lent"
 
 # %%
 # B has written into A's buffer. Call ``norm_b.eval()``, or lend parameters only.

@@ -71,6 +71,8 @@ assert kept.tolist() == [10, 12]
 assert copied.tolist() == [2, 4]
 # sphinx_gallery_tensor_map_lead = "static_in, static_out, kept, copied"
 # sphinx_gallery_predict = "What do ``kept`` and ``copied`` hold?"
+# sphinx_gallery_predict_instead = "static_out.clone() -> static_out"
+# sphinx_gallery_predict_instead_2 = ".detach() -> .detach().clone()"
 
 # %%
 # ``kept`` is the static result itself. In a list of such results all are the last.

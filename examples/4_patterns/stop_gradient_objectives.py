@@ -118,6 +118,8 @@ print(f"{z.grad = }")
 print(f"{code.grad = }")
 assert z.grad.item() == 1 and code.grad.item() == -4
 # sphinx_gallery_predict = "What are ``z.grad`` and ``code.grad``?"
+# sphinx_gallery_predict_instead = "z - code.detach() -> z - code"
+# sphinx_gallery_predict_instead_2 = "z.detach() - code -> z - code"
 
 # %%
 # Without the two calls, each loss would move both: 5 and -5.

@@ -134,7 +134,7 @@ print(f"{a.grad = }, {b.grad = }")
 assert a.grad.item() == 15 and b.grad is None
 # sphinx_gallery_predict = "Which gradients arrive?"
 # sphinx_gallery_predict_instead = "requires_grad_(False) -> requires_grad_(True)"
-# sphinx_gallery_predict_instead_2 = "net_b(net_a(x)) -> net_b(net_a(x).detach())"
+# sphinx_gallery_predict_instead_2 = "net_a(x)) -> net_a(x).detach()) raises"
 
 # %%
 # So B can be used twice in one loss, and trained through one of the two uses.

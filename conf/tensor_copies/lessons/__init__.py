@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the recordings (``doctree-read`` 450)."""
     from tensor_copies.lessons import (
+        answers,
         calls,
-        choices,
         notebooks,
         opening,
         page,
@@ -29,14 +29,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("calls", calls.Calls)
     app.add_directive("remember", remember.Remember)
     app.add_directive("score", predictions.Score)
-    # It is known what will run (400), and nothing has (500).
-    app.connect("builder-inited", choices.begin, priority=450)
     # After the gallery (500) and after a failed lesson has stopped the build (600).
     app.connect("builder-inited", notebooks.finish_all, priority=700)
     # Before pages run (300), of which one may take times.
-    app.connect("env-before-read-docs", choices.wait, priority=250)
-    # Beside the pages that take none.
-    app.connect("env-before-read-docs", choices.run_missing)
+    app.connect("env-before-read-docs", answers.run_missing, priority=250)
     # Before Sphinx collects the tables of contents (500).
     app.connect("doctree-read", places.list_in_order, priority=400)
     # Before Sphinx collects the files and pictures of a page (500).
@@ -51,5 +47,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-resolved", remember.fill)
     app.connect("html-page-context", page.lead_on)
     app.connect("build-finished", steps.publish)
-    app.connect("build-finished", choices.keep_answers)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,13 +12,13 @@ notebook and the recordings stay as they are.
 On a page that computes, a cell tagged ``predict`` asks with the text above it. Its
 output and the rest of its section are the answer.
 
-Above that stand three answers to choose from, where runs give two wrong ones
-(choices.py). An author may name what is exchanged, in one marker or more::
+Above that stand three answers to choose from (answers.py), if the author names what is
+exchanged in the program for the two wrong ones::
 
     # sphinx_gallery_predict_instead = "w.detach() -> w.detach().clone()"
-    # sphinx_gallery_predict_instead_2 = "w.detach() -> w"
+    # sphinx_gallery_predict_instead_2 = "w.detach() -> w raises"
 
-and on a page with the option ``:predict_instead:`` of the cell. The script
+and on a page with the options ``:predict_instead:`` of the cell. The script
 (static/predict.js) opens the answer when one is chosen. Without it they are not shown,
 and the answer is opened by hand.
 """
@@ -26,6 +26,7 @@ and the answer is opened by hand.
 from __future__ import annotations
 
 import ast
+import re
 from html import escape
 
 from docutils import nodes
@@ -33,14 +34,8 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.lessons.choices import (
-    ASK,
-    CODE,
-    Choice,
-    Question,
-    choices_for,
-    questions_of,
-)
+from tensor_copies.lessons.answers import choices_for, key, normal
+from tensor_copies.lessons.questions import ASK, Question, questions_of
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.folds import fold, fold_words
@@ -50,6 +45,7 @@ from tensor_copies.recordings.live import code_blocks, set_text
 from tensor_copies.recordings.provenance import output_head, short
 
 PREDICT = "predict"
+CODE = re.compile(r"``(.+?)``")
 # The classes of what a lesson's block or a page's cell has printed.
 PRINTED = {"output", "sphx-glr-script-out"}
 
@@ -88,10 +84,15 @@ def add_predictions(app: Sphinx, doctree: nodes.document) -> None:
             f"shows {len(hidden)} of them"
         )
     for number, (one, box) in enumerate(zip(asked, hidden, strict=True), 1):
+        if not one.exchanges:
+            continue
         live, elsewhere = _printed(box)
-        if offered := choices_for(app, one, live, elsewhere):
-            where = short(fingerprint()) if elsewhere else ""
-            made = _choices(one, offered, f"predict-{number}", where)
+        if offered := choices_for(one, app.answers[key(one)], live, elsewhere):
+            notes = [f"On {short(fingerprint())}."] if elsewhere else []
+            (right,) = (lines for lines, _, is_right in offered if is_right)
+            if " ".join(right).split() != normal(live).split():
+                notes.append("Only what differs is shown.")
+            made = _choices(one, offered, f"predict-{number}", " ".join(notes))
             box.parent.insert(box.parent.index(box), made)
 
 
@@ -115,29 +116,27 @@ def _printed(box: fold) -> tuple[str, list[str]]:
     ]
 
 
-def _choices(asked: Question, offered: list[Choice], name: str, where: str) -> choices:
+def _choices(
+    asked: Question, offered: list[tuple[list[str], str, bool]], name: str, note: str
+) -> choices:
     """Return answers as radio buttons, and the place for what is said of them."""
     words = "".join(
         f"<code>{escape(piece)}</code>" if place % 2 else escape(piece)
         for place, piece in enumerate(CODE.split(asked.words))
     )
-    where = where and f" <span>On {escape(where)}.</span>"
-    texts = ["\n".join(choice.lines) for choice in offered]
-    key = key_of(asked.blocks[-1], *texts)[:8]
+    note = note and f" <span>{escape(note)}</span>"
+    texts = ["\n".join(lines) for lines, *_ in offered]
+    number = key_of(asked.blocks[-1], *texts)[:8]
     markup = (
-        f'<fieldset class="predict-choices" data-key="{key}">'
-        f"<legend>{words}{where}</legend>\n"
+        f'<fieldset class="predict-choices" data-key="{number}">'
+        f"<legend>{words}{note}</legend>\n"
     )
-    for choice in offered:
-        lines = "\n".join(
-            f"<i>{escape(line)}</i>" if line in choice.shared else escape(line)
-            for line in choice.lines
-        )
-        said = escape(choice.said.replace("``", "`"), quote=True)
+    for text, (_, said, is_right) in zip(texts, offered, strict=True):
+        told = escape(said.replace("``", "`"), quote=True)
         markup += (
             f'<label><input type="radio" name="{name}" autocomplete="off" '
-            f'data-said="{said}"{" data-right" if choice.is_right else ""}>'
-            f"<code>{lines}</code></label>\n"
+            f'data-said="{told}"{" data-right" if is_right else ""}>'
+            f"<code>{escape(text)}</code></label>\n"
         )
     markup += '<p class="predict-said" role="status"></p></fieldset>\n'
     return choices("", markup, format="html", words=asked.words)

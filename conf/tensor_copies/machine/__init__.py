@@ -54,7 +54,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # When all that makes sources has done so, and before Sphinx asks for dates.
     app.connect("builder-inited", outdated.forget_dates, priority=950)
     app.connect("env-get-outdated", outdated.find_outdated)
-    # Before the wrong answers (500), which run beside the pages.
+    # After the wrong answers (250): a page may take times.
     app.connect("env-before-read-docs", kernels.run_ahead, priority=300)
     # After the pages were put in order by their questions (500).
     app.connect("env-before-read-docs", early_work.read_last, priority=600)

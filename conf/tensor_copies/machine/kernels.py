@@ -8,8 +8,8 @@ folder's name has a ``%`` or a ``?``, since it puts the path into an address as 
 
 MyST-NB runs a page when it reads it, one after the other. Here they are run before:
 first those that measure time, each alone, then the others, as many at once as there are
-processors, while the wrong answers of questions run (lessons/choices.py) and pages
-are read. MyST-NB then finds the outputs of the very cells that it asks for.
+processors, while pages are read. MyST-NB then finds the outputs of the very cells that
+it asks for.
 
 A kernel may also watch cells with certain tags (:func:`watch`), by an extension of
 IPython. What it writes is kept in the folder of the cache: with the page's outputs it

@@ -24,8 +24,7 @@ def beside_others(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the same for one that runs torch while this process works.
 
     What torch has computed on several threads is the same; but these do not keep a
-    core busy while they wait for each other, which is a sixth of the time of what the
-    wrong answers run.
+    core busy while they wait for each other.
     """
     return with_our_packages(environment) | {"OMP_WAIT_POLICY": "PASSIVE"}
 
