@@ -91,6 +91,7 @@ def observation(
                 "bytes": ITEM * len(row),
                 "device": places[number],
                 "dtype": "float32",
+                "mapped": 1,
                 "addressed": tensors[-1]["kind"] != "number" or number == 0,
                 "cells": cells,
                 "changed": bool(new),
@@ -102,6 +103,8 @@ def observation(
                 ],
             }
         )
+    if flows == 1 and len(tensors) > 1:
+        tensors[1]["reaches"] = [0]
     edges = [{"result": 1, "input": 0, "output": 0}] if flows == 1 else []
     for node in nodes:
         node |= {"inputs_without_gradient": 0, "hidden_inputs": 0}
@@ -136,7 +139,9 @@ def _tensor(name: str, storage: int, **autograd: bool) -> dict[str, Any]:
         "storage": storage,
         "memory": "",
         "reaches": [],
+        "reaches_unnamed": 0,
         "reaches_more": False,
+        "parameter": False,
         **autograd,
     }
 
