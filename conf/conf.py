@@ -31,7 +31,9 @@ project = "Tensor Copies"
 author = "the Tensor Copies authors"
 copyright = "the Tensor Copies authors. Text CC BY 4.0, code BSD-3-Clause"
 extensions = [
+    "sphinx.ext.autodoc",
     "sphinx.ext.intersphinx",
+    "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "sphinx_reredirects",
     "myst_nb",
@@ -102,6 +104,12 @@ nb_render_markdown_format = "myst"
 nb_code_prompt_show = "Show the code that ran"
 nb_code_prompt_hide = "Hide the code that ran"
 myst_enable_extensions = ["colon_fence", "deflist"]
+
+# -- The manual of tensor_maps: from its docstrings ------------------------------
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
 
 # -- Links to other projects' pages: from small files, without the network ------
 

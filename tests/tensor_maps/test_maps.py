@@ -617,8 +617,8 @@ def test_data_survive_json(named: dict[str, Any]) -> None:
 def test_words_say_where_gradients_flow() -> None:
     words = describe(observe(article()))
     assert "y = [5] comes from AddBackward0; gradients flow to w and b." in words
-    assert "z = [1]: constant, no gradient." in words
-    assert "w and z share memory A: 4 bytes on cpu, float32." in words
+    assert "z = [1] does not require grad." in words
+    assert "w and z share memory: 4 bytes on cpu, float32." in words
 
 
 def test_notebook_shows_the_map() -> None:

@@ -147,7 +147,7 @@ def test_a_file_that_is_mapped_twice_is_one_memory(tmp_path: Path) -> None:
     assert len(observed["storages"]) == 2
     assert observed["storages"][0]["mapped"] == 3
     assert window_of(observed, "tail")["runs"] == [[4, 16]]
-    assert "a (array), tail (array) and t share memory A" in describe(observed)
+    assert "a (array), tail (array) and t share memory:" in describe(observed)
     assert "mapped 3 times" in describe(observed)
     assert entry(observed, "copied")["storage"] == 1
 

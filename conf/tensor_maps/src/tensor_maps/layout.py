@@ -121,7 +121,7 @@ def _tensor_lines(seen: dict, kind: str) -> list[str]:
         gradient = seen["gradient"]
         lines.append(f"leaf, grad {gradient}" if gradient else "leaf, frozen now")
     elif kind == "constant":
-        lines.append(constant_of(seen).removeprefix("constant, "))
+        lines.append(constant_of(seen))
     elif seen["retains_grad"]:
         lines.append(f"grad kept {seen['gradient']}")
     marks = [w for w in seen.get("changed", ()) if w in ("values", "gradient")]

@@ -67,7 +67,7 @@ class TensorMap:
     def to_dict(self) -> dict:
         """Return what was observed, as data that JSON can hold.
 
-        :func:`tensor_maps.observe.observe` tells what is in it. ``format`` is 2: it
+        ``tensor_maps.observe.observe`` tells what is in it. ``format`` is 2: it
         changes when what is there changes its meaning.
         """
         return copy.deepcopy(self.observed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import NamedTuple
 
 
 def describe(observed: dict) -> str:
@@ -72,10 +71,8 @@ def describe_graph(observed: dict) -> str:
 
 def describe_memory(observed: dict) -> str:
     """Say what the memory shows."""
-    marks = marks_of(observed)
     sentences = [
-        _describe_storage(observed, storage, marks.get(number))
-        for number, storage in enumerate(observed["storages"])
+        _describe_storage(observed, storage) for storage in observed["storages"]
     ]
     return " ".join([*sentences, *(f"{line}." for line in asides_of(observed))])
 
@@ -94,19 +91,17 @@ def _describe_tensor(observed: dict, seen: dict) -> str:
         gradient = f", its grad is {seen['gradient']}" if seen["gradient"] else ""
         return f"{_value(seen)} is a leaf{requires}{gradient}{mark}."
     gradient = f"; its grad is {seen['gradient']}" if seen["gradient"] else ""
-    return f"{_value(seen)}: {constant_of(seen)}{gradient}{mark}."
+    return f"{_value(seen)} {constant_of(seen)}{gradient}{mark}."
 
 
-NO_GRADIENT, NO_FLOW = "constant, no gradient", "No gradient flows"
-# Leaves have gradients from graphs that are gone: nothing is said of those.
-NO_GRAPH = "No graph here"
+NO_GRADIENT = "does not require grad"
 
 
 def constant_of(seen: dict) -> str:
     """Say why no gradient flows to a tensor."""
     if seen["inference"]:
-        return "inference tensor, no gradient"
-    return NO_GRADIENT if seen["is_leaf"] else "grad_fn not readable"
+        return "is an inference tensor, without a gradient"
+    return NO_GRADIENT if seen["is_leaf"] else "has a grad_fn that cannot be read"
 
 
 def flow_of(observed: dict, start: int) -> str:
@@ -125,56 +120,25 @@ def flow_of(observed: dict, start: int) -> str:
     return f"gradients flow to {listing(leaves)}" if leaves else "no gradient flows on"
 
 
-def _describe_storage(observed: dict, storage: dict, mark: Mark | None) -> str:
+def _describe_storage(observed: dict, storage: dict) -> str:
     windows = storage["windows"]
     names = [names_of(observed["tensors"][window["tensor"]]) for window in windows]
-    memory = f"memory {mark.letter}" if mark else "a memory of its own"
-    verb = "share" if len(names) > 1 else "is on" if mark else "has"
+    is_part = len(names) == 1 and not windows[0]["covers_all"]
+    said = "share memory" if len(names) > 1 else "has a memory of its own"
+    said = "is on a part of a memory" if is_part else said
     address = "" if storage["addressed"] else ", no memory address"
     if storage["mapped"] > 1:
         address += f", mapped {count_of(storage['mapped'], 'time')}"
     changed = ", changed" if storage.get("changed") else ""
     facts = [
-        f"; {name}: {', '.join(said)}"
+        f"; {name}: {', '.join(told)}"
         for name, window in zip(names, windows, strict=True)
-        if (said := facts_of(observed, storage, window))
+        if (told := facts_of(observed, storage, window))
     ]
     return (
-        f"{listing(names)} {verb} {memory}: {size_of(storage['bytes'])} on "
+        f"{listing(names)} {said}: {size_of(storage['bytes'])} on "
         f"{storage['device']}, {storage['dtype']}{address}{changed}{''.join(facts)}."
     )
-
-
-# Of shared memories, in this order.
-COLOURS = [
-    f"var(--line-{number}, {colour})"
-    for number, colour in enumerate(
-        ("#0060b0", "#b84500", "#007a5a", "#a3387a", "#5b4bc4"), start=1
-    )
-]
-
-
-class Mark(NamedTuple):
-    """What a shared memory is known by."""
-
-    letter: str
-    colour: str
-
-
-def marks_of(observed: dict) -> dict[int | None, Mark]:
-    """Mark the memories that are shared, or of which a tensor is only a part."""
-    shared = [
-        number
-        for number, storage in enumerate(observed["storages"])
-        if len(storage["windows"]) > 1 or not storage["windows"][0]["covers_all"]
-    ]
-    return {
-        number: Mark(
-            chr(ord("A") + place) if place < 26 else str(place),
-            COLOURS[place % len(COLOURS)],
-        )
-        for place, number in enumerate(shared)
-    }
 
 
 def facts_of(observed: dict, storage: dict, window: dict) -> list[str]:

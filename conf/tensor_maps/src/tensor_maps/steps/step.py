@@ -65,7 +65,8 @@ class Told:
     """One step, as it is told: ``seen[3]`` returns it.
 
     ``lines`` are the first and the last line of the statement in the code shown, from
-    1; ``event`` is what happened (see :meth:`Steps.data`), or None; ``printed`` is the
+    1; ``event`` is what happened ("appears", "shares", "written", "cut", "gradient",
+    "raises" or "changes"), or None; ``printed`` is the
     text that it printed, and ``raised`` the exception, or nothing.
     """
 

@@ -430,7 +430,7 @@ class Steps:
             that has just run, from 1), ``turn`` (for each loop around it, outermost
             first, the turn and how many there were), ``said`` (a sentence),
             ``printed``, ``raised`` (only if it did), ``changed`` (names), ``event``
-            and ``names`` (what happened, see :attr:`Told.event`, and to which names),
+            and ``names`` (what happened, see ``steps[0].event``, and to which names),
             ``drawing`` (its index, or null) and ``note`` (only if there is more to
             say).
         """
