@@ -8,6 +8,7 @@ import inspect
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -645,3 +646,21 @@ def test_one_expression_of_the_atlas() -> None:
     assert done.returncode == 0, done.stderr[-800:]
     found = json.loads(done.stdout)
     assert found["shares_memory"] is True and found["gradient_flows"] is False
+
+
+# The README ---------------------------------------------------------------------------
+
+
+def test_the_picture_of_the_readme_is_what_its_code_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Path(tm.__file__).parents[2]
+    text = (project / "README.md").read_text(encoding="utf-8")
+    first = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "readme.py"  # names are taken from the source
+    program.write_text(first)
+    runpy.run_path(str(program))
+    assert (tmp_path / "map.svg").read_text() == (project / "map.svg").read_text()
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL)[1:]:
+        compile(block, "README.md", "exec")
