@@ -233,7 +233,6 @@ def test_is_shown_by_its_name_until_cuda_is(tiny_site: TinySite) -> None:
     assert record(tiny_site).status == 0
     (here,) = tiny_site.folder.glob("docs/recordings/*/a.json")
     data = json.loads(here.read_text())
-    del data["steps"]  # they are in a file of their own
     first, last = data["blocks"]
     first["output"] = ["device standin", "same"]
     data["blocks"] = [first, {"key": last["key"], "left_out": "It shows times."}]

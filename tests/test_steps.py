@@ -416,16 +416,16 @@ def test_where_no_with_stands_it_says_so() -> None:
 
 def check_data(data: dict[str, Any]) -> None:
     """Check what the viewer relies on."""
-    assert data["format"] == 1 and data["steps"]
+    assert data["format"] == 2 and data["steps"]
     assert len(data["drawings"]) == len(data["captions"])
-    used = {step[half] for step in data["steps"] for half in ("graph", "memory")}
+    used = {step["drawing"] for step in data["steps"]}
     for ask in data.get("asks", ()):
         assert 0 <= ask["step"] < len(data["steps"]) and ask["question"]
         assert len(ask["pictures"]) == 2 and ask["pictures"][0] != ask["pictures"][1]
         step = data["steps"][ask["step"]]
         right = ask["pictures"][ask["right"]]
-        assert right == [step["graph"], step["memory"]]
-        used |= {number for picture in ask["pictures"] for number in picture}
+        assert right == step["drawing"]
+        used |= set(ask["pictures"])
     assert used - {None} == set(range(len(data["drawings"])))
     for drawing in data["drawings"]:
         svg = ElementTree.fromstring(drawing)

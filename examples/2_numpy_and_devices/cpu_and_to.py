@@ -41,7 +41,7 @@ z.retain_grad()
 print(f"{y = }")
 print(f"{f = }")
 assert f.item() == 39 and f.device.type == "cpu"
-# sphinx_gallery_tensor_map = "x, w, b, y, z, v, c, f"
+# sphinx_gallery_tensor_map = "w, y, z, v, f"
 
 # %%
 # The gradient crosses back

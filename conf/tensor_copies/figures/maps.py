@@ -27,7 +27,7 @@ from tensor_copies.machine.markers import MAP_LEAD
 
 MAP, CHANGE, GRAPH = "tensor_map", "tensor_map_change", "tensor_map_graph"
 # Pixels: the room on a phone, beside the text of a wide page, and on a card.
-NARROW, WIDE, CARD = 328.0, 640.0, 216.0
+NARROW, WIDE, CARD = 288.0, 640.0, 216.0
 MOST_ON_CARD = 4  # names
 # What the next block of a script is to be compared with, by the script's path.
 _before: dict[str, dict[str, Any]] = {}

@@ -69,7 +69,12 @@ ALSO_SHAPING = ("tensor_copies.machine.code_links",)
 # How steps are shown: a lesson leaves only what is shown.
 VIEWER = ("tensor_maps.steps.viewer",)
 # What pages do not import and what is watched in them depends on.
-SHAPING_PAGES = ("tensor_copies.machine.chances",)
+SHAPING_PAGES = (
+    "tensor_copies.machine.chances",
+    # tensor_maps imports these when they are asked for.
+    *(f"tensor_maps.{name}" for name in ("maps", "notebook", "steps.watch", "testing")),
+    *(f"tensor_maps.{name}" for name in ("relations", "backward", "referrers")),
+)
 
 
 @cache
