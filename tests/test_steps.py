@@ -616,7 +616,7 @@ def test_a_pair_is_one_program_below_the_other() -> None:
     check_data(both)
     assert both["code"][0] == "# Wrong" and both["code"][5] == "# Right"
     assert [step["first"] for step in both["steps"]] == [2, 3, 4, 7, 8, 9]
-    assert both["steps"][1]["memory"] == both["steps"][4]["memory"]
+    assert both["steps"][1]["drawing"] == both["steps"][4]["drawing"]
 
 
 def test_what_was_there_before_a_cell_is_left_out() -> None:
