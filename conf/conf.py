@@ -138,6 +138,7 @@ html_css_files = ["site.css"]
 html_js_files = [(name, {"defer": "defer"}) for name in ("code.js", "predict.js")]
 html_copy_source = False
 html_show_sourcelink = False
+html_domain_indices = False  # one module has a directive: no page for it
 html_theme_options = {
     "announcement": address.announcement,
     # Text of Furo with a contrast of 7:1 or more on each of its backgrounds.
