@@ -63,12 +63,12 @@ sphinx_gallery_conf = {
     "within_subsection_order": "tensor_copies.machine.reading_order.ReadingOrder",
     "reset_modules": (
         "tensor_copies.figures.steps.end",
-        "tensor_copies.machine.background.make_room",
-        "tensor_copies.machine.progress.note_lesson",
-        "tensor_copies.machine.isolation.reset",
+        "tensor_copies.machine.isolation.prepare",
+        "tensor_copies.machine.code_links.link_methods",
         "tensor_copies.figures.steps.begin",
     ),
     "reset_modules_order": "both",
+    "parallel": 2,  # each lesson in a process of its own: machine/apart.py
     "image_scrapers": (
         "tensor_copies.figures.maps.scrape",
         "tensor_copies.figures.plots.scrape",

@@ -196,8 +196,9 @@ def _kill(child: int) -> None:
 
 
 def _answer(name: str, blocks: list[str]) -> Answer | None:
-    isolation.set_time_limit(int(sys.argv[1]))
-    isolation.set_up(name)
+    isolation.prepare({}, name, "before")
+    signal.signal(signal.SIGALRM, _out_of_time)
+    signal.setitimer(signal.ITIMER_REAL, int(sys.argv[1]), 1)
     namespace = {"__name__": "__main__", "__file__": name}
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -205,9 +206,13 @@ def _answer(name: str, blocks: list[str]) -> Answer | None:
             return _printed(name, blocks, namespace)
     finally:
         os.chdir("/")
-        isolation.stop_clock()
+        signal.setitimer(signal.ITIMER_REAL, 0)
         namespace.clear()
         gc.collect()
+
+
+def _out_of_time(*_: object) -> None:
+    raise TimeoutError("it ran too long")
 
 
 def _printed(name: str, blocks: list[str], namespace: dict[str, Any]) -> Answer | None:

@@ -11,13 +11,11 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
     from tensor_copies.machine import (
+        apart,
         background,
-        bytes_output,
-        code_links,
         early_work,
         folds,
         freshness,
-        isolation,
         kept,
         kernels,
         lesson_list,
@@ -28,13 +26,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
         written,
     )
 
-    bytes_output.give_buffer()
-    code_links.link_methods()
     folds.add_to(app)
     outdated.add_key("files", outdated.files_of)
     app.add_config_value("lesson_time_limit", 120, "", int)
     app.add_config_value("memory_limit", 8000, "", int)
-    app.connect("config-inited", isolation.take_time_limit)
+    app.connect("config-inited", apart.take_limits)
     app.connect("config-inited", progress.tell_limit)
     app.connect("config-inited", kernels.take_over)
     # All is imported now, and no lesson has run yet.

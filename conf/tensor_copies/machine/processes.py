@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from tensor_copies.machine.fingerprint import PACKAGES
 
-SET_CHILD_SUBREAPER = 36  # of <linux/prctl.h>
+SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36  # of <linux/prctl.h>
 
 
 def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
@@ -58,3 +58,9 @@ def adopt_orphans() -> None:
     """Make what loses its parent a child of this process, so that it is found."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_the_parent() -> None:
+    """Have this process end when that which has started it does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
