@@ -13,17 +13,23 @@ os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
 
 from sphinx.errors import ConfigError  # noqa: E402
 from tensor_copies.machine import days  # noqa: E402
+from tensor_copies.machine.code_keys import (  # noqa: E402
+    pages_are_dressed_in,
+    pages_are_made_from,
+)
 from tensor_copies.machine.fingerprint import UnfitMachine, lesson_seconds  # noqa: E402
 from tensor_copies.machine.freshness import pages_key  # noqa: E402
 from tensor_copies.recordings.format import pages_digest  # noqa: E402
 from tensor_copies.web.address import site_address  # noqa: E402
 
 try:
-    kept_pages = pages_key(CONF.parent / "docs")
+    kept_pages = pages_key()
     days.today()  # refuses a day that is none
 except UnfitMachine as unfit:
     raise ConfigError(str(unfit)) from None
 address = site_address()
+pages_are_made_from = pages_are_made_from()
+pages_are_dressed_in = pages_are_dressed_in()
 
 # -- Project ------------------------------------------------------------------
 

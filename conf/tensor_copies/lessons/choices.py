@@ -35,7 +35,7 @@ from tensor_copies.lessons.variants import normal
 from tensor_copies.machine import kept_json, progress
 from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.clocks import takes_times
-from tensor_copies.machine.code_keys import code_behind, key_of
+from tensor_copies.machine.code_keys import SHAPES_ANSWERS, digest_of, key_of
 from tensor_copies.machine.fingerprint import CONF, fingerprint
 from tensor_copies.machine.freshness import run_path
 from tensor_copies.machine.lesson_list import lesson_scripts
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 FOLDER = CONF.parent / "build" / "predictions"
-MODULES = ("tensor_copies.lessons.exchanges", "tensor_copies.lessons.variants")
 SECONDS = 30  # for one program; most take a tenth of one
 SECONDS_A_QUESTION = 900
 FEW = 8  # questions; the answers to more do not hide beside a few lessons
@@ -132,7 +131,7 @@ class Question:
 
 @cache
 def _key_of_the_code() -> str:
-    return code_behind(MODULES)
+    return digest_of(*SHAPES_ANSWERS)
 
 
 def questions_of(app: Sphinx, page: str) -> list[Question]:

@@ -26,12 +26,10 @@ import sys
 import tempfile
 import warnings
 from concurrent.futures import ProcessPoolExecutor
-from importlib import import_module
 from multiprocessing import get_context
 from typing import Any
 
 from tensor_copies.machine import isolation
-from tensor_copies.machine.late_imports import imported_late
 
 SECONDS_OF_GRACE = 20
 NICER = 5  # than the process that reads pages, for which the build waits
@@ -258,12 +256,11 @@ def main() -> None:
     import matplotlib.pyplot  # noqa: F401
     import numpy.random  # noqa: F401
     import perfplot  # noqa: F401
-    import torch  # noqa: F401
+    import torch
 
     # Not in the time that a program has.
-    code = "".join(block for job in jobs for block in job["blocks"])
-    for late in imported_late(code):
-        import_module(late)
+    import torch._dynamo  # noqa: F401  which an optimizer imports
+
     gc.freeze()  # what is never collected is never copied into a fork
     # Libraries have threads of their own by now; none of them is forked in its work.
     warnings.filterwarnings("ignore", r".*fork\(\) may lead to deadlocks")

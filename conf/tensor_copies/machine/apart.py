@@ -292,7 +292,7 @@ class OneProcessEach(ParallelBackendBase):
         finally:
             for _ in range(places):
                 self._places.release()
-        progress.tell("ended", kind="lesson", name=lesson, seconds=result[2][0])
+        progress.say_time("lesson", lesson, result[2][0])
         return [result]
 
 

@@ -11,13 +11,25 @@ from contextlib import suppress
 
 from tensor_copies.machine.fingerprint import PACKAGES
 
+# Where Python finds itself, its packages and its caches, and how it reads text.
+KEPT = ("PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONUTF8", "PYTHONIOENCODING")
 SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36  # of <linux/prctl.h>
 
 
 def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return variables with which a new Python finds the packages in conf/."""
-    paths = filter(None, [*map(str, PACKAGES), environment.get("PYTHONPATH", "")])
-    return {**environment, "PYTHONPATH": os.pathsep.join(paths)}
+    """Return variables with which a new Python finds the packages in conf/.
+
+    Without those that would change what examples print: optimised assertions, warnings
+    that are ignored, a start file, another backend of matplotlib.
+    """
+    plain = {
+        name: value
+        for name, value in environment.items()
+        if name in KEPT or not name.startswith(("PYTHON", "MPLBACKEND"))
+    }
+    paths = [*map(str, PACKAGES), environment.get("PYTHONPATH", "")]
+    plain["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
+    return plain
 
 
 def beside_others(environment: Mapping[str, str]) -> dict[str, str]:
@@ -50,6 +62,13 @@ def end_all(pid: int) -> None:
         with suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
     for number in numbers:
+        with suppress(OSError):
+            os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def end_children() -> None:
+    """End all that goes back to this process, which goes on."""
+    for number in {*taken_by(os.getpid())} - {os.getpid()}:
         with suppress(OSError):
             os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))
 

@@ -7,7 +7,6 @@ from sphinx.application import Sphinx
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the writing of the pages, and to what is written beside them."""
-    from tensor_copies.machine import outdated
     from tensor_copies.web import (
         chain_links,
         cheat_sheet,
@@ -34,8 +33,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("site_is_indexed", True, "html", types=bool)
     app.add_config_value("every_inventory_name_is_linked", False, "", types=bool)
     app.add_config_value("site_has_policy", True, "html", types=bool)
-    outdated.add_key("machines", machines.key)
-    outdated.add_key(sections.FACT, lambda *_: sections.key())
     app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
     app.add_directive("sheet-pictures", cheat_sheet.SheetPictures)
     app.add_directive("sheet-messages", cheat_sheet.SheetMessages)
