@@ -184,7 +184,8 @@ def run_aside() -> None:
     for answer in choices.run([one.job() for one in questions]):
         answer.result()
     kept.keep_ready()
-    data.keep_ready()
+    data.live()
+    data.on_stand_in()
 
 
 class Site:

@@ -109,7 +109,8 @@ def address_of(
 ) -> str | None:
     """Return where a link on a page shows a chain, if home has the explorer.
 
-    The ``code`` is an expression such as ``x.detach().clone()``, the ``state`` of ``x`` a key of the
+    The ``code`` is an expression such as ``x.detach().clone()``, the ``state`` of ``x``
+    a key of the
     Atlas's ``STATES``, empty for the first; ``away`` is an ``x`` that is not on the
     CPU. It is None for what is no chain of the explorer's calls, for one that is not
     there since a beginning of it raises, and if there is no such device.

@@ -48,7 +48,9 @@ if TYPE_CHECKING:
 logger = sphinx_logging.getLogger(__name__)
 AT_ONCE = 2
 SECONDS_BETWEEN_LOOKS = 1
-SECONDS_FOR_LAST_WORDS = 2
+# Has a process say where it is, also where it is stuck outside of Python.
+LAST_WORDS = getattr(signal, "SIGUSR1", None)
+SECONDS_FOR_LAST_WORDS = 0.5
 SECONDS_TO_BE_ENDED = 60
 # What the fork server imports: torch's compiler too, which any optimizer imports.
 PRELOADED = (
@@ -120,7 +122,7 @@ def run_apart(
                 if not problem:
                     return result
         except EOFError:
-            child.join(SECONDS_FOR_LAST_WORDS)
+            child.join(SECONDS_TO_BE_ENDED)
             problem = _ended(child.exitcode)
         finally:
             processes.end_all(child.pid)
@@ -145,8 +147,9 @@ def _watch(here: Connection, child: Any, seconds: float, megabytes: float) -> st
                 f"{megabytes / 1e3:.1f} GB at most (memory_limit)"
             )
         if problem:
-            os.kill(child.pid, signal.SIGABRT)  # faulthandler says where it is
-            child.join(SECONDS_FOR_LAST_WORDS)
+            if LAST_WORDS is not None:
+                os.kill(child.pid, LAST_WORDS)
+                child.join(SECONDS_FOR_LAST_WORDS)
             return problem
     return ""
 
@@ -176,7 +179,10 @@ def _answer(
         os.setsid()  # it leads a group, which ends with it
     processes.adopt_orphans()
     processes.end_with_the_parent()
-    faulthandler.enable(words.open("w", encoding="utf-8"))
+    file = words.open("w", encoding="utf-8")
+    faulthandler.enable(file)
+    if LAST_WORDS is not None:
+        faulthandler.register(LAST_WORDS, file)
     warned = _Warnings(logging.WARNING)
     logging.getLogger(sphinx_logging.NAMESPACE).addHandler(warned)
     files, result, problem = _files(folder), None, ""

@@ -1,4 +1,4 @@
-"""The kernels that run the cells of pages: plain ones, of this very Python, without TCP.
+"""The kernels that run the cells of pages: plain, of this very Python, without TCP.
 
 MyST-NB runs a page when it reads it. Left to itself, its kernel takes what the person
 who builds has made of IPython and of kernels named python3. And it talks over TCP: it

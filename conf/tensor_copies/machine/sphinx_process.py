@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from tensor_copies.machine import processes
+from tensor_copies.machine import kept_json, processes
 from tensor_copies.machine.code_keys import CONF, ROOT
 
 
@@ -41,6 +41,8 @@ def _build(
             verbosity=verbose,
         )
         app.build(force_all=write_all)
+    for kept in ("pages", "atlas", "explorer"):
+        kept_json.prune(build / kept)
     return app.statuscode
 
 
@@ -72,7 +74,7 @@ def collect_garbage(app: Sphinx) -> None:
 
 
 def main() -> int:
-    """Build with the options of build_site.py, as JSON; return 0 if all is well, or 2."""
+    """Build with the options of build_site.py, as JSON; return 0 or 2."""
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     processes.adopt_orphans()
     gc.disable()  # until all is imported: it finds nothing, and takes half a second

@@ -1,4 +1,4 @@
-"""The site around the pages: head, foot, addresses, search, weight, policy."""
+"""The site around the pages: head, foot, addresses, search, policy."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
         inventories,
         machines,
         made_pages,
-        navigation,
         policy,
         search_index,
         sections,
         steps_of_pairs,
-        weight,
         wheel,
     )
 
@@ -53,19 +51,13 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", steps_of_pairs.add_buttons, priority=470)
     app.connect("env-check-consistency", forwards.check)
     app.connect("doctree-read", head.keep_description)
-    # Around Furo, which makes a tree of each page (500).
-    tree = navigation.Navigation()
-    app.connect("html-page-context", tree.keep_from_theme, priority=400)
-    app.connect("html-page-context", tree.give, priority=600)
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
-    app.connect("html-page-context", weight.add_styles)
+    app.connect("html-page-context", head.add_styles)
     # When all parts of a page are in place, and before its reading ends (900).
     app.connect("doctree-read", sections.keep, priority=895)
     app.connect("env-updated", search_index.write)
     app.connect("builder-inited", made_pages.replace_search)
-    # After all that add a style or a script to single pages (500).
-    app.connect("html-page-context", weight.trim, priority=900)
     app.connect("html-collect-pages", made_pages.make)
     # Around sphinx-reredirects, which writes the forwards (500).
     app.connect("html-collect-pages", forwards.give_addresses, priority=400)
@@ -73,7 +65,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
     def finish(app: Sphinx, exception: Exception | None) -> None:
         if exception is None and app.builder.format == "html":
-            weight.drop_comments(app)  # Sphinx has copied the styles
             head.copy_cards(app)
             steps_of_pairs.publish(app)
             files.write(app)
