@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 CONF = Path(__file__).resolve().parent
 sys.path[:0] = [str(CONF)]
@@ -114,8 +115,13 @@ def publish(built: Path, site: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BuildProblem(f"{message}. `--help` lists the options.")
+
+
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Build the site.", allow_abbrev=False)
+    parser = _Parser(description="Build the site.", allow_abbrev=False)
     add = parser.add_argument
     add("-b", "--builder", default="html", choices=("html", "linkcheck"))
     add("-a", "--write-all", action="store_true", help="write all pages")

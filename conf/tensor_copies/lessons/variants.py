@@ -259,7 +259,9 @@ def main() -> None:
     import torch
 
     # Not in the time that a program has.
-    import torch._dynamo  # noqa: F401  which an optimizer imports
+    code = "".join(block for job in jobs for block in job["blocks"])
+    if "optim" in code or "meta" in code:  # these import it, for two seconds
+        import torch._dynamo  # noqa: F401
 
     gc.freeze()  # what is never collected is never copied into a fork
     # Libraries have threads of their own by now; none of them is forked in its work.

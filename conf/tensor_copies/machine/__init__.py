@@ -28,13 +28,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # the second does.
     app.add_config_value("pages_are_made_from", "", "env", str)
     app.add_config_value("pages_are_dressed_in", "", "html", str)
-    app.connect("config-inited", apart.take_limits)
     app.connect("config-inited", kernels.take_over)
     # All is imported now, and no lesson has run yet.
     app.connect("builder-inited", sphinx_process.collect_garbage, priority=50)
     # The gallery would fail on such a script without its name.
     app.connect("builder-inited", lesson_list.require_readable, priority=350)
     app.connect("builder-inited", freshness.drop_what_is_stale, priority=400)
+    # When it is known which lessons will run.
+    app.connect("builder-inited", apart.begin, priority=450)
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
     app.connect("env-get-outdated", outdated.find_outdated)

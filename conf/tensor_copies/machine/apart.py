@@ -25,7 +25,7 @@ import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import get_context, set_forkserver_preload
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from pathlib import Path
@@ -40,10 +40,10 @@ from sphinx.util import logging as sphinx_logging
 
 from tensor_copies.machine import processes, progress
 from tensor_copies.machine.clocks import takes_times
+from tensor_copies.machine.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.config import Config
 
 logger = sphinx_logging.getLogger(__name__)
 AT_ONCE = 2
@@ -52,9 +52,11 @@ SECONDS_BETWEEN_LOOKS = 1
 LAST_WORDS = getattr(signal, "SIGUSR1", None)
 SECONDS_FOR_LAST_WORDS = 0.5
 SECONDS_TO_BE_ENDED = 60
-# What the fork server imports: torch's compiler too, which any optimizer imports.
+# What the fork server imports; for more than a few lessons also torch's compiler, which
+# any optimizer imports, for two seconds.
+FEW, COMPILER = 5, "torch._dynamo"
 PRELOADED = (
-    *("torch", "torch._dynamo", "numpy", "matplotlib.pyplot", "perfplot"),
+    *("torch", "numpy", "matplotlib.pyplot", "perfplot"),
     *("sphinx.application", "sphinx_gallery.gen_rst", "sphinx_gallery.gen_gallery"),
     *(f"tensor_copies.figures.{name}" for name in ("maps", "plots", "steps", "tables")),
     "tensor_maps.steps.watch",
@@ -75,9 +77,7 @@ def _context() -> BaseContext:
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     if sys.platform != "linux":  # macOS forbids forks after some of its libraries ran
         return get_context("spawn")
-    context = get_context("forkserver")
-    context.set_forkserver_preload(list(PRELOADED))
-    return context
+    return get_context("forkserver")
 
 
 def run_apart(
@@ -302,8 +302,15 @@ class OneProcessEach(ParallelBackendBase):
         return [result]
 
 
-def take_limits(app: Sphinx, config: Config) -> None:
+def begin(app: Sphinx) -> None:
     """Take the limits from the options, and the place of joblib's own backend."""
-    OneProcessEach.seconds = config.lesson_time_limit
-    OneProcessEach.megabytes = config.memory_limit
+    OneProcessEach.seconds = app.config.lesson_time_limit
+    OneProcessEach.megabytes = app.config.memory_limit
     register_parallel_backend("loky", OneProcessEach)
+    waiting = [
+        page
+        for page in lesson_scripts(app)
+        if not Path(app.srcdir, f"{page}.py.md5").exists()
+    ]
+    late = [COMPILER] if len(waiting) > FEW else []
+    set_forkserver_preload([*PRELOADED, *late])
