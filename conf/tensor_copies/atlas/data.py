@@ -16,7 +16,6 @@ import csv
 import json
 import subprocess
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from sphinx.errors import SphinxError
 from sphinx.util import logging
 
 from tensor_copies.machine import kept_json, progress
+from tensor_copies.machine.ahead import once
 from tensor_copies.machine.code_keys import SHAPES_ATLAS, digest_of, hash_of, key_of
 from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint, version_of
@@ -113,6 +113,7 @@ def probe(*, with_device: bool = False) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+@once
 def live() -> dict[str, Any]:
     """Return what this machine sees, from the last time it looked if it did."""
     kept = _kept_live()
@@ -126,7 +127,7 @@ def _kept_live() -> Path:
     return KEPT / f"{live_key()}.json"
 
 
-@cache
+@once
 def on_stand_in() -> dict[str, Any] | None:
     """Return what is seen with the stand-in as a second device, kept as the live one.
 

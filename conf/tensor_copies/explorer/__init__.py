@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive; write the data when all pages have been read."""
-    from tensor_copies.explorer import page
+    from tensor_copies.explorer import kept, page
+    from tensor_copies.machine import ahead
 
+    ahead.add("explorer", kept.live)
     app.add_directive("explorer", page.ExplorerDirective)
     app.add_node(page.explorer, html=(page.visit_explorer, None))
     # After the error index was read: the messages lead to their entries.

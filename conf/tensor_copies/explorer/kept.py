@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,14 @@ from sphinx.util import logging
 
 from tensor_copies.explorer.data import BUILD, Explorer, pack, probe
 from tensor_copies.machine import kept_json
+from tensor_copies.machine.ahead import once
 from tensor_copies.machine.code_keys import SHAPES_EXPLORER, digest_of, key_of
 from tensor_copies.machine.fingerprint import fingerprint
 
 logger = logging.getLogger(__name__)
 
 
-@cache
+@once
 def live() -> Explorer:
     """Return what this machine sees, from the last time it looked if it did."""
     kept = _file()

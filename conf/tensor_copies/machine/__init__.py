@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
     from tensor_copies.machine import (
+        ahead,
         apart,
         folds,
         freshness,
@@ -39,6 +40,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
     app.connect("env-get-outdated", outdated.find_outdated)
+    app.connect("env-before-read-docs", ahead.begin, priority=300)
     app.connect("doctree-read", silence.require_run)
     app.connect("doctree-read", kernels.report)
     app.connect("doctree-read", freshness.depend_on_run)

@@ -50,14 +50,14 @@ def _in_a_line(error: BaseException) -> str:
     """Say what ended the build; a defect of ours keeps its traceback."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
-    cause = getattr(error, "orig_exc", None) or error.__cause__ or error
+    error = getattr(error, "orig_exc", None) or error  # of a handler of an event
     if type(error).__name__ == "ExecutionError":  # of a page: its traceback was shown
         return f"this page failed: {error}"
-    if isinstance(error, SphinxError) and (cause is error or error.__cause__ is cause):
+    if isinstance(error, SphinxError):
         return str(error)
-    if not isinstance(cause, OSError):
-        traceback.print_exception(cause)
-    return f"{type(cause).__name__}: {cause}"
+    if not isinstance(error, OSError):
+        traceback.print_exception(error)
+    return f"{type(error).__name__}: {error}"
 
 
 def _end_with_the_parent() -> None:
