@@ -40,7 +40,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
     app.connect("env-get-outdated", outdated.find_outdated)
-    app.connect("env-before-read-docs", ahead.begin, priority=300)
+    # Before all that runs beside pages: the wrong answers too (500).
+    app.connect("env-before-read-docs", kernels.run_timed, priority=300)
+    app.connect("env-before-read-docs", ahead.begin, priority=310)
     app.connect("doctree-read", silence.require_run)
     app.connect("doctree-read", kernels.report)
     app.connect("doctree-read", freshness.depend_on_run)

@@ -1,4 +1,4 @@
-"""What pages will ask for, begun beside the first of them.
+"""What pages will ask for, begun beside the first that take no times.
 
 The probes of the Atlas and of the explorer run in processes of their own and take as
 long as many pages, while a core is idle. Who asks for them waits until they are done.
@@ -13,8 +13,6 @@ from functools import wraps
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-
-from tensor_copies.machine.clocks import takes_times
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -44,12 +42,11 @@ def add(directive: str, function: Callable[[], Any]) -> None:
 
 
 def begin(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Begin what the pages to be read will ask for, unless one of them takes times."""
+    """Begin what the pages to be read will ask for."""
     paths = [Path(env.doc2path(page)) for page in pages]
     texts = [path.read_text("utf-8") for path in paths if path.suffix == ".md"]
-    if not any(map(takes_times, texts)):
-        pool = ThreadPoolExecutor(1)
-        for directive, function in _works:
-            if any(f"{{{directive}" in text for text in texts):
-                pool.submit(function)
-        pool.shutdown(wait=False)
+    pool = ThreadPoolExecutor(1)
+    for directive, function in _works:
+        if any(f"{{{directive}" in text for text in texts):
+            pool.submit(function)
+    pool.shutdown(wait=False)
