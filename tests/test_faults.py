@@ -26,7 +26,6 @@ ENOUGH = {
         planted.GROWING[0],
         planted.SILENT,
         planted.NAMED[-1],
-        planted.RECORDINGS,
         planted.DISK[4],
     ],
     "texts": [planted.TEXTS[0]],

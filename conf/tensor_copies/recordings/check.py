@@ -36,7 +36,7 @@ class _Wrong(Exception):
 def load(path: Path) -> Recording:
     """Read the recording of a lesson; raise :class:`BadRecording` if it is wrong."""
     with _naming(path):
-        return _lesson(path, path.read_bytes())
+        return _lesson(path, _read(path))
 
 
 @cache  # several parts of a build read all recordings
@@ -52,7 +52,7 @@ def _lesson(path: Path, raw: bytes) -> Recording:
 def load_page(path: Path) -> PageRecording:
     """Read what a machine observed on a page; raise as :func:`load` does."""
     with _naming(path):
-        data = _recording(path, path.read_bytes())
+        data = _recording(path, _read(path))
         if f"{data['page']}.page.json" != path.name:
             raise _Wrong("its page is not the one that the file is named after")
         return PageRecording(**data)
@@ -64,7 +64,7 @@ def load_atlas(path: Path) -> AtlasRecording:
     Records of other probes than those of today are not returned.
     """
     with _naming(path):
-        data = _recording(path, path.read_bytes())
+        data = _recording(path, _read(path))
         if data["key"] != atlas_key():
             return AtlasRecording(**data | {"columns": [], "records": []})
         if data["columns"] != list(ATLAS_COLUMNS):
@@ -78,7 +78,7 @@ def load_figure(path: Path) -> dict[str, Any]:
     Of a picture (PNG) that is ``picture``, the name of its file.
     """
     with _naming(path):
-        raw = path.read_bytes()
+        raw = _read(path)
         return {"picture": path.name} if path.suffix == ".png" else _parse(raw)
 
 
@@ -107,6 +107,12 @@ def _recording(path: Path, raw: bytes) -> dict[str, Any]:
     if machine.name != path.parent.name:
         raise _Wrong("its machine is not the one that the folder is named after")
     return data | {"machine": machine}
+
+
+def _read(path: Path) -> bytes:
+    if path.exists() and not path.is_file():  # a pipe would never end
+        raise _Wrong("it is not a file")
+    return path.read_bytes()
 
 
 def _parse(raw: bytes) -> dict[str, Any]:
