@@ -1,54 +1,11 @@
-"""Steps as data of format 2, and drawings with all marks that the viewer knows."""
+"""Steps with drawings that have all marks that the viewer knows."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tensor_maps import Steps
-from tensor_maps.compare import changed, only
-from tensor_maps.draw import draw_svg
-
-MOST_NODES = 9
 # A picture's marks: tags above rows of cells, an arc, a bar where it ends, an arrow.
 TAG_WIDTH, ROW_WIDTH = 44, 60
-
-
-def data_of(seen: Steps) -> dict[str, Any]:
-    """Return the steps of a program in format 2, whatever their own is."""
-    data = seen.data()
-    if data["format"] == 2:
-        return data
-    drawings: list[str] = []
-    names = seen.names_drawn()
-    for step, made, drawn in zip(data["steps"], seen._steps, names, strict=True):
-        before, after = made.before.observed, made.after.observed
-        svg = draw_svg(only(changed(before, after), drawn, MOST_NODES)) if drawn else ""
-        if svg and svg not in drawings:
-            drawings.append(svg)
-        for half in ("graph", "memory"):
-            del step[half]
-        step["drawing"] = drawings.index(svg) if svg else None
-        step["names"], step["event"] = step["changed"], event_of(step)
-    captions = ["one memory, two names" for _ in drawings]
-    return data | {"format": 2, "drawings": drawings, "captions": captions}
-
-
-def event_of(step: dict[str, Any]) -> str | None:
-    """Tell roughly which event a step of the old format is."""
-    told = {
-        "no gradient flows": "cut",
-        "shares the memory": "shares",
-        ".grad is": "gradient",
-        "now hold": "written",
-        "is new": "appears",
-        "are new": "appears",
-    }
-    if step.get("raised"):
-        return "raises"
-    for words, event in told.items():
-        if words in step["said"]:
-            return event
-    return "changes" if step["changed"] else None
 
 
 def scene(*rows: tuple[str, str], arcs: int = 0, cut: bool = False) -> str:

@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbclient import NotebookClient
 from reading import ROOT, SCRIPTS, page_of
-from steps_data import data_of, moving
+from steps_data import moving
 from tensor_copies.lessons.steps import as_script
 from tensor_maps.steps.viewer import asset, save_steps, steps_frame, steps_page
 from watching import run_steps
@@ -90,7 +90,7 @@ def asked_of(data: dict[str, Any], place: int) -> dict[str, Any]:
 def data() -> dict[str, Any]:
     """Return the steps of a program that prints what would break out of a page."""
     seen = run_steps(PROGRAM, {"__name__": "__main__"}, f"Title {BREAKS_OUT}")
-    return asked_of(data_of(seen), DETACHED)
+    return asked_of(seen.data(), DETACHED)
 
 
 @pytest.fixture
