@@ -25,6 +25,7 @@ import numpy as np
 import torch
 from tensor_copies.machine import isolation
 from tensor_maps import Steps
+from tensor_maps.steps.facts import MOST_OBSERVED
 
 MODULE = {"__name__": "__main__"}
 SMALL = 64  # bytes of which the values are compared
@@ -151,16 +152,28 @@ def _compare(look: Any, truth: Truth) -> list[str]:
         if name not in look.facts:
             found.append(f"{name} was not looked at")
             continue
-        fact, seen = look.facts[name], seen_of[name]
+        fact, seen = look.facts[name], seen_of.get(name)
         function = true["function"] and true["function"].rpartition("::")[2]
-        for what, one, other in (
-            ("version", seen["version"], true["version"]),
+        told = [
             ("version compared", fact.version, true["version"]),
             ("grad_fn", fact.graph, function),
-            ("requires_grad", seen["requires_grad"], true["requires_grad"]),
-        ):
-            if one != other:
-                found.append(f"the {what} of {name} is {other}, and {one} was seen")
+            ("requires_grad compared", fact.requires_grad, true["requires_grad"]),
+        ]
+        if seen is not None:
+            told += [
+                ("version", seen["version"], true["version"]),
+                ("requires_grad", seen["requires_grad"], true["requires_grad"]),
+            ]
+        found += [
+            f"the {what} of {name} is {other}, and {one} was seen"
+            for what, one, other in told
+            if one != other
+        ]
+        if seen is None:
+            # Every name is compared, and of many names only some are drawn.
+            if len(look.facts) <= MOST_OBSERVED:
+                found.append(f"{name} is not drawn, and there is room for it")
+            continue
         drawn = seen["gradient"] not in (None, "None")
         if drawn != (true["gradient"] is not None):
             found.append(f"the gradient of {name} is {true['gradient']}")
