@@ -156,20 +156,6 @@ def unit(session: nox.Session) -> None:
 
 
 @task()
-def faults(session: nox.Session) -> None:
-    """Plant every known fault of a build; write docs/maintainers/faults.md."""
-    python = install(session, "tests")
-    python("tests/measure_faults.py", *session.posargs)
-
-
-@task()
-def reproduce(session: nox.Session) -> None:
-    """Build the site twice from nothing and list what differs."""
-    python = install(session, "tests")
-    python("tests/reproduce.py", *session.posargs)
-
-
-@task()
 def record(session: nox.Session) -> None:
     """Record what this machine sees; ``-- --only LESSON``, ``-- --stand-in``."""
     python = install(session, "docs")

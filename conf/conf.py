@@ -13,17 +13,23 @@ os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
 
 from sphinx.errors import ConfigError  # noqa: E402
 from tensor_copies.machine import days  # noqa: E402
+from tensor_copies.machine.code_keys import (  # noqa: E402
+    pages_are_dressed_in,
+    pages_are_made_from,
+)
 from tensor_copies.machine.fingerprint import UnfitMachine, lesson_seconds  # noqa: E402
 from tensor_copies.machine.freshness import pages_key  # noqa: E402
 from tensor_copies.recordings.format import pages_digest  # noqa: E402
 from tensor_copies.web.address import site_address  # noqa: E402
 
 try:
-    kept_pages = pages_key(CONF.parent / "docs")
+    kept_pages = pages_key()
     days.today()  # refuses a day that is none
 except UnfitMachine as unfit:
     raise ConfigError(str(unfit)) from None
 address = site_address()
+pages_are_made_from = pages_are_made_from()
+pages_are_dressed_in = pages_are_dressed_in()
 
 # -- Project ------------------------------------------------------------------
 
@@ -65,12 +71,12 @@ sphinx_gallery_conf = {
     "within_subsection_order": "tensor_copies.machine.reading_order.ReadingOrder",
     "reset_modules": (
         "tensor_copies.figures.steps.end",
-        "tensor_copies.machine.background.make_room",
-        "tensor_copies.machine.progress.note_lesson",
-        "tensor_copies.machine.isolation.reset",
+        "tensor_copies.machine.isolation.prepare",
+        "tensor_copies.machine.code_links.link_methods",
         "tensor_copies.figures.steps.begin",
     ),
     "reset_modules_order": "both",
+    "parallel": 2,  # each lesson in a process of its own: machine/apart.py
     "image_scrapers": (
         "tensor_copies.figures.maps.scrape",
         "tensor_copies.figures.plots.scrape",

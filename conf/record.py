@@ -16,8 +16,7 @@ import runpy
 import shutil
 import sys
 import tempfile
-import threading
-import traceback
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from io import BytesIO
@@ -39,6 +38,7 @@ CONF = Path(__file__).resolve().parent
 ROOT = CONF.parent
 RECORDINGS = ROOT / "docs" / "recordings"
 ATLAS = ROOT / "docs" / "atlas.md"
+MEGABYTES = 8000  # of a lesson
 OUTPUT = ".. code-block:: none\n\n"  # what the gallery puts before a block's text
 
 
@@ -53,8 +53,7 @@ class CannotStart(Exception):
 def give_stand_in() -> Fingerprint:
     """Give this process, and those it starts, the stand-in device; name the machine.
 
-    It is called before anything is recorded: isolation takes the environment that it
-    then finds for that of a new Python.
+    It is called before anything is recorded.
 
     Raises
     ------
@@ -91,7 +90,10 @@ def record(script: Path, recordings: Path, machine: Fingerprint) -> float:
     reasons = _left_out(script, machine)
     outputs, drawn, seconds = [""] * len(reasons), [[]] * len(reasons), 0.0
     if not all(reasons):
-        outputs, drawn, seconds = _run(script, machine)
+        seen = _apart(script, _run, script, machine)
+        if isinstance(seen, str):
+            raise LessonFailed(seen)
+        outputs, drawn, seconds = seen
     blocks, files = [], {}
     for (line, key), output, figures, reason in zip(
         form.keys(script).items(), outputs, drawn, reasons, strict=True
@@ -117,35 +119,45 @@ def record_page(page: Path, recordings: Path, machine: Fingerprint) -> float:
 
     It is called as :func:`record`, and returns and raises the same.
     """
-    from tensor_copies.errors.messages import entries, observe_messages
-    from tensor_copies.machine import isolation
     from tensor_copies.recordings import format as form
 
-    isolation.set_time_limit(_options()["lesson_time_limit"])
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    gallery: dict[str, Any] = {"failing_examples": {}}
     start = perf_counter()
-    isolation.reset(gallery, page.name, "before")
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            named = Path(folder, page.name)
-            named.write_text(_renamed(page.read_text("utf-8"), machine), "utf-8")
-            if entries(named):
-                namespace["observed"] = observe_messages(named)
-            else:
-                exec(compile(form.recorded_cells(named), page.name, "exec"), namespace)
-    except Exception:
-        gallery["failing_examples"][page.name] = traceback.format_exc(limit=-1)
-        raise LessonFailed(gallery["failing_examples"][page.name]) from None
-    finally:
-        isolation.reset(gallery, page.name, "after")
+    observed = _apart(page, _observed, page, machine)
     seconds = perf_counter() - start
-    observed = namespace["observed"]
     whole = form.PageRecording(
         page.stem, machine, today(), form.page_key(page), observed
     )
     form.save_page(whole, recordings / machine.name)
     return seconds
+
+
+def _observed(page: Path, machine: Fingerprint) -> Any:
+    """Run the recorded cells of a page; return what they observed."""
+    from tensor_copies.errors.messages import entries, observe_messages
+    from tensor_copies.machine import isolation
+    from tensor_copies.recordings import format as form
+
+    isolation.prepare({}, page.name, "before")
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    with tempfile.TemporaryDirectory() as folder:
+        named = Path(folder, page.name)
+        named.write_text(_renamed(page.read_text("utf-8"), machine), "utf-8")
+        if entries(named):
+            return observe_messages(named)
+        exec(compile(form.recorded_cells(named), page.name, "exec"), namespace)
+    return namespace["observed"]
+
+
+def _apart(script: Path, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a function returns in a process of its own."""
+    from tensor_copies.machine.apart import run_apart
+
+    limits = {
+        "seconds": _options()["lesson_time_limit"],
+        "megabytes": MEGABYTES,
+        "folder": ROOT / "examples",
+    }
+    return run_apart(script.name, function, *arguments, **limits)
 
 
 def record_atlas(page: Path, recordings: Path, machine: Fingerprint) -> float:
@@ -198,9 +210,11 @@ def _left_out(script: Path, machine: Fingerprint) -> list[str]:
 
 def _run(
     script: Path, machine: Fingerprint
-) -> tuple[list[str], list[list[Any]], float]:
-    """Run a script block by block; return texts, figures and the time it took."""
-    from sphinx.errors import ExtensionError
+) -> str | tuple[list[str], list[list[Any]], float]:
+    """Run a script block by block; return texts, figures and the time it took.
+
+    Of a lesson that fails return the traceback.
+    """
     from sphinx_gallery import gen_rst
     from sphinx_gallery.gen_gallery import DEFAULT_GALLERY_CONF
     from sphinx_gallery.py_source_parser import split_code_and_text_blocks
@@ -234,7 +248,6 @@ def _run(
         type(block)(block.type, _renamed(block.content, machine), block.lineno)
         for block in blocks
     ]
-    isolation.set_time_limit(options["lesson_time_limit"])
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, script.name)
         shutil.copyfile(script, copy)
@@ -244,18 +257,10 @@ def _run(
             "target_file": str(copy),
             "image_path_iterator": gen_rst.ImagePathIterator(f"{folder}/{{0}}.png"),
         }
-        isolation.reset(gallery, script.name, "before")
-        try:
-            shown, seconds = gen_rst.execute_script(blocks, run, gallery, settings)
-        except ExtensionError as wrong:  # a marker that cannot be followed
-            gallery["failing_examples"][str(script)] = str(wrong)
-            raise
-        finally:
-            if "formatted_exception" in run:
-                gallery["failing_examples"][str(script)] = run["formatted_exception"]
-            isolation.reset(gallery, script.name, "after")
+        isolation.prepare(gallery, script.name, "before")
+        shown, seconds = gen_rst.execute_script(blocks, run, gallery, settings)
     if "formatted_exception" in run:
-        raise LessonFailed(run["formatted_exception"])
+        return run["formatted_exception"]
     outputs = [
         _printed(rst)
         for block, rst in zip(blocks, shown, strict=True)
@@ -356,10 +361,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 if __name__ == "__main__":
     sys.path[:0] = [str(CONF), str(CONF / "tensor_maps" / "src")]
-    status = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # A thread that a lesson has left, and that is named above, would never let go.
-    if any(not thread.daemon for thread in threading.enumerate()[1:]):
-        os._exit(status)
-    sys.exit(status)
+    sys.exit(main())

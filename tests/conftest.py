@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import hashlib
 import http.server
-import json
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -96,59 +92,6 @@ def plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-class Forks:
-    """The process that has imported what nearly all scripts import (forks.py)."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, ROOT / "tests" / "forks.py"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        self._folder = Path(tempfile.mkdtemp(prefix="forks"))
-
-    def run(
-        self,
-        script: Path,
-        *arguments: str,
-        folder: Path,
-        environment: dict[str, str],
-        together: bool = False,
-    ) -> tuple[int, str, str]:
-        """Run a script in a folder; return its status, its output and its errors.
-
-        ``together`` has what it says of errors between what it says else.
-        """
-        output, errors = self._folder / "output", self._folder / "errors"
-        errors.unlink(missing_ok=True)
-        request = {
-            "script": str(script),
-            "arguments": arguments,
-            "folder": str(folder),
-            "environment": environment,
-            "output": str(output),
-            "errors": str(output if together else errors),
-        }
-        print(json.dumps(request), file=self._process.stdin, flush=True)
-        ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE)
-        assert ready, f"{script.name} hangs"
-        status = json.loads(self._process.stdout.readline())
-        said = errors.read_text(encoding="utf-8") if errors.exists() else ""
-        return status, output.read_text(encoding="utf-8"), said
-
-    def end(self) -> None:
-        """End the process; nothing of it is left."""
-        self._process.stdin.close()
-        self._process.wait(PATIENCE)
-        self._process.stdout.close()
-        shutil.rmtree(self._folder)
-
-
-@functools.cache
-def forks() -> Forks:
-    """Return the process of this worker, started when the first test needs it."""
-    started = Forks()
-    atexit.register(started.end)
-    return started
 
 
 class TinySite:
@@ -182,17 +125,8 @@ class TinySite:
         options.write_text(text)
 
     def build(self, *arguments: str, env: dict[str, str] | None = None) -> Built:
-        """Run the site's own build command, in a fork where there are forks."""
-        if not hasattr(os, "fork"):
-            return self.build_alone(*arguments, env=env)
-        status, output, _ = forks().run(
-            self.folder / "conf" / "build_site.py",
-            *arguments,
-            folder=self.folder,
-            environment=env or dict(os.environ),
-            together=True,
-        )
-        return Built(status, plain(output))
+        """Run the site's own build command."""
+        return self.build_alone(*arguments, env=env)
 
     def build_alone(self, *arguments: str, **options: object) -> Built:
         """Run the site's own build command as a person does: in a new Python."""

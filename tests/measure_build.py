@@ -184,7 +184,8 @@ def run_aside() -> None:
     pages = [[one for one in page if one.exchanges] for page in asked]
     answers.run([page for page in pages if page])
     kept.keep_ready()
-    data.keep_ready()
+    data.live()
+    data.on_stand_in()
 
 
 class Site:

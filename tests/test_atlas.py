@@ -555,11 +555,11 @@ def test_without_a_compiler_there_is_one_line(
     monkeypatch.setattr(data, "KEPT", tmp_path)
     lines: list[str] = []
     monkeypatch.setattr(data.progress, "say", lines.append)
-    data.on_stand_in.cache_clear()
+    data.on_stand_in.forget()
     try:
         assert data.on_stand_in() is None
     finally:
-        data.on_stand_in.cache_clear()
+        data.on_stand_in.forget()
     assert lines == [f"Atlas: x on the CPU alone. {stand_in.NoCompiler()}"]
     assert list(tmp_path.iterdir()) == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -130,34 +129,3 @@ def test_an_entry_is_found_in_any_spelling_or_named(tmp_path: Path) -> None:
     line = page.read_text().splitlines().index("~~~{code-cell} ipython3") + 1
     with pytest.raises(WrongMessage, match=rf"errors\.md, line {line}: an entry"):
         entries(page)
-
-
-LIMITED = """
-import sys, time
-from pathlib import Path
-sys.path.insert(0, sys.argv[1])
-from tensor_copies.errors.messages import observe_messages
-from tensor_copies.machine import isolation
-isolation.set_time_limit(1)
-isolation.reset({}, "errors.md", "before")
-start = time.monotonic()
-try:
-    observe_messages(Path("errors.md"))
-except isolation.LessonTimeout as late:
-    print(late, time.monotonic() - start < isolation.SECONDS_OF_GRACE)
-"""
-
-
-@pytest.mark.slow
-def test_the_time_limit_reaches_an_entry_of_the_error_index(tmp_path: Path) -> None:
-    code = "import time\nwhile True:\n    time.sleep(0.01)"
-    text = ENTRY.format(between="", tag="raises-exception", code=code)
-    (tmp_path / "errors.md").write_text(FRONT + text)
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(ROOT / "conf")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.stdout == "errors.md ran longer than 1 seconds True\n", done.stderr

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import PATIENCE, client_of, forks
+from as_a_reader import run_as_a_reader
+from conftest import PATIENCE, client_of
 from reading import (
     EVERYTHING,
     NAMES,
@@ -27,6 +28,7 @@ from reading import (
     parts_of,
     subjects,
 )
+from tensor_copies.machine.apart import run_apart
 
 MARKER = b"# sphinx_gallery_"
 
@@ -101,7 +103,11 @@ def test_script_runs_alone_and_prints_its_page(
         )
         status, printed, said = done.returncode, done.stdout, done.stderr
     else:
-        status, printed, said = forks().run(copy, folder=empty, environment=environment)
+        status, said = 0, ""
+        printed = run_apart(
+            *(script.name, run_as_a_reader, copy, empty, environment),
+            folder=empty, seconds=PATIENCE, megabytes=10_000,
+        )  # fmt: skip
     assert status == 0, said
     compare(site, script, printed)
 

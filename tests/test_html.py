@@ -83,18 +83,3 @@ def test_pictures_say_what_they_show_and_how_large_they_are(pages: dict) -> None
             small = "sign" in drawing.get("class", []) or drawing.find_parent("td")
             assert len(drawing["aria-label"]) > (4 if small else 40), path
             assert "sphx_glr" not in drawing["aria-label"]
-
-
-def test_pages_carry_only_what_they_use(pages: dict) -> None:
-    for path, page in pages.items():
-        files = {
-            Path(urlsplit(tag.get("href") or tag["src"]).path).name
-            for tag in page.select("link[rel=stylesheet], script[src]")
-        }
-        computed = bool(page.select("div.cell"))
-        assert any(name.startswith("mystnb.") for name in files) == computed, path
-        # The Atlas shows what runs before a call; nothing there is to be copied.
-        code = page.select("article pre:not(table.atlas pre)")
-        assert ("code.js" in files) == bool(code), path
-        assert not {"clipboard.min.js", "copybutton.js"} & files, path
-        assert not {"sg-tags.js", "design-tabs.js"} & files, path

@@ -161,21 +161,9 @@ PRIVATE = [
         "record from an image scraper in a real build of the gallery",
     ),
     Private(
-        "sphinx_gallery.gen_rst._LoggingTee", "tensor_copies/machine/bytes_output.py",
-        lambda: callable(resolve_name("sphinx_gallery.gen_rst:_LoggingTee.write")),
-        "see if what stands in for sys.stdout has a buffer by now; if not, drop "
-        "bytes_output.py: a lesson that writes bytes then fails",
-    ),
-    Private(
-        "sphinx_gallery.gen_gallery.summarize_failing_examples", GALLERY,
-        says("sphinx_gallery.gen_gallery:summarize_failing_examples",
-             "failing_examples"),
-        "raise an ExtensionError with the tracebacks of conf['failing_examples']",
-    ),
-    Private(
         "the gallery's NAME.cost.json and passing_examples", GALLERY,
         says("sphinx_gallery.gen_rst", ".cost.json", "passing_examples"),
-        "let the `after` call of isolation.reset write the run",
+        "let apart.py write the run of a lesson, which knows how it ended",
     ),
     Private(
         "the gallery's NAME.codeobj.json", "tensor_copies/lessons/calls.py",
@@ -209,11 +197,6 @@ PRIVATE = [
         "drop replace_search: Sphinx then writes an index that nothing reads",
     ),
     Private(
-        "context['css_files'][..].filename", "tensor_copies/web/weight.py",
-        says("sphinx.builders.html._assets", "self.filename"),
-        "drop weight.py: a page then loads a few KB that it does not use",
-    ),
-    Private(
         "theme_source_edit_link of Furo", "tensor_copies/web/foot.py",
         lambda: "theme_source_edit_link" in (
             Path(resolve_name("sphinx_basic_ng").__file__).parent
@@ -222,15 +205,16 @@ PRIVATE = [
         "give the template a link of its own",
     ),
     Private(
+        "joblib's BatchedCalls.items", "tensor_copies/machine/apart.py",
+        says("joblib.parallel:BatchedCalls", "self.items = list("),
+        "take the name of the lesson from what is called: pickle it; or let the gallery"
+        " run one after the other, with a reset_modules hook that forks",
+    ),
+    Private(
         "jupyter_cache.executors.utils.executenb", "tensor_copies/machine/kernels.py",
         says("jupyter_cache.executors.utils", "executenb("),
         "see if MyST-NB has an option for the kernel manager; or drop kernels.py: "
         "kernels then talk over TCP",
-    ),
-    Private(
-        "jupyter_cache.cache.db.create_engine", "tensor_copies/machine/kernels.py",
-        says("jupyter_cache.cache.db", "create_engine(f\"sqlite:///"),
-        "see if a page runs in a folder with % in its name by now, and drop _open()",
     ),
 ]  # fmt: skip
 # What lessons take: readers copy it, so there is little of it, and each has a reason.

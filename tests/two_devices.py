@@ -14,7 +14,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,10 @@ def main(folder: Path, lessons: list[str]) -> None:
     """Print what went wrong, by the name of the lesson or page."""
     import record
     from tensor_copies import stand_in
-    from tensor_copies.machine import isolation
 
     machine = record.give_stand_in()
     stand_in.LEFT_OUT.clear()
     stand_in.BLOCKS_LEFT_OUT.clear()
-    isolation.set_time_limit(600)
     recordings = folder / "recordings"
     wrong = {}
     with redirect_stdout(sys.stderr):
@@ -102,18 +100,14 @@ def _run_cells(page: Path) -> None:
     InteractiveShell.clear_instance()
     quiet = Config({"HistoryManager": {"enabled": False}})
     shell = InteractiveShell.instance(config=quiet)
-    isolation.reset({}, page.name, "before")
+    isolation.prepare({}, page.name, "before")
     os.chdir(page.parent)
-    try:
-        for cell in found:
-            done = shell.run_cell(cell.code)
-            error = done.error_before_exec or done.error_in_exec
-            if error is not None and "raises-exception" not in cell.tags:
-                last = "".join(traceback.format_exception(error)[-6:])
-                raise AssertionError(f"the cell on line {cell.line}:\n{last}")
-    finally:
-        with suppress(isolation.LessonLeft):  # a page's kernel may: it ends with it
-            isolation.reset({}, page.name, "after")
+    for cell in found:
+        done = shell.run_cell(cell.code)
+        error = done.error_before_exec or done.error_in_exec
+        if error is not None and "raises-exception" not in cell.tags:
+            last = "".join(traceback.format_exception(error)[-6:])
+            raise AssertionError(f"the cell on line {cell.line}:\n{last}")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import torch
 from tensor_copies.machine import isolation
+from tensor_copies.machine.apart import run_apart
 from tensor_maps import Steps
 from tensor_maps.steps.facts import MOST_OBSERVED
 
@@ -193,7 +194,7 @@ def _start(name: str) -> None:
     # Each lesson ends with a full collection, and some make many. What was imported,
     # with torch's compiler a million objects, need not be searched again each time.
     gc.freeze()
-    isolation.reset({}, name, "before")
+    isolation.prepare({}, name, "before")
     torch.manual_seed(0)
     random.seed(0)
     np.random.seed(0)
@@ -218,7 +219,6 @@ def compare(script: Path) -> dict[str, Any]:
                     exec(code, namespace)
         seconds[how] = time.process_time() - began
         texts.append((heard.getvalue(), torch.get_rng_state().tolist()))
-        isolation.reset({}, script.name, "after")
     if texts[0] != texts[1]:
         wrong.append("it prints something else, or draws others, when watched")
     told = "".join(step["printed"] for step in seen.data(UNDRAWN)["steps"])
@@ -227,18 +227,18 @@ def compare(script: Path) -> dict[str, Any]:
     _start(script.name)
     with contextlib.redirect_stdout(io.StringIO()):
         one_by_one, truths = watched(source, str(script), dict(MODULE))
-    isolation.reset({}, script.name, "after")
     wrong += problems(one_by_one, truths)
     return {"lesson": script.stem, "wrong": wrong, **seconds}
 
 
 def main() -> None:
     """Compare the lessons whose scripts are named."""
-    isolation.set_time_limit(600)
     for name in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
-            print(json.dumps(compare(Path(name))), flush=True)
+            limits = {"seconds": 600, "megabytes": 8000, "folder": Path(folder)}
+            seen = run_apart(Path(name).name, compare, Path(name), **limits)
+            print(json.dumps(seen), flush=True)
             os.chdir("/")
 
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the table's directives; probe once, publish the data with the site."""
     from tensor_copies.atlas import data, page
-    from tensor_copies.machine import early_work, outdated
+    from tensor_copies.machine import ahead
 
-    outdated.add_key("atlas", data.key)
-    early_work.add(data.__name__, "atlas", data.is_kept)
+    ahead.add("atlas", data.live)
+    ahead.add("atlas", data.on_stand_in)
     app.add_directive("atlas", page.AtlasTable)
     app.add_directive("atlas-calls", page.AtlasCalls)
     app.add_directive("atlas-columns", page.AtlasColumns)

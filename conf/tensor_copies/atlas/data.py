@@ -16,18 +16,17 @@ import csv
 import json
 import subprocess
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sphinx.errors import SphinxError
 from sphinx.util import logging
 
-from tensor_copies.machine import background, kept_json, progress
-from tensor_copies.machine.code_keys import code_behind, hash_of, key_of
+from tensor_copies.machine import kept_json, progress
+from tensor_copies.machine.ahead import once
+from tensor_copies.machine.code_keys import SHAPES_ATLAS, digest_of, hash_of, key_of
 from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint, version_of
-from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.check import load_atlas
 from tensor_copies.recordings.format import (
     ATLAS_KEYS,
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
-ATLAS = ("tensor_maps.atlas.__main__",)
 PROBES = ("-m", "tensor_maps.atlas", "--json")
 DEVICE = CONF / "tensor_copies" / "stand_in"
 KEPT = CONF.parent / "build" / "atlas"
@@ -115,32 +113,21 @@ def probe(*, with_device: bool = False) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+@once
 def live() -> dict[str, Any]:
     """Return what this machine sees, from the last time it looked if it did."""
     kept = _kept_live()
-    background.wait_for(kept)
     if (seen := kept_json.load(kept)) is None:
         seen = _keep(kept, probe())
         progress.say(f"Atlas: probed {len(seen['records'])} records")
     return seen
 
 
-def keep_ready() -> None:
-    """Run the probes, and those on the stand-in; keep what they saw."""
-    live()
-    on_stand_in()
-
-
-def is_kept() -> bool:
-    """Whether nothing has to be probed."""
-    return None not in map(kept_json.load, (_kept_live(), _kept_on_stand_in()))
-
-
 def _kept_live() -> Path:
     return KEPT / f"{live_key()}.json"
 
 
-@cache
+@once
 def on_stand_in() -> dict[str, Any] | None:
     """Return what is seen with the stand-in as a second device, kept as the live one.
 
@@ -154,7 +141,6 @@ def on_stand_in() -> dict[str, Any] | None:
     if fingerprint().device_kind != "cpu":
         return None
     kept = _kept_on_stand_in()
-    background.wait_for(kept)
     if (seen := kept_json.load(kept)) is None:
         from tensor_copies.stand_in import NoStandIn
 
@@ -234,22 +220,13 @@ def _views(
 
 def note_use(app: Sphinx, page: str) -> None:
     """Remember that a page shows the Atlas, and which."""
-    depend_on(app, "atlas")
     app.env.metadata[page]["atlas_probed"] = live()["day"]
-
-
-def key(app: Sphinx, page: str) -> str:
-    """Return the key of all Atlases: those of this machine and the recorded ones."""
-    paths = sorted(Path(app.srcdir, "recordings").glob(f"*/{RECORDED_ATLAS}"))
-    files = (f"{path.parent.name} {hash_of(path)}" for path in paths)
-    kept = _kept_on_stand_in()
-    return key_of(live_key(), f"{kept.name} {kept.exists()}", *files)
 
 
 def live_key() -> str:
     """Return the key of what the probes give on this machine."""
     versions = (f"{name} {version_of(name)}" for name in USED)
-    return key_of(fingerprint().signature, code_behind(ATLAS), *versions)
+    return key_of(fingerprint().signature, digest_of(*SHAPES_ATLAS), *versions)
 
 
 def _is_shown(app: Sphinx) -> bool:

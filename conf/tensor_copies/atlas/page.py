@@ -28,7 +28,7 @@ from tensor_copies.atlas.data import (
     note_use,
     views,
 )
-from tensor_copies.explorer.page import address_of, depend_on_chains
+from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
 from tensor_copies.machine.templates import templates_of
 
@@ -186,7 +186,6 @@ class Drawing:
         self.rows = {row["id"]: row for row in self.atlas["operations"]}
         self.kinds = list(self.atlas["states"])
         note_use(app, page)
-        depend_on_chains(app)
 
     def record(self, view: View, row: Record, state: str) -> Record | None:
         """Return a record; an array stands in every state as it is in its first."""

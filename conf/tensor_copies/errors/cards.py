@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.errors.messages import entries
-from tensor_copies.explorer.page import address_of, depend_on_chains
+from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
 from tensor_copies.machine.folds import fold
 from tensor_copies.machine.templates import templates_of
@@ -129,7 +129,6 @@ class Cures(_Drawn):
         if not (row["state"] and subject and named):
             return "", ""
         asked = f"x{code[named.end() :]}"
-        depend_on_chains(self.env.app)
         found = address_of(
             self.env.app, self.env.docname, asked, row["state"], away=bool(away)
         )

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tensor_copies.machine.time_limit import LessonTimeout
 from tensor_copies.recordings.cells import cells
 
 # What stands right above the first cell of an entry, up to that cell.
@@ -122,12 +121,10 @@ def raised(entry: Entry, namespace: dict[str, Any]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         error = []
-        # Under its page's name and on its own line: the clock looks for the page.
+        # Under its page's name and on its own line, for a traceback.
         code = "\n" * (entry.line - 1) + entry.code
         try:
             exec(compile(code, entry.page, "exec"), namespace)
-        except LessonTimeout:
-            raise
         except Exception as exception:  # the entry's message, or not: check() says
             error = [said(exception)]
     return list(dict.fromkeys([*map(said, caught), *error]))
@@ -140,8 +137,6 @@ def observe_messages(page: Path) -> dict[str, dict[str, str]]:
     ------
     WrongMessage
         If an entry's code does not raise what its tags say.
-    LessonTimeout
-        If the page runs longer than the time limit that isolation has started.
     """
     import torch
 

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive; write the data when all pages have been read."""
     from tensor_copies.explorer import kept, page
-    from tensor_copies.machine import early_work, outdated
+    from tensor_copies.machine import ahead
 
-    outdated.add_key("explorer", lambda *_: kept.live_key())
-    early_work.add(kept.__name__, "explorer", kept.is_kept)
+    ahead.add("explorer", kept.live)
     app.add_directive("explorer", page.ExplorerDirective)
     app.add_node(page.explorer, html=(page.visit_explorer, None))
     # After the error index was read: the messages lead to their entries.

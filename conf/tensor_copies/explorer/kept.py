@@ -7,25 +7,24 @@ from __future__ import annotations
 
 import os
 import shutil
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from sphinx.util import logging
 
 from tensor_copies.explorer.data import BUILD, Explorer, pack, probe
-from tensor_copies.machine import background, kept_json
-from tensor_copies.machine.code_keys import code_behind, key_of
+from tensor_copies.machine import kept_json
+from tensor_copies.machine.ahead import once
+from tensor_copies.machine.code_keys import SHAPES_EXPLORER, digest_of, key_of
 from tensor_copies.machine.fingerprint import fingerprint
 
 logger = logging.getLogger(__name__)
 
 
-@cache
+@once
 def live() -> Explorer:
     """Return what this machine sees, from the last time it looked if it did."""
     kept = _file()
-    background.wait_for(kept)
     return Explorer(kept_json.load(kept) or keep_ready())
 
 
@@ -38,19 +37,13 @@ def keep_ready() -> dict[str, Any]:
     return packed
 
 
-def is_kept() -> bool:
-    """Whether nothing has to be probed."""
-    return kept_json.load(_file()) is not None
-
-
 def _file() -> Path:
     return BUILD / "explorer" / f"{live_key()}.json"
 
 
 def live_key() -> str:
     """Return the key of what the probes give here: the machine, the second device."""
-    rooms = ("tensor_copies.explorer.probing", "tensor_copies.explorer.data")
     # Where a compiler comes or goes, so does the stand-in.
     named = filter(None, (os.environ.get("CXX"), "g++", "c++"))
     compiles = str(any(map(shutil.which, named)))
-    return key_of(fingerprint().signature, code_behind(rooms), compiles)
+    return key_of(fingerprint().signature, digest_of(*SHAPES_EXPLORER), compiles)

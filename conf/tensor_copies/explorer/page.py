@@ -23,7 +23,6 @@ from tensor_copies.explorer.kept import live
 from tensor_copies.explorer.scenes import framed, pack_pictures, picture
 from tensor_copies.explorer.signs import STYLE, TEMPLATES
 from tensor_copies.explorer.words import facts, headline
-from tensor_copies.machine.outdated import depend_on
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -59,7 +58,6 @@ class ExplorerDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the explorer as it opens."""
-        depend_on(self.env.app, "explorer")
         self.env.metadata[self.env.docname]["has_explorer"] = True
         app, page = self.env.app, self.env.docname
         links = {
@@ -105,19 +103,13 @@ def markup(data: Explorer, links: dict[str, str]) -> str:
     return "".join(map(str.strip, html.splitlines()))
 
 
-def depend_on_chains(app: Sphinx) -> None:
-    """Read the page that is being read again when the explorer has other chains."""
-    if _is_at_home(app):
-        depend_on(app, "explorer")
-
-
 def address_of(
     app: Sphinx, page: str, code: str, state: str = "", *, away: bool = False
 ) -> str | None:
     """Return where a link on a page shows a chain, if home has the explorer.
 
-    The page has asked for :func:`depend_on_chains` when it was read. The ``code`` is an
-    expression such as ``x.detach().clone()``, the ``state`` of ``x`` a key of the
+    The ``code`` is an expression such as ``x.detach().clone()``, the ``state`` of ``x``
+    a key of the
     Atlas's ``STATES``, empty for the first; ``away`` is an ``x`` that is not on the
     CPU. It is None for what is no chain of the explorer's calls, for one that is not
     there since a beginning of it raises, and if there is no such device.

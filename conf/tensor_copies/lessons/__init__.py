@@ -21,11 +21,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         remember,
         steps,
     )
-    from tensor_copies.machine import outdated
 
-    outdated.add_key("calls of lessons", calls.key)
-    outdated.add_key("lessons", remember.key)
-    outdated.add_key("reading order", places.key)
     app.add_directive("calls", calls.Calls)
     app.add_directive("remember", remember.Remember)
     app.add_directive("score", predictions.Score)

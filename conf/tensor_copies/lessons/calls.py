@@ -16,9 +16,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.lessons.places import words_of
-from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.outdated import depend_on
+from tensor_copies.machine.outdated import depend_on_lessons
 
 LIBRARIES = {"torch": "PyTorch", "numpy": "NumPy"}
 
@@ -29,7 +28,7 @@ class Calls(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a section per library, with one entry per call."""
         app = self.env.app
-        depend_on(app, "calls of lessons")
+        depend_on_lessons(app)
         used = calls_of_lessons(app)
         everywhere = list(lesson_scripts(app))
         sections = []
@@ -108,8 +107,3 @@ def _entry(
         lessons += [nodes.Text(", " if number else ""), link]
     term = nodes.term("", "", official, ids=[call], classes=["call"])
     return nodes.definition_list_item("", term, nodes.definition("", lessons))
-
-
-def key(app: Sphinx, page: str) -> str:
-    """Return the key of what the lessons call."""
-    return key_of(*(f"{page} {hash_of(notes)}" for page, notes in _notes(app).items()))

@@ -12,14 +12,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from tensor_copies.lessons.page import actions_of
-from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.outdated import depend_on
-
-
-def key(app: Sphinx, page: str) -> str:
-    """Return the key of the reading order."""
-    return key_of(*lesson_scripts(app))
 
 
 def list_in_order(app: Sphinx, doctree: nodes.document) -> None:
@@ -36,7 +29,6 @@ def list_in_order(app: Sphinx, doctree: nodes.document) -> None:
     first, *others = trees
     for tree in others:
         tree.parent.remove(tree)
-    depend_on(app, "reading order")
     if folder == gallery:
         sections = dict.fromkeys(lesson.rpartition("/")[0] for lesson in lessons)
         first["entries"] = [(None, f"{section}/index") for section in sections]
@@ -54,7 +46,6 @@ def say_place(app: Sphinx, doctree: nodes.document) -> None:
     lessons = list(lesson_scripts(app))
     if app.env.docname not in lessons:
         return
-    depend_on(app, "reading order")
     text = f"Lesson {lessons.index(app.env.docname) + 1} of {len(lessons)}"
     said = nodes.paragraph(text=text, classes=["lesson-place"])
     actions_of(doctree).insert(0, said)

@@ -11,10 +11,8 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.machine.blocks import blocks_of
-from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.outdated import depend_on
+from tensor_copies.machine.outdated import depend_on_lessons
 
 HEADING = "Remember"
 
@@ -28,7 +26,7 @@ class Remember(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the place of the points."""
-        depend_on(self.env.app, "lessons")
+        depend_on_lessons(self.env.app)
         return [remember()]
 
 
@@ -68,12 +66,3 @@ def _text(node: nodes.Element) -> list[nodes.Node]:
         is_code = isinstance(text.parent, nodes.literal)
         said.append(nodes.literal(text=words) if is_code else nodes.Text(words))
     return said
-
-
-def key(app: Sphinx, page: str) -> str:
-    """Return the key of all lessons' titles and points, in reading order."""
-    parts = []
-    for page, script in lesson_scripts(app).items():
-        texts = [block.content for block in blocks_of(script) if block.type == "text"]
-        parts += [page, *texts[:1], *(text for text in texts[1:] if HEADING in text)]
-    return key_of(*parts)

@@ -38,6 +38,6 @@ def _class_name(value: Any) -> str | None:
     return None
 
 
-def link_methods() -> None:
-    """Put the finder in the place of the gallery's."""
+def link_methods(*_: object) -> None:
+    """Put the finder in the place of the gallery's (a ``reset_modules`` hook)."""
     backreferences.NameFinder = NameFinder

@@ -30,7 +30,7 @@ TO_RECORD = ("torch", "numpy", "matplotlib", "perfplot", "sphinx", "sphinx-galle
 # A machine without the last two can record all but the page of errors.
 TO_BUILD = (
     *(*TO_RECORD, *SHAPING, "furo", "resvg-py", "sphinx-reredirects", "psutil"),
-    *("pandas", "pillow"),
+    *("pandas", "pillow", "joblib"),
 )
 # What an environment variable asks of the benchmarks. Most of the long one's time
 # goes into counting instructions, a minute for each method.

@@ -1,11 +1,10 @@
 """What may be kept from the last build, and what this build ran.
 
 sphinx-gallery keeps a lesson's results while the text of the script is unchanged.
-That is not enough: another torch, another device or an edited module that draws
-changes the results too, and so does a file that is damaged. So beside each result
-lies a *run*: its key, the machine, the date, the seconds and a hash of each file that
-it left. A result without a run of this key, or with another file than its run left,
-is thrown away before the gallery looks at it.
+That is not enough: another torch, another device or an edited module that observes
+changes the results too. So beside each result lies a *run*: its key, the machine, the
+date and the seconds. A result without a run of this key is thrown away before the
+gallery looks at it.
 """
 
 from __future__ import annotations
@@ -14,24 +13,22 @@ import json
 import shutil
 from dataclasses import asdict, dataclass
 from datetime import date
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from babel.dates import format_date
-from sphinx_gallery.gen_gallery import summarize_failing_examples
+from sphinx.errors import ExtensionError
 
 from tensor_copies.machine import progress
 from tensor_copies.machine.code_keys import (
-    code_behind,
-    definitions,
+    SHAPES_LESSONS,
+    SHAPES_PAGES,
+    digest_of,
     hash_of,
-    imported_by,
     key_of,
 )
 from tensor_copies.machine.days import day_of, today
 from tensor_copies.machine.fingerprint import (
-    CONF,
     SHAPING,
     Fingerprint,
     fingerprint,
@@ -58,72 +55,37 @@ GENERATED = (
     ".codeobj.json",
     ".run.json",
 )
-# Of the modules that the gallery's options name, those that only watch or sort; and
-# one that they do not name and that shapes what a lesson leaves.
-NOT_SHAPING = (
-    "tensor_copies.machine.background",
-    "tensor_copies.machine.progress",
-    "tensor_copies.machine.reading_order",
-)
-ALSO_SHAPING = ("tensor_copies.machine.code_links",)
-# How steps are shown: a lesson leaves only what is shown.
-VIEWER = ("tensor_maps.steps.viewer",)
-# What pages do not import and what is watched in them depends on.
-SHAPING_PAGES = (
-    "tensor_copies.machine.chances",
-    # tensor_maps imports these when they are asked for.
-    *(f"tensor_maps.{name}" for name in ("maps", "notebook", "steps.watch", "testing")),
-    *(f"tensor_maps.{name}" for name in ("relations", "backward", "referrers")),
-)
+# Of the gallery's options those that say what a lesson leaves.
+OPTIONS = ("reset_modules", "image_scrapers", "capture_repr", "remove_config_comments")
 
 
-@cache
-def lessons_key() -> str:
+def lessons_key(app: Sphinx) -> str:
     """Return the key of what lessons leave: the machine, and all that shapes it."""
-    options = definitions(_text(CONF / "conf.py"), ["sphinx_gallery_conf"])
-    hooks = [
-        word.rpartition(".")[0]
-        for word in options.replace("'", '"').split('"')
-        if word.startswith("tensor_copies.")
-    ]
+    conf = app.config.sphinx_gallery_conf
     return key_of(
         fingerprint().signature,
         quality(),
         *(f"{package} {version_of(package)}" for package in SHAPING),
-        options,
-        code_behind([*(set(hooks) - set(NOT_SHAPING)), *ALSO_SHAPING], VIEWER),
+        *(repr(conf[name]) for name in OPTIONS),
+        digest_of(*SHAPES_LESSONS),
     )
 
 
-def pages_key(docs: Path) -> str:
+def pages_key() -> str:
     """Return the key of what the cells of all pages leave (but for their own code)."""
-    imported = [
-        module
-        for page in sorted(docs.glob("*.md"))
-        for module in imported_by(_text(page))
-    ]
     packages = (*SHAPING, "jupyter-cache", "nbclient")
     shaping = (f"{package} {version_of(package)}" for package in packages)
-    behind = code_behind([*imported, *SHAPING_PAGES])
-    return key_of(fingerprint().signature, *shaping, behind)
-
-
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+    return key_of(fingerprint().signature, *shaping, digest_of(*SHAPES_PAGES))
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one lesson: of what, by whom, when, how long, and what it left.
-
-    ``files`` has a hash for each file, by its path from the sources.
-    """
+    """One run of one lesson: of what, by whom, when, and how long."""
 
     key: str
     fingerprint: Fingerprint
     day: str
     seconds: float
-    files: dict[str, str]
 
     def save(self, path: Path) -> None:
         """Write the run as JSON, whole or not at all."""
@@ -150,11 +112,12 @@ def drop_what_is_stale(app: Sphinx) -> None:
     """Make the gallery run what this machine has not run, forget deleted lessons."""
     lessons = lesson_scripts(app)
     app.run_keys = {
-        page: key_of(lessons_key(), hash_of(script)) for page, script in lessons.items()
+        page: key_of(lessons_key(app), hash_of(script))
+        for page, script in lessons.items()
     }
     for page, key in app.run_keys.items():
         run = Run.load(run_path(app, page))
-        if run is None or run.key != key or not _is_whole(app, run):
+        if run is None or run.key != key:
             _remove_result(app, page)
     sections = {Path(app.srcdir, page).parent for page in lessons}
     for gallery in app.config.sphinx_gallery_conf["gallery_dirs"]:
@@ -168,13 +131,6 @@ def drop_what_is_stale(app: Sphinx) -> None:
                 shutil.rmtree(folder)
 
 
-def _is_whole(app: Sphinx, run: Run) -> bool:
-    """Whether each file that a run left is what it was."""
-    return all(
-        hash_of(Path(app.srcdir, name)) == digest for name, digest in run.files.items()
-    )
-
-
 def settle(app: Sphinx) -> None:
     """Note what ran; stop before any page is written if a lesson failed."""
     conf = app.config.sphinx_gallery_conf
@@ -184,27 +140,23 @@ def settle(app: Sphinx) -> None:
     ]
     for page in app.lessons_run:
         _note_run(app, page)
-    for script in conf["failing_examples"]:
-        # The page now holds the traceback: it must not count as a result, not
-        # even when the script is put back as it was.
+    # A page that holds a traceback must not count as a result, not even when the
+    # script is put back as it was.
+    problems = []
+    for script, failed in conf["failing_examples"].items():
         _remove_result(app, pages[str(Path(script).resolve())])
-    if conf["failing_examples"]:
-        summarize_failing_examples(app, None)
+        problems.append(f"{Path(script).name} failed:\n{failed.rstrip()}")
+    if problems:
+        raise ExtensionError("\n".join(problems))
 
 
 def _note_run(app: Sphinx, page: str) -> None:
     lesson = Path(app.srcdir, page)
-    cost = json.loads(_text(lesson.with_name(f"{lesson.name}.cost.json")))
+    cost = json.loads(lesson.with_name(f"{lesson.name}.cost.json").read_text("utf-8"))
     # The notebook is finished in each build, from what the gallery made (notebooks.py).
     made = lesson.with_name(f"{lesson.name}{NOTEBOOK}")
     shutil.copyfile(made, lesson.with_name(f"{lesson.name}{NOTEBOOK_AS_MADE}"))
-    files = {
-        path.relative_to(app.srcdir).as_posix(): hash_of(path)
-        for path in _results(app, page)
-        if path != made
-    }
-    day, seconds = today(), round(cost["time"], 2)
-    run = Run(app.run_keys[page], fingerprint(), day, seconds, files)
+    run = Run(app.run_keys[page], fingerprint(), today(), round(cost["time"], 2))
     run.save(run_path(app, page))
 
 

@@ -1,78 +1,80 @@
-"""Which pages must be read again: those made from something that has changed.
+"""What Sphinx does not see of what changed between two builds.
 
-Sphinx goes by dates. A file that is put back, unpacked or copied with its old date is
-another file all the same, and a recording that is new was no file at all when the page
-was read. So what a page was made from is noted as keys, by name, in its metadata;
-a page whose keys are others now is read again.
+It reads a page again when an option changes (code_keys.py makes two) or when a file of
+the page has a newer date. A file that is put back or unpacked with its old date is
+another file all the same: so a digest of the files of each page is kept with it. And it
+writes only pages that it has read, though a page shows titles of others in its sidebar:
+when what pages show of each other changes, all are written, into an emptied folder.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import shutil
 from pathlib import Path
 
 from docutils.nodes import document
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from tensor_copies.machine.code_keys import hash_of, key_of
+from tensor_copies.machine.code_keys import ROOT, hash_of, key_of
+from tensor_copies.machine.lesson_list import lesson_scripts
 
-# The key of what a page is made from: of the page, or of all pages that ask for it.
-Key = Callable[["Sphinx", str], str]
-_keys: dict[str, Key] = {}
-FACTS = "made_from"
+FACT = "made_from"
 
 
-def add_key(name: str, key: Key) -> None:
-    """Give the keys of a kind a name, by which pages ask for it."""
-    _keys[name] = key
+def depend_on_lessons(app: Sphinx) -> None:
+    """Read the page that is being read again when any lesson changes."""
+    for script in lesson_scripts(app).values():
+        app.env.note_dependency(str(script))
 
 
-def depend_on(app: Sphinx, name: str) -> None:
-    """Read the page that is being read again when its key of this name changes."""
-    page = app.env.docname
-    facts = app.env.metadata[page].setdefault(FACTS, {})
-    facts[name] = _keys[name](app, page)
-
-
-def depend_on_files(app: Sphinx, doctree: document) -> None:
-    """Note what the files that a page was read from hold (after all other hooks)."""
+def note_files(app: Sphinx, doctree: document) -> None:
+    """Note what the files hold that a page was read from (after all other hooks)."""
     page = app.env.docname
     # What a page only offers for download is copied in each build, and no part of it.
     offered = {name for name, (pages, _) in app.env.dlfiles.items() if page in pages}
     app.env.dependencies[page] = {
         path for path in app.env.dependencies[page] if str(path) not in offered
     }
-    depend_on(app, "files")
-
-
-def files_of(app: Sphinx, page: str) -> str:
-    """Return the key of a page's source and of all files that it depends on."""
-    files = [Path(app.env.doc2path(page))]
-    files += (Path(app.srcdir, name) for name in sorted(app.env.dependencies[page]))
-    return key_of(*map(hash_of, files))
-
-
-def forget_dates(app: Sphinx) -> None:
-    """Let no page be read again for a newer date of a file that holds the same.
-
-    The gallery writes the files of a lesson anew each time that it runs, also those
-    that other pages show and that have not changed.
-    """
-    for page, metadata in app.env.metadata.items():
-        then = metadata.get(FACTS, {}).get("files")
-        if page in app.env.all_docs and then == files_of(app, page):
-            app.env.all_docs[page] = time.time_ns() // 1000
+    app.env.metadata[page][FACT] = _files_of(app.env, page)
 
 
 def find_outdated(app: Sphinx, env: BuildEnvironment, *_: object) -> list[str]:
-    """Return the pages that were made from something else than there is now."""
+    """Return the pages of which a file is another than it was."""
     return [
         page
         for page, metadata in env.metadata.items()
-        if any(
-            _keys[name](app, page) != then
-            for name, then in metadata.get(FACTS, {}).items()
-        )
+        if page in env.found_docs and metadata.get(FACT) != _files_of(env, page)
     ]
+
+
+def _files_of(env: BuildEnvironment, page: str) -> str:
+    files = [env.doc2path(page), *sorted(map(str, env.dependencies[page]))]
+    return key_of(*(hash_of(Path(env.srcdir, name)) for name in files))
+
+
+def write_what_changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Return all pages if something has changed that they show of each other."""
+    if app.builder.format != "html":
+        return []
+    # MyST-NB writes this after the pages, whose links say whether it was there.
+    for late in Path(app.outdir, "_static").glob("mystnb.*.css"):
+        late.unlink()
+    shown = key_of(
+        repr(sorted((page, str(title)) for page, title in env.titles.items())),
+        repr(sorted(env.toctree_includes.items())),
+        repr([sorted(domain.get_objects()) for domain in env.domains.sorted()]),
+        repr(sorted(env.get_domain("std").labels.items())),
+        repr(sorted((page, str(toc)) for page, toc in env.tocs.items())),
+        # The files beside the pages: one that is gone must go from the site.
+        repr(sorted((name, file) for name, (_, file) in env.images.items())),
+        repr(sorted((name, file) for name, (_, file) in env.dlfiles.items())),
+    )
+    if getattr(env, "shown_of_others", None) == shown:
+        return []
+    env.shown_of_others = shown
+    if Path(app.outdir).is_relative_to(ROOT / "build"):  # else it may hold other files
+        for path in Path(app.outdir).iterdir():
+            if path != Path(app.doctreedir):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return sorted(env.found_docs)

@@ -11,13 +11,25 @@ from contextlib import suppress
 
 from tensor_copies.machine.fingerprint import PACKAGES
 
-SET_CHILD_SUBREAPER = 36  # of <linux/prctl.h>
+# Where Python finds itself, its packages and its caches, and how it reads text.
+KEPT = ("PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONUTF8", "PYTHONIOENCODING")
+SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36  # of <linux/prctl.h>
 
 
 def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return variables with which a new Python finds the packages in conf/."""
-    paths = filter(None, [*map(str, PACKAGES), environment.get("PYTHONPATH", "")])
-    return {**environment, "PYTHONPATH": os.pathsep.join(paths)}
+    """Return variables with which a new Python finds the packages in conf/.
+
+    Without those that would change what examples print: optimised assertions, warnings
+    that are ignored, a start file, another backend of matplotlib.
+    """
+    plain = {
+        name: value
+        for name, value in environment.items()
+        if name in KEPT or not name.startswith(("PYTHON", "MPLBACKEND"))
+    }
+    paths = [*map(str, PACKAGES), environment.get("PYTHONPATH", "")]
+    plain["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
+    return plain
 
 
 def beside_others(environment: Mapping[str, str]) -> dict[str, str]:
@@ -53,7 +65,20 @@ def end_all(pid: int) -> None:
             os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
+def end_children() -> None:
+    """End all that goes back to this process, which goes on."""
+    for number in {*taken_by(os.getpid())} - {os.getpid()}:
+        with suppress(OSError):
+            os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
 def adopt_orphans() -> None:
     """Make what loses its parent a child of this process, so that it is found."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_the_parent() -> None:
+    """Have this process end when that which has started it does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)

@@ -1,8 +1,7 @@
-"""The process that builds: Sphinx without its own log, and how it ended.
+"""The process that builds: Sphinx without its own log, a failure in one line.
 
-``build_site.py`` starts ``python -m tensor_copies.machine.sphinx_process OPTIONS``
-and judges. The last event that this process sends is its verdict; without one it was
-ended by something else: a lesson that calls ``os._exit``, a signal, a lack of memory.
+``build_site.py`` starts it. When that ends early, this process ends, and all that it
+has started.
 """
 
 from __future__ import annotations
@@ -13,27 +12,59 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
-from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx.errors import ConfigError, SphinxError
+from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from tensor_copies.machine import processes, progress
-from tensor_copies.machine.fingerprint import UnusableGPU
+from tensor_copies.machine import kept_json, processes
+from tensor_copies.machine.code_keys import CONF, ROOT
 
 
-def build(options: dict[str, Any]) -> int:
-    """Build with the options of :class:`sphinx.application.Sphinx`, and ``write_all``.
-
-    Returns 0 if all is well, 1 if there were warnings.
-    """
-    write_all = options.pop("write_all")
-    with patch_docutils(options["confdir"]), docutils_namespace():
-        app = Sphinx(status=None, warning=sys.stderr, **options)
+def _build(
+    builder: str, write_all: bool, fresh_env: bool, settings: list[str], verbose: int
+) -> int:
+    build = ROOT / "build"
+    with patch_docutils(CONF), docutils_namespace():
+        app = Sphinx(
+            srcdir=ROOT / "docs",
+            confdir=CONF,
+            outdir=build / ("staging" if builder == "html" else builder),
+            # Each builder has a memory of its own of what it read and warned about.
+            doctreedir=build / "doctrees" / builder,
+            buildername=builder,
+            confoverrides=dict(one.split("=", 1) for one in settings),
+            status=sys.stdout if verbose else None,
+            warning=sys.stderr,
+            freshenv=fresh_env,
+            warningiserror=True,
+            verbosity=verbose,
+        )
         app.build(force_all=write_all)
+    for kept in ("pages", "atlas", "explorer"):
+        kept_json.prune(build / kept)
     return app.statuscode
+
+
+def _in_a_line(error: BaseException) -> str:
+    """Say what ended the build; a defect of ours keeps its traceback."""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    error = getattr(error, "orig_exc", None) or error  # of a handler of an event
+    if type(error).__name__ == "ExecutionError":  # of a page: its traceback was shown
+        return f"this page failed: {error}"
+    if isinstance(error, SphinxError):
+        return str(error)
+    if not isinstance(error, OSError):
+        traceback.print_exception(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def _end_with_the_parent() -> None:
+    """Wait for the end of our standard input, which is a pipe from the parent."""
+    os.read(0, 1)  # sys.stdin has a lock, which Python wants at its end
+    processes.end_children()
+    os._exit(2)
 
 
 def collect_garbage(app: Sphinx) -> None:
@@ -42,66 +73,16 @@ def collect_garbage(app: Sphinx) -> None:
     gc.enable()
 
 
-def describe(error: BaseException) -> dict[str, Any]:
-    """Return what the parent says of an exception that ended the build.
-
-    What Sphinx, a page's code, the disk or a person caused is said in one line;
-    anything else is a defect of ours or of an extension and keeps its traceback.
-    ``is_known`` says that the lesson or the page is to blame, not what was kept.
-    """
-    if isinstance(error, SystemExit):
-        text = f"sys.exit({'' if error.code is None else repr(error.code)}) was called"
-        return {"text": text, "is_known": True}
-    if isinstance(error, KeyboardInterrupt):
-        return {"text": "interrupted", "is_known": True}
-    cause = getattr(error, "orig_exc", None) or error.__cause__ or error
-    if isinstance(cause, UnusableGPU):
-        return {"text": str(cause), "unusable_gpu": cause.why}
-    # MyST-NB's error of a page's code: its traceback stands above already.
-    if type(error).__name__ == "ExecutionError":
-        return {"text": f"this page failed: {error}", "is_known": True}
-    if isinstance(error, SphinxError):
-        own = isinstance(error, ConfigError) or cause is error
-        kind = error.category
-        text = f"{kind}: {error}" if own else f"{kind}: {type(cause).__name__}: {cause}"
-        return {"text": text, "is_known": own}
-    if not isinstance(error, OSError):
-        traceback.print_exception(error)
-    return {"text": f"{type(error).__name__}: {error}", "is_known": False}
-
-
-def _read_as_utf8(options: dict[str, Any]) -> dict[str, Any]:
-    """Read paths as this process does, whatever letters the parent's locale has."""
-    return {
-        name: value.encode("utf-8", "surrogateescape").decode(errors="replace")
-        if isinstance(value, str)
-        else value
-        for name, value in options.items()
-    }
-
-
-def when_the_parent_ends(do: Callable[[], object]) -> None:
-    """Do something when the parent is gone: its end of our standard input closes."""
-
-    def wait() -> None:
-        os.read(0, 1)  # sys.stdin has a lock, which Python wants at its end
-        do()
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
 def main() -> int:
-    """Build with the options given as JSON; send the verdict."""
-    when_the_parent_ends(lambda: os._exit(1))
+    """Build with the options of build_site.py, as JSON; return 0 or 2."""
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     processes.adopt_orphans()
     gc.disable()  # until all is imported: it finds nothing, and takes half a second
     try:
-        status = build(_read_as_utf8(json.loads(sys.argv[1])))
+        return 2 if _build(**json.loads(sys.argv[1])) else 0
     except BaseException as error:
-        progress.tell("failed", **describe(error))
+        print(f"build_site: {_in_a_line(error)}", file=sys.stderr)
         return 2
-    progress.tell("built", status=status)
-    return status
 
 
 if __name__ == "__main__":

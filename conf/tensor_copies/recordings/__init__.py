@@ -10,10 +10,8 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect between a lesson's actions (400) and its predictions (460)."""
-    from tensor_copies.machine import outdated
     from tensor_copies.recordings import beside, folded, live, provenance, shown
 
-    outdated.add_key("recordings", shown.key)
     app.add_node(provenance.output_head, html=(provenance.visit_output_head, None))
     app.add_node(provenance.machine_tabs, html=(provenance.visit_machine_tabs, None))
     app.add_directive("lesson-chart", beside.LessonChart)

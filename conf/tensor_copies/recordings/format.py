@@ -54,7 +54,7 @@ from typing import Any
 from sphinx.errors import ExtensionError
 
 from tensor_copies.machine.blocks import blocks_of
-from tensor_copies.machine.code_keys import definitions, hash_of, key_of
+from tensor_copies.machine.code_keys import PROBES, digest_of, hash_of, key_of
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
 from tensor_copies.recordings.cells import cells
 
@@ -135,8 +135,6 @@ class AtlasRecording:
     records: list[list[Any]]
 
 
-# What runs and looks: the functions of a module of tensor_maps.atlas to begin with.
-PROBES = {"probes.py": ("observe", "plan", "probe_all"), "run.py": ("run",)}
 # What a row of the table of calls says to a probe.
 OBSERVED = ("id", "code", "given", "subject", "states")
 
@@ -154,11 +152,7 @@ def atlas_key() -> str:
         [getattr(row, name) for name in OBSERVED]
         for row in read_calls(folder / CALLS.name).values()
     ]
-    code = [
-        definitions((folder / module).read_text(encoding="utf-8"), roots)
-        for module, roots in PROBES.items()
-    ]
-    return key_of(json.dumps(rows), *code)
+    return key_of(json.dumps(rows), digest_of(*PROBES))
 
 
 def save_atlas(recording: AtlasRecording, folder: Path) -> None:

@@ -29,7 +29,6 @@ from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.markers import LEAD, lead_line, setup_line
-from tensor_copies.machine.outdated import depend_on
 from tensor_copies.recordings.beside import (
     BESIDE,
     drawn_or_picture,
@@ -163,7 +162,6 @@ def add_recordings(app: Sphinx, doctree: nodes.document) -> None:
     script = lesson_scripts(app).get(page)
     if script is None:
         return
-    depend_on(app, "recordings")
     recordings = [
         recording
         for recording in load_all(app, page.partition("/")[2])
@@ -382,5 +380,4 @@ def report(machine: Fingerprint, name: str, matches: str) -> None:
     progress.say(
         f"Stale: recordings/{machine.name}, {name} {matches}; on that machine, run "
         f"`{renewal(name)}`",
-        lasting=True,
     )

@@ -1,4 +1,4 @@
-"""The site around the pages: head, foot, addresses, search, weight."""
+"""The site around the pages: head, foot, addresses, search."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from sphinx.application import Sphinx
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the writing of the pages, and to what is written beside them."""
-    from tensor_copies.machine import outdated
     from tensor_copies.web import (
         chain_links,
         cheat_sheet,
@@ -19,11 +18,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
         inventories,
         machines,
         made_pages,
-        navigation,
         search_index,
         sections,
         steps_of_pairs,
-        weight,
         wheel,
     )
 
@@ -31,8 +28,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
     app.add_config_value("every_inventory_name_is_linked", False, "", types=bool)
-    outdated.add_key("machines", machines.key)
-    outdated.add_key(sections.FACT, lambda *_: sections.key())
     app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
     app.add_directive("sheet-pictures", cheat_sheet.SheetPictures)
     app.add_directive("sheet-messages", cheat_sheet.SheetMessages)
@@ -50,26 +45,19 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", steps_of_pairs.add_buttons, priority=470)
     app.connect("env-check-consistency", forwards.check)
     app.connect("doctree-read", head.keep_description)
-    # Around Furo, which makes a tree of each page (500).
-    tree = navigation.Navigation()
-    app.connect("html-page-context", tree.keep_from_theme, priority=400)
-    app.connect("html-page-context", tree.give, priority=600)
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
-    app.connect("html-page-context", weight.add_styles)
+    app.connect("html-page-context", head.add_styles)
     # When all parts of a page are in place, and before its reading ends (900).
     app.connect("doctree-read", sections.keep, priority=895)
     app.connect("env-updated", search_index.write)
     app.connect("builder-inited", made_pages.replace_search)
-    # After all that add a style or a script to single pages (500).
-    app.connect("html-page-context", weight.trim, priority=900)
     app.connect("html-collect-pages", made_pages.make)
     # Before sphinx-reredirects, which writes the forwards (500).
     app.connect("html-collect-pages", forwards.give_addresses, priority=400)
 
     def finish(app: Sphinx, exception: Exception | None) -> None:
         if exception is None and app.builder.format == "html":
-            weight.drop_comments(app)  # Sphinx has copied the styles
             head.copy_cards(app)
             steps_of_pairs.publish(app)
             files.write(app)

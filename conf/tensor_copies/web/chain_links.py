@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 
 from tensor_copies.atlas.data import live
 from tensor_copies.explorer.chains import CALLS
-from tensor_copies.explorer.page import address_of, depend_on_chains
+from tensor_copies.explorer.page import address_of
 from tensor_copies.lessons.page import actions_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 
@@ -29,7 +29,6 @@ def add_link(app: Sphinx, doctree: nodes.document) -> None:
     page = app.env.docname
     if page not in lesson_scripts(app) or "atlas" not in app.env.found_docs:
         return
-    depend_on_chains(app)
     actions_of(doctree).append(_link())
 
 

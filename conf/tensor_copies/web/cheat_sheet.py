@@ -36,7 +36,6 @@ from tensor_copies.explorer.page import still
 from tensor_copies.explorer.signs import sheet
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.freshness import in_words
-from tensor_copies.machine.outdated import depend_on
 
 ERRORS = "errors"
 OTHER = "view"  # the kind of x whose memory is laid out in another order
@@ -126,7 +125,6 @@ class SheetPictures(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a figure for each line."""
-        depend_on(self.env.app, "explorer")
         data = live_explorer()
         figures = []
         for line in self.content:

@@ -101,6 +101,12 @@ def _sign(previews: list[Preview]) -> Preview:
     return Preview(words, [part for preview in shown for part in preview.parts])
 
 
+def add_styles(app: Sphinx, page: str, *_: object) -> None:
+    """Load the styles in ``static/`` that a page's front matter names (``styles:``)."""
+    for name in app.env.metadata.get(page, {}).get("styles", "").split():
+        app.add_css_file(name)
+
+
 def keep_description(app: Sphinx, doctree: nodes.document) -> None:
     """Keep what a page says of itself, for its head and for lists of pages."""
     paragraphs = (

@@ -7,20 +7,16 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import recorded as recorded_atlases
-from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.outdated import depend_on
+from tensor_copies.machine.outdated import depend_on_lessons
 from tensor_copies.recordings.format import (
     Recording,
     atlas_key,
-    keys,
-    page_key,
 )
 from tensor_copies.recordings.shown import current_blocks, load_all, load_pages, renewal
 
@@ -35,7 +31,9 @@ class Machines(SphinxDirective):
         """Return one entry per machine: fingerprint, dates, lessons, what is stale."""
         app = self.env.app
         pages = lesson_scripts(app)
-        depend_on(app, "machines")
+        depend_on_lessons(app)
+        for source in Path(app.srcdir).glob("*.md"):  # some have recordings
+            self.env.note_dependency(str(source))
         recorded: dict[Fingerprint, dict[str, Recording]] = defaultdict(dict)
         for page in pages:
             for recording in load_all(app, page.partition("/")[2]):
@@ -128,17 +126,3 @@ def _link(page: str) -> addnodes.pending_xref:
     )  # fmt: skip
     link += nodes.inline(text=page, classes=["doc"])
     return link
-
-
-def key(app: Sphinx, page: str) -> str:
-    """Return the key of all recordings and of what they were made from."""
-    recordings = sorted(Path(app.srcdir, "recordings").rglob("*.json"))
-    recorded = {path.name.partition(".")[0] for path in recordings}
-    pages = sorted(Path(app.srcdir).glob("*.md"))
-    return key_of(
-        fingerprint().signature,
-        atlas_key(),
-        *(f"{page} {keys(script)}" for page, script in lesson_scripts(app).items()),
-        *(f"{one.stem} {page_key(one)}" for one in pages if one.stem in recorded),
-        *(f"{path} {hash_of(path)}" for path in recordings),
-    )

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
 from html import unescape
 from textwrap import shorten
 
@@ -26,8 +25,6 @@ from tensor_copies.atlas.page import sign_of
 from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.lessons.opening import SETUP
 from tensor_copies.lessons.predictions import PREDICT, PRINTED, choices
-from tensor_copies.machine import outdated
-from tensor_copies.machine.code_keys import code_behind
 from tensor_copies.machine.folds import is_fold
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.web.head import LONGEST, beginning
@@ -62,16 +59,9 @@ class Section:
     text: str  # all, with code and outputs in their order, as Markdown
 
 
-@cache
-def key() -> str:
-    """Return a key that changes with the code that finds sections."""
-    return code_behind([__name__])
-
-
 def keep(app: Sphinx, doctree: nodes.document) -> None:
     """Keep the sections of the page that is being read, when all parts are in place."""
     page = app.env.docname
-    outdated.depend_on(app, FACT)
     found = [asdict(one) for one in _sections(app, doctree)]
     app.env.metadata[page][FACT] = json.dumps(found)
 

@@ -1,0 +1,23 @@
+"""The day of a run is the same everywhere."""
+
+from __future__ import annotations
+
+import pytest
+from tensor_copies.machine import days, fingerprint
+
+DAY = "1000000000"  # 9 September 2001
+
+
+def test_the_day_is_in_utc_or_what_source_date_epoch_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(days.EPOCH, raising=False)
+    midnight = int(DAY) // 86400 * 86400
+    assert days.day_of(midnight - 1) == "2001-09-08"
+    assert days.day_of(midnight) == "2001-09-09"
+    monkeypatch.setenv(days.EPOCH, "0")
+    assert days.today() == "1970-01-01"
+    for said in ("yesterday", "1e9", "9" * 20):
+        monkeypatch.setenv(days.EPOCH, said)
+        with pytest.raises(fingerprint.UnfitMachine, match=f"EPOCH is '{said}'"):
+            fingerprint.check()
