@@ -15,6 +15,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(provenance.output_head, html=(provenance.visit_output_head, None))
     app.add_node(provenance.machine_tabs, html=(provenance.visit_machine_tabs, None))
     app.add_directive("lesson-chart", beside.LessonChart)
+    app.add_directive("lesson-map", beside.LessonMap)
     app.add_directive("lesson-table", beside.LessonTable)
     app.connect("source-read", live.require_readable)
     # What a table says need not be said again.

@@ -60,6 +60,19 @@ class LessonChart(SphinxDirective):
         return [chart]
 
 
+class LessonMap(SphinxDirective):
+    """The map of a block's tensors: the name of the file that has its data."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Draw the map of this build."""
+        name = self.arguments[0]
+        kept = _kept(self.env.app, name)
+        drawn = framed_map(draw_map(kept["map"], name, kept["graph"]))
+        return [nodes.raw("", drawn, format="html", map=name)]
+
+
 class LessonTable(SphinxDirective):
     """The table that a block handed out: the name of its file."""
 
