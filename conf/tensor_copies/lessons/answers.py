@@ -50,9 +50,13 @@ def run_missing(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     """Run the programs of questions on these pages that were not run before."""
     app.answers = json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
     lacking = [
-        [one for one in questions_of(app, page) if one.exchanges] for page in pages
+        [
+            one
+            for one in questions_of(app, page)
+            if one.exchanges and key(one) not in app.answers
+        ]
+        for page in pages
     ]
-    lacking = [[one for one in page if key(one) not in app.answers] for page in lacking]
     if missing := list(filter(None, lacking)):
         progress.say(f"Running {2 * sum(map(len, missing))} wrong answers")
         app.answers |= run(missing)
@@ -128,10 +132,9 @@ def choices_for(
             f"{question.where} has answers that differ in over {MOST_LINES} lines: "
             "exchange what changes fewer, or print less"
         )
-    found = zip(
-        shown, map(said.get, texts), [text == right for text in texts], strict=True
-    )
-    return [*found] if len(texts) > 1 else []
+    if len(texts) < 2:
+        return []
+    return [(shown[n], said[text], text == right) for n, text in enumerate(texts)]
 
 
 def _shown(texts: list[str], raising: set[str]) -> list[list[str]]:

@@ -51,17 +51,20 @@ def fold_code(page: LessonPage) -> None:
 
 def described(code: str) -> str:
     """Return in words what a block of code defines: imports, names, functions."""
-    said: dict[str, None] = {}  # each once, in order
+    said = []
     for statement in ast.parse(code).body:
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            said["imports"] = None
-        elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            called = "()" if isinstance(statement, ast.FunctionDef) else ""
-            said[f"``{statement.name}{called}``"] = None
-        elif isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                for name in ast.walk(target):
-                    if isinstance(name, ast.Name):
-                        device = name.id == "device"
-                        said["the device" if device else f"``{name.id}``"] = None
-    return ", ".join(said)
+        match statement:
+            case ast.Import() | ast.ImportFrom():
+                said.append("imports")
+            case ast.FunctionDef(name=name):
+                said.append(f"``{name}()``")
+            case ast.ClassDef(name=name):
+                said.append(f"``{name}``")
+            case ast.Assign(targets=targets):
+                nodes = [node for target in targets for node in ast.walk(target)]
+                names = [node.id for node in nodes if isinstance(node, ast.Name)]
+                said += [
+                    "the device" if name == "device" else f"``{name}``"
+                    for name in names
+                ]
+    return ", ".join(dict.fromkeys(said))

@@ -110,9 +110,10 @@ def lead_on(
     if page not in lessons:
         return
     place = lessons.index(page)
-    neighbours = {"prev": lessons[:place][-1:], "next": lessons[place + 1 :][:1]}
-    for button, found in neighbours.items():
-        for other in found:
-            title = app.builder.render_partial(app.env.titles[other])["title"]
-            link = app.builder.get_relative_uri(page, other)
-            context[button] = {"link": link, "title": title}
+    for button, near in ("prev", place - 1), ("next", place + 1):
+        if not 0 <= near < len(lessons):
+            continue
+        other = lessons[near]
+        title = app.builder.render_partial(app.env.titles[other])["title"]
+        link = app.builder.get_relative_uri(page, other)
+        context[button] = {"link": link, "title": title}

@@ -28,7 +28,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -40,6 +39,7 @@ from tensor_copies.lessons.questions import ASK, Question, questions_of
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.folds import fold, fold_words
+from tensor_copies.machine.templates import templates_of
 from tensor_copies.recordings.comparing import on_one_device
 from tensor_copies.recordings.live import set_text
 from tensor_copies.recordings.provenance import short
@@ -53,6 +53,7 @@ PREDICT = "predict"
 CODE = re.compile(r"``(.+?)``")
 # The classes of what a lesson's block or a page's cell has printed.
 PRINTED = {"output", "sphx-glr-script-out"}
+TEMPLATES = templates_of(__file__)
 
 
 class choices(nodes.raw):
@@ -135,33 +136,18 @@ def _choices(
     (right,) = (lines for lines, _, is_right in offered if is_right)
     if " ".join(right).split() != normal(live).split():
         notes.append("Only what differs is shown.")
-    markup = _as_radio_buttons(asked, offered, f"predict-{number}", " ".join(notes))
+    shown = ["\n".join(lines) for lines, *_ in offered]
+    markup = TEMPLATES.get_template("choices.html").render(
+        words=CODE.split(asked.words),
+        note=" ".join(notes),
+        key=key_of(asked.blocks[-1], *shown)[:8],
+        name=f"predict-{number}",
+        offered=[
+            (text, said.replace("``", "`"), is_right)
+            for text, (_, said, is_right) in zip(shown, offered, strict=True)
+        ],
+    )
     return [choices("", markup, format="html", words=asked.words)]
-
-
-def _as_radio_buttons(
-    asked: Question, offered: list[tuple[list[str], str, bool]], name: str, note: str
-) -> str:
-    """Return answers as HTML, and the place for what is said of them."""
-    words = "".join(
-        f"<code>{escape(piece)}</code>" if place % 2 else escape(piece)
-        for place, piece in enumerate(CODE.split(asked.words))
-    )
-    note = note and f" <span>{escape(note)}</span>"
-    texts = ["\n".join(lines) for lines, *_ in offered]
-    number = key_of(asked.blocks[-1], *texts)[:8]
-    markup = (
-        f'<fieldset class="predict-choices" data-key="{number}">'
-        f"<legend>{words}{note}</legend>\n"
-    )
-    for text, (_, said, is_right) in zip(texts, offered, strict=True):
-        told = escape(said.replace("``", "`"), quote=True)
-        markup += (
-            f'<label><input type="radio" name="{name}" autocomplete="off" '
-            f'data-said="{told}"{" data-right" if is_right else ""}>'
-            f"<code>{escape(text)}</code></label>\n"
-        )
-    return markup + '<p class="predict-said" role="status"></p></fieldset>\n'
 
 
 def _take_proof(code: nodes.literal_block) -> list[nodes.literal_block]:

@@ -14,9 +14,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
     app.add_node(provenance.output_head, html=(provenance.visit_output_head, None))
     app.add_node(provenance.machine_tabs, html=(provenance.visit_machine_tabs, None))
-    app.add_directive("lesson-chart", beside.LessonChart)
-    app.add_directive("lesson-map", beside.LessonMap)
-    app.add_directive("lesson-table", beside.LessonTable)
+    for kind in ("chart", "map", "table"):
+        app.add_directive(f"lesson-{kind}", beside.Kept)
     app.connect("source-read", live.require_readable)
     # After the report: what is stale is the last thing that is said.
     app.connect("build-finished", others.report_stale, priority=950)

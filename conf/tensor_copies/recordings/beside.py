@@ -41,46 +41,29 @@ if TYPE_CHECKING:
 FOLDED = "folded"  # the kind of a fold, and the marker that asks for one
 
 
-class _Kept(SphinxDirective):
-    """The place of what a block drew or handed out: the name of the file with data."""
+class Kept(SphinxDirective):
+    """The place of what a block drew or handed out: the name of the file with its data.
+
+    Of a chart ``place`` says which it is of its block.
+    """
 
     required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Show what this build has; others come later."""
-        return [self.shown(self.arguments[0], kept(self.env.app, self.arguments[0]))]
-
-    def shown(self, name: str, data: dict[str, Any]) -> nodes.Element:
-        """Return the part of the page."""
-        raise NotImplementedError
-
-
-class LessonChart(_Kept):
-    """A chart; ``place`` says which it is of its block."""
-
     option_spec: ClassVar = {"place": directives.nonnegative_int}
 
-    def shown(self, name: str, data: dict[str, Any]) -> nodes.Element:
-        """Draw it."""
-        markup, place = charts.draw([charts.Panel("", name, data)]), self.options
-        return nodes.raw("", markup, format="html", chart=name, **{"place": 0} | place)
-
-
-class LessonMap(_Kept):
-    """A map of tensors."""
-
-    def shown(self, name: str, data: dict[str, Any]) -> nodes.Element:
-        """Draw it."""
-        return map_node(data["map"], name, data["graph"])
-
-
-class LessonTable(_Kept):
-    """A table."""
-
-    def shown(self, name: str, data: dict[str, Any]) -> nodes.Element:
-        """Make it a table of the page."""
-        table = table_node(data["table"])
-        return nodes.container("", table, classes=[CLASS], table=name)
+    def run(self) -> list[nodes.Node]:
+        """Show what this build has; what other machines have comes later."""
+        name = self.arguments[0]
+        data = kept(self.env.app, name)
+        if "map" in data:
+            return [map_node(data["map"], name, data["graph"])]
+        if "table" in data:
+            table = table_node(data["table"])
+            return [nodes.container("", table, classes=[CLASS], table=name)]
+        markup, place = (
+            charts.draw([charts.Panel("", name, data)]),
+            self.options.get("place", 0),
+        )
+        return [nodes.raw("", markup, format="html", chart=name, place=place)]
 
 
 def kept(app: Sphinx, name: str) -> dict[str, Any]:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
-CUT = 1000  # characters that remain of what is too long, on a page that is refused
 # Characters of a lesson's page, with all outputs: what is longer is not even read.
 LONGEST_PAGE = 20 * LONGEST_OUTPUT
 
@@ -62,7 +61,7 @@ def require_readable(app: Sphinx, page: str, source: list[str]) -> None:
 
 
 def bound_outputs(script: Path, blocks: Sequence[LiveBlock]) -> None:
-    """Make what a lesson printed inert; warn of what is too long, and of no output."""
+    """Make what a lesson printed inert; refuse what is too long, and no output."""
     if not any(block.outputs for block in blocks):
         logger.warning("%s shows nothing: print what its code does", script.name)
     for block in blocks:
@@ -70,7 +69,7 @@ def bound_outputs(script: Path, blocks: Sequence[LiveBlock]) -> None:
 
 
 def bound_cells(app: Sphinx, doctree: nodes.document) -> None:
-    """Make the outputs of a page's cells inert; warn of those that are too long."""
+    """Make the outputs of a page's cells inert; refuse those that are too long."""
     for output in doctree.findall(nodes.container):
         if "cell_output" in output["classes"]:
             first = output.parent.astext().strip().partition("\n")[0]
@@ -80,15 +79,9 @@ def bound_cells(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _bound(what: str, texts: list[nodes.literal_block], keep: str) -> None:
-    longest = None
-    try:
-        require_fitting(what, "\n".join(text.astext() for text in texts).strip("\n"))
-    except TooLong as too_long:
-        logger.warning("%s", too_long, type="outputs")
-        longest = CUT
+    require_fitting(what, "\n".join(text.astext() for text in texts).strip("\n"))
     for text in texts:
-        shown = inert(text.astext()[:longest], keep)
-        if shown != text.astext():
+        if (shown := inert(text.astext(), keep)) != text.astext():
             set_text(text, shown)
 
 

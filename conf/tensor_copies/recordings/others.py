@@ -110,12 +110,13 @@ def _orphans(app: Sphinx) -> Iterator[str]:
     known = {Path(page).name for page in lesson_scripts(app)} | {"atlas"}
     for path in sorted(Path(app.srcdir, "recordings").glob("*/*")):
         name, _, ending = path.name.partition(".")
-        page = Path(app.srcdir, f"{name}.md")
-        is_known = {"json": name in known, "page.json": page.exists()}.get(ending)
-        if is_known is None:  # a figure, which its recording names
+        if ending == "json":
+            is_known = name in known
+        elif ending == "page.json":
+            is_known = Path(app.srcdir, f"{name}.md").exists()
+        else:  # a figure, which its recording names
             recording = path.with_name(f"{name}.json")
-            is_known = recording.is_file() and f'"{path.name}"'.encode() in (
-                recording.read_bytes()
-            )
+            named = recording.read_text("utf-8") if recording.is_file() else ""
+            is_known = f'"{path.name}"' in named
         if not is_known:
             yield path.relative_to(app.srcdir).as_posix()
