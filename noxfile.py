@@ -44,12 +44,12 @@ def install(session: nox.Session, group: str) -> partial:
         shared.log("--no-venv: using the packages of this Python as they are")
         return partial(shared.run, sys.executable)
     groups = nox.project.load_toml("pyproject.toml")
-    # uv asks the driver and takes a CPU build of torch where there is no GPU; pip
-    # takes what its index has (docs/maintainers/cuda.md says what to do on Linux).
+    # uv asks the driver which torch it wants; for pip see docs/maintainers/cuda.md.
     env = {"UV_TORCH_BACKEND": os.environ.get("UV_TORCH_BACKEND", "auto")}
     shared.install(*nox.project.dependency_groups(groups, group), env=env)
-    built = ("--no-deps", "--no-build-isolation")  # an edit of it counts at once
-    shared.install(*built, "--editable", "conf/tensor_maps", env=env)
+    if group in ("docs", "live", "tests"):  # they bring hatchling, which builds it
+        editable = ("--no-deps", "--no-build-isolation", "--editable")
+        shared.install(*editable, "conf/tensor_maps", env=env)
     return partial(shared.run, "python")
 
 
