@@ -174,11 +174,6 @@ def test_nox_lists_its_tasks_with_their_purpose() -> None:
         ("links", ["-D", "many"], "build_site: 'many' is not NAME=VALUE"),
         ("record", ["--only", "nonsense"], "record: no lesson 'nonsense'."),
         ("tests", ["--nonsense"], "nox > Session tests aborted: unrecognized arg"),
-        (
-            "lock",
-            ["x"],
-            "nox > Session lock aborted: it takes no arguments",
-        ),
         ("bench", ["--rounds", "0"], "measure_build: --rounds is 1 or more"),
     ],
 )
