@@ -70,7 +70,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     def finish(app: Sphinx, exception: Exception | None) -> None:
         if exception is None and app.builder.format == "html":
             weight.drop_comments(app)  # Sphinx has copied the styles
-            head.copy_cards(app)
             steps_of_pairs.publish(app)
             files.write(app)
             wheel.publish(app)
