@@ -30,7 +30,7 @@ from tensor_copies.atlas.data import (
 )
 from tensor_copies.explorer.page import address_of, depend_on_chains
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
-from tensor_copies.machine.templates import templates_of
+from tensor_copies.machine.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,7 +48,6 @@ DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
 PLACES = ("x on the CPU", "x on another device")
 COLUMNS = {"nonleaf": "non-leaf"}  # the heading of a state, if not its name
 CHIPS = ("shares", "itself", "copies", "raises", "flows", "stops")
-TEMPLATES = templates_of(__file__)
 YES_NO = {True: "yes", False: "no", None: None}
 
 
@@ -441,7 +440,7 @@ class AtlasTable(SphinxDirective):
             self.env.domains.standard_domain.note_hyperlink_target(
                 place, self.env.docname, place, name
             )
-        markup = TEMPLATES.get_template("table.html").render(
+        markup = TEMPLATES.get_template("atlas/table.html").render(
             sheet=sheet(drawn | {part: [part] for part in legend}),
             chips=[part for part in legend if part in CHIPS],
             legend=legend,
@@ -489,7 +488,7 @@ class AtlasCalls(SphinxDirective):
                     "cells": [drawing.cell(row, column) for column in columns],
                 }
             )
-        markup = TEMPLATES.get_template("calls.html").render(
+        markup = TEMPLATES.get_template("atlas/calls.html").render(
             columns=columns,
             rows=rows,
             same=[v.label for v in drawing.others if v.label not in differing],

@@ -14,7 +14,6 @@ from textwrap import shorten
 from typing import Any, ClassVar
 
 from docutils import nodes
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
@@ -37,15 +36,12 @@ from tensor_copies.explorer.signs import sheet
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.freshness import in_words
 from tensor_copies.machine.outdated import depend_on
+from tensor_copies.machine.templates import TEMPLATES
 
 ERRORS = "errors"
 OTHER = "view"  # the kind of x whose memory is laid out in another order
 LONGEST = 125  # characters of a message
 WRITE = re.compile(r"; x\[0\] = 7$")  # what a picture may show after the call
-TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
-    undefined=StrictUndefined,
-)  # fmt: skip
 Record = dict[str, Any]
 
 
@@ -69,7 +65,7 @@ class SheetCalls(SphinxDirective):
         columns = ["Memory", "Gradient"]
         if drawing.away:
             columns.append(f"x on another device{drawing.which()}")
-        markup = TEMPLATES.get_template("sheet_calls.html").render(
+        markup = TEMPLATES.get_template("web/sheet_calls.html").render(
             rows=rows,
             signs=sheet(parts),
             x=live_atlas()["states"][PLAIN],
@@ -138,7 +134,7 @@ class SheetPictures(SphinxDirective):
             figures.append(
                 {"title": title, "code": code, "said": said, "picture": Markup(picture)}
             )
-        template = TEMPLATES.get_template("sheet_pictures.html")
+        template = TEMPLATES.get_template("web/sheet_pictures.html")
         return [nodes.raw("", template.render(figures=figures), format="html")]
 
 
