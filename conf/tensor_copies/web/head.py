@@ -32,7 +32,7 @@ ON_CARD = "Two tensors that share one memory, without gradient. Beside them a co
 def add_head(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Put description and card into the head of a page, and what mending.py asks."""
+    """Put description and card into the head of a page,."""
     said = app.env.metadata.get(page, {}).get("description", SITE)
     description = context.get("description", said)
     title = escape(Markup(context.get("title", "")).striptags())
@@ -61,7 +61,10 @@ def add_head(
     if doctree is None or not app.config.site_is_indexed:
         lines.append('<meta name="robots" content="noindex">')
     context["site_icon"] = Path(app.confdir, app.config.html_favicon).read_text()
-    context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
+    # docutils repeats what Furo says (github.com/sphinx-doc/sphinx/issues/11699).
+    given = context.get("metatags", "").splitlines()
+    kept = [line for line in given if 'name="viewport"' not in line]
+    context["metatags"] = "\n".join([*kept, *lines])
 
 
 def keep_description(app: Sphinx, doctree: nodes.document) -> None:
