@@ -13,7 +13,7 @@ from tensor_maps.pen import TEXT
 from tensor_copies.machine.markers import lead_line
 
 LEAST_WIDTH = 216  # a smaller drawing is not enlarged more than one of this width
-# The block whose first picture this build has kept, by the card's file.
+# The block whose drawing this build has kept, by the card's file.
 _kept: dict[Path, int] = {}
 
 
@@ -25,17 +25,16 @@ def card_file(source: Path, page: str) -> Path | None:
 
 
 def keep(drawing: str, picture: Path, script: Path, line: int) -> None:
-    """Keep a drawing for the lesson's card if its picture opens the page.
+    """Keep the drawing of a block of a script, if it is the one for the lesson's card.
 
-    The gallery numbers the pictures of a lesson; the block on this line of the script
-    made this one. Where no block is marked to open the page, the first picture does.
+    That is the first of the block that opens the page, or else of the lesson: a chart
+    opens some pages, and has none.
     """
-    lead = lead_line(script)
-    if not (picture.stem.endswith("_001") if lead is None else line == lead):
-        return
     path = _path(picture.parent, script.stem)
-    if path.exists() and lead is not None and _kept.get(path) == line:
-        return  # a second picture of the same block
+    lead = lead_line(script)
+    known = _kept.get(path)
+    if known is not None and (line != lead or known == lead):
+        return
     _kept[path] = line
     path.parent.mkdir(exist_ok=True)
     path.write_text(drawing, encoding="utf-8")
