@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import html5lib
 import pytest
+from reading import ROOT
 
 # Attributes that name another element of the page, or several.
 REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
@@ -53,6 +54,18 @@ def test_every_link_within_the_site_leads_to_a_page_and_its_anchor(
             elif target.fragment and unquote(target.fragment) not in anchors[file]:
                 broken.append((path.name, tag["href"]))
     assert broken == []
+
+
+def test_each_name_of_another_projects_inventory_is_linked(pages: dict) -> None:
+    """Conf/inventories/ has the names that pages link to, and no others."""
+    linked = {tag["href"] for page in pages.values() for tag in page.select("a[href]")}
+    for inventory in (ROOT / "conf" / "inventories").glob("*.inv"):
+        lines = inventory.read_text(encoding="utf-8").splitlines()
+        for line in lines:
+            if not line.startswith("#"):
+                name, _, place = line.split()
+                ends = (f"/{place}#{name}", f"/{place}#module-{name}")
+                assert any(link.endswith(ends) for link in linked), line
 
 
 def test_references_within_a_page_are_there(pages: dict, anchors: dict) -> None:

@@ -60,7 +60,11 @@ class _Drawn(SphinxDirective):
             stand_in=f"{uri}#{STAND_IN}", **self.facts(data)
         )
         self.env.metadata[page][FACT] = True
-        return [nodes.raw("", markup, format="html")]
+        # What the search reads of a drawing: code, and words about it.
+        cures = [
+            (row["code"], row["words"].replace("`", "")) for row in data.get("rows", ())
+        ]
+        return [nodes.raw("", markup, format="html", cures=cures)]
 
     def facts(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return what the template is told."""

@@ -13,10 +13,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
         cheat_sheet,
         files,
         foot,
-        forwards,
         head,
         home,
-        inventories,
         machines,
         made_pages,
         navigation,
@@ -30,7 +28,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # A change makes Sphinx read the pages again, or write them again.
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
-    app.add_config_value("every_inventory_name_is_linked", False, "", types=bool)
+    app.add_config_value("redirects", {}, "html", types=dict)
     outdated.add_key("machines", machines.key)
     outdated.add_key(sections.FACT, lambda *_: sections.key())
     app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
@@ -48,7 +46,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-resolved", cheat_sheet.fill)
     # After the pairs were set side by side (460).
     app.connect("doctree-read", steps_of_pairs.add_buttons, priority=470)
-    app.connect("env-check-consistency", forwards.check)
     app.connect("doctree-read", head.keep_description)
     # Around Furo, which makes a tree of each page (500).
     tree = navigation.Navigation()
@@ -64,8 +61,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After all that add a style or a script to single pages (500).
     app.connect("html-page-context", weight.trim, priority=900)
     app.connect("html-collect-pages", made_pages.make)
-    # Before sphinx-reredirects, which writes the forwards (500).
-    app.connect("html-collect-pages", forwards.give_addresses, priority=400)
 
     def finish(app: Sphinx, exception: Exception | None) -> None:
         if exception is None and app.builder.format == "html":
@@ -73,7 +68,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
             steps_of_pairs.publish(app)
             files.write(app)
             wheel.publish(app)
-            inventories.report_unused(app)
 
     app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
