@@ -26,6 +26,7 @@ from tensor_copies.atlas.page import (
     PLAIN,
     Drawing,
     breakable,
+    one_line,
     sign_of,
 )
 from tensor_copies.errors.cures import BestCure, best_cures
@@ -56,12 +57,8 @@ class SheetCalls(SphinxDirective):
         if unknown := set(self.content) - set(drawing.rows):
             raise self.error(f"the Atlas has no operation {', '.join(sorted(unknown))}")
         rows = [_row(drawing, drawing.rows[name]) for name in self.content]
-        parts = {
-            sign["part"]: [sign["part"]]
-            for row in rows
-            for cell in row["cells"]
-            for sign in cell["signs"]
-        }
+        cells = [cell for row in rows for cell in row["cells"]]
+        parts = {part: [part] for cell in cells for part in cell["signs"]}
         columns = ["Memory", "Gradient"]
         if drawing.away:
             columns.append(f"x on another device{drawing.which()}")
@@ -76,7 +73,7 @@ class SheetCalls(SphinxDirective):
 
 def _row(drawing: Drawing, row: Record) -> Record:
     """Return what the template draws of one call."""
-    here = drawing.on_cpu(row, PLAIN) or drawing.record(drawing.here, row, PLAIN)
+    here = drawing.on_cpu(row, PLAIN)
     if here is None:
         raise ExtensionError(f"the Atlas has not seen {row['code']} of a {PLAIN}")
     memory, *gradient = sign_of(here)
@@ -90,12 +87,11 @@ def _row(drawing: Drawing, row: Record) -> Record:
             note = f"to {DEVICE_NAMES[there['result_device']]}"
         cells.append(_cell(parts, note, in_words=False))
     uri = f"{drawing.app.builder.get_relative_uri(drawing.page, 'atlas')}#{row['id']}"
-    line = re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; ")
-    return {"code": Markup(breakable(line)), "uri": uri, "cells": cells}
+    code = Markup(breakable(one_line(row["code"])))
+    return {"code": code, "uri": uri, "cells": cells}
 
 
-def _cell(parts: list[str], note: str = "", *, in_words: bool = True) -> Record:
-    signs = [{"part": part, "words": part} for part in parts]
+def _cell(signs: list[str], note: str = "", *, in_words: bool = True) -> Record:
     return {"signs": signs, "note": note, "in_words": in_words}
 
 

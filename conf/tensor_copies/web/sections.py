@@ -21,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.util import docname_join
 
 from tensor_copies.atlas.data import live
-from tensor_copies.atlas.page import sign_of
+from tensor_copies.atlas.page import one_line, sign_of
 from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.lessons.opening import SETUP
 from tensor_copies.lessons.predictions import PREDICT, PRINTED, choices
@@ -134,7 +134,7 @@ def _calls() -> Iterator[Section]:
                 said += f": {record['error']}"
         what = atlas["subjects"].get(row["subject"], state.replace("_", " "))
         sentence = shorten(f"Of a {what}: {said}.", LONGEST, placeholder=" ...")
-        name = re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; ")
+        name = one_line(row["code"])
         prose = f"{row['group']} {row['lesson'].rpartition('/')[2].replace('_', ' ')}"
         yield Section(
             row["id"], CALL, name, sentence, prose, f"{row['code']} {row['api']}",
