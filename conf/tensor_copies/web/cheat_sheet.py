@@ -134,8 +134,8 @@ class SheetPictures(SphinxDirective):
         return [nodes.raw("", template.render(figures=figures), format="html")]
 
 
-class sheet_messages(nodes.General, nodes.Element):
-    """Stands where messages will be, until the error index is read."""
+class sheet_part(nodes.General, nodes.Element):
+    """The place of a part that is made when all pages have been read."""
 
 
 class SheetMessages(SphinxDirective):
@@ -146,30 +146,27 @@ class SheetMessages(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the place of the messages."""
         self.env.note_dependency(self.env.doc2path(ERRORS))
-        return [sheet_messages(anchors=list(self.content))]
-
-
-class sheet_foot(nodes.General, nodes.Element):
-    """Stands where the foot will be: the site's address is known when it is written."""
+        return [sheet_part(anchors=list(self.content))]
 
 
 class SheetFoot(SphinxDirective):
     """Who saw it, when, and where the site is (``{sheet-foot}``)."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the place of the foot."""
+        """Return the place of the foot: another address reads no page again."""
         note_use(self.env.app, self.env.docname)
-        return [sheet_foot()]
+        return [sheet_part()]
 
 
 def fill(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Put messages and foot into their places."""
-    for place in list(doctree.findall(sheet_messages)):
-        listing = nodes.definition_list(classes=["sheet-messages", "simple"])
-        listing += list(_messages(app, page, place["anchors"]))
-        place.replace_self(listing)
-    for place in list(doctree.findall(sheet_foot)):
-        place.replace_self(foot_of(app, page))
+    for place in list(doctree.findall(sheet_part)):
+        made = foot_of(app, page)
+        if "anchors" in place:
+            found = _messages(app, page, place["anchors"])
+            classes = ["sheet-messages", "simple"]
+            made = nodes.definition_list("", *found, classes=classes)
+        place.replace_self(made)
 
 
 def _messages(app: Sphinx, page: str, anchors: list[str]) -> Iterator[nodes.Node]:
