@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import html5lib
@@ -111,3 +112,18 @@ def test_pages_carry_only_what_they_use(pages: dict) -> None:
         assert ("code.js" in files) == bool(code), path
         assert not {"clipboard.min.js", "copybutton.js"} & files, path
         assert not {"sg-tags.js", "design-tabs.js"} & files, path
+
+
+def test_the_tab_key_stops_at_code_that_is_wider_than_a_phone(
+    browser: Any, site: Path
+) -> None:
+    wide = "e => e.scrollWidth > e.clientWidth && e.checkVisibility()"
+    with browser.new_page(viewport={"width": 320, "height": 640}) as page:
+        page.goto((site / "auto_examples/1_basics/detach.html").as_uri())
+        code = page.locator("article pre")
+        page.wait_for_selector("article pre[tabindex]")
+        found = code.evaluate_all(f"all => all.filter({wide}).length")
+        stops = code.evaluate_all("all => all.filter(e => e.tabIndex == 0).length")
+        assert stops == found > 0
+        page.set_viewport_size({"width": 1280, "height": 640})
+        page.wait_for_function("!document.querySelector('article pre[tabindex]')")
