@@ -387,7 +387,7 @@ PLACES = {
     "tensor_copies/machine/clocks.py": (CODE, {"lessons"}),
     "tensor_copies/machine/early_work.py": (CODE, set()),
     "tensor_copies/machine/chances.py": (CODE, {"lessons", "pages"}),
-    "tensor_copies/figures/charts.py": (CODE, {"lessons"}),
+    "tensor_copies/figures/charts.py": (CODE, set()),
     "tensor_copies/figures/plots.py": (COMMENT, set()),
     "tensor_copies/figures/steps.py": (CODE, {"lessons"}),
     "tensor_copies/errors/page.py": (CODE, {"pages"}),
