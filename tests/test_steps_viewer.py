@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from nbclient import NotebookClient
 from reading import ROOT, SCRIPTS, page_of
 from steps_data import moving
-from tensor_copies.lessons.steps import as_script
+from tensor_copies.lessons.player import as_script
 from tensor_maps.steps.viewer import asset, save_steps, steps_frame, steps_page
 from watching import run_steps
 

@@ -21,7 +21,7 @@ from typing import Any
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.figures.pictures import Preview, keep
+from tensor_copies.figures.pictures import NO_DRAWING, keep, on_card
 from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.markers import MAP_LEAD
 
@@ -29,7 +29,6 @@ MAP, CHANGE, GRAPH = "tensor_map", "tensor_map_change", "tensor_map_graph"
 # Pixels: the room on a phone, beside the text of a wide page, and on a card.
 NARROW, WIDE, CARD = 288.0, 640.0, 216.0
 MOST_ON_CARD = 4  # names
-NO_DRAWING = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 # What the next block of a script is to be compared with, by the script's path.
 _before: dict[str, dict[str, Any]] = {}
 
@@ -54,7 +53,7 @@ def _kept(
     path.write_text(NO_DRAWING, encoding="utf-8")  # the gallery looks for a file
     kept = {"map": observed, "graph": graph}
     path.with_suffix(".json").write_text(json.dumps(kept), encoding="utf-8")
-    keep(_preview(observed), path, Path(block_vars["src_file"]), block.lineno)
+    keep(_card(observed), path, Path(block_vars["src_file"]), block.lineno)
     return f".. lesson-map:: {path.stem}\n"
 
 
@@ -76,7 +75,7 @@ def draw_map(observed: dict[str, Any], prefix: str, graph: bool | None = None) -
     )
 
 
-def _preview(observed: dict[str, Any]) -> Preview:
+def _card(observed: dict[str, Any]) -> str:
     """Return the small form of a map: what shares comes first, if not all fit."""
     from tensor_maps.draw import scene
 
@@ -93,11 +92,9 @@ def _preview(observed: dict[str, Any]) -> Preview:
         names = [*sharing, *(name for name in names if name not in sharing)]
     made = scene(observed, names=names[:MOST_ON_CARD], width=CARD, graph=False)
     marks = "".join(made.marks)
-    shared = any(len(found) > 1 for found in on)
-    shows = "shared" if shared else "copied" if "tm-copy" in marks else ""
     # A drawing on a card begins at its upper edge.
     moved = f'<g transform="translate(0 {-made.top:g})">{marks}</g>'
-    return Preview(made.caption, [(0.0, made.width, made.height, moved)], shows=shows)
+    return on_card(made.width, made.height, moved)
 
 
 def framed_map(markup: str) -> str:

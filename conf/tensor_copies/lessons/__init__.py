@@ -16,9 +16,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
         notebooks,
         overviews,
         page,
+        player,
         predictions,
         remember,
-        steps,
     )
 
     app.add_directive("calls", calls.Calls)
@@ -33,5 +33,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # When every lesson has been read.
     app.connect("doctree-resolved", remember.fill)
     app.connect("html-page-context", overviews.lead_on)
-    app.connect("build-finished", steps.publish)
+    app.connect("build-finished", player.publish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,7 +14,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx_gallery.gen_rst import extract_intro_and_title
 
-from tensor_copies.figures.pictures import load_preview, on_card, preview_file
+from tensor_copies.figures.pictures import card_file
 from tensor_copies.lessons.lesson_page import UnknownPage
 from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.lesson_list import lesson_scripts
@@ -86,9 +86,9 @@ def _card(app: Sphinx, link: addnodes.pending_xref) -> nodes.list_item:
     item = nodes.list_item("", nodes.paragraph("", "", link))
     lesson = link["reftarget"].lstrip("/")
     script = lesson_scripts(app)[lesson]
-    if (kept := preview_file(app.srcdir, lesson)) is not None:
+    if (kept := card_file(app.srcdir, lesson)) is not None:
         app.env.note_dependency(kept)
-        item += nodes.raw("", on_card(load_preview(kept)), format="html")
+        item += nodes.raw("", kept.read_text(encoding="utf-8"), format="html")
     said, _ = extract_intro_and_title(script, blocks_of(script)[0].content)
     item += nodes.paragraph(text=said)
     return item
@@ -111,9 +111,9 @@ def lead_on(
         return
     place = lessons.index(page)
     for button, near in ("prev", place - 1), ("next", place + 1):
-        if not 0 <= near < len(lessons):
-            continue
-        other = lessons[near]
-        title = app.builder.render_partial(app.env.titles[other])["title"]
-        link = app.builder.get_relative_uri(page, other)
-        context[button] = {"link": link, "title": title}
+        if 0 <= near < len(lessons):
+            title = app.env.titles[lessons[near]]
+            context[button] = {
+                "link": app.builder.get_relative_uri(page, lessons[near]),
+                "title": app.builder.render_partial(title)["title"],
+            }

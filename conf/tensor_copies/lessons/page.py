@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensor_copies.lessons import actions, opening, overviews, predictions, steps
+from tensor_copies.lessons import actions, opening, overviews, player, predictions
 from tensor_copies.lessons.lesson_page import read
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings import beside, live, shown
@@ -25,7 +25,7 @@ def change_page(app: Sphinx, doctree: document) -> None:
     actions.offer_files(app, page)
     actions.link_to_colab(app, page)
     actions.leave_place_for_explorer(page)
-    steps.add_button(app, page)
+    player.add_button(app, page)
     beside.say_tables_once(app, page.blocks)
     live.bound_outputs(script, page.blocks)
     shown.add_recordings(app, script, page.blocks)

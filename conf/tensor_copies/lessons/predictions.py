@@ -39,7 +39,7 @@ from tensor_copies.lessons.questions import ASK, Question, questions_of
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.folds import fold, fold_words
-from tensor_copies.machine.templates import templates_of
+from tensor_copies.machine.templates import TEMPLATES
 from tensor_copies.recordings.comparing import on_one_device
 from tensor_copies.recordings.live import set_text
 from tensor_copies.recordings.provenance import short
@@ -53,7 +53,6 @@ PREDICT = "predict"
 CODE = re.compile(r"``(.+?)``")
 # The classes of what a lesson's block or a page's cell has printed.
 PRINTED = {"output", "sphx-glr-script-out"}
-TEMPLATES = templates_of(__file__)
 
 
 class choices(nodes.raw):
@@ -107,7 +106,7 @@ def ask_in_cells(app: Sphinx, doctree: nodes.document) -> None:
             text.astext()
             for output in outputs
             for text in output.findall(nodes.literal_block)
-            if PRINTED & set(text["classes"])
+            if "output" in text["classes"]
         ]
         section = cell.parent
         rest = section[section.index(cell) + 1 :]
@@ -137,8 +136,8 @@ def _choices(
     if " ".join(right).split() != normal(live).split():
         notes.append("Only what differs is shown.")
     shown = ["\n".join(lines) for lines, *_ in offered]
-    markup = TEMPLATES.get_template("choices.html").render(
-        words=CODE.split(asked.words),
+    markup = TEMPLATES.get_template("lessons/choices.html").render(
+        words=asked.words.replace("``", "`"),
         note=" ".join(notes),
         key=key_of(asked.blocks[-1], *shown)[:8],
         name=f"predict-{number}",

@@ -59,10 +59,8 @@ class Kept(SphinxDirective):
         if "table" in data:
             table = table_node(data["table"])
             return [nodes.container("", table, classes=[CLASS], table=name)]
-        markup, place = (
-            charts.draw([charts.Panel("", name, data)]),
-            self.options.get("place", 0),
-        )
+        markup = charts.draw([charts.Panel("", name, data)])
+        place = self.options.get("place", 0)
         return [nodes.raw("", markup, format="html", chart=name, place=place)]
 
 

@@ -146,14 +146,13 @@ class Seen:
     """What one machine saw in one block, loaded to be shown.
 
     ``figures`` has the data of each figure by the name of its file, {} for one that was
-    refused. ``left_out`` says why there is no output, if there is none.
+    refused.
     """
 
     machine: Fingerprint
     day: str
     output: str
     figures: dict[str, dict[str, Any]]
-    left_out: str = ""
 
     def data(self, kind: str) -> list[Any]:
         """Return the data of the figures of one kind."""

@@ -59,11 +59,7 @@ if TYPE_CHECKING:
 def add_recordings(app: Sphinx, script: Path, blocks: Sequence[LiveBlock]) -> None:
     """Put the recorded outputs of a lesson beside its live ones."""
     page = app.env.docname
-    recordings = [
-        recording
-        for recording in load_all(app, page.partition("/")[2])
-        if not all(block.left_out for block in recording.blocks)
-    ]
+    recordings = load_all(app, page.partition("/")[2])
     wanted, lead, setup = keys(script), lead_line(script), setup_line(script)
     compared, same = 0, Counter()
     for live in blocks:
@@ -72,12 +68,12 @@ def add_recordings(app: Sphinx, script: Path, blocks: Sequence[LiveBlock]) -> No
                 _seen(app, recording, block)
                 for recording in recordings
                 for block in recording.blocks
-                if block.key == wanted[live.line]
+                if block.key == wanted[live.line] and not block.left_out
             ]
         )
         for links in live.samples:
             offer_samples(app, links, seen)
-        seen = [] if live.line == setup else [one for one in seen if not one.left_out]
+        seen = [] if live.line == setup else seen
         live.printed = "\n".join(_normal(text.astext()) for text in live.texts)
         measured = is_measured(live.code.astext(), live.printed)
         opening = _opening(script, live) if live.line == lead else None
@@ -99,8 +95,7 @@ def _seen(app: Sphinx, recording: Recording, block: Block) -> Seen:
         except BadRecording as bad:
             refuse(bad)
             figures[file] = {}
-    machine, day = recording.machine, recording.day
-    return Seen(machine, day, block.output, figures, block.left_out)
+    return Seen(recording.machine, recording.day, block.output, figures)
 
 
 def _opening(script: Path, live: LiveBlock) -> nodes.raw:

@@ -31,7 +31,7 @@ VIEWER = ("steps.js", "steps.css")
 def add_button(app: Sphinx, page: LessonPage) -> None:
     """Put the button into the row of actions of a lesson that has steps."""
     name = app.env.docname
-    if (kept := steps_file(Path(app.srcdir), name)) is None:
+    if (kept := steps_file(app.srcdir, name, page.script)) is None:
         return
     app.env.note_dependency(kept)
     text = kept.read_text(encoding="utf-8")
@@ -67,8 +67,8 @@ def publish(app: Sphinx, error: Exception | None) -> None:
     """Write the viewer, and the steps of each lesson, as files that a page loads."""
     if error is not None or app.builder.format != "html":
         return
-    for page in lesson_scripts(app):
-        if (kept := steps_file(Path(app.srcdir), page)) is not None:
+    for page, script in lesson_scripts(app).items():
+        if (kept := steps_file(app.srcdir, page, script)) is not None:
             data = json.loads(kept.read_text(encoding="utf-8"))
             data["title"] = app.env.titles[page].astext()
             write(app, published_name(page), as_script(data))
