@@ -19,9 +19,10 @@ from sphinx.errors import ExtensionError
 
 sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.figures.maps import requested_map
-from tensor_copies.lessons.lesson_page import ACTIONS, LEAD, UnknownPage, read
+from tensor_copies.lessons.lesson_page import ACTIONS, LEAD, read
 from tensor_copies.lessons.overviews import change_overview
 from tensor_copies.machine import kernels
+from tensor_copies.recordings.live import UnknownPage
 
 
 def link(target: str) -> addnodes.download_reference:
