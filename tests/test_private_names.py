@@ -216,6 +216,12 @@ PRIVATE = [
         "see if MyST-NB has an option for the kernel manager; or drop kernels.py: "
         "kernels then talk over TCP",
     ),
+    Private(
+        "sphinx_gallery.gen_rst.extract_intro_and_title",
+        "tensor_copies/lessons/overviews.py",
+        found("sphinx_gallery.gen_rst:extract_intro_and_title"),
+        "take the second paragraph of the script's docstring as it is written",
+    ),
 ]  # fmt: skip
 # What lessons take: readers copy it, so there is little of it, and each has a reason.
 IN_LESSONS = {
