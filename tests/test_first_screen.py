@@ -38,10 +38,15 @@ def test_the_lead_is_moved_and_is_the_card(tiny_site: TinySite) -> None:
 
 
 def test_the_setup_is_folded_and_no_download_has_a_marker(tiny_site: TinySite) -> None:
-    tiny_site.write_lessons({"a.py": lesson("A", SETUP, DRAWN)})
+    folded = f'{DRAWN}# sphinx_gallery_folded = "The code that cuts"\n'
+    tiny_site.write_lessons({"a.py": lesson("A", SETUP, folded)})
     built = tiny_site.build()
     assert built.status == 0, built.output
     path = tiny_site.page("a")
+    code = soup(path).select_one("details.folded")
+    assert code.summary.get_text() == "The code that cuts"
+    assert "detach" in code.pre.get_text() and not code.select("svg")
+    assert code.find_next_sibling(class_="tensor-map")
     fold = soup(path).select_one("details.setup")
     assert not fold.has_attr("open")
     assert fold.summary.get_text() == "Setup: imports, the device"

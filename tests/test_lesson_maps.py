@@ -121,6 +121,8 @@ def test_maps_belong_to_recordings(tiny_site: TinySite) -> None:
     text = json.dumps(data).replace('"cpu"', '"cuda:0"').replace('"[1, 1]"', '"[7, 1]"')
     assert "[7, 1]" in text
     seen.write_text(text)
+    second = folder / "a.2.json"
+    second.write_text(second.read_text().replace('"cpu"', '"cuda:0"'))
     hostile = folder / "a.9.json"
     hostile.write_text(text.replace('"w"', '"<script>alert(1)</script>&\\""'))
     markup = draw(check.load_figure(hostile)["map"])
