@@ -1,4 +1,4 @@
-"""The package as people meet it: its names, wrong calls, files, a shell, and its wheel."""
+"""The package as people meet it: names, wrong calls, files, a shell and its wheel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What shares and why, where gradients flow, who keeps a memory; assertions of these."""
+"""What shares and why, where gradients flow, and who keeps a memory."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_frames_of_the_assertion_are_hidden() -> None:
     assert frames[-1].f_locals["__tracebackhide__"] is True
 
 
-# Who keeps a memory --------------------------------------------------------------------
+# Who keeps a memory -------------------------------------------------------------------
 
 
 def texts(found: Any, kind: str | None = None) -> set[str]:
@@ -324,7 +324,7 @@ def test_what_is_no_tensor_is_refused() -> None:
     assert texts(holders(sparse)) == {"sparse"}
 
 
-# What is saved for backward -------------------------------------------------------------
+# What is saved for backward ----------------------------------------------------------
 
 
 def memory(found: Any, what: str) -> dict:

@@ -132,7 +132,7 @@ def test_tensors_may_be_swapped_and_lazy_copies_stay_lazy() -> None:
         k = 1
         print([torch._C._is_cow_tensor(one) for one in (x, y)])
     """)
-    assert told(seen)[1] == "a now holds [0, 0] and b now holds [1, 1]."
+    assert told(seen)[1] == "a and b now use different memory."
     assert set(seen.data()["steps"][4]["changed"]) == {"net.weight", "net.bias"}
     assert seen[-1].printed == "[True, True]\n"
 
@@ -240,22 +240,10 @@ def test_state_and_warnings_are_as_without_us() -> None:
     assert counts == [1, 1]
 
 
-# Programs as readers write them do the same when watched -------------------------------
+# Programs as readers write them do the same when watched ------------------------------
 
 BEGIN = "import numpy as np\nimport torch\nfrom torch import nn\ntorch.manual_seed(0)\n"
 RIGHT = {
-    "LSTM, truncated": """
-        net, head = nn.LSTM(2, 3), nn.Linear(3, 1)
-        x, h = torch.randn(12, 1, 2), None
-        opt = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=.1)
-        for k in range(0, 12, 3):
-            out, h = net(x[k:k+3], h)
-            loss = head(out).square().mean()
-            opt.zero_grad()
-            loss.backward()
-            opt.step()
-            h = tuple(v.detach() for v in h)
-        """,
     "CNN, BatchNorm, DataLoader, Adam, clip, autocast": """
         from torch.utils.data import DataLoader, TensorDataset
         ds = TensorDataset(torch.randn(20, 1, 8, 8), torch.randint(0, 2, (20,)))
@@ -332,23 +320,6 @@ RIGHT = {
             d = {}
         finally:
             d["a"] += 1
-        """,
-    "tied weights, deepcopy, lazy": """
-        import copy
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.e = nn.Embedding(3, 2)
-                self.o = nn.Linear(2, 3, bias=False)
-                self.o.weight = self.e.weight
-            def forward(self, i):
-                return self.o(self.e(i))
-        net = Net()
-        net(torch.tensor([0, 1])).sum().backward()
-        net2 = copy.deepcopy(net)
-        net2.load_state_dict(net.state_dict())
-        lazy = nn.Sequential(nn.LazyLinear(3), nn.LazyLinear(1))
-        lazy(torch.ones(2, 4)).sum().backward()
         """,
 }
 
@@ -862,19 +833,6 @@ def test_a_deep_graph_does_not_end_the_process(tmp_path: Path) -> None:
     assert done.stdout == "fine 50000\nfine 10000\n", (done.returncode, done.stderr)
 
 
-def test_steps_of_a_large_array_copy_nothing() -> None:
-    import tracemalloc
-
-    tracemalloc.start()
-    try:
-        seen = ran("n = x.numpy()\nn[7] = 4\n", {"x": torch.zeros(10**7)})
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert told(seen)[1] == "x and n now hold other values: they share memory."
-    assert peak < 20e6
-
-
 # Cells of a notebook ------------------------------------------------------------------
 
 
@@ -896,7 +854,7 @@ def test_a_cell_runs_as_without_the_magic(capsys: Any) -> None:
     heard = shown("%%steps --exclude w\nw, u = torch.ones(1), torch.ones(2)")
     assert "u is new" in heard and "w and" not in heard
     heard = shown("%%steps --names=w,u\nw, u, v = (torch.ones(1) for _ in range(3))")
-    assert "w and u are new" in heard
+    assert "w and u are now different tensors" in heard
     shown("%%steps\ndef one(x):\n    return x + 1\n")
     shown("%%steps\ndef two(x):\n    return x * 100\n")
     assert "return x + 1" in inspect.getsource(shell.user_ns["one"])
