@@ -571,21 +571,6 @@ def test_a_frame_of_a_notebook_has_its_colours(
     page.close()
 
 
-def test_the_page_on_maps_steps_through_a_training_loop(
-    browser: Any, site: Path
-) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.goto((site / "tensor_maps.html").as_uri())
-    frame = page.locator("iframe").element_handle().content_frame()
-    frame.get_by_role("button", name="Forward").press("End")
-    assert (
-        "losses[0] > losses[-1] = tensor(True)"
-        in frame.locator(".steps-output").inner_text()
-    )
-    assert page.evaluate(FITS) and frame.evaluate(FITS)
-    page.close()
-
-
 # -- On a lesson's page ----------------------------------------------------------------
 
 
