@@ -307,9 +307,10 @@ def test_a_write_through_a_window_is_marked_on_all() -> None:
     w = leaf(1.0)
     named = {"base": base, "tail": base[2:], "other": torch.zeros(2), "w": w}
     named |= {"tensor": tensor, "array": tensor.numpy()[499:], "z": w.detach()}
+    named["part"] = tensor[500:]
     before = observe(named)
     named["tail"][0] = 5
-    named["array"][1] = 1.00000012  # which moves no version
+    named["array"][-1] = 1.00000012  # which moves no version
     named |= {"new": torch.ones(1), "z": w.detach().clone()}
     (w * 2).sum().backward()
     after = changed(before, observe(named))
@@ -318,6 +319,7 @@ def test_a_write_through_a_window_is_marked_on_all() -> None:
     assert marks == {
         "base": both, "tail": both, "other": [], "new": [], "w": ["gradient"],
         "tensor": ["values"], "array": ["values"], "z": ["storage"],
+        "part": ["values"],
     }  # fmt: skip
     storages = {
         after["tensors"][one["windows"][0]["tensor"]]["names"][0]: one
