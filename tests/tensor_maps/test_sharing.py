@@ -103,7 +103,8 @@ def test_groups() -> None:
     low, high = a[:4], a[4:]
     assert groups(low, high, w) == []
     assert groups(low, a, high, w, z=w.detach()) == [["low", "a", "high"], ["w", "z"]]
-    assert groups(w, same=w) == [["w", "same"]]
+    sparse = torch.eye(2).to_sparse()
+    assert groups(sparse, same=sparse, w=w) == [["sparse", "same"]]
     assert groups(torch.eye(2).to_sparse(), low, a.clone()) == []
     net = torch.nn.Linear(2, 2)
     assert groups(net, saved=net.state_dict()) == [
