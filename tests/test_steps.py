@@ -157,28 +157,43 @@ def test_the_steps_of_each_lesson_are_kept_and_light(site: Path) -> None:
 
 
 def test_steps_are_kept_and_made_again_with_the_lesson(tiny_site: TinySite) -> None:
+    def kept() -> tuple[Path, Path]:
+        (seen,) = tiny_site.folder.rglob("docs/**/*_steps.pickle")
+        (drawn,) = tiny_site.folder.rglob("docs/**/*_steps.*.json")
+        return seen, drawn
+
     first = "import torch\nx = torch.ones(2)\ny = x[:1]"
     timed = "import time\nbegan = time.perf_counter()"
     lessons = {"good.py": lesson("Good", first), "timed.py": lesson("Timed", timed)}
     tiny_site.write_lessons(lessons)
     assert tiny_site.build().status == 0
-    (path,) = tiny_site.folder.rglob("docs/**/*_steps.json")
-    assert path.name == "sphx_glr_good_steps.json"
-    kept = path.read_bytes()
-    data = json.loads(kept)
+    seen, drawn = kept()
+    assert seen.name == "sphx_glr_good_steps.pickle"
+    before, data = seen.read_bytes(), json.loads(drawn.read_bytes())
     check_data(data)
     assert data["code"] == [*first.split("\n"), "", "print('end')"]
     assert [step["changed"] for step in data["steps"]] == [[], ["x"], ["y"], []]
     assert data["steps"][-1]["printed"] == "end\n"
+    # Another word of the player runs no lesson, and is in the steps all the same.
+    package = tiny_site.folder / "conf/tensor_maps/src/tensor_maps/steps"
+    words = package / "words.py"
+    assert "Nothing that has a name here changes" in (text := words.read_text("utf-8"))
+    words.write_text(text.replace("Nothing that has a name here changes", "All is as it was"), "utf-8")
     lessons["timed.py"] = lesson("Timed", f"{timed}\nx = 1")
     tiny_site.write_lessons(lessons)
     again = tiny_site.build()
     assert again.status == 0 and "1 of 2 ran" in again.lessons
-    assert path.read_bytes() == kept
+    seen, drawn = kept()
+    assert seen.read_bytes() == before
+    told = json.loads(drawn.read_bytes())["steps"]
+    assert [step["said"] for step in told] == [
+        step["said"].replace("Nothing that has a name here changes", "All is as it was")
+        for step in data["steps"]
+    ] != [step["said"] for step in data["steps"]]
     lessons["good.py"] = lesson("Good", first.replace("y = ", "z = "))
     tiny_site.write_lessons(lessons)
     assert tiny_site.build().status == 0
-    assert json.loads(path.read_bytes())["steps"][2]["changed"] == ["z"]
+    assert json.loads(kept()[1].read_bytes())["steps"][2]["changed"] == ["z"]
 
 
 def test_an_ask_without_a_difference_fails_with_one_line(tiny_site: TinySite) -> None:
