@@ -26,11 +26,14 @@ OLDEST_PYTHON = (3, 11)
 OLDEST_TORCH = (2, 6)
 # Packages whose version shapes what a lesson prints or draws, or how it is captured.
 SHAPING = ("matplotlib", "perfplot", "sphinx-gallery", "myst-nb", "ipykernel")
-TO_RECORD = ("torch", "numpy", "matplotlib", "perfplot", "sphinx", "sphinx-gallery")
+TO_RECORD = (
+    *("torch", "numpy", "matplotlib", "perfplot"),
+    *("sphinx", "sphinx-gallery", "joblib", "psutil"),
+)
 # A machine without the last two can record all but the page of errors.
 TO_BUILD = (
-    *(*TO_RECORD, *SHAPING, "furo", "resvg-py", "sphinx-reredirects", "psutil"),
-    *("pandas", "pillow", "joblib"),
+    *(*TO_RECORD, *SHAPING, "furo", "resvg-py", "sphinx-reredirects"),
+    *("pandas", "pillow"),
 )
 # What an environment variable asks of the benchmarks. Most of the long one's time
 # goes into counting instructions, a minute for each method.

@@ -33,7 +33,7 @@ TENSOR = re.compile(r"\btensor\(")
 # What a printed time looks like.
 TIME = re.compile(
     r"\d\s*(ns|us|\N{MICRO SIGN}s|\N{GREEK SMALL LETTER MU}s|ms|s)\b"
-    r"|\b(nano|micro|milli)?seconds?\b"
+    r"|\b(nano|micro|milli)?seconds\b"
     r"|\d+(\.\d+)? times\b"
 )
 

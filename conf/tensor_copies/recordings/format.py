@@ -1,43 +1,35 @@
 """Recordings: what other machines saw when they ran a lesson, kept as data.
 
-One file per lesson and machine, ``docs/recordings/<machine>/<lesson>.json``::
+``docs/recordings/<machine>/<lesson>.json`` is what one machine saw of one lesson::
 
     {
-      "schema": 1,                    the version of this format
+      "schema": 2,                    the version of this format
       "lesson": "1_basics/detach",    section and name of the script
       "machine": {...},               the fields of machine.Fingerprint
       "day": "2026-11-21",            when it ran
-      "seconds": 0.02,                how long it took
       "blocks": [                     one for each code block, in order
         {
           "key": "0123456789abcdef",  running hash of the code, see keys()
-          "output": ["a line", ...],  what the gallery shows for the block
+          "output": ["a line", ...],  what it printed, but for its tables
           "figures": ["detach.1.json"]
         }
       ]
     }
 
-A block of which the stand-in device can show nothing that is true has ``left_out``,
-the reason, in the place of ``output`` and ``figures``.
+The setup, of which no page shows what it prints, has its key alone. A block of which the
+stand-in device can show nothing that is true has ``left_out``, the reason.
 
-A page that shows what depends on the device has cells tagged ``recorded``. They use
-torch and NumPy alone and leave a dictionary ``observed`` of dictionaries of texts.
-On the error index it is made from what the cells of its entries raise (see messages).
-Beside the lessons stands ``<page>.page.json``, with ``page``, one ``key`` for all
-these cells, and ``observed`` in the place of ``lesson``, ``seconds`` and ``blocks``.
+A figure is a file beside it: ``.json`` with the data of a chart (plots.data_of) or of a
+``map``, a ``table`` or the ``samples`` of a benchmark; or ``.png`` of one that is no
+chart.
 
-A figure is a file beside it: ``.json`` with the plotted data (plots.data_of), which
-the site draws in its own style, or with a tensor map (``{"map": ...}``, see
-tensor_maps.observe), a table (``{"table": ...}``, see tables.requested_table) or the
-samples of a benchmark (``{"samples": ...}``); or ``.png`` where a figure is no chart.
-The text of a table is no part of a block's ``output``.
+A page that shows what depends on the device has cells tagged ``recorded``, which leave a
+dictionary ``observed`` of dictionaries of texts; on the error index it is made from what
+the cells of its entries raise. Its file is ``<page>.page.json``, with ``page``, one
+``key`` for all these cells, and ``observed``. The Atlas is ``atlas.json``: the ``key``
+of the probes, ``columns``, and ``records``, a list of values each.
 
-The Atlas as another machine probed it is ``atlas.json``: ``key``, the hash of the
-probes (tensor_maps.atlas), ``columns`` with their names, and ``records``, a list of
-values each.
-
-This module is what writes them; what reads them, and refuses those that are not
-exactly as above, is check.py.
+check.py reads what this module writes.
 """
 
 from __future__ import annotations
@@ -58,18 +50,11 @@ from tensor_copies.machine.code_keys import PROBES, digest_of, hash_of, key_of
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
 from tensor_copies.recordings.cells import cells
 
-SCHEMA = 1
-LARGEST_FILE = 400_000  # bytes
+SCHEMA = 2
 LONGEST_OUTPUT = 100_000  # characters in one block or cell
-# The columns of the Atlas: what each holds. All but the first three may be null.
-ATLAS_COLUMNS: dict[str, type] = {
-    "operation": str, "state": str, "device": str, "same_object": bool,
-    "shares_memory": bool, "shares_version": bool, "requires_grad": bool,
-    "is_leaf": bool, "grad_fn": str, "gradient_flows": bool, "result": str,
-    "result_device": str, "strides_kept": bool, "new_bytes": int, "cuda_bytes": int,
-    "waits": bool, "changes_x": bool, "warning": str, "error": str,
-}  # fmt: skip
-ATLAS_KEYS = ("operation", "state", "device")
+ATLAS_KEYS = ("operation", "state", "device")  # of its columns those that tell records
+# What a row of the table of calls says to a probe.
+OBSERVED = ("id", "code", "given", "subject", "states")
 # A marker that changes neither what runs nor what is seen (predictions.py).
 PREDICT = r"^[ \t]*#[ \t]*sphinx_gallery_predict\b"
 # All that change neither: they say where on the page something stands.
@@ -109,7 +94,6 @@ class Recording:
     lesson: str
     machine: Fingerprint
     day: str
-    seconds: float
     blocks: list[Block]
 
 
@@ -135,10 +119,6 @@ class AtlasRecording:
     records: list[list[Any]]
 
 
-# What a row of the table of calls says to a probe.
-OBSERVED = ("id", "code", "given", "subject", "states")
-
-
 @cache
 def atlas_key() -> str:
     """Return the key of the probes of the Atlas: what runs, and what looks.
@@ -157,17 +137,11 @@ def atlas_key() -> str:
 
 def save_atlas(recording: AtlasRecording, folder: Path) -> None:
     """Write the Atlas that a machine probed into the machine's folder."""
-    _write(folder, {"atlas.json": {"schema": SCHEMA, **asdict(recording)}})
+    write(folder, {"atlas.json": {"schema": SCHEMA, **asdict(recording)}})
 
 
 def recorded_cells(page: Path) -> str:
-    """Return the code of the cells of a page (MyST) that are recorded.
-
-    Raises
-    ------
-    BadCell
-        If a cell cannot be read.
-    """
+    """Return the code of the cells of a page (MyST) that are recorded."""
     return "\n".join(
         f"\n{cell.code}\n" for cell in cells(page) if RECORDED & set(cell.tags)
     )
@@ -181,7 +155,7 @@ def page_key(page: Path) -> str:
 def save_page(recording: PageRecording, folder: Path) -> None:
     """Write what a machine observed into the machine's folder."""
     data = {"schema": SCHEMA, **asdict(recording)}
-    _write(folder, {f"{recording.page}.page.json": data})
+    write(folder, {f"{recording.page}.page.json": data})
 
 
 def cuda_first(seen: list[Any]) -> list[Any]:
@@ -198,12 +172,8 @@ def cuda_first(seen: list[Any]) -> list[Any]:
 def seen_elsewhere(page: Path) -> list[PageRecording]:
     """Return what other machines observed with the code that a page has now.
 
-    What the stand-in observed is not among it where CUDA has observed the same.
-
-    Raises
-    ------
-    BadRecording
-        If a file is not exactly as it should be.
+    What the stand-in observed is not among it where CUDA has observed the same. A file
+    that is not as it should be raises :class:`BadRecording`.
     """
     from tensor_copies.recordings.check import load_page  # which imports this
 
@@ -248,43 +218,27 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
 
     ``figures`` has the content of each figure's file by its name: data, or the bytes
     of a PNG.
-
-    Raises
-    ------
-    TooLong
-        If a file would be larger than a build takes; nothing is written.
     """
     name = recording.lesson.rpartition("/")[2]
-    data = {"schema": SCHEMA, **asdict(recording)}
+    data = asdict(recording)
     for block in data["blocks"]:
-        if block["left_out"]:
-            del block["output"], block["figures"]
-        else:
-            del block["left_out"]
+        if block["output"]:
             block["output"] = block["output"].split("\n")
-    _write(folder, figures | {f"{name}.json": data})
+        for empty in [key for key, value in block.items() if not value]:
+            del block[empty]
     for old in folder.glob(f"{name}.[0-9]*"):
-        if old.name not in figures:
-            old.unlink(missing_ok=True)
+        old.unlink()
+    write(folder, figures | {f"{name}.json": {"schema": SCHEMA, **data}})
 
 
-def _write(folder: Path, contents: dict[str, Any]) -> None:
-    """Write files by name, data as JSON, each of them whole."""
-    files: dict[str, bytes] = {}
+def write(folder: Path, contents: dict[str, Any]) -> None:
+    """Write files by name, data as JSON."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
         if not isinstance(content, bytes):
             indent = None if "samples" in content else 1  # a thousand rows
             content = (json.dumps(content, indent=indent) + "\n").encode()
-        if len(content) > LARGEST_FILE:
-            raise TooLong(
-                f"{name} would have {len(content)} bytes, a build takes {LARGEST_FILE}"
-            )
-        files[name] = content
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        aside = folder / f"{name}.tmp"
-        aside.write_bytes(content)
-        aside.replace(folder / name)
+        (folder / name).write_bytes(content)
 
 
 def require_fitting(what: str, text: str) -> None:

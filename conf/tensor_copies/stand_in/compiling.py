@@ -18,6 +18,7 @@ import torch
 from filelock import FileLock  # torch brings it
 
 SOURCE = Path(__file__).with_name("device.cpp")
+CACHE = Path(__file__).parents[3] / "build" / "stand_in"
 LONGEST_REPORT = 4000  # characters of a compiler's report
 
 

@@ -15,11 +15,9 @@ import torch
 from torch.utils.dlpack import DLDeviceType
 
 from tensor_copies.stand_in import torch_standin
-from tensor_copies.stand_in.compiling import compiled
+from tensor_copies.stand_in.compiling import CACHE, compiled
 from tensor_copies.stand_in.scripts import CACHE_VARIABLE
 from tensor_copies.stand_in.torch_standin import NAME
-
-CACHE = Path(__file__).parents[3] / "build" / "stand_in"
 
 
 def is_loaded() -> bool:

@@ -15,6 +15,30 @@ import torch
 
 NAME = "standin"
 CYCLES = 1_000_000_000  # of the clock by which `_sleep` counts, in one second
+STREAMS = (
+    "It shows what happens while the device is busy. Calls to the stand-in device "
+    "return when its work is done."
+)
+KEPT = (
+    "CUDA's allocator keeps what is deleted for its next tensors. The stand-in device "
+    "keeps nothing."
+)
+PACKED = (
+    "CUDA packs a slice with gaps on the device before it copies. The stand-in device "
+    "does not."
+)
+# Why an answer that the device gave is not CUDA's.
+_untrue: list[str] = []
+
+
+def untrue() -> str:
+    """Return why what was asked of the device since the last time is no answer.
+
+    That is nothing where each call did what it does on CUDA, but for the time it took.
+    """
+    reason = _untrue[0] if _untrue else ""
+    _untrue.clear()
+    return reason
 
 
 def is_available() -> bool:
@@ -80,6 +104,7 @@ def synchronize(device: Any = None) -> None:
 
 def _sleep(cycles: int) -> None:
     """Keep the device busy; the call returns when it no longer is."""
+    _untrue.append(STREAMS)
     time.sleep(cycles / CYCLES)
 
 
@@ -113,16 +138,20 @@ def memory_allocated(device: Any = None) -> int:
 
 def max_memory_allocated(device: Any = None) -> int:
     """Return the most bytes in use since :func:`reset_peak_memory_stats`."""
-    return torch.ops.standin.memory()[1]
+    _, peak, _, packed = torch.ops.standin.memory()
+    _untrue.extend([PACKED] * bool(packed))
+    return peak
 
 
 def memory_reserved(device: Any = None) -> int:
     """Return the bytes in use: this device keeps no memory for later."""
+    _untrue.append(KEPT)
     return memory_allocated()
 
 
 def max_memory_reserved(device: Any = None) -> int:
     """Return the most bytes in use: this device keeps no memory for later."""
+    _untrue.append(KEPT)
     return max_memory_allocated()
 
 
@@ -133,7 +162,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 def memory_stats(device: Any = None) -> dict[str, int]:
     """Return the counts of the device's allocator, under the names of CUDA's."""
-    now, peak, asked = torch.ops.standin.memory()
+    now, peak, asked, _ = torch.ops.standin.memory()
     return {
         "allocated_bytes.all.current": now,
         "allocated_bytes.all.peak": peak,
