@@ -17,6 +17,7 @@ import runpy
 import sys
 import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,22 +38,16 @@ RECORDINGS = ROOT / "docs" / "recordings"
 ATLAS = ROOT / "docs" / "atlas.md"
 
 
-class CannotStart(Exception):
+class CannotStart(UnfitMachine):
     """Nothing can be recorded; the message says why: no such lesson, no device."""
 
 
 def second_device() -> Fingerprint:
-    """Give the processes that this one starts the stand-in device; name the machine.
-
-    Raises
-    ------
-    CannotStart
-        If there is none, with what to install.
-    """
+    """Give the processes that this one starts the stand-in device; name the machine."""
     from tensor_copies import stand_in
 
     try:
-        os.environ.update(stand_in.environment(stand_in.CACHE))
+        os.environ.update(stand_in.environment())
     except stand_in.NoStandIn as missing:
         raise CannotStart(str(missing)) from None
     os.environ.setdefault(QUALITY, "quick")  # what it times is not shown
@@ -72,13 +67,14 @@ def record_lessons(
     scripts: list[Path], recordings: Path, machine: Fingerprint
 ) -> dict[str, str]:
     """Let the gallery run lessons, write what was seen; return why some failed."""
-    from tensor_copies.recordings.recorder import Lessons
+    from tensor_copies.recordings.recorder import record
 
+    if not scripts:
+        return {}
     options = runpy.run_path(str(CONF / "conf.py"))["sphinx_gallery_conf"]
-    lessons = Lessons(
-        scripts, machine, recordings, options, lambda code: on(machine, code)
+    return record(
+        scripts, recordings / machine.name, machine, options, partial(on, machine)
     )
-    return lessons.record() if scripts else {}
 
 
 def record_page(page: Path, recordings: Path, machine: Fingerprint) -> None:
@@ -88,26 +84,23 @@ def record_page(page: Path, recordings: Path, machine: Fingerprint) -> None:
     """
     from tensor_copies.recordings import format as form
 
+    about, folder = (machine, today()), recordings / machine.name
     if page == ATLAS:
         from tensor_copies.atlas.data import probe
 
         records = probe()["records"]
         columns, rows = list(records[0]), [list(one.values()) for one in records]
-        seen: Any = form.AtlasRecording(
-            machine, today(), form.atlas_key(), columns, rows
-        )
-        form.save_atlas(seen, recordings / machine.name)
+        atlas = form.AtlasRecording(*about, form.atlas_key(), columns, rows)
+        form.save_atlas(atlas, folder)
         return
     from tensor_copies.machine.apart import run_apart
     from tensor_copies.recordings.recorder import MEGABYTES
 
-    limits = {"seconds": lesson_seconds(), "megabytes": MEGABYTES}
-    folder = ROOT / "examples"
-    observed = run_apart(page.name, _observed, page, machine, folder=folder, **limits)
-    seen = form.PageRecording(
-        page.stem, machine, today(), form.page_key(page), observed
-    )
-    form.save_page(seen, recordings / machine.name)
+    limits: dict[str, Any] = {"seconds": lesson_seconds(), "megabytes": MEGABYTES}
+    limits |= {"folder": ROOT / "examples"}
+    observed = run_apart(page.name, _observed, page, machine, **limits)
+    seen = form.PageRecording(page.stem, *about, form.page_key(page), observed)
+    form.save_page(seen, folder)
 
 
 def _observed(page: Path, machine: Fingerprint) -> Any:
@@ -128,13 +121,7 @@ def _observed(page: Path, machine: Fingerprint) -> Any:
 
 
 def chosen(names: list[str], machine: Fingerprint) -> tuple[list[Path], list[Path]]:
-    """Return the scripts and the pages to record: those named, or else all.
-
-    Raises
-    ------
-    CannotStart
-        If a name is none of these.
-    """
+    """Return the scripts and the pages to record: those named, or else all."""
     from tensor_copies.machine.reading_order import READING_ORDER
     from tensor_copies.recordings.format import recorded_cells
 
@@ -144,17 +131,23 @@ def chosen(names: list[str], machine: Fingerprint) -> tuple[list[Path], list[Pat
         *(scripts[name] for name in READING_ORDER if name in scripts),
         *(page for page in pages if page == ATLAS or recorded_cells(page)),
     ]
-    if machine.device_kind == "stand-in":  # of what asks for no device it says nothing
-        texts = {path: path.read_text("utf-8", "replace") for path in paths}
-        paths = [path for path in paths if on(machine, texts[path]) != texts[path]]
+    if machine.device_kind == "stand-in":  # it says nothing of what asks for no device
+        texts = [(path, path.read_text("utf-8", "replace")) for path in paths]
+        paths = [path for path, text in texts if on(machine, text) != text]
         paths = [path for path in paths if path != ATLAS]
     known = {path.stem: path for path in paths}
     for name in names:
         if name not in known:
             raise CannotStart(f"no lesson {name!r}. There are: {', '.join(known)}")
-    paths = [path for name, path in known.items() if not names or name in names]
-    lessons = [path for path in paths if path.suffix == ".py"]
-    return lessons, [path for path in paths if path.suffix == ".md"]
+    wanted = [path for name, path in known.items() if not names or name in names]
+    lessons = [path for path in wanted if path.suffix == ".py"]
+    return lessons, [path for path in wanted if path.suffix == ".md"]
+
+
+def refuse(problem: Exception) -> int:
+    """Say why nothing can be recorded; return the status of that."""
+    print(f"record: {problem}", file=sys.stderr)
+    return 2
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -172,17 +165,16 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         check(TO_RECORD)
         machine = second_device() if options.stand_in else fingerprint()
-        from sphinx.errors import SphinxError
+    except UnfitMachine as unfit:
+        return refuse(unfit)
+    from sphinx.errors import SphinxError
 
+    try:
         lessons, pages = chosen(options.only, machine)
         print(f"Machine: {machine}\nWriting to docs/recordings/{machine.name}")
         failed = record_lessons(lessons, RECORDINGS, machine)
-    except (UnfitMachine, CannotStart) as problem:
-        print(f"record: {problem}", file=sys.stderr)
-        return 2
-    except SphinxError as problem:
-        print(f"record: {problem}", file=sys.stderr)
-        return 2
+    except (UnfitMachine, SphinxError) as problem:
+        return refuse(problem)
     for page in pages:
         try:
             record_page(page, RECORDINGS, machine)

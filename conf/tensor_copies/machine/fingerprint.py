@@ -2,7 +2,8 @@
 
 A *machine* is what runs the examples. Every stamp on a page, every recording and
 everything that is kept between two builds goes back to the one fingerprint made here.
-``python conf/machine.py`` prints it: first the signature, then what it stands for.
+``python -m tensor_copies.machine.fingerprint`` prints it, in conf/: first the
+signature, then what it stands for.
 """
 
 from __future__ import annotations

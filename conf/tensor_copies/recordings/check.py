@@ -67,8 +67,8 @@ def load_atlas(path: Path) -> AtlasRecording:
     with _naming(path):
         data = _recording(path, _read(path))
         if data["key"] != atlas_key():
-            return AtlasRecording(**data | {"columns": [], "records": []})
-        if data["columns"] != list(COLUMNS):
+            data |= {"columns": [], "records": []}
+        elif data["columns"] != list(COLUMNS):
             raise _Wrong("its columns are not those of the Atlas")
         return AtlasRecording(**data)
 

@@ -16,20 +16,15 @@
       ]
     }
 
-The setup, of which no page shows what it prints, has its key alone. A block of which the
-stand-in device can show nothing that is true has ``left_out``, the reason.
+The setup has its key alone: no page shows what it prints. A block of which the stand-in
+device can show nothing that is true has ``left_out``, the reason. A figure is a file:
+the data of a chart (plots.data_of), of a ``map``, a ``table`` or the ``samples`` of a
+benchmark; or a PNG of one that is no chart.
 
-A figure is a file beside it: ``.json`` with the data of a chart (plots.data_of) or of a
-``map``, a ``table`` or the ``samples`` of a benchmark; or ``.png`` of one that is no
-chart.
-
-A page that shows what depends on the device has cells tagged ``recorded``, which leave a
-dictionary ``observed`` of dictionaries of texts; on the error index it is made from what
-the cells of its entries raise. Its file is ``<page>.page.json``, with ``page``, one
-``key`` for all these cells, and ``observed``. The Atlas is ``atlas.json``: the ``key``
-of the probes, ``columns``, and ``records``, a list of values each.
-
-check.py reads what this module writes.
+``<page>.page.json`` has what a page ``observed`` with its cells tagged ``recorded`` (on
+the error index, with those of its entries), and one ``key`` for all these cells.
+``atlas.json`` has the ``key`` of the probes, ``columns``, and ``records``, a list of
+values each. check.py reads what this module writes.
 """
 
 from __future__ import annotations
@@ -60,7 +55,7 @@ PREDICT = r"^[ \t]*#[ \t]*sphinx_gallery_predict\b"
 # All that change neither: they say where on the page something stands.
 FOR_THE_PAGE = (
     r"^[ \t]*#[ \t]*sphinx_gallery_"
-    r"(predict(_instead(_\d+)?)?|setup|lead|step_ask|tensor_map_graph)\b"
+    r"(predict(_instead(_\d+)?)?|lead|step_ask|tensor_map_graph)\b"
 )
 # Cells that are recorded: by their own code, or by what they raise (see messages).
 RECORDED = {"recorded", "raises-exception", "warning"}
@@ -135,11 +130,6 @@ def atlas_key() -> str:
     return key_of(json.dumps(rows), digest_of(*PROBES))
 
 
-def save_atlas(recording: AtlasRecording, folder: Path) -> None:
-    """Write the Atlas that a machine probed into the machine's folder."""
-    write(folder, {"atlas.json": {"schema": SCHEMA, **asdict(recording)}})
-
-
 def recorded_cells(page: Path) -> str:
     """Return the code of the cells of a page (MyST) that are recorded."""
     return "\n".join(
@@ -150,12 +140,6 @@ def recorded_cells(page: Path) -> str:
 def page_key(page: Path) -> str:
     """Return the hash of the recorded cells of a page."""
     return key_of(recorded_cells(page))
-
-
-def save_page(recording: PageRecording, folder: Path) -> None:
-    """Write what a machine observed into the machine's folder."""
-    data = {"schema": SCHEMA, **asdict(recording)}
-    write(folder, {f"{recording.page}.page.json": data})
 
 
 def cuda_first(seen: list[Any]) -> list[Any]:
@@ -222,17 +206,26 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
     name = recording.lesson.rpartition("/")[2]
     data = asdict(recording)
     for block in data["blocks"]:
-        if block["output"]:
-            block["output"] = block["output"].split("\n")
+        block["output"] = block["output"].split("\n") if block["output"] else []
         for empty in [key for key, value in block.items() if not value]:
             del block[empty]
     for old in folder.glob(f"{name}.[0-9]*"):
         old.unlink()
-    write(folder, figures | {f"{name}.json": {"schema": SCHEMA, **data}})
+    _write(folder, figures | {f"{name}.json": {"schema": SCHEMA, **data}})
 
 
-def write(folder: Path, contents: dict[str, Any]) -> None:
-    """Write files by name, data as JSON."""
+def save_page(recording: PageRecording, folder: Path) -> None:
+    """Write what a machine observed on a page into the machine's folder."""
+    data = {"schema": SCHEMA, **asdict(recording)}
+    _write(folder, {f"{recording.page}.page.json": data})
+
+
+def save_atlas(recording: AtlasRecording, folder: Path) -> None:
+    """Write the Atlas that a machine probed into the machine's folder."""
+    _write(folder, {"atlas.json": {"schema": SCHEMA, **asdict(recording)}})
+
+
+def _write(folder: Path, contents: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
         if not isinstance(content, bytes):

@@ -13,7 +13,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from io import BytesIO
 from multiprocessing import set_forkserver_preload
 from pathlib import Path
@@ -35,11 +34,18 @@ from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import Fingerprint, lesson_seconds
 from tensor_copies.machine.lesson_list import lesson_scripts, require_utf8
 from tensor_copies.machine.markers import setup_line
-from tensor_copies.recordings.format import Block, Recording, keys, require_fitting, save
+from tensor_copies.recordings.format import (
+    Block,
+    Recording,
+    keys,
+    require_fitting,
+    save,
+)
 from tensor_copies.recordings.live import LiveBlock, live_blocks
 from tensor_copies.stand_in import NAME, untrue
 
 MEGABYTES = 8000  # of a lesson
+HEADER = "GALLERY_HEADER.rst"  # of a section, and of all
 MEASURED = {"panels", "samples"}  # what a chart of times has, and its samples
 TIMES = "It shows times. Those of the stand-in device are times of this host."
 
@@ -80,113 +86,107 @@ def _left_out(code: str, figures: list[Any]) -> str:
     return untrue() or (TIMES if takes_times(code) or MEASURED & shown else "")
 
 
-@dataclass
-class Lessons:
-    """Lessons to be recorded, each in the folder of the machine in ``recordings``.
+def record(
+    scripts: list[Path],
+    folder: Path,
+    machine: Fingerprint,
+    options: dict[str, Any],
+    rename: Callable[[str], str],
+) -> dict[str, str]:
+    """Run lessons, write what was seen; return by its name why one is not recorded.
 
-    ``options`` are those of the site's gallery; ``rename`` returns code that asks the
-    machine for the device that it has.
+    Parameters
+    ----------
+    folder
+        Where the recordings of the machine are kept.
+    options
+        Of the site's gallery.
+    rename
+        Returns code that asks the machine for the device that it has.
     """
-
-    scripts: list[Path]
-    machine: Fingerprint
-    recordings: Path
-    options: dict[str, Any]
-    rename: Callable[[str], str]
-    failed: dict[str, str] = field(default_factory=dict)
-
-    def record(self) -> dict[str, str]:
-        """Run the lessons and write what was seen; return why some are not recorded."""
-        with tempfile.TemporaryDirectory() as folder:
-            self._copy(Path(folder))
-            app = self._run(Path(folder))
-            pages = {script.name: page for page, script in lesson_scripts(app).items()}
-            for script in self.scripts:
-                if script.stem not in self.failed:
-                    try:
-                        self._save(app, pages[script.name], script)
-                    except SphinxError as error:
-                        self.failed[script.stem] = str(error)
-        return self.failed
-
-    def _copy(self, folder: Path) -> None:
-        docs = folder / "docs"
+    with tempfile.TemporaryDirectory() as aside:
+        docs, examples = Path(aside, "docs"), Path(aside, "examples")
         docs.mkdir()
         (docs / "index.rst").write_text("Lessons\n=======\n", encoding="utf-8")
-        for script in self.scripts:
+        for script in scripts:
             require_utf8(script)
-            section = folder / "examples" / script.parent.name
+            section = examples / script.parent.name
             section.mkdir(parents=True, exist_ok=True)
-            for place, copy in (
-                (script.parent, section),
-                (script.parents[1], section.parent),
-            ):
-                shutil.copy(place / "GALLERY_HEADER.rst", copy)
-            text = self.rename(script.read_text(encoding="utf-8"))
-            (section / script.name).write_text(text, encoding="utf-8")
-
-    def _run(self, folder: Path) -> Sphinx:
-        """Let the gallery run the copies, and Sphinx read the pages."""
-        failed = self.failed
-
-        class Recorder(OneProcessEach):
-            seconds, megabytes = lesson_seconds(), MEGABYTES
-
-            def _run(self, generate: Callable[..., Any], asked: Any) -> list[Any]:
+            shutil.copy(script.with_name(HEADER), section)
+            shutil.copy(script.parent.with_name(HEADER), examples)
+            renamed = rename(script.read_text(encoding="utf-8"))
+            (section / script.name).write_text(renamed, encoding="utf-8")
+        app, failed = _run(docs, options)
+        pages = {script.name: page for page, script in lesson_scripts(app).items()}
+        for script in scripts:
+            if script.stem not in failed:
                 try:
-                    return super()._run(generate, asked)
-                except LessonLost as lost:
-                    failed[Path(asked[0]).stem] = str(lost)
-                    not_run = asked[3] | {"plot_gallery": False, "reset_modules": ()}
-                    return [generate(*asked[:3], not_run)]
+                    _save(app, pages[script.name], script, machine, folder)
+                except SphinxError as error:
+                    failed[script.stem] = str(error)
+    return failed
 
-        register_parallel_backend("loky", Recorder)
-        set_forkserver_preload([*PRELOADED, COMPILER, __name__])
-        gallery = self.options | {
-            "image_scrapers": (f"{__name__}.scrape",),
-            "reset_modules": ("tensor_copies.machine.isolation.prepare",),
-        }
-        app = Sphinx(
-            folder / "docs", None, folder / "out", folder / "doctrees", "dummy",
-            {"extensions": ["sphinx_gallery.gen_gallery"],
-             "sphinx_gallery_conf": gallery,
-             "suppress_warnings": ["download"]},
-            status=None, warning=sys.stderr,
-        )  # fmt: skip
-        for script, why in app.config.sphinx_gallery_conf["failing_examples"].items():
-            failed.setdefault(Path(script).stem, why)
-        app.builder.read()
-        return app
 
-    def _save(self, app: Sphinx, page: str, script: Path) -> None:
-        wanted, blocks, files = keys(script), [], {}
-        images = Path(app.srcdir, page).parent / "images"
-        setup = setup_line(script)
-        for live in live_blocks(app.env.get_doctree(page), set(wanted)):
-            seen = images / f"sphx_glr_{script.stem}_{live.line}.seen"
-            figures, left_out = pickle.loads(seen.read_bytes())
-            if live.line == setup:  # no page shows what it says
-                figures, left_out, live.outputs[:] = [], "", []
-            if left_out:
-                blocks.append(Block(wanted[live.line], left_out=left_out))
-                continue
-            text, names = _printed(live, figures), []
-            require_fitting(f"{script.name}: the block on line {live.line}", text)
-            for content in figures:
-                ending = "png" if isinstance(content, bytes) else "json"
-                names.append(f"{script.stem}.{len(files) + 1}.{ending}")
-                files[names[-1]] = content
-            blocks.append(Block(wanted[live.line], text, names))
-        lesson = f"{script.parent.name}/{script.stem}"
-        save(
-            Recording(lesson, self.machine, today(), blocks),
-            files,
-            self.recordings / self.machine.name,
-        )
+def _run(docs: Path, options: dict[str, Any]) -> tuple[Sphinx, dict[str, str]]:
+    """Let the gallery run all lessons and Sphinx read them; return what failed too."""
+    failed = {}
+
+    class Recorder(OneProcessEach):
+        seconds, megabytes = lesson_seconds(), MEGABYTES
+
+        def _run(self, generate: Callable[..., Any], asked: Any) -> list[Any]:
+            try:
+                return super()._run(generate, asked)
+            except LessonLost as lost:  # the others are recorded
+                failed[Path(asked[0]).stem] = str(lost)
+                not_run = asked[3] | {"plot_gallery": False, "reset_modules": ()}
+                return [generate(*asked[:3], not_run)]
+
+    register_parallel_backend("loky", Recorder)
+    set_forkserver_preload([*PRELOADED, COMPILER, __name__])
+    changed = {
+        "image_scrapers": (f"{__name__}.scrape",),
+        "reset_modules": ("tensor_copies.machine.isolation.prepare",),
+    }
+    settings = {
+        "extensions": ["sphinx_gallery.gen_gallery"],
+        "sphinx_gallery_conf": options | changed,
+        "suppress_warnings": ["download"],  # the archive of all is made later
+    }
+    out = docs.with_name("out")
+    app = Sphinx(docs, None, out, out, "dummy", settings, None, sys.stderr)
+    for script, why in app.config.sphinx_gallery_conf["failing_examples"].items():
+        failed.setdefault(Path(script).stem, why)
+    app.builder.read()
+    return app, failed
+
+
+def _save(
+    app: Sphinx, page: str, script: Path, machine: Fingerprint, folder: Path
+) -> None:
+    wanted, setup = keys(script), setup_line(script)
+    blocks, files = [], {}
+    for live in live_blocks(app.env.get_doctree(page), set(wanted)):
+        name = f"sphx_glr_{script.stem}_{live.line}.seen"
+        kept = Path(app.srcdir, page).with_name("images") / name
+        figures, left_out = pickle.loads(kept.read_bytes())
+        if left_out or live.line == setup:  # no page shows what the setup prints
+            why = "" if live.line == setup else left_out
+            blocks.append(Block(wanted[live.line], left_out=why))
+            continue
+        text, names = _printed(live, figures), []
+        require_fitting(f"{script.name}: the block on line {live.line}", text)
+        for content in figures:
+            ending = "png" if isinstance(content, bytes) else "json"
+            names.append(f"{script.stem}.{len(files) + 1}.{ending}")
+            files[names[-1]] = content
+        blocks.append(Block(wanted[live.line], text, names))
+    lesson = f"{script.parent.name}/{script.stem}"
+    save(Recording(lesson, machine, today(), blocks), files, folder)
 
 
 def _printed(live: LiveBlock, figures: list[Any]) -> str:
-    """Return what a block printed, but for its table."""
+    """Return what a block printed, but for its tables."""
     texts = [one for one in live.outputs if isinstance(one, nodes.literal_block)]
     text = "\n".join(one.astext() for one in texts).strip("\n")
     text = "\n".join(line.rstrip() for line in text.split("\n"))
