@@ -248,6 +248,7 @@ def test_the_device_says_what_it_cannot_answer(
         torch_standin.KEPT,
         torch_standin.PACKED,
         ["True"],
+        ["end"],
     ]
 
 

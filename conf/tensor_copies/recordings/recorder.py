@@ -28,7 +28,13 @@ from tensor_copies.figures.maps import requested_maps
 from tensor_copies.figures.plots import data_of
 from tensor_copies.figures.samples import requested_samples
 from tensor_copies.figures.tables import requested_table, without_table
-from tensor_copies.machine.apart import COMPILER, PRELOADED, LessonLost, OneProcessEach
+from tensor_copies.machine.apart import (
+    COMPILER,
+    FEW,
+    PRELOADED,
+    LessonLost,
+    OneProcessEach,
+)
 from tensor_copies.machine.clocks import takes_times
 from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import Fingerprint, lesson_seconds
@@ -42,7 +48,6 @@ from tensor_copies.recordings.format import (
     save,
 )
 from tensor_copies.recordings.live import LiveBlock, live_blocks
-from tensor_copies.stand_in import NAME, untrue
 
 MEGABYTES = 8000  # of a lesson
 HEADER = "GALLERY_HEADER.rst"  # of a section, and of all
@@ -80,10 +85,10 @@ def _left_out(code: str, figures: list[Any]) -> str:
     """Return why what a block shows is not true of the stand-in, if this is one."""
     import torch
 
-    if not hasattr(torch, NAME):
+    if (device := getattr(torch, "standin", None)) is None:
         return ""
     shown = set().union(*(figure for figure in figures if isinstance(figure, dict)))
-    return untrue() or (TIMES if takes_times(code) or MEASURED & shown else "")
+    return device.untrue() or (TIMES if takes_times(code) or MEASURED & shown else "")
 
 
 def record(
@@ -143,7 +148,8 @@ def _run(docs: Path, options: dict[str, Any]) -> tuple[Sphinx, dict[str, str]]:
                 return [generate(*asked[:3], not_run)]
 
     register_parallel_backend("loky", Recorder)
-    set_forkserver_preload([*PRELOADED, COMPILER, __name__])
+    few = len([*docs.parent.glob("examples/*/*.py")]) <= FEW
+    set_forkserver_preload([*PRELOADED, __name__, *([] if few else [COMPILER])])
     changed = {
         "image_scrapers": (f"{__name__}.scrape",),
         "reset_modules": ("tensor_copies.machine.isolation.prepare",),

@@ -6,7 +6,8 @@ backend for the torch that is installed and registers it under the name ``standi
 the rules can then be seen, with real values, on a machine without a GPU.
 
 It is not CUDA: nothing here shows times, streams that run ahead, or an allocator that
-keeps memory for later. Who asks it for one of these is told so by :func:`untrue`.
+keeps memory for later. Who asks it for one of these is told so by
+``torch.standin.untrue``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import torch  # noqa: F401
 from tensor_copies.stand_in.compiling import CACHE, NoCompiler, NoStandIn
 from tensor_copies.stand_in.loading import is_loaded, load
 from tensor_copies.stand_in.scripts import environment, for_stand_in, new_python
-from tensor_copies.stand_in.torch_standin import NAME, untrue
+from tensor_copies.stand_in.torch_standin import NAME
 
 __all__ = [
     "CACHE",
@@ -29,5 +30,4 @@ __all__ = [
     "is_loaded",
     "load",
     "new_python",
-    "untrue",
 ]
