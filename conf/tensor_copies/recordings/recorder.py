@@ -139,9 +139,9 @@ def _run(docs: Path, options: dict[str, Any]) -> tuple[Sphinx, dict[str, str]]:
     class Recorder(OneProcessEach):
         seconds, megabytes = lesson_seconds(), MEGABYTES
 
-        def _run(self, generate: Callable[..., Any], asked: Any) -> list[Any]:
+        def run(self, generate: Callable[..., Any], asked: Any) -> list[Any]:
             try:
-                return super()._run(generate, asked)
+                return super().run(generate, asked)
             except LessonLost as lost:  # the others are recorded
                 failed[Path(asked[0]).stem] = str(lost)
                 not_run = asked[3] | {"plot_gallery": False, "reset_modules": ()}

@@ -29,13 +29,7 @@ def load(cache: Path = CACHE) -> None:
     """Give this process the device ``standin``; a second call does nothing.
 
     To compile it takes some ten seconds; ``cache`` keeps it for every later process.
-
-    Raises
-    ------
-    NoCompiler
-        If it has to be compiled and there is no C++ compiler.
-    NoStandIn
-        If it cannot be compiled.
+    Where it cannot be compiled, :class:`NoStandIn` is raised.
     """
     if is_loaded():
         return

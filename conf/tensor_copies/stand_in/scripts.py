@@ -40,11 +40,6 @@ def environment(cache: Path = CACHE) -> dict[str, str]:
 
     torch itself loads what is registered under ``torch.backends``; the folder
     ``autoload`` registers it. The device is compiled now if ``cache`` does not keep it.
-
-    Raises
-    ------
-    NoStandIn
-        If it cannot be compiled here.
     """
     compiled(cache)
     return _search_path(*PACKAGES, AUTOLOAD) | {CACHE_VARIABLE: str(cache.resolve())}

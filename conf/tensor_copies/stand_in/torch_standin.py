@@ -54,11 +54,7 @@ def is_initialized() -> bool:
 def init() -> None:
     """Refuse a forked process, as ``torch.cuda`` does; else the device needs no start.
 
-    Raises
-    ------
-    RuntimeError
-        If :func:`_is_in_bad_fork` says so. Host memory survives a fork, so it says so
-        only where it is replaced.
+    Host memory survives a fork: what is asked says so only where it is replaced.
     """
     if _is_in_bad_fork():
         raise RuntimeError(
@@ -174,33 +170,19 @@ def empty_cache() -> None:
     """Do nothing: this device keeps no memory for later."""
 
 
-def _generator() -> torch.Generator:
-    return torch.ops.standin.generator()
-
-
 def manual_seed(seed: int) -> None:
     """Seed the device's default generator."""
-    _generator().manual_seed(seed)
+    torch.ops.standin.generator().manual_seed(seed)
 
 
 manual_seed_all = manual_seed
 
 
-def seed() -> None:
-    """Seed the device's default generator with a number drawn by the system."""
-    _generator().seed()
-
-
-def initial_seed() -> int:
-    """Return the seed of the device's default generator."""
-    return _generator().initial_seed()
-
-
 def get_rng_state(device: Any = None) -> torch.Tensor:
     """Return the state of the device's default generator."""
-    return _generator().get_state()
+    return torch.ops.standin.generator().get_state()
 
 
 def set_rng_state(state: torch.Tensor, device: Any = None) -> None:
     """Set the state of the device's default generator."""
-    _generator().set_state(state)
+    torch.ops.standin.generator().set_state(state)
