@@ -280,13 +280,20 @@ def test_is_shown_by_its_name_until_cuda_is(tiny_site: TinySite) -> None:
     there = here.parent.with_name(Fingerprint(**data["machine"]).name) / here.name
     there.parent.mkdir()
     there.write_text(json.dumps(data))
+    old = {**data, "machine": data["machine"] | {"device_kind": "cpu", "torch": "2.9"}}
+    old["blocks"] = [{**first, "output": ["device old", "same"]}]
+    older = there.parent.with_name(Fingerprint(**old["machine"]).name) / here.name
+    older.parent.mkdir()
+    older.write_text(json.dumps(old))
 
     built = tiny_site.build()
     assert built.status == 0, built.output
     page = soup(tiny_site.page("a"))
     (one,) = page.select(".machines-outputs")
     assert one.select_one(".live pre").get_text().strip() == device
-    shown = one.select_one(".recorded")
+    before, shown = one.select(".recorded")  # each with what its own machine saw
+    assert "CPU, torch 2.9, Python" in before.select_one("p").get_text()
+    assert before.select_one("pre").get_text().strip() == "device old\nsame"
     assert "stand-in device (no GPU), torch " in shown.select_one("p").get_text()
     assert shown.select_one("pre").get_text().strip() == "device standin\nsame"
     # What is left out, and why, stands on the page of machines.
@@ -297,6 +304,7 @@ def test_is_shown_by_its_name_until_cuda_is(tiny_site: TinySite) -> None:
 
     data["machine"] = OTHER
     data["blocks"] = [{**first, "output": ["device cuda", "same"]}]
+    older.unlink()
     cuda = there.parent.with_name(OTHER_NAME) / here.name
     cuda.parent.mkdir()
     cuda.write_text(json.dumps(data))
