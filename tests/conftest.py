@@ -199,10 +199,6 @@ def new_tiny_site(folder: Path) -> TinySite:
     )
     (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text(TINY_INDEX)
-    options = folder / "conf" / "conf.py"
-    # A tiny site links to few of the names in our inventories.
-    linked = "every_inventory_name_is_linked = "
-    options.write_text(options.read_text().replace(f"{linked}True", f"{linked}False"))
     tiny = TinySite(folder)
     tiny.forward({})
     return tiny

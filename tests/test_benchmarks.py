@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import csv
-import json
 import math
 import os
 import re
@@ -282,19 +281,6 @@ def test_a_bar_may_have_no_length() -> None:
     none = {**BARS, "bars": [{**bar, "value": 0.0} for bar in BARS["bars"]]}
     figure = drawn(("here", none))
     assert [rect["width"] for rect in figure.select("rect")] == ["0.0%"] * 2
-    assert charts.draw_on_card(none)
-
-
-@pytest.mark.parametrize("data", [RATIOS, BARS], ids=["ratios", "bars"])
-def test_a_card_has_no_letter_outside(data: dict[str, Any]) -> None:
-    long = json.loads(json.dumps(data).replace("warm.copy_(x)", "x" * 60))
-    marks, height = charts.draw_on_card(long)
-    svg = soup_of(f"<svg>{marks}</svg>")
-    names = [text.get_text() for text in svg.select("text[font-family]")]
-    assert any(name.endswith("…") for name in names)
-    assert max(map(charts.width_of, names)) <= charts.CARD_WIDTH
-    assert all(float(text["y"]) < height for text in svg.select("text"))
-    assert "x.clone()" in charts.describe(long)
 
 
 def test_what_matplotlib_draws_becomes_data() -> None:

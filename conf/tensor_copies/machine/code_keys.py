@@ -18,17 +18,22 @@ from tensor_copies.machine.fingerprint import CONF, fingerprint, quality
 
 ROOT = CONF.parent
 PACKAGE = "tensor_maps/src/tensor_maps"
-# What lessons leave is made by these files of conf/, beside the script itself: what runs
-# and watches them, and what draws them.
+# What lessons leave is made by these files of conf/, beside the script itself. What
+# only finds words for it and draws it is not among them.
+OBSERVING = ("observe", "reading", "graph", "memory", "overlap", "compare", "naming")
+WATCHING = ("watch", "course", "trace", "monitor", "listen", "decorate", "syntax")
+LOOKING = ("step", "fact", "facts", "names", "content")
 SHAPES_LESSONS = (
     *(f"tensor_copies/machine/{name}.py" for name in ("apart", "isolation", "blocks")),
     *(f"tensor_copies/machine/{name}.py" for name in ("chances", "clocks", "markers")),
     "tensor_copies/machine/code_links.py",
     "tensor_copies/machine/figure.mplstyle",
     "tensor_copies/figures/*",
-    f"{PACKAGE}/*.py",
-    f"{PACKAGE}/steps/*.py",
+    *(f"{PACKAGE}/{name}.py" for name in OBSERVING),
+    *(f"{PACKAGE}/steps/{name}.py" for name in (*WATCHING, *LOOKING)),
 )
+# What finds words for steps that were seen, and draws them.
+DRAWS_STEPS = ("tensor_copies/figures/steps.py", f"{PACKAGE}/**/*.py")
 # What the cells of pages import, and what watches them.
 SHAPES_PAGES = (
     f"{PACKAGE}/**/*.py",
