@@ -457,10 +457,6 @@ def test_one_record_for_each_operation_state_and_device(published: dict) -> None
     )  # no stale
 
 
-def test_the_columns_are_those_that_recordings_check() -> None:
-    assert list(recordings.ATLAS_COLUMNS) == list(calls.COLUMNS)
-
-
 def test_what_is_kept_hangs_on_the_libraries_that_probes_use(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -155,12 +155,6 @@ PRIVATE = [
         "follow its tuples",
     ),
     Private(
-        "sphinx_gallery.gen_rst.execute_script", "record.py",
-        says("sphinx_gallery.gen_rst", "def execute_script", "example_globals",
-             "src_file", "image_path_iterator", "formatted_exception", "target_file"),
-        "record from an image scraper in a real build of the gallery",
-    ),
-    Private(
         "the gallery's NAME.cost.json and passing_examples", GALLERY,
         says("sphinx_gallery.gen_rst", ".cost.json", "passing_examples"),
         "let apart.py write the run of a lesson, which knows how it ended",

@@ -177,8 +177,12 @@ def test_steps_are_kept_and_made_again_with_the_lesson(tiny_site: TinySite) -> N
     # Another word of the player runs no lesson, and is in the steps all the same.
     package = tiny_site.folder / "conf/tensor_maps/src/tensor_maps/steps"
     words = package / "words.py"
-    assert "Nothing that has a name here changes" in (text := words.read_text("utf-8"))
-    words.write_text(text.replace("Nothing that has a name here changes", "All is as it was"), "utf-8")
+    text = words.read_text("utf-8")
+    assert "Nothing that has a name here changes" in text
+    words.write_text(
+        text.replace("Nothing that has a name here changes", "All is as it was"),
+        "utf-8",
+    )
     lessons["timed.py"] = lesson("Timed", f"{timed}\nx = 1")
     tiny_site.write_lessons(lessons)
     again = tiny_site.build()
@@ -186,10 +190,16 @@ def test_steps_are_kept_and_made_again_with_the_lesson(tiny_site: TinySite) -> N
     seen, drawn = kept()
     assert seen.read_bytes() == before
     told = json.loads(drawn.read_bytes())["steps"]
-    assert [step["said"] for step in told] == [
-        step["said"].replace("Nothing that has a name here changes", "All is as it was")
-        for step in data["steps"]
-    ] != [step["said"] for step in data["steps"]]
+    assert (
+        [step["said"] for step in told]
+        == [
+            step["said"].replace(
+                "Nothing that has a name here changes", "All is as it was"
+            )
+            for step in data["steps"]
+        ]
+        != [step["said"] for step in data["steps"]]
+    )
     lessons["good.py"] = lesson("Good", first.replace("y = ", "z = "))
     tiny_site.write_lessons(lessons)
     assert tiny_site.build().status == 0
