@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import ast
 import csv
-import json
 import math
-import os
 import re
 import statistics
-import sys
 from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ROOT, TinySite, lesson
-from reading import EXAMPLES, SCRIPTS, page_of, rows_of, soup
-
-sys.path.insert(0, str(ROOT / "conf"))
-from tensor_copies.figures import charts
+from bs4 import BeautifulSoup
+from reading import EXAMPLES, ROOT, SCRIPTS, page_of, rows_of, soup
+from sphinx.errors import ExtensionError
+from tensor_copies.figures import charts, tables
 from tensor_copies.machine import fingerprint as machine
 
 TIPS = EXAMPLES / "3_tips"
@@ -194,16 +191,6 @@ def test_the_rule_tells_a_difference_from_noise(rule: Any) -> None:
     assert wrong == [], "noise alone never makes a winner"
 
 
-def test_the_quality_is_a_choice(tiny_site: TinySite) -> None:
-    show = "import os\nprint('asked for', os.environ.get('BENCHMARK_QUALITY'))"
-    tiny_site.write_lessons({"a.py": lesson("A", show)})
-    for quality in ("quick", "long"):  # another quality runs the lessons again
-        built = tiny_site.build(env={**os.environ, "BENCHMARK_QUALITY": quality})
-        assert built.status == 0, built.output
-        assert "1 of 1 ran" in built.lessons
-        assert f"asked for {quality}" in tiny_site.page("a").read_text()
-
-
 def row(name: str, low: float, middle: float, high: float, text: str = "") -> dict:
     return {"name": name, "low": low, "middle": middle, "high": high, "text": text}
 
@@ -237,7 +224,7 @@ BARS = {
 
 def drawn(*charts_of: tuple[str, dict[str, Any]]) -> Any:
     panels = [charts.Panel(name, f"p-{name}", data) for name, data in charts_of]
-    return soup_of(charts.draw(panels))
+    return BeautifulSoup(charts.draw(panels), "html.parser")
 
 
 def test_machines_share_one_axis_and_each_says_its_verdict() -> None:
@@ -268,33 +255,15 @@ def test_machines_share_one_axis_and_each_says_its_verdict() -> None:
 
 
 def test_bars_share_one_scale() -> None:
-    slow = {
-        **BARS,
-        "bars": [{**bar, "value": bar["value"] * 2} for bar in BARS["bars"]],
-    }
+    slow, none = (
+        {**BARS, "bars": [{**bar, "value": bar["value"] * by} for bar in BARS["bars"]]}
+        for by in (2, 0)
+    )
     figure = drawn(("here", BARS), ("there", slow))
     widths = [rect["width"] for rect in figure.select("rect")]
     assert widths == ["50.0%", "12.5%", "100.0%", "25.0%"]
     assert "16,385 pages" in figure.get_text()
-
-
-def test_a_bar_may_have_no_length() -> None:
-    none = {**BARS, "bars": [{**bar, "value": 0.0} for bar in BARS["bars"]]}
-    figure = drawn(("here", none))
-    assert [rect["width"] for rect in figure.select("rect")] == ["0.0%"] * 2
-    assert charts.draw_on_card(none)
-
-
-@pytest.mark.parametrize("data", [RATIOS, BARS], ids=["ratios", "bars"])
-def test_a_card_has_no_letter_outside(data: dict[str, Any]) -> None:
-    long = json.loads(json.dumps(data).replace("warm.copy_(x)", "x" * 60))
-    marks, height = charts.draw_on_card(long)
-    svg = soup_of(f"<svg>{marks}</svg>")
-    names = [text.get_text() for text in svg.select("text[font-family]")]
-    assert any(name.endswith("…") for name in names)
-    assert max(map(charts.width_of, names)) <= charts.CARD_WIDTH
-    assert all(float(text["y"]) < height for text in svg.select("text"))
-    assert "x.clone()" in charts.describe(long)
+    assert {rect["width"] for rect in drawn(("here", none)).select("rect")} == {"0.0%"}
 
 
 def test_what_matplotlib_draws_becomes_data() -> None:
@@ -329,45 +298,12 @@ def test_what_matplotlib_draws_becomes_data() -> None:
     plt.close("all")
 
 
-ROWS = """rows = [{"call": "x.clone()", "time": "2 ms"}, {"call": "<b>", "time": 3}]
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-print("and more")
-# sphinx_gallery_table = "rows"
-# sphinx_gallery_folded = "The code"
-"""
-
-
-def test_a_table_is_said_once_and_code_can_be_folded(tiny_site: TinySite) -> None:
-    tiny_site.write_lessons({"a.py": lesson("A", ROWS)})
-    built = tiny_site.build()
-    assert built.status == 0, built.output
-    page = soup(tiny_site.page("a"))
-    (table,) = page.select("div.lesson-table table")
-    assert rows_of(table) == "call | time\nx.clone() | 2 ms\n<b> | 3\n"
-    assert table.select_one("tbody th code").get_text() == "x.clone()"
-    assert page.select_one(".sphx-glr-script-out pre").get_text().strip() == "and more"
-    fold = page.select_one("details.folded")
-    assert fold.summary.get_text() == "The code" and "rows = " in fold.get_text()
-    assert not fold.find("table")
-
-
-def test_what_is_no_table_is_named(tiny_site: TinySite) -> None:
-    wrong = "rows = [1, 2]\nprint(rows)\n# sphinx_gallery_table = 'rows'"
-    tiny_site.write_lessons({"a.py": lesson("A", wrong)})
-    built = tiny_site.build()
-    assert built.status != 0
-    assert (
-        "hands out 'rows' as a table, which is not a list of dictionaries"
-        in built.output
-    )
-
-
-def soup_of(markup: str) -> Any:
-    from bs4 import BeautifulSoup
-
-    return BeautifulSoup(markup, "html.parser")
+def test_what_is_no_table_is_named() -> None:
+    block = SimpleNamespace(lineno=7, content="# sphinx_gallery_table = 'rows'")
+    variables = {"src_file": "a.py", "example_globals": {"rows": [1, 2]}}
+    said = r"'rows' as a table, which is not a list of dictionaries"
+    with pytest.raises(ExtensionError, match=said):
+        tables.requested_table(block, variables)
 
 
 def test_the_colours_of_lines_are_told_apart_on_both_pages() -> None:
