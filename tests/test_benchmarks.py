@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import math
 import re
@@ -111,7 +110,6 @@ def test_the_chart_draws_what_the_samples_say(site: Path) -> None:
         assert cell.span.get_text() == number
         kind = ("slower" if middle > 1 else "faster") if differs else "same"
         assert cell["class"] == [kind]
-    assert {cell["class"][0] for cell in cells.values()} >= {"base", "same"}
 
 
 @pytest.mark.parametrize(
@@ -153,42 +151,6 @@ def test_the_table_has_the_medians_with_units(site: Path) -> None:
             assert len(number.replace(".", "").lstrip("0")) == 3
             median = statistics.median(times[method, SIZES[size]])
             assert float(number) * units[unit] == pytest.approx(median, rel=0.01)
-
-
-@pytest.fixture
-def rule() -> Any:
-    """Return what the lesson computes of times, with its own statements."""
-    tree = ast.parse((TIPS / "measure_a_copy.py").read_text(encoding="utf-8"))
-    wanted = ("ratios", "parts", "low, mid, high", "differs")
-    lines = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        and ast.unparse(node.targets[0]).strip("()") in wanted
-    ]
-    assert len(lines) == len(wanted)
-
-    def judge(base: np.ndarray, other: np.ndarray) -> bool:
-        names = {"np": np, "times": np.stack([base, other], axis=-1)[:, None]}
-        exec(compile(ast.Module(lines, []), "rule", "exec"), names)
-        return bool(names["differs"][0, 1])
-
-    return judge
-
-
-def test_the_rule_tells_a_difference_from_noise(rule: Any) -> None:
-    noise = np.random.default_rng(0)
-    base = noise.uniform(1, 1.5, 15)
-    drift = np.linspace(1, 3, 15)  # the machine slows down: for both alike
-    assert rule(base * drift, base * drift * 1.6)
-    assert not rule(base * drift, base * drift)
-    assert rule(base * 1.6, base), "faster differs too"
-    crossing = np.where(np.arange(15) % 2, 2.0, 0.5)
-    assert not rule(base, base * crossing)
-    wrong = [
-        k for k in range(200) if rule(noise.permutation(base), noise.permutation(base))
-    ]
-    assert wrong == [], "noise alone never makes a winner"
 
 
 def row(name: str, low: float, middle: float, high: float, text: str = "") -> dict:
