@@ -148,29 +148,27 @@ def one_day() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def first(
-    one_day: None, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[TinySite, Built]:
-    """Return a site that was built in such surroundings, and how that ended."""
-    folder = tmp_path_factory.mktemp("promises")
-    site = new_tiny_site(folder / "with a space, it's so")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
+    """Return a site of which nothing is built."""
+    site = new_tiny_site(tmp_path_factory.mktemp("promises") / "with a space, it's so")
     site.write_lessons({f"{name}.py": noted(name) for name in LESSONS})
     site.order([f"{name}.py" for name in (*LESSONS, "renamed", "added")])
     docs = site.folder / "docs"
     (docs / "computes.md").write_text(computing_page(code=CELL))
     (docs / "prose.md").write_text(PROSE)
     (docs / "index.md").write_text(INDEX.format("auto_examples/index\ncomputes\nprose"))
-    (docs / "random.py").write_text(SCRATCH)
-    (site.folder / "random.py").write_text(SCRATCH)
-    done = site.build(env=surroundings(folder))
-    assert done.status == 0, done.output
-    return site, done
+    return site
 
 
 @pytest.fixture(scope="session")
-def there(first: tuple[TinySite, Built]) -> TinySite:
-    """Return the built site; a test that changes it takes a copy."""
-    return first[0]
+def there(sources: TinySite, one_day: None, tmp_path_factory: Any) -> TinySite:
+    """Return the site, built in such surroundings; who changes it takes a copy."""
+    folder = tmp_path_factory.mktemp("built")
+    site = sources.copy_to(folder / sources.folder.name)
+    (site.folder / "docs" / "random.py").write_text(SCRATCH)
+    (site.folder / "random.py").write_text(SCRATCH)
+    built(site, env=surroundings(folder))
+    return site
 
 
 @pytest.fixture
@@ -475,11 +473,10 @@ def recording_of(site: TinySite, name: str) -> None:
     recordings.save(whole, {}, site.folder / "docs" / "recordings" / machine.name)
 
 
-def test_two_builds_from_nothing_are_equal(there: TinySite, tmp_path: Path) -> None:
-    again = TinySite(tmp_path / "elsewhere")
-    for name in ("conf", "docs", "examples"):
-        ignored = shutil.ignore_patterns("auto_examples", "__pycache__")
-        shutil.copytree(there.folder / name, again.folder / name, ignore=ignored)
+def test_two_builds_from_nothing_are_equal(
+    sources: TinySite, there: TinySite, tmp_path: Path
+) -> None:
+    again = sources.copy_to(tmp_path / "elsewhere")
     built(again)
     assert again.published() == there.published()
 
@@ -575,12 +572,9 @@ SHAPED = {
 
 
 def test_each_key_changes_with_all_that_shapes_a_result(
-    there: TinySite, tmp_path: Path
+    sources: TinySite, tmp_path: Path
 ) -> None:
-    site = TinySite(tmp_path / "site")
-    for name in ("conf", "docs", "examples"):
-        ignored = shutil.ignore_patterns("auto_examples", "__pycache__")
-        shutil.copytree(there.folder / name, site.folder / name, ignore=ignored)
+    site = sources.copy_to(tmp_path / "site")
 
     def start(**variables: str) -> subprocess.Popen[str]:
         command = site.command(env={**os.environ, **variables})
@@ -638,11 +632,11 @@ def test_what_was_kept_for_old_code_is_removed(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"now", *newest}
 
 
-def test_nothing_changed_imports_no_torch(there: TinySite) -> None:
+def test_nothing_changed_imports_no_torch(sources: TinySite) -> None:
     code = "import runpy, sys; runpy.run_path('conf/conf.py'); print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-P", "-c", code],
-        cwd=there.folder,
+        cwd=sources.folder,
         capture_output=True,
         text=True,
         check=True,
