@@ -25,7 +25,6 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "conf"))
 from reading import ROOT
-from sites import new_tiny_site
 from tensor_copies.machine.fingerprint import fingerprint, quality
 
 PAGE = ROOT / "docs" / "maintainers" / "speed.md"
@@ -37,27 +36,6 @@ EDITS = {
     "one page's prose edited": ("docs/glossary.md", "\nEdited {}.\n"),
     "one style edited": ("conf/static/site.css", "\n.edited-{} {{ top: 0; }}\n"),
 }
-# A lesson as they are: two steps, numbers that are compared, a picture.
-LESSON = '''"""
-Lesson {number}
-===========
-
-It adds {number} to a tensor and looks at the memory.
-"""
-
-import torch
-
-x = torch.zeros({number} + 2)
-y = x.detach()
-print(x.shape)
-# sphinx_gallery_tensor_map = "x, y"
-# %%
-# A write arrives in both
-# -----------------------
-y += {number}
-print(x[0].item())
-assert x[0] == {number}
-'''
 
 
 @dataclass
@@ -99,25 +77,17 @@ class Case:
         return f"| {self.name} | {wall:.1f} | {processors:.1f} | {memory:.0f} MB |"
 
 
-def clean_and_again(name: str, folder: Path) -> list[Case]:
-    """Return the cases of a build from nothing, and of one of which nothing changed."""
+def cases_of(folder: Path) -> list[Case]:
+    """Copy the site; return what is measured of it, in this order."""
+    ignored = shutil.ignore_patterns("__pycache__", "auto_examples", ".*")
+    for name in ("conf", "docs", "examples"):
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
 
     def forget() -> None:
         for left in ("build", "docs/auto_examples"):
             shutil.rmtree(folder / left, ignore_errors=True)
 
-    return [
-        Case(f"{name}clean build", folder, forget),
-        Case(f"{name}nothing changed", folder),
-    ]
-
-
-def of_the_site(folder: Path) -> list[Case]:
-    """Return the cases of a copy of this site."""
-    ignored = shutil.ignore_patterns("__pycache__", "auto_examples", ".*")
-    for name in ("conf", "docs", "examples"):
-        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-    cases = clean_and_again("", folder)
+    cases = [Case("clean build", folder, forget), Case("nothing changed", folder)]
     for name, (path, what) in EDITS.items():
 
         def edit(path: Path = folder / path, what: str = what) -> None:
@@ -128,20 +98,10 @@ def of_the_site(folder: Path) -> list[Case]:
     return cases
 
 
-def of_lessons(number: int, folder: Path) -> list[Case]:
-    """Return the cases of a site of so many generated lessons."""
-    lessons = {f"lesson_{n:03}.py": LESSON.format(number=n) for n in range(number)}
-    new_tiny_site(folder).write_lessons(lessons)
-    return clean_and_again(f"{number} lessons, ", folder)
-
-
 def main() -> None:
     """Measure, print the table, and write it if asked to."""
     parser = argparse.ArgumentParser(description="Measure the build of the site.")
     parser.add_argument("--rounds", type=int, default=3, help="of all cases, 3")
-    parser.add_argument(
-        "--scale", type=int, nargs="*", default=(10, 50, 200), help="numbers of lessons"
-    )
     parser.add_argument(
         "--write", action="store_true", help="into docs/maintainers/speed.md"
     )
@@ -149,10 +109,7 @@ def main() -> None:
     if options.rounds < 1:
         raise SystemExit("measure_build: --rounds is 1 or more")
     with tempfile.TemporaryDirectory(prefix="measure-build-") as temporary:
-        folder = Path(temporary)
-        cases = of_the_site(folder / "site")
-        for number in sorted(options.scale):
-            cases += of_lessons(number, folder / str(number))
+        cases = cases_of(Path(temporary))
         for _ in range(options.rounds):
             for case in cases:
                 case.run()

@@ -228,60 +228,9 @@ def test_bars_share_one_scale() -> None:
     assert {rect["width"] for rect in drawn(("here", none)).select("rect")} == {"0.0%"}
 
 
-def test_what_matplotlib_draws_becomes_data() -> None:
-    import matplotlib.pyplot as plt
-    from tensor_copies.figures.plots import data_of
-
-    figure, axes = plt.subplots(1, 2, sharex=True, sharey=True)
-    for one in axes:
-        one.errorbar([1.0, 1.5], ["a(x)", "b(x)"], xerr=[[0, 0.1], [0, 0.2]], fmt="o")
-        one.text(1.7, 1, " 1.5×")
-        one.set_title("4 B\n2 µs")
-    figure.suptitle("Said.")
-    figure.supxlabel("ratio")
-    found = data_of(figure)
-    assert found["title"] == "Said." and found["xlabel"] == "ratio"
-    assert found["panels"][1] == {
-        "title": "4 B", "note": "2 µs",
-        "rows": [row("a(x)", 1, 1, 1), row("b(x)", 1.4, 1.5, 1.7, "1.5×")],
-    }  # fmt: skip
-    axes[0].plot([1, 2], ["a(x)", "b(x)"])
-    axes[1].bar([1], [2])
-    assert data_of(figure) is None, "bars and dots together are no chart of ours"
-    figure, axes = plt.subplots()
-    axes.bar_label(axes.barh(["a(x)", "b(x)"], [1, 2]), ["one", "two"])
-    axes.invert_yaxis()
-    assert data_of(figure)["bars"] == [
-        {"name": "a(x)", "value": 1, "text": "one"},
-        {"name": "b(x)", "value": 2, "text": "two"},
-    ]
-    axes.bar([1], [2])
-    assert data_of(figure) is None
-    plt.close("all")
-
-
 def test_what_is_no_table_is_named() -> None:
     block = SimpleNamespace(lineno=7, content="# sphinx_gallery_table = 'rows'")
     variables = {"src_file": "a.py", "example_globals": {"rows": [1, 2]}}
     said = r"'rows' as a table, which is not a list of dictionaries"
     with pytest.raises(ExtensionError, match=said):
         tables.requested_table(block, variables)
-
-
-def test_the_colours_of_lines_are_told_apart_on_both_pages() -> None:
-    css = (ROOT / "conf" / "static" / "site.css").read_text(encoding="utf-8")
-    from test_browser import luminance
-
-    def channels(colour: str) -> str:
-        return ", ".join(str(int(colour[k : k + 2], 16)) for k in (1, 3, 5))
-
-    sets = re.findall(r"\{ (--line-1: .*?)\}", css)
-    assert len(sets) == 3 and sets[1] == sets[2]
-    for line, page in zip(sets, ("#ffffff", "#131416"), strict=False):
-        colours = re.findall(r"#[0-9a-f]{6}", line)
-        assert len(set(colours)) == len(colours)
-        for colour in colours:
-            light, dark = sorted(
-                (luminance(channels(colour)), luminance(channels(page))), reverse=True
-            )
-            assert (light + 0.05) / (dark + 0.05) >= 4.5

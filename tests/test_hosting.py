@@ -90,17 +90,6 @@ def test_a_job_may_do_no_more_than_it_says(path: Path) -> None:
     assert writes == (of_the_site if path.name == "site.yml" else {})
 
 
-def test_the_recording_job_runs_by_hand_only_and_hands_over() -> None:
-    record, build = jobs("site")["record"], jobs("site")["build"]
-    assert "self-hosted" in record["runs-on"]
-    assert "workflow_dispatch" in record["if"] and "inputs.record" in record["if"]
-    given, taken = (
-        step_with(record, "upload-artifact"), step_with(build, "download-artifact"),
-    )  # fmt: skip
-    assert "record" in build["needs"] and (ROOT / given["path"]).is_dir()
-    assert all(taken[key] == given[key] for key in ("name", "path"))
-
-
 def test_the_cache_is_kept_by_the_fingerprint() -> None:
     build = jobs("site")["build"]
     cache = step_with(build, "actions/cache@")

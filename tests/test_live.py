@@ -18,7 +18,7 @@ from sphinx.errors import ExtensionError
 from tensor_copies.figures.maps import requested_map
 from tensor_copies.lessons.page import change_page
 from tensor_copies.machine import kernels
-from tensor_copies.recordings.live import UnknownPage, code_blocks, live_blocks
+from tensor_copies.recordings.live import UnknownPage, live_blocks
 
 
 def link(target: str) -> addnodes.download_reference:
@@ -87,14 +87,6 @@ def test_a_page_that_is_made_otherwise_is_refused(change: Any, said: str) -> Non
     with pytest.raises(UnknownPage, match=said) as refused:
         live_blocks(document, {7, 12})
     assert "sphinx-gallery: it has " in str(refused.value)
-
-
-def test_predictions_need_the_code_only() -> None:
-    document = made_by_the_gallery()
-    with_outputs_in_a_box(document)  # as recordings do
-    assert [block.line for block in code_blocks(document, {7})] == [7]
-    with pytest.raises(UnknownPage, match="before the block on line 8"):
-        code_blocks(document, {8})
 
 
 @pytest.fixture
