@@ -22,11 +22,11 @@ import pytest
 from bs4 import BeautifulSoup
 from hypothesis import settings
 from reading import EVERYTHING, PATIENCE, ROOT, pages_in, soup
-from sites import Built, TinySite, computing_page, lesson, new_tiny_site
+from sites import Built, TinySite, computing_page, lesson, new_tiny_site, plain
 
 __all__ = [
     "PATIENCE", "ROOT", "Built", "TinySite", "client_of", "computing_page", "lesson",
-    "new_tiny_site",
+    "new_tiny_site", "plain",
 ]  # fmt: skip
 # torch.utils.benchmark imports setuptools, which replaces Python's distutils. Where a
 # test turns that warning into an error, the import stays half done for all later tests.

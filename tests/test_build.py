@@ -521,18 +521,26 @@ def test_the_next_build_sees_any_difference_and_is_a_clean_one(site: TinySite) -
 # The keys, without a build: what is kept, and what each key of it is made from.
 
 KEYS = """
-import json, runpy, types
-conf = types.SimpleNamespace(**runpy.run_path("conf/conf.py"))
+import json, os, runpy, sys, types
+sys.path[:0] = map(os.path.abspath, ("conf", "conf/tensor_maps/src"))
 from tensor_copies.atlas import data
 from tensor_copies.explorer import kept
 from tensor_copies.machine.freshness import lessons_key
-keys = {
-    "lessons": lessons_key(types.SimpleNamespace(config=conf)),
-    "cells": conf.nb_execution_cache_path,
-    "atlas": data.live_key(), "explorer": kept.live_key(),
-    "read": conf.pages_are_made_from, "written": conf.pages_are_dressed_in,
-}
-print(json.dumps(keys))
+for line in sys.stdin:
+    if child := os.fork():  # what is read once in a build is read in each fork
+        os.waitpid(child, 0)
+        continue
+    os.environ |= json.loads(line)
+    sys.path[:0] = filter(None, [os.environ.get("PACKAGES")])
+    conf = types.SimpleNamespace(**runpy.run_path("conf/conf.py"))
+    keys = {
+        "lessons": lessons_key(types.SimpleNamespace(config=conf)),
+        "cells": conf.nb_execution_cache_path,
+        "atlas": data.live_key(), "explorer": kept.live_key(),
+        "read": conf.pages_are_made_from, "written": conf.pages_are_dressed_in,
+    }
+    print(json.dumps(keys), flush=True)
+    os._exit(0)
 """
 ROOM, PACKAGE = "conf/tensor_copies", "conf/tensor_maps/src/tensor_maps"
 PROBED = {"atlas", "explorer"}
@@ -575,43 +583,38 @@ def test_each_key_changes_with_all_that_shapes_a_result(
     sources: TinySite, tmp_path: Path
 ) -> None:
     site = sources.copy_to(tmp_path / "site")
+    command = site.command(stdin=subprocess.PIPE)
+    command["args"] = [sys.executable, "-P", "-c", KEYS]
+    with subprocess.Popen(**command) as process:
 
-    def start(**variables: str) -> subprocess.Popen[str]:
-        command = site.command(env={**os.environ, **variables})
-        return subprocess.Popen(
-            **{**command, "args": [sys.executable, "-P", "-c", KEYS]}
-        )
+        def keys(**variables: str) -> dict[str, str]:
+            process.stdin.write(json.dumps(variables) + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
 
-    def keys(process: subprocess.Popen[str]) -> dict[str, str]:
-        said, _ = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, said
-        return json.loads(said)
-
-    before, wrong = keys(start()), {}
-    for shaping, changed in SHAPED.items():
-        path, variables, text = site.folder / shaping, {}, None
-        if " " in shaping:
-            name, version = shaping.split()
-            info = tmp_path / shaping / f"{name.replace('-', '_')}-{version}.dist-info"
-            info.mkdir(parents=True)
-            (info / "METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
-            variables = {"PYTHONPATH": str(info.parent)}
-        elif "=" in shaping:
-            variables = dict([shaping.split("=", 1)])
-        else:
-            text = path.read_text() if path.exists() else None
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"{text or ''}\n")
-        after = keys(start(**variables))
-        if text is not None:
-            path.write_text(text)
-        elif not variables:
-            path.unlink()
-        seen = {name for name in before if before[name] != after[name]}
-        if seen != changed:
-            wrong[shaping] = seen
-    assert wrong == {}
-    assert keys(start()) == before
+        before, wrong = keys(), {}
+        for shaping, changed in SHAPED.items():
+            path = site.folder / shaping
+            if " " in shaping:
+                name, version = shaping.split()
+                info = path / f"{name.replace('-', '_')}-{version}.dist-info"
+                info.mkdir(parents=True)
+                (info / "METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
+                after = keys(PACKAGES=str(path))
+            elif "=" in shaping:
+                after = keys(**dict([shaping.split("=", 1)]))
+            else:
+                text = path.read_text() if path.exists() else None
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f"{text or ''}\n")
+                after = keys()
+                path.unlink() if text is None else path.write_text(text)
+            seen = {name for name in before if before[name] != after[name]}
+            if seen != changed:
+                wrong[shaping] = seen
+        assert wrong == {}
+        assert keys() == before
+        process.stdin.close()
 
 
 def test_every_file_that_a_key_names_is_there() -> None:
