@@ -1,35 +1,28 @@
-#!/usr/bin/env -S uv run --script
-# /// script
-# dependencies = ["nox>=2025.5"]
-# ///
 """Tasks of the site: ``nox -s docs`` builds it, ``nox -s tests`` proves it."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import nox
-from packaging.requirements import Requirement  # nox brings it
 
 nox.needs_version = ">=2025.5"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["docs"]
 
-OLDEST_PYTHON = (3, 11)
-if sys.version_info < OLDEST_PYTHON:  # said before an environment of it is kept
-    oldest = ".".join(map(str, OLDEST_PYTHON))
-    sys.exit(f"Run nox with Python {oldest} or newer: python3.X -m venv --clear .venv")
+OLDEST = (3, 11)
+if sys.version_info < OLDEST:  # said before an environment of it is kept
+    sys.exit("Run nox with Python 3.11 or newer: python3.X -m venv --clear .venv")
 
-QUALITY = "BENCHMARK_QUALITY"
-TORCH = "TESTS_TAKE_TORCH"
 # One worker a core; the sites that the tests of a file share are built once. A worker
 # that has ended, as where a test hangs, would begin with that test again.
 WORKERS = ("--numprocesses=auto", "--dist=loadfile", "--max-worker-restart=0")
+SPARED = ("html", "html.old", "lock")  # in build/: the site, and a running build's lock
 # nox gives each session an environment of its own, and torch takes gigabytes. So the
 # tasks make none: they require `environment`, and install and run in that session.
 task = partial(nox.session, requires=["environment"], venv_backend="none")
@@ -43,7 +36,7 @@ def environment(session: nox.Session) -> None:
     shared = session
 
 
-def install(session: nox.Session, group: str) -> Callable[..., Any]:
+def install(session: nox.Session, group: str) -> partial:
     """Install a dependency group of ``pyproject.toml``; return what runs Python."""
     if shared is None:
         session.error("run it without --no-dependencies and --allow-parallel")
@@ -51,27 +44,35 @@ def install(session: nox.Session, group: str) -> Callable[..., Any]:
         shared.log("--no-venv: using the packages of this Python as they are")
         return partial(shared.run, sys.executable)
     groups = nox.project.load_toml("pyproject.toml")
-    requirements = nox.project.dependency_groups(groups, group)
-    # uv asks the driver and takes a CPU build of torch where there is no GPU; pip
-    # takes what its index has (the README says what to do on Linux).
+    # uv asks the driver which torch it wants; for pip see docs/maintainers/cuda.md.
     env = {"UV_TORCH_BACKEND": os.environ.get("UV_TORCH_BACKEND", "auto")}
-    shared.install(*requirements, env=env)
-    install_package(shared, env)
-    python = partial(shared.run, "python")
+    shared.install(*nox.project.dependency_groups(groups, group), env=env)
+    if group in ("docs", "live", "tests"):  # they bring hatchling, which builds it
+        editable = ("--no-deps", "--no-build-isolation", "--editable")
+        shared.install(*editable, "conf/tensor_maps", env=env)
+    return partial(shared.run, "python")
+
+
+def install_tests(session: nox.Session) -> partial:
+    """Install what tests need; refuse arguments that pytest does not know."""
+    python = install(session, "tests")
+    ask = ("-m", "pytest", "--markers", *session.posargs)
+    said = session.posargs and python(*ask, silent=True, success_codes=(0, 4))
+    if problem := re.search("error: (.+)", said or ""):
+        session.error(problem[1])
     return python
 
 
-def install_package(session: nox.Session, env: dict[str, str | None]) -> None:
-    """Install tensor_maps as it lies here: an edit counts at once."""
-    built = ("--no-deps", "--no-build-isolation", "--editable", "conf/tensor_maps")
-    session.install(*built, env=env)
+def refuse_arguments(session: nox.Session) -> None:
+    """End a task that takes no arguments, where some are given."""
+    if session.posargs:
+        session.error(f"it takes no arguments: leave out {' '.join(session.posargs)}")
 
 
 @task()
 def docs(session: nox.Session) -> None:
-    """Build the whole site into build/html; arguments go to sphinx-build."""
-    python = install(session, "docs")
-    python("conf/build_site.py", *session.posargs)
+    """Build the whole site into build/html; arguments go to conf/build_site.py."""
+    install(session, "docs")("conf/build_site.py", *session.posargs)
 
 
 @task()
@@ -87,97 +88,16 @@ def live(session: nox.Session) -> None:
 @task()
 def tests(session: nox.Session) -> None:
     """Build the site strictly, then run all tests on it; arguments go to pytest."""
-    python = install(session, "tests")
-    prove(python, session.posargs)
-
-
-def prove(python: Callable[..., Any], arguments: list[str]) -> None:
-    """Build the site strictly and run all tests on it."""
+    python = install_tests(session)
     python("conf/build_site.py")
-    python("-m", "pytest", *WORKERS, *arguments)
-
-
-@nox.session(name="tests-oldest", reuse_venv=True)
-def tests_oldest(session: nox.Session) -> None:
-    """Run the tests with the oldest packages that pyproject.toml allows."""
-    prove_with(session, "torch-oldest", oldest)
-
-
-@nox.session(name="tests-newest", reuse_venv=True)
-def tests_newest(session: nox.Session) -> None:
-    """Run the tests with the newest packages that there are."""
-    prove_with(session, "torch-newest", str)
-
-
-def prove_with(
-    session: nox.Session, torch: str, chosen: Callable[[Requirement], str]
-) -> None:
-    """Run the tests in an environment of the session's own.
-
-    Parameters
-    ----------
-    session
-        Its arguments go to pytest.
-    torch
-        The group that says which torch. pip on Linux takes CUDA packages for any but
-        the CPU build that is at hand, so with pip torch stays what everybody has.
-    chosen
-        Returns for a requirement of ``pyproject.toml`` what to install.
-    """
-    if session.venv_backend == "none":
-        session.error("it needs an environment of its own: leave out --no-venv")
-    groups = nox.project.load_toml("pyproject.toml")
-    wanted = nox.project.dependency_groups(groups, "tests")
-    wanted = [chosen(one) for one in map(Requirement, wanted) if one.name != "torch"]
-    other_torch = session.venv_backend == "uv" or TORCH in os.environ
-    wanted += nox.project.dependency_groups(groups, torch if other_torch else "torch")
-    if not other_torch:
-        session.log(f"with pip, torch stays {wanted[-1]}; {TORCH}=1 takes {torch}'s")
-    backend = os.environ.get("UV_TORCH_BACKEND", "auto")
-    # What is pinned for hosts does not count here.
-    env = {"UV_TORCH_BACKEND": backend, "PIP_CONSTRAINT": None}
-    session.install("--upgrade", *wanted, env=env)
-    install_package(session, env)
-    python = partial(session.run, "python")
-    prove(python, session.posargs)
-
-
-def oldest(requirement: Requirement) -> str:
-    """Return a requirement of the oldest version that it allows."""
-    (bound,) = (one.version for one in requirement.specifier if one.operator == ">=")
-    return f"{requirement.name}=={bound}"
+    python("-m", "pytest", *WORKERS, *session.posargs)
 
 
 @task()
 def unit(session: nox.Session) -> None:
     """Run the tests that take seconds and need no site; arguments go to pytest."""
-    python = install(session, "tests")
+    python = install_tests(session)
     python("-m", "pytest", *WORKERS, "-m", "unit", *session.posargs)
-
-
-@task()
-def record(session: nox.Session) -> None:
-    """Record what this machine sees; ``-- --only LESSON``, ``-- --stand-in``."""
-    python = install(session, "docs")
-    python("conf/record.py", *session.posargs)
-
-
-@task(name="record-benchmarks")
-def record_benchmarks(session: nox.Session) -> None:
-    """Record the benchmarks alone, timed long; ``-- --only LESSON`` for one of them."""
-    python = install(session, "docs")
-    scripts = sorted(Path("examples").glob("*/*.py"))
-    timed = [path for path in scripts if QUALITY in path.read_text(encoding="utf-8")]
-    only = [f"--only={path.stem}" for path in timed]
-    env = {QUALITY: os.environ.get(QUALITY, "long")}
-    python("conf/record.py", *(session.posargs or only), env=env)
-
-
-@task()
-def bench(session: nox.Session) -> None:
-    """Measure builds beside their floor; ``-- --rounds 5 --write`` (hours: alone)."""
-    python = install(session, "tests")
-    python("tests/measure_build.py", *session.posargs)
 
 
 @task()
@@ -186,31 +106,45 @@ def lint(session: nox.Session) -> None:
     python = install(session, "lint")
     python("-m", "ruff", "check", *session.posargs, ".")
     python("-m", "ruff", "format", "--check", ".")
-    here = shared.venv_backend == "none"
-    shared.run("zizmor", "--offline", "--quiet", ".github", external=here)
+    shared.run("zizmor", "--offline", "--quiet", ".github", external=True)
+
+
+@task()
+def record(session: nox.Session) -> None:
+    """Record what this machine sees; ``-- --only LESSON``, ``-- --stand-in``."""
+    install(session, "docs")("conf/record.py", *session.posargs)
 
 
 @task()
 def lock(session: nox.Session) -> None:
-    """Write constraints.txt, what a hosted build takes; arguments go to uv."""
+    """Write constraints.txt, what a hosted build takes."""
+    refuse_arguments(session)
     python = install(session, "hosted")
     groups = [f"--group={group}" for group in ("tests", "live", "lint", "hosted")]
     what = "# Made by `nox -s lock` from the groups of pyproject.toml: do not edit.\n"
     made = ("--universal", "--no-header", "--no-annotate", "--no-emit-index-url")
-    written = python(
-        *("-m", "uv", "pip", "compile", "pyproject.toml", "--quiet", *groups, *made),
-        *("--python-version", ".".join(map(str, OLDEST_PYTHON)), *session.posargs),
-        silent=True,
-    )
+    uv = ("-m", "uv", "pip", "compile", "pyproject.toml", "--quiet")
+    oldest = f"--python-version={OLDEST[0]}.{OLDEST[1]}"
+    written = python(*uv, oldest, *groups, *made, silent=True)
     Path("constraints.txt").write_text(what + written, encoding="utf-8")
 
 
 @task()
 def links(session: nox.Session) -> None:
     """Ask every linked page of the web whether it is there (needs the network)."""
-    python = install(session, "docs")
-    python("conf/build_site.py", "-b", "linkcheck", *session.posargs)
+    install(session, "docs")("conf/build_site.py", "-b", "linkcheck", *session.posargs)
 
 
-if __name__ == "__main__":
-    nox.main()
+@task()
+def bench(session: nox.Session) -> None:
+    """Measure builds beside their floor; ``-- --rounds 5 --write`` (hours: alone)."""
+    install(session, "tests")("tests/measure_build.py", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def clean(session: nox.Session) -> None:
+    """Remove what builds keep, but for the published site; the next runs everything."""
+    refuse_arguments(session)
+    for path in (Path("docs/auto_examples"), *Path("build").glob("*")):
+        if path.name not in SPARED:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

@@ -41,7 +41,6 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
-    "sphinx_reredirects",
     "myst_nb",
     # ours: a room for each thing; its __init__ has all that it connects, in order
     "tensor_copies.machine",
@@ -124,12 +123,10 @@ intersphinx_mapping = {
     "numpy": ("https://numpy.org/doc/stable", "../conf/inventories/numpy.inv"),
     "torch": ("https://docs.pytorch.org/docs/stable", "../conf/inventories/torch.inv"),
 }
-every_inventory_name_is_linked = True
 
 # -- Pages that have moved: the old name, and the new one ------------------------
 
 redirects = {"builders": "machines"}
-redirect_html_template_file = "../conf/templates/moved.html"
 
 # -- HTML -----------------------------------------------------------------------
 

@@ -168,6 +168,5 @@ def new_tiny_site(folder: Path) -> TinySite:
     (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text(INDEX.format("auto_examples/index"))
     site = TinySite(folder)
-    site.set("every_inventory_name_is_linked", False)  # it links to few of them
     site.forward({})
     return site

@@ -14,7 +14,6 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from reading import ROOT
-from tensor_copies.machine.fingerprint import OLDEST_PYTHON, OLDEST_TORCH
 
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
@@ -146,17 +145,6 @@ def requirements(group: str) -> list[Requirement]:
         else:
             found.append(Requirement(entry))
     return found
-
-
-def test_the_ends_of_what_is_supported_are_tried_each_week() -> None:
-    tried = jobs("weekly")["check"]["strategy"]["matrix"]["include"]
-    pythons = {one["session"]: one["python"] for one in tried}
-    assert pythons["tests-oldest"] == ".".join(map(str, OLDEST_PYTHON))
-    assert pythons["tests-newest"] == PYTHONS[-1]
-    listed = run(sys.executable, "-m", "nox", "--list").stdout
-    assert set(pythons) <= set(re.findall(r"(?m)^[-*] ([\w-]+)", listed))
-    (torch,) = requirements("torch-oldest")
-    assert torch.specifier.contains(".".join(map(str, OLDEST_TORCH)))
 
 
 @pytest.mark.parametrize("python", PYTHONS)

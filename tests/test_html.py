@@ -6,10 +6,12 @@ import re
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import html5lib
 import pytest
+from reading import ROOT
 
 # Attributes that name another element of the page, or several.
 REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
@@ -55,6 +57,18 @@ def test_every_link_within_the_site_leads_to_a_page_and_its_anchor(
     assert broken == []
 
 
+def test_each_name_of_another_projects_inventory_is_linked(pages: dict) -> None:
+    """Conf/inventories/ has the names that pages link to, and no others."""
+    linked = {tag["href"] for page in pages.values() for tag in page.select("a[href]")}
+    for inventory in (ROOT / "conf" / "inventories").glob("*.inv"):
+        lines = inventory.read_text(encoding="utf-8").splitlines()
+        for line in lines:
+            if not line.startswith("#"):
+                name, _, place = line.split()
+                ends = (f"/{place}#{name}", f"/{place}#module-{name}")
+                assert any(link.endswith(ends) for link in linked), line
+
+
 def test_references_within_a_page_are_there(pages: dict, anchors: dict) -> None:
     for path, page in pages.items():
         for attribute in REFERENCES:
@@ -83,3 +97,18 @@ def test_pictures_say_what_they_show_and_how_large_they_are(pages: dict) -> None
             small = "sign" in drawing.get("class", []) or drawing.find_parent("td")
             assert len(drawing["aria-label"]) > (4 if small else 40), path
             assert "sphx_glr" not in drawing["aria-label"]
+
+
+def test_the_tab_key_stops_at_code_that_is_wider_than_a_phone(
+    browser: Any, site: Path
+) -> None:
+    wide = "e => e.scrollWidth > e.clientWidth && e.checkVisibility()"
+    with browser.new_page(viewport={"width": 320, "height": 640}) as page:
+        page.goto((site / "auto_examples/1_basics/detach.html").as_uri())
+        code = page.locator("article pre")
+        page.wait_for_selector("article pre[tabindex]")
+        found = code.evaluate_all(f"all => all.filter({wide}).length")
+        stops = code.evaluate_all("all => all.filter(e => e.tabIndex == 0).length")
+        assert stops == found > 0
+        page.set_viewport_size({"width": 1280, "height": 640})
+        page.wait_for_function("!document.querySelector('article pre[tabindex]')")

@@ -102,6 +102,19 @@
   }
 })();
 
+// Code that is wider than its box is scrolled with the arrow keys: while it is, the Tab
+// key stops at it.
+(() => {
+  "use strict";
+  const watch = new ResizeObserver((seen) => {
+    for (const { target } of seen) {
+      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+      else if (target !== document.activeElement) target.removeAttribute("tabindex");
+    }
+  });
+  for (const pre of document.querySelectorAll("article pre")) watch.observe(pre);
+})();
+
 // On paper nothing can be opened: answers are printed. The style sheet does the same
 // where a browser lets it.
 (() => {

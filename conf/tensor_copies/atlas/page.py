@@ -30,7 +30,7 @@ from tensor_copies.atlas.data import (
 )
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
-from tensor_copies.machine.templates import templates_of
+from tensor_copies.machine.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,7 +48,6 @@ DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
 PLACES = ("x on the CPU", "x on another device")
 COLUMNS = {"nonleaf": "non-leaf"}  # the heading of a state, if not its name
 CHIPS = ("shares", "itself", "copies", "raises", "flows", "stops")
-TEMPLATES = templates_of(__file__)
 YES_NO = {True: "yes", False: "no", None: None}
 
 
@@ -64,11 +63,11 @@ def cell_text(record: Record | None, column: str) -> str:
     if error is not None:
         name = error.partition(": ")[0]
         return error if name == "Python ended" else f"raises {name}"
-    if record["requires_grad"] is not None:
-        return f"tensor, {DEVICE_NAMES[record['result_device']]}"
-    if record["result"] == "ndarray":
-        return f"array, {DEVICE_NAMES[record['result_device']]}"
-    return f"Python {record['result']}"
+    kind = "tensor" if record["requires_grad"] is not None else record["result"]
+    where = DEVICE_NAMES.get(record["result_device"])
+    if kind in ("tensor", "ndarray"):
+        return f"{kind.removeprefix('nd')}, {where}"
+    return f"Python {kind}"
 
 
 def sign_of(record: Record) -> list[str]:
@@ -111,44 +110,16 @@ def fact_cells(record: Record, subject: str = "x") -> dict[str, str | None]:
     }
 
 
-def facts(record: Record) -> list[str]:
-    """Say part by part all that a record says."""
-    said: list[str | None] = []
-    size, where = record["new_bytes"], ""
-    if record["error"] is None:
-        if record["same_object"]:
-            said.append("returns the same object")
-        else:
-            if record["result_device"] != record["device"]:
-                where = f" on {DEVICE_NAMES[record['result_device']]}"
-            new = f"{size} bytes" if size else "none" if size == 0 else NOTHING
-            said += [f"a new {record['result']}{where}", f"new memory: {new}"]
-        choices = {
-            "shares_memory": ("shared memory", "own memory"),
-            "gradient_flows": ("gradients flow back", "no gradient flows back"),
-            "shares_version": ("shared version counter", "own version counter"),
-            "requires_grad": ("requires grad", "does not require grad"),
-            "is_leaf": ("leaf", "non-leaf"),
-            "strides_kept": ("same strides", "other strides"),
-            "waits": ("waits for the device", "does not wait for the device"),
-            "changes_x": ("changes x itself", None),
-        }
-        for column, (yes, no) in choices.items():
-            said.append({True: yes, False: no, None: None}[record[column]])
-        said.append(record["grad_fn"])
-        if record["cuda_bytes"] is not None:
-            said.append(f"{record['cuda_bytes']} bytes asked of the device's allocator")
-    said += [record["warning"], record["error"]]
-    return [part for part in said if part is not None]
-
-
 def other_facts(record: Record, other: Record) -> list[str]:
     """Return the facts of another machine's record that differ from ours."""
-    ours = facts(record)
-    differing = [part for part in facts(other) if part not in ours]
-    if record["warning"] is not None and other["warning"] is None:
-        differing.append("no warning")
-    return differing
+    if other["error"] is not None:
+        return [other["error"]] if other["error"] != record["error"] else []
+    ours, theirs = fact_cells(record), fact_cells(other)
+    return [
+        f"{title}: {said or NOTHING}"
+        for title, said in theirs.items()
+        if said != ours[title]
+    ]
 
 
 def differs(record: Record | None, other: Record, column: str) -> bool:
@@ -163,6 +134,11 @@ def differs(record: Record | None, other: Record, column: str) -> bool:
         one["requires_grad"] is not None and one["result_device"] == one["device"]
         for one in (record, other)
     )
+
+
+def one_line(code: str) -> str:
+    """Return the code of a row on one line."""
+    return re.sub(r":\n\s+", ": ", code).replace("\n", "; ")
 
 
 def breakable(code: str) -> str:
@@ -205,28 +181,21 @@ class Drawing:
         found = (view.records.get((row["id"], state)) for view in self.away)
         return next(filter(None, found), None)
 
-    def seen(self, row: Record, state: str, column: str) -> tuple[str, dict[str, str]]:
-        """Return the text of a cell, and those of the machines that differ."""
-        record = self.on_cpu(row, state)
-        here = cell_text(record, column)
-        others = {view.label: self.record(view, row, state) for view in self.others}
-        return here, {
-            label: cell_text(other, column)
-            for label, other in others.items()
-            if other is not None and differs(record, other, column)
-        }
-
-    def differing(self, row: Record, state: str, columns: Iterable[str]) -> set[str]:
-        """Return the labels of the machines that saw another thing in a row."""
-        return {label for name in columns for label in self.seen(row, state, name)[1]}
-
     def cell(self, row: Record, column: str) -> Record:
         """Return what the template draws of a cell of the home page's table."""
-        here, others = self.seen(row, PLAIN, column)
-        away, said = self.on_another(row, PLAIN), ""
-        if away is not None and differs(self.on_cpu(row, PLAIN), away, column):
-            said = cell_text(away, column)
-        return {"title": column, "here": here, "away": said, "others": others}
+        here, away = self.on_cpu(row, PLAIN), self.on_another(row, PLAIN)
+        others = {view.label: self.record(view, row, PLAIN) for view in self.others}
+        said = {
+            label: cell_text(other, column)
+            for label, other in {"": away, **others}.items()
+            if other is not None and differs(here, other, column)
+        }
+        return {
+            "title": column,
+            "here": cell_text(here, column),
+            "away": said.pop("", ""),
+            "others": said,
+        }
 
     def row(self, row: Record) -> Record:
         """Return what the template draws of one row.
@@ -238,8 +207,10 @@ class Drawing:
         kinds = [(place, state) for place in range(len(PLACES)) for state in self.kinds]
         kinds = [(0, row["states"][0])] if what else kinds
         cells = [self.sign(row, state, place) for place, state in kinds]
-        lesson, reference = self.lesson_link(row), self.reference(row)
-        links = (lesson, reference, self.message_link(row), self.picture(row))
+        lesson = self.lesson_link(row)
+        links = (
+            lesson, self.reference(row), self.message_link(row), self.picture(row),
+        )  # fmt: skip
         titles, said = self.facts(row)
         has = {part for cell in cells for part in cell["parts"]}
         named = f"{what} {row['message']}" if what else row["group"]
@@ -247,7 +218,7 @@ class Drawing:
         return {
             **row,
             "what": what,
-            "line": re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; "),
+            "line": one_line(row["code"]),
             "find": " ".join(found).lower(),
             "has": " ".join(sorted(has | ({"itself"} if "moves" in has else set()))),
             "cells": cells,
@@ -264,7 +235,8 @@ class Drawing:
         if record is None:
             return {"sign": "", "parts": [], "words": "", "classes": edge}
         parts = sign_of(record)
-        differing = not place and bool(self.differing(row, state, [FLOWS, SHARES]))
+        others = (self.record(view, row, state) for view in self.others)
+        differing = not place and any(sign_of(one) != parts for one in others if one)
         words = [SIGNS[part] for part in parts]
         if record["error"] is not None:
             words.append(record["error"].partition(":")[0])
@@ -296,16 +268,16 @@ class Drawing:
                     kinds = lines.setdefault((record["error"], *told.values()), {})
                     where = place.removeprefix("x ")
                     kinds.setdefault(_state_names([state]), []).append(where)
-        titles = ["error", *fact_cells(dict.fromkeys(self.atlas["columns"]))]
-        columns = enumerate(zip(*lines, strict=True))
-        used = [number for number, told in columns if number and any(told)]
+        titles = list(fact_cells(dict.fromkeys(self.atlas["columns"])))
+        columns = zip(*(told for _, *told in lines), strict=True)
+        used = [number for number, told in enumerate(columns) if any(told)]
         return [titles[number] for number in used], [
             {
                 "x": self.what(row) or _together(kinds),
-                "error": told[0],
+                "error": error,
                 "cells": [told[number] or NOTHING for number in used],
             }
-            for told, kinds in lines.items()
+            for (error, *told), kinds in lines.items()
         ]
 
     def elsewhere(self, row: Record) -> Iterator[Record]:
@@ -351,11 +323,8 @@ class Drawing:
             base = self.app.config.intersphinx_mapping["torch"][1][0]
             uri, name = f"{base}/{name}", name.removesuffix(".html")
         else:
-            inventory = self.app.env.intersphinx_inventory
-            kinds = ("method", "function", "class", "attribute", "module")
-            found = [inventory.get(f"py:{kind}", {}).get(name) for kind in kinds]
-            item = next((item for item in found if item is not None), None)
-            if item is None:
+            found = (of.get(name) for of in self.app.env.intersphinx_inventory.values())
+            if (item := next(filter(None, found), None)) is None:
                 logger.warning("%s is not in conf/inventories", name)
                 return {}
             uri = item.uri
@@ -365,28 +334,21 @@ class Drawing:
         """Say whose facts these are, and what no machine has seen."""
         text = f"x on the CPU: seen by {self.here.label}."
         if self.others:
-            names = "; ".join(dict.fromkeys(view.label for view in self.others))
-            text += f" Underlined: {names} saw something else; the row says what."
+            text += f" Underlined: {_labels(self.others)} saw something else; "
+            text += "the row says what."
         return f"{text} {self.source()}"
-
-    def used(self) -> str:
-        """Say with which libraries the rows were seen that stand apart."""
-        versions = " and ".join(map(" ".join, self.atlas["libraries"].items()))
-        return f"Seen with {versions}."
 
     def which(self) -> str:
         """Say in a word which other device it is."""
         if not self.away:
             return ": none here"
-        kind = self.away[0].device
-        return " (stand-in)" if kind == "standin" else f" ({kind.upper()})"
+        return f" ({DEVICE_NAMES[self.away[0].device]})"
 
     def source(self, *, in_short: bool = False) -> str:
         """Say who saw what happens to an x on another device."""
         if not self.away:
             return "No machine here has a second device: there x is on the CPU alone."
-        names = "; ".join(dict.fromkeys(view.label for view in self.away))
-        text = f"x on another device: seen by {names}."
+        text = f"x on another device: seen by {_labels(self.away)}."
         if not in_short and all(view.source == STAND_IN for view in self.away):
             text += (
                 " It is host memory that PyTorch takes for a device: what is copied, "
@@ -394,6 +356,10 @@ class Drawing:
                 "cuda was run with its name, standin."
             )
         return text
+
+
+def _labels(machines: list[View]) -> str:
+    return "; ".join(dict.fromkeys(view.label for view in machines))
 
 
 def _state_names(states: Iterable[str]) -> str:
@@ -421,37 +387,34 @@ class AtlasTable(SphinxDirective):
             ("single", " ".join(row["code"].split()), row["id"], "", None)
             for row in rows
         ]
-        drawn = {
-            cell["sign"]: cell["parts"]
-            for row in rows
-            for cell in row["cells"]
-            if cell["sign"]
-        }
+        cells = [cell for row in rows for cell in row["cells"] if cell["sign"]]
+        drawn = {cell["sign"]: cell["parts"] for cell in cells}
         has = {part for parts in drawn.values() for part in parts}
         legend = {part: words for part, words in SIGNS.items() if part in has}
-        words = drawing.atlas["states"]
-        groups = [(name, list(of)) for name, of in groupby(rows, itemgetter("group"))]
-        apart = [
-            (name.lower().replace(" ", "-"), name, of)
-            for name, of in groups
-            if of[0]["what"]
-        ]
-        for place, name, _ in apart:
+        groups, apart = [], []
+        for name, found in groupby(rows, itemgetter("group")):
+            of = list(found)
+            if not of[0]["what"]:
+                groups.append((name, of))
+                continue
+            place = name.lower().replace(" ", "-")
+            apart.append((place, name, of))
             self.env.domains.standard_domain.note_hyperlink_target(
                 place, self.env.docname, place, name
             )
-        markup = TEMPLATES.get_template("table.html").render(
+        markup = TEMPLATES.get_template("atlas/table.html").render(
             sheet=sheet(drawn | {part: [part] for part in legend}),
             chips=[part for part in legend if part in CHIPS],
             legend=legend,
             places=[PLACES[0], f"{PLACES[1]}{drawing.which()}"],
             states={
-                state: (COLUMNS.get(state, state), words[state]) for state in words
+                state: (COLUMNS.get(state, state), words)
+                for state, words in drawing.atlas["states"].items()
             },
-            groups=[(name, of) for name, of in groups if not of[0]["what"]],
+            groups=groups,
             apart=apart,
             note=drawing.note(),
-            used=drawing.used(),
+            libraries=drawing.atlas["libraries"],
         )
         self.env.metadata[self.env.docname]["has_atlas"] = True
         raw = nodes.raw("", markup, format="html")
@@ -471,13 +434,11 @@ class AtlasCalls(SphinxDirective):
         drawing = Drawing(self.env.app, self.env.docname)
         columns = (FLOWS, SHARES, RESULT)
         rows = []
-        differing: set[str] = set()
         for line in self.content:
             name, _, want = line.partition(": ")
             if name not in drawing.rows:
                 raise self.error(f"the Atlas has no operation {name!r}")
             row = drawing.rows[name]
-            differing |= drawing.differing(row, PLAIN, columns)
             rows.append(
                 {
                     "want": want,
@@ -488,10 +449,9 @@ class AtlasCalls(SphinxDirective):
                     "cells": [drawing.cell(row, column) for column in columns],
                 }
             )
-        markup = TEMPLATES.get_template("calls.html").render(
+        markup = TEMPLATES.get_template("atlas/calls.html").render(
             columns=columns,
             rows=rows,
-            same=[v.label for v in drawing.others if v.label not in differing],
             away=drawing.source(in_short=True) if drawing.away else "",
         )
         return [nodes.raw("", markup, format="html")]
@@ -501,22 +461,22 @@ class AtlasColumns(SphinxDirective):
     """What each column of the published files means (``{atlas-columns}``)."""
 
     def run(self) -> list[nodes.Node]:
-        """Return one definition for each column, then one for each state."""
+        """Return one definition for each column, that of the state with all states."""
         note_use(self.env.app, self.env.docname)
-        atlas = live()
         listing = nodes.definition_list(classes=["atlas-columns"])
-        for name, meaning in {**ABOUT_MACHINE, **atlas["columns"]}.items():
+        for name, meaning in {**ABOUT_MACHINE, **live()["columns"]}.items():
             said = nodes.definition("", nodes.paragraph(text=f"{meaning}."))
             if name == "state":
-                states = nodes.bullet_list()
-                for state, words in atlas["states"].items():
-                    label = nodes.literal(text=state)
-                    item = nodes.paragraph("", "", label, nodes.Text(f": {words}"))
-                    states += nodes.list_item("", item)
-                said += states
+                said += nodes.bullet_list("", *map(_state, live()["states"].items()))
             term = nodes.term("", "", nodes.literal(text=name))
             listing += nodes.definition_list_item("", term, said)
         return [listing]
+
+
+def _state(described: tuple[str, str]) -> nodes.list_item:
+    name, words = described
+    said = nodes.paragraph("", "", nodes.literal(text=name), nodes.Text(f": {words}"))
+    return nodes.list_item("", said)
 
 
 class AtlasFiles(SphinxDirective):

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
-from markupsafe import Markup, escape
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.errors.messages import entries
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
 from tensor_copies.machine.folds import fold
-from tensor_copies.machine.templates import templates_of
+from tensor_copies.machine.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -46,19 +45,6 @@ class error_index(nodes.General, nodes.Element):
     """The place of the index, until the page has been read."""
 
 
-def prose(text: str) -> Markup:
-    """Return prose as HTML, with what stands between backticks as code."""
-    pieces = text.split("`")
-    return Markup("").join(
-        Markup("<code>{}</code>").format(piece) if place % 2 else escape(piece)
-        for place, piece in enumerate(pieces)
-    )
-
-
-TEMPLATES = templates_of(__file__, trim_blocks=True, lstrip_blocks=True)
-TEMPLATES.filters["prose"] = prose
-
-
 class _Drawn(SphinxDirective):
     """A directive that draws the JSON of its content with a template."""
 
@@ -74,7 +60,11 @@ class _Drawn(SphinxDirective):
             stand_in=f"{uri}#{STAND_IN}", **self.facts(data)
         )
         self.env.metadata[page][FACT] = True
-        return [nodes.raw("", markup, format="html")]
+        # What the search reads of a drawing: code, and words about it.
+        cures = [
+            (row["code"], row["words"].replace("`", "")) for row in data.get("rows", ())
+        ]
+        return [nodes.raw("", markup, format="html", cures=cures)]
 
     def facts(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return what the template is told."""
@@ -84,7 +74,7 @@ class _Drawn(SphinxDirective):
 class Box(_Drawn):
     """The box that filters the entries (``{error-box}``), and the page's signs."""
 
-    template = "box.html"
+    template = "errors/box.html"
 
     def facts(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the signs, and where the whole site is searched."""
@@ -96,7 +86,7 @@ class Box(_Drawn):
 class Legend(_Drawn):
     """The signs, each once with its words (``{sign-legend}``)."""
 
-    template = "legend.html"
+    template = "errors/legend.html"
 
     def facts(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the signs that a cure may have."""
@@ -106,13 +96,13 @@ class Legend(_Drawn):
 class Wording(_Drawn):
     """What other machines say in the place of a message (``{wording}``)."""
 
-    template = "wording.html"
+    template = "errors/wording.html"
 
 
 class Cures(_Drawn):
     """What to write, what not, and what each costs (``{cures}``)."""
 
-    template = "cures.html"
+    template = "errors/cures.html"
 
     def facts(self, data: dict[str, Any]) -> dict[str, Any]:
         """Give each row its sign, its words and the link to its chain."""

@@ -21,8 +21,9 @@ from tensor_copies.explorer.chains import chain_of, code_of
 from tensor_copies.explorer.data import Chain, Explorer
 from tensor_copies.explorer.kept import live
 from tensor_copies.explorer.scenes import framed, pack_pictures, picture
-from tensor_copies.explorer.signs import STYLE, TEMPLATES
+from tensor_copies.explorer.signs import STYLE
 from tensor_copies.explorer.words import facts, headline
+from tensor_copies.machine.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -91,7 +92,7 @@ def markup(data: Explorer, links: dict[str, str]) -> str:
     for chain in STILLS:
         drawing, said = still(data, chain)
         stills.append({"code": code_of(chain), "picture": drawing, "said": said})
-    html = TEMPLATES.get_template("explorer.html").render(
+    html = TEMPLATES.get_template("explorer/explorer.html").render(
         data=data,
         links=links,
         means=MEANS,

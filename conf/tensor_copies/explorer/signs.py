@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from tensor_copies.machine.templates import templates_of
+from tensor_copies.machine.templates import TEMPLATES
 
 STYLE = "signs.css"
 SIGNS = {
@@ -22,7 +22,6 @@ SIGNS = {
     "flows": "gradient flows back",
     "stops": "gradient stops",
 }
-TEMPLATES = templates_of(__file__)
 
 
 def sheet(drawn: Mapping[str, Sequence[str]]) -> Markup:
@@ -30,4 +29,4 @@ def sheet(drawn: Mapping[str, Sequence[str]]) -> Markup:
 
     A page has one sheet; ``<use href="#sign-NAME">`` shows one of its drawings.
     """
-    return Markup(TEMPLATES.get_template("signs.html").render(signs=drawn))
+    return Markup(TEMPLATES.get_template("explorer/signs.html").render(signs=drawn))

@@ -1,8 +1,8 @@
 """Charts of a lesson: ratios with their spread, or bars, in the reader's colours.
 
 A chart is made from plain data (see :func:`figures.plots.data_of`), so that one that
-another machine recorded looks like the live one. On a page it is a table
-(charts.html); on a card, where nothing can be read aloud or wrapped, it is SVG.
+another machine recorded looks like the live one. It is a table (charts.html): its
+words can be read aloud and wrapped.
 
 The data of a chart are ``title``, the conclusion, and ``xlabel``, what is shown; and
 
@@ -14,29 +14,18 @@ The data of a chart are ``title``, the conclusion, and ``xlabel``, what is shown
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from tensor_copies.machine.templates import TEMPLATES
 
-TEMPLATE = "charts.html"
 HALVES = {-1: "½", -2: "¼"}
 MOST_TICKS = 5
 # From the outermost value or tick to the edge, in powers of two.
 MARGIN = 0.3
 READING = "Dot: the median. Bar: the middle half. A number: beyond the spread."
-# A card's drawing, in pixels: two sizes side by side, each row under its name.
-CARD_WIDTH, ROW, HEAD, LETTER, GAP = 260, 34, 21, 13, 16
-COLOURS = {
-    "slower": "var(--line-2, #b84500)",
-    "faster": "var(--line-3, #007a5a)",
-    "same": "currentColor",
-}
 
 
 @dataclass(frozen=True)
@@ -69,57 +58,7 @@ def draw(panels: list[Panel]) -> str:
         for panel, part in zip(panels, parts, strict=True)
     ]
     context = {"panels": shown, "explained": explained, "ticks": ticks}
-    return _templates().get_template(TEMPLATE).render(context)
-
-
-def describe(data: dict[str, Any]) -> str:
-    """Say in words what a chart shows, from the data that it draws."""
-    if "bars" in data:
-        told = [f"{bar['name']}: {bar['text']}" for bar in data["bars"]]
-    else:
-        told = [
-            f"{panel['title']}: "
-            + ", ".join(f"{row['name']} {row['middle']:.3g}" for row in panel["rows"])
-            for panel in data["panels"]
-        ]
-    return " ".join([*data["title"].split(), f"{data['xlabel']}.", "; ".join(told)])
-
-
-def draw_on_card(data: dict[str, Any]) -> tuple[str, int]:
-    """Return a small drawing of a chart, CARD_WIDTH wide, and its height."""
-    if "bars" in data:
-        heads, width = [""], float(CARD_WIDTH)
-        most = _longest(data["bars"])
-        rows = [
-            (bar["name"], [_card_bar(bar["value"] / most * width)])
-            for bar in data["bars"]
-        ]
-    else:
-        axis = _Axis([data])
-        chosen = [data["panels"][0], data["panels"][-1]][: len(data["panels"])]
-        heads = [panel["title"] for panel in chosen]
-        width = (CARD_WIDTH - GAP * (len(heads) - 1)) / len(heads)
-        rows = [
-            (row["name"], [_card_dot(one["rows"][k], axis, width) for one in chosen])
-            for k, row in enumerate(chosen[0]["rows"])
-        ]
-    parts = [
-        f'<text x="{_n(place * (width + GAP))}" y="{LETTER}" font-size="{LETTER}" '
-        f'font-weight="bold">{escape(head)}</text>'
-        for place, head in enumerate(heads)
-    ]
-    for number, (name, tracks) in enumerate(rows):
-        top = HEAD + number * ROW
-        parts.append(
-            f'<text x="0" y="{top + LETTER}" font-size="{LETTER}" '
-            f'font-family="monospace">{escape(_shortened(name))}</text>'
-        )
-        parts += [
-            f'<g transform="translate({_n(place * (width + GAP))} {top + 24})">'
-            f"{track}</g>"
-            for place, track in enumerate(tracks)
-        ]
-    return "".join(parts), HEAD + len(rows) * ROW
+    return TEMPLATES.get_template("figures/charts.html").render(context)
 
 
 class _Axis:
@@ -192,58 +131,3 @@ def _tick(power: int) -> str:
     if power < 0:
         return HALVES.get(power, f"1/{2**-power}")
     return f"{2**power}×" if power else "1"
-
-
-@functools.cache
-def _templates() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        undefined=StrictUndefined, autoescape=True,
-    )  # fmt: skip
-
-
-def _card_dot(row: dict[str, Any], axis: _Axis, width: float) -> str:
-    ink = COLOURS[kind_of(row)]
-    one, low, middle, high = (
-        _n(axis.share(ratio) * width / 100)
-        for ratio in (1.0, row["low"], row["middle"], row["high"])
-    )
-    return (
-        f'<path d="M{one} -9V9" stroke="currentColor" stroke-opacity="0.5"/>'
-        f'<path d="M0 0H{_n(width)}" stroke="currentColor" stroke-opacity="0.15"/>'
-        f'<path d="M{low} 0H{high}" stroke="{ink}" stroke-opacity="0.5" '
-        f'stroke-width="5"/><circle cx="{middle}" r="5" fill="{ink}"/>'
-    )
-
-
-def _card_bar(width: float) -> str:
-    size = f'width="{_n(width)}" height="12"'
-    return f'<rect y="-6" {size} rx="2" fill="var(--line-1, #0060b0)"/>'
-
-
-def _shortened(name: str) -> str:
-    """Cut a name that is wider than a card, by the widths of its letters."""
-    if width_of(name) <= CARD_WIDTH:
-        return name
-    while width_of(f"{name}…") > CARD_WIDTH:
-        name = name[:-1]
-    return f"{name}…"
-
-
-def width_of(name: str) -> float:
-    """Return how wide a name is in DejaVu Sans Mono, the widest of such fonts."""
-    return _font().getlength(name) / _font().size * LETTER
-
-
-@functools.cache
-def _font() -> Any:
-    # Imported late: a build that draws no chart needs no font.
-    import matplotlib
-    from PIL import ImageFont
-
-    fonts = Path(matplotlib.get_data_path(), "fonts", "ttf")
-    return ImageFont.truetype(fonts / "DejaVuSansMono.ttf", 1000)
-
-
-def _n(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")

@@ -21,7 +21,7 @@ from typing import Any
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.figures.pictures import Preview, keep
+from tensor_copies.figures.pictures import keep, on_card
 from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.markers import MAP_LEAD
 
@@ -51,8 +51,7 @@ def _drawn(
     path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
     markup = draw_map(observed, path.stem, graph)
     path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
-    preview = _preview(observed)
-    keep(preview, path, Path(block_vars["src_file"]), block.lineno)
+    keep(_card(observed), path, Path(block_vars["src_file"]), block.lineno)
     return ".. raw:: html\n\n" + indent(framed_map(markup), "    ") + "\n"
 
 
@@ -74,7 +73,7 @@ def draw_map(observed: dict[str, Any], prefix: str, graph: bool | None = None) -
     )
 
 
-def _preview(observed: dict[str, Any]) -> Preview:
+def _card(observed: dict[str, Any]) -> str:
     """Return the small form of a map: what shares comes first, if not all fit."""
     from tensor_maps.draw import scene
 
@@ -91,11 +90,9 @@ def _preview(observed: dict[str, Any]) -> Preview:
         names = [*sharing, *(name for name in names if name not in sharing)]
     made = scene(observed, names=names[:MOST_ON_CARD], width=CARD, graph=False)
     marks = "".join(made.marks)
-    shared = any(len(found) > 1 for found in on)
-    shows = "shared" if shared else "copied" if "tm-copy" in marks else ""
     # A drawing on a card begins at its upper edge.
     moved = f'<g transform="translate(0 {-made.top:g})">{marks}</g>'
-    return Preview(made.caption, [(0.0, made.width, made.height, moved)], shows=shows)
+    return on_card(made.width, made.height, moved)
 
 
 def framed_map(markup: str) -> str:

@@ -17,8 +17,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from tensor_copies.figures import charts
-from tensor_copies.figures.pictures import Preview, keep
+from tensor_copies.figures.pictures import keep, on_card
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+NO_DRAWING = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 INK = "#010203"  # the colour that figure.mplstyle gives to text and axes
 NOT_SHOWN = re.compile(
     r"<style.*?</style>|<metadata>.*?</metadata>|<!--.*?-->\s*", re.DOTALL
@@ -50,20 +50,16 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
             markup = draw_figure(figure, prefix=path.stem)
             marks = POINTS.sub(r'\1="\2"', markup, count=2)  # the card has its own unit
             width, height = (72.0 * inches for inches in figure.get_size_inches())
-            words = describe_figure(figure)
+            drawing = on_card(width, height, marks)
+            keep(drawing, path, Path(block_vars["src_file"]), block.lineno)
             shown = ".. raw:: html\n\n" + indent(framed_figure(markup), "    ")
         else:
-            # The page draws it, beside those of other machines.
+            # The page draws it as a table, beside those of other machines.
             path.with_suffix(".json").write_text(json.dumps(data), encoding="utf-8")
-            marks, height = charts.draw_on_card(data)
-            width = charts.CARD_WIDTH
-            words = charts.describe(data)
-            markup = f'<svg xmlns="http://www.w3.org/2000/svg">{marks}</svg>'
+            markup = NO_DRAWING
             shown = f".. lesson-chart:: {path.stem}\n    :place: {place}"
             place += 1
         path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
-        preview = Preview(words, [(0.0, width, height, marks)])
-        keep(preview, path, Path(block_vars["src_file"]), block.lineno)
         parts.append(f"{shown}\n")
     plt.close("all")
     return "\n".join(parts)

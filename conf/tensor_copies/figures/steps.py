@@ -4,8 +4,10 @@ The gallery runs a lesson; :func:`begin` and :func:`end` are its hooks around th
 In between each statement of the lesson is followed by a look at all tensors that have a
 name (tensor_maps.steps). So the run that is watched is the one that is shown.
 What was seen is kept beside the lesson's pictures, and goes with them when the lesson
-has to be run again. What a watched lesson leaves to chance is the same in each build:
-its steps show all values, also those that it does not print.
+has to be run again. Its sentences and drawings are made from that, again where the code
+that makes them has changed: no lesson runs for another word.
+What a watched lesson leaves to chance is the same in each build: its steps show all
+values, also those that it does not print.
 
 A lesson that takes times is not watched: watching makes each call of a Python function
 a little slower.
@@ -23,7 +25,11 @@ import ast
 import gzip
 import io
 import json
+import pickle
 import re
+import sys
+import weakref
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -35,6 +41,7 @@ from sphinx.errors import ExtensionError
 from tensor_copies.machine import chances
 from tensor_copies.machine.blocks import blocks_of, script_of
 from tensor_copies.machine.clocks import CLOCKS, LIBRARY
+from tensor_copies.machine.code_keys import DRAWS_STEPS, digest_of
 from tensor_copies.machine.markers import LINE
 
 if TYPE_CHECKING:
@@ -130,37 +137,77 @@ def end(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
         if (folder / f"{lesson}.md5").exists():  # the gallery's note that it has passed
             if seen.failed:
                 raise ExtensionError(f"{lesson} could not be watched:\n{seen.failed}")
-            path = steps_path(folder, script.stem)
+            asks = [(ask, _other_run(script, ask)) for ask in asks_of(script)]
+            path = _seen_path(folder, script.stem)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(as_kept(seen, script), encoding="utf-8")
+            with path.open("wb") as file:
+                _Pickler(file).dump((seen, asks))
+            _drawn(path, script)  # several lessons run at once, and pages do not
 
 
-def steps_path(folder: Path, lesson: str) -> Path:
-    """Return where the steps of a lesson are kept, beside its picture for cards."""
-    return folder / "images" / "thumb" / f"sphx_glr_{lesson}_steps.json"
+def _seen_path(folder: Path, lesson: str) -> Path:
+    """Return where what was seen of a lesson is kept, beside its picture for cards."""
+    return folder / "images" / "thumb" / f"sphx_glr_{lesson}_steps.pickle"
 
 
-def steps_file(source: str | Path, page: str) -> Path | None:
-    """Return where the steps of the lesson that a page shows are kept, if they are."""
-    folder, _, name = page.rpartition("/")
-    path = steps_path(Path(source, folder), name)
-    return path if path.exists() else None
+class _Pickler(pickle.Pickler):
+    """Keeps only which one it is of what tells things apart and cannot be found again.
 
-
-def as_kept(seen: Steps, script: Path) -> str:
-    """Return the steps of a lesson as they are kept.
-
-    Raises
-    ------
-    ExtensionError
-        If a marker asks for a step and its other picture cannot be made.
+    That are weak references to storages, and classes of the lesson or of autograd.
     """
-    asks = [(ask, _other_run(script, ask)) for ask in asks_of(script)]
-    for drawn in DRAWN:
-        data = seen.data(drawn)
+
+    def persistent_id(self, value: object) -> int | None:
+        """Return what is kept in the place of a value, or None to keep the value."""
+        lost = isinstance(value, weakref.ref) or (
+            isinstance(value, type)
+            and getattr(sys.modules.get(value.__module__), value.__qualname__, None)
+            is not value
+        )
+        return id(value) if lost else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BufferedReader) -> None:
+        super().__init__(file)
+        self._stand_for: dict[int, object] = defaultdict(object)
+
+    def persistent_load(self, number: int) -> object:
+        """Return an object for a number: the same for the same."""
+        return self._stand_for[number]
+
+
+def steps_file(source: str | Path, page: str, script: Path) -> Path | None:
+    """Return the steps of the lesson that a page shows, as JSON, if it has steps.
+
+    ``source`` is the folder of all pages.
+    """
+    folder, _, name = page.rpartition("/")
+    path = _seen_path(Path(source, folder), name)
+    return _drawn(path, script) if path.exists() else None
+
+
+def _drawn(path: Path, script: Path) -> Path:
+    """Return the JSON of steps as this code draws them; draw them if it is lacking."""
+    drawn = path.with_suffix(f".{digest_of(*DRAWS_STEPS)}.json")
+    if not drawn.exists():
+        for other in path.parent.glob(f"{path.stem}.*.json"):
+            other.unlink()
+        with path.open("rb") as file:
+            seen, asks = _Unpickler(file).load()
+        aside = drawn.with_suffix(".new")
+        aside.write_text(_as_json(seen, asks, script), encoding="utf-8")
+        aside.replace(drawn)
+    return drawn
+
+
+def _as_json(seen: Steps, asks: list[tuple[Ask, Steps]], script: Path) -> str:
+    """Return steps with their drawings: the same steps give the same text."""
+    for most in DRAWN:
+        data = seen.data(most)
         for ask, other in asks:
-            _add_ask(data, seen, other, ask, drawn)
-        text = as_json(as_shown(data, script))
+            _add_ask(data, seen, other, ask, most)
+        shown = as_shown(data, script)
+        text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
         if len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES:
             break
     return text
@@ -252,11 +299,6 @@ def _add_ask(
             "instead": ask.instead,
         }
     )
-
-
-def as_json(data: dict[str, Any]) -> str:
-    """Return steps as the text that is kept: the same data give the same text."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def as_shown(data: dict[str, Any], script: Path) -> dict[str, Any]:

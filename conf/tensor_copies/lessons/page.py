@@ -21,7 +21,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from tensor_copies.figures.pictures import load_preview, on_card, preview_file
+from tensor_copies.figures.pictures import card_file
 from tensor_copies.lessons.notebooks import BRANCH, GPU, offered_script
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.live import UnknownPage
@@ -123,9 +123,9 @@ def _card(
     (link,) = links
     item = nodes.list_item("", nodes.paragraph("", "", link))
     lesson = link["reftarget"].lstrip("/")
-    if (kept := preview_file(app.srcdir, lesson)) is not None:
+    if (kept := card_file(app.srcdir, lesson)) is not None:
         app.env.note_dependency(kept)
-        item += nodes.raw("", on_card(load_preview(kept)), format="html")
+        item += nodes.raw("", kept.read_text(encoding="utf-8"), format="html")
     item += nodes.paragraph(text=introduction)
     return lesson, item
 

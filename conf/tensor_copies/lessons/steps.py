@@ -30,8 +30,8 @@ def add_button(app: Sphinx, doctree: nodes.document) -> None:
     """Put the button into the row of actions of a lesson that has steps."""
     page = app.env.docname
     script = lesson_scripts(app).get(page)
-    kept = steps_file(Path(app.srcdir), page)
-    if script is None or kept is None:
+    kept = script and steps_file(app.srcdir, page, script)
+    if kept is None:
         return
     app.env.note_dependency(kept)
     text = kept.read_text(encoding="utf-8")
@@ -67,8 +67,8 @@ def publish(app: Sphinx, error: Exception | None) -> None:
     """Write the viewer, and the steps of each lesson, as files that a page loads."""
     if error is not None or app.builder.format != "html":
         return
-    for page in lesson_scripts(app):
-        if (kept := steps_file(Path(app.srcdir), page)) is not None:
+    for page, script in lesson_scripts(app).items():
+        if (kept := steps_file(app.srcdir, page, script)) is not None:
             data = json.loads(kept.read_text(encoding="utf-8"))
             data["title"] = app.env.titles[page].astext()
             write(app, published_name(page), as_script(data))

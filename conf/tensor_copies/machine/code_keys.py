@@ -18,8 +18,11 @@ from tensor_copies.machine.fingerprint import CONF, fingerprint, quality
 
 ROOT = CONF.parent
 PACKAGE = "tensor_maps/src/tensor_maps"
-# What lessons leave is made by these files of conf/, beside the script itself: what
-# runs and watches them, and what draws them.
+# What lessons leave is made by these files of conf/, beside the script itself: their
+# maps too, which are drawn as they run. What only finds words for steps and draws them
+# is not among them.
+WATCHING = ("watch", "course", "trace", "monitor", "listen", "decorate", "syntax")
+LOOKING = ("step", "fact", "facts", "names", "content")
 SHAPES_LESSONS = (
     *(f"tensor_copies/machine/{name}.py" for name in ("apart", "isolation", "blocks")),
     *(f"tensor_copies/machine/{name}.py" for name in ("chances", "clocks", "markers")),
@@ -27,8 +30,10 @@ SHAPES_LESSONS = (
     "tensor_copies/machine/figure.mplstyle",
     "tensor_copies/figures/*",
     f"{PACKAGE}/*.py",
-    f"{PACKAGE}/steps/*.py",
+    *(f"{PACKAGE}/steps/{name}.py" for name in (*WATCHING, *LOOKING)),
 )
+# What finds words for steps that were seen, and draws them.
+DRAWS_STEPS = ("tensor_copies/figures/steps.py", f"{PACKAGE}/**/*.py")
 # What the cells of pages import, and what watches them.
 SHAPES_PAGES = (
     f"{PACKAGE}/**/*.py",

@@ -29,7 +29,7 @@ SHAPING = ("matplotlib", "perfplot", "sphinx-gallery", "myst-nb", "ipykernel")
 TO_RECORD = ("torch", "numpy", "matplotlib", "perfplot", "sphinx", "sphinx-gallery")
 # A machine without the last two can record all but the page of errors.
 TO_BUILD = (
-    *(*TO_RECORD, *SHAPING, "furo", "resvg-py", "sphinx-reredirects", "psutil"),
+    *(*TO_RECORD, *SHAPING, "furo", "psutil"),
     *("pandas", "pillow", "joblib"),
 )
 # What an environment variable asks of the benchmarks. Most of the long one's time

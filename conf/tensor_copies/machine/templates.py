@@ -1,18 +1,28 @@
-"""HTML drawn from templates that stand beside the module that knows the facts."""
+"""The templates of all rooms: HTML that escapes what it is told."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 
-def templates_of(module: str, **options: Any) -> Environment:
-    """Return the templates beside a module (its ``__file__``); they escape all text."""
-    return Environment(
-        loader=FileSystemLoader(Path(module).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        **options,
+def prose(text: str) -> Markup:
+    """Return prose as HTML, with what stands between backticks as code."""
+    pieces = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if place % 2 else escape(piece)
+        for place, piece in enumerate(pieces)
     )
+
+
+# A template stands beside the module that knows its facts: "errors/cures.html".
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parents[1]),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+TEMPLATES.filters["prose"] = prose

@@ -12,10 +12,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
         cheat_sheet,
         files,
         foot,
-        forwards,
         head,
         home,
-        inventories,
         machines,
         made_pages,
         search_index,
@@ -27,7 +25,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # A change makes Sphinx read the pages again, or write them again.
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_config_value("site_is_indexed", True, "html", types=bool)
-    app.add_config_value("every_inventory_name_is_linked", False, "", types=bool)
+    app.add_config_value("redirects", {}, "html", types=dict)
     app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
     app.add_directive("sheet-pictures", cheat_sheet.SheetPictures)
     app.add_directive("sheet-messages", cheat_sheet.SheetMessages)
@@ -43,7 +41,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-resolved", cheat_sheet.fill)
     # After the pairs were set side by side (460).
     app.connect("doctree-read", steps_of_pairs.add_buttons, priority=470)
-    app.connect("env-check-consistency", forwards.check)
     app.connect("doctree-read", head.keep_description)
     app.connect("html-page-context", foot.add_foot)
     app.connect("html-page-context", head.add_head)
@@ -53,16 +50,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-updated", search_index.write)
     app.connect("builder-inited", made_pages.replace_search)
     app.connect("html-collect-pages", made_pages.make)
-    # Before sphinx-reredirects, which writes the forwards (500).
-    app.connect("html-collect-pages", forwards.give_addresses, priority=400)
 
     def finish(app: Sphinx, exception: Exception | None) -> None:
         if exception is None and app.builder.format == "html":
-            head.copy_cards(app)
             steps_of_pairs.publish(app)
             files.write(app)
             wheel.publish(app)
-            inventories.report_unused(app)
 
     app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,7 +14,6 @@ from textwrap import shorten
 from typing import Any, ClassVar
 
 from docutils import nodes
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
@@ -27,6 +26,7 @@ from tensor_copies.atlas.page import (
     PLAIN,
     Drawing,
     breakable,
+    one_line,
     sign_of,
 )
 from tensor_copies.errors.cures import BestCure, best_cures
@@ -36,15 +36,12 @@ from tensor_copies.explorer.page import still
 from tensor_copies.explorer.signs import sheet
 from tensor_copies.machine.fingerprint import fingerprint
 from tensor_copies.machine.freshness import in_words
+from tensor_copies.machine.templates import TEMPLATES
 
 ERRORS = "errors"
 OTHER = "view"  # the kind of x whose memory is laid out in another order
 LONGEST = 125  # characters of a message
 WRITE = re.compile(r"; x\[0\] = 7$")  # what a picture may show after the call
-TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent), autoescape=True,
-    undefined=StrictUndefined,
-)  # fmt: skip
 Record = dict[str, Any]
 
 
@@ -59,16 +56,12 @@ class SheetCalls(SphinxDirective):
         if unknown := set(self.content) - set(drawing.rows):
             raise self.error(f"the Atlas has no operation {', '.join(sorted(unknown))}")
         rows = [_row(drawing, drawing.rows[name]) for name in self.content]
-        parts = {
-            sign["part"]: [sign["part"]]
-            for row in rows
-            for cell in row["cells"]
-            for sign in cell["signs"]
-        }
+        cells = [cell for row in rows for cell in row["cells"]]
+        parts = {part: [part] for cell in cells for part in cell["signs"]}
         columns = ["Memory", "Gradient"]
         if drawing.away:
             columns.append(f"x on another device{drawing.which()}")
-        markup = TEMPLATES.get_template("sheet_calls.html").render(
+        markup = TEMPLATES.get_template("web/sheet_calls.html").render(
             rows=rows,
             signs=sheet(parts),
             x=live_atlas()["states"][PLAIN],
@@ -79,7 +72,7 @@ class SheetCalls(SphinxDirective):
 
 def _row(drawing: Drawing, row: Record) -> Record:
     """Return what the template draws of one call."""
-    here = drawing.on_cpu(row, PLAIN) or drawing.record(drawing.here, row, PLAIN)
+    here = drawing.on_cpu(row, PLAIN)
     if here is None:
         raise ExtensionError(f"the Atlas has not seen {row['code']} of a {PLAIN}")
     memory, *gradient = sign_of(here)
@@ -93,12 +86,11 @@ def _row(drawing: Drawing, row: Record) -> Record:
             note = f"to {DEVICE_NAMES[there['result_device']]}"
         cells.append(_cell(parts, note, in_words=False))
     uri = f"{drawing.app.builder.get_relative_uri(drawing.page, 'atlas')}#{row['id']}"
-    line = re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; ")
-    return {"code": Markup(breakable(line)), "uri": uri, "cells": cells}
+    code = Markup(breakable(one_line(row["code"])))
+    return {"code": code, "uri": uri, "cells": cells}
 
 
-def _cell(parts: list[str], note: str = "", *, in_words: bool = True) -> Record:
-    signs = [{"part": part, "words": part} for part in parts]
+def _cell(signs: list[str], note: str = "", *, in_words: bool = True) -> Record:
     return {"signs": signs, "note": note, "in_words": in_words}
 
 
@@ -136,12 +128,12 @@ class SheetPictures(SphinxDirective):
             figures.append(
                 {"title": title, "code": code, "said": said, "picture": Markup(picture)}
             )
-        template = TEMPLATES.get_template("sheet_pictures.html")
+        template = TEMPLATES.get_template("web/sheet_pictures.html")
         return [nodes.raw("", template.render(figures=figures), format="html")]
 
 
-class sheet_messages(nodes.General, nodes.Element):
-    """Stands where messages will be, until the error index is read."""
+class sheet_part(nodes.General, nodes.Element):
+    """The place of a part that is made when all pages have been read."""
 
 
 class SheetMessages(SphinxDirective):
@@ -152,30 +144,27 @@ class SheetMessages(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the place of the messages."""
         self.env.note_dependency(self.env.doc2path(ERRORS))
-        return [sheet_messages(anchors=list(self.content))]
-
-
-class sheet_foot(nodes.General, nodes.Element):
-    """Stands where the foot will be: the site's address is known when it is written."""
+        return [sheet_part(anchors=list(self.content))]
 
 
 class SheetFoot(SphinxDirective):
     """Who saw it, when, and where the site is (``{sheet-foot}``)."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the place of the foot."""
+        """Return the place of the foot: another address reads no page again."""
         note_use(self.env.app, self.env.docname)
-        return [sheet_foot()]
+        return [sheet_part()]
 
 
 def fill(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Put messages and foot into their places."""
-    for place in list(doctree.findall(sheet_messages)):
-        listing = nodes.definition_list(classes=["sheet-messages", "simple"])
-        listing += list(_messages(app, page, place["anchors"]))
-        place.replace_self(listing)
-    for place in list(doctree.findall(sheet_foot)):
-        place.replace_self(foot_of(app, page))
+    for place in list(doctree.findall(sheet_part)):
+        made = foot_of(app, page)
+        if "anchors" in place:
+            found = _messages(app, page, place["anchors"])
+            classes = ["sheet-messages", "simple"]
+            made = nodes.definition_list("", *found, classes=classes)
+        place.replace_self(made)
 
 
 def _messages(app: Sphinx, page: str, anchors: list[str]) -> Iterator[nodes.Node]:

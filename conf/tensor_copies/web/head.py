@@ -1,13 +1,12 @@
 """What the head of a page says of it: a description, and a card for shared links.
 
-The description is the page's own first paragraph. The picture of a lesson is its
-first one; other pages share one, of a shared memory and a copy, with the site's name.
+The description is the page's own first paragraph. All pages share the picture, of a
+shared memory and a copy: ``static/card.png``, drawn by tensor_maps.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
 from html import escape
 from pathlib import Path
 from textwrap import shorten
@@ -15,56 +14,42 @@ from typing import Any
 from urllib.parse import urljoin
 
 from docutils import nodes
+from markupsafe import Markup
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from tensor_copies.figures.pictures import (
-    CARD_HEIGHT,
-    CARD_WIDTH,
-    Preview,
-    card,
-    load_preview,
-    preview_file,
-)
 from tensor_copies.machine.lesson_list import lesson_scripts
 
 logger = logging.getLogger(__name__)
 LONGEST = 160  # characters; what a search engine shows of a description
 SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
 SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
-SITE_CARD = "tensor_copies_card.png"
+CARD, CARD_SIZE = "_static/card.png", (1200, 630)
+ON_CARD = "Two tensors that share one memory, without gradient. Beside them a copy."
 
 
 def add_head(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Put description and card into the head of a page, and what mending.py asks."""
+    """Put description and card into the head of a page,."""
     said = app.env.metadata.get(page, {}).get("description", SITE)
     description = context.get("description", said)
-    title = re.sub("<[^>]*>", "", context.get("title", ""))
+    title = escape(Markup(context.get("title", "")).striptags())
     if not title or page == app.config.root_doc:  # home goes by the site's name
         title = app.config.project
-    name, words = SITE_CARD, SITE
-    if (preview := preview_file(app.srcdir, page)) is not None:
-        name = preview.with_suffix(".png").name
-        words = escape(load_preview(preview).words)
     base = app.config.html_baseurl
-    # A preview needs the whole address; without one the link stays within the site.
-    image = (
-        urljoin(base, f"_images/{name}")
-        if base
-        else context["pathto"](f"_images/{name}", resource=True)
-    )
+    # A link preview needs the whole address; without one the link stays in the site.
+    image = urljoin(base, CARD) if base else context["pathto"](CARD, resource=True)
     properties = {
-        "og:type": "website" if preview is None else "article",
+        "og:type": "article" if page in lesson_scripts(app) else "website",
         "og:site_name": escape(app.config.project),
         "og:title": title,
         "og:description": escape(description),
         "og:image": image,
-        "og:image:width": CARD_WIDTH,
-        "og:image:height": CARD_HEIGHT,
-        "og:image:alt": shorten(words, 400, placeholder=" ..."),
+        "og:image:width": CARD_SIZE[0],
+        "og:image:height": CARD_SIZE[1],
+        "og:image:alt": ON_CARD,
     }
     if base and context.get("pageurl"):
         properties["og:url"] = urljoin(base, app.builder.get_target_uri(page))
@@ -76,29 +61,10 @@ def add_head(
     if doctree is None or not app.config.site_is_indexed:
         lines.append('<meta name="robots" content="noindex">')
     context["site_icon"] = Path(app.confdir, app.config.html_favicon).read_text()
-    context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
-
-
-def copy_cards(app: Sphinx) -> None:
-    """Put the cards of all lessons, and that of the site, into the site."""
-    target = Path(app.outdir, "_images")
-    target.mkdir(exist_ok=True)
-    found = (preview_file(app.srcdir, page) for page in lesson_scripts(app))
-    kept = [path for path in found if path is not None]
-    for path in kept:
-        shutil.copy2(path.with_suffix(".png"), target)
-    if kept:
-        sign = _sign([load_preview(path) for path in kept])
-        (target / SITE_CARD).write_bytes(card(sign, app.config.html_title))
-
-
-def _sign(previews: list[Preview]) -> Preview:
-    """Return the site's picture: a shared memory beside a copy, as lessons saw them."""
-    first = {preview.shows: preview for preview in reversed(previews)}
-    shown = [first[sign] for sign in ("shared", "copied") if sign in first]
-    shown = shown or previews[:1]
-    words = " ".join(preview.words for preview in shown)
-    return Preview(words, [part for preview in shown for part in preview.parts])
+    # docutils repeats what Furo says (github.com/sphinx-doc/sphinx/issues/11699).
+    given = context.get("metatags", "").splitlines()
+    kept = [line for line in given if 'name="viewport"' not in line]
+    context["metatags"] = "\n".join([*kept, *lines])
 
 
 def add_styles(app: Sphinx, page: str, *_: object) -> None:

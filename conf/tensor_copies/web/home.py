@@ -6,8 +6,6 @@ The counts are taken from what the doors lead to, when the page is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 
 from docutils import nodes
@@ -17,6 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 from tensor_copies.atlas.data import live, note_use
 from tensor_copies.errors.messages import entries
 from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.machine.templates import TEMPLATES
 
 QUESTION = re.compile(r"^## \d+\. ", re.MULTILINE)
 MISTAKE = re.compile(r"^### ", re.MULTILINE)
@@ -26,20 +25,13 @@ class MessageBox(SphinxDirective):
     """A box to paste an error message into (``{message-box}``)."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a form that asks the search page."""
-        # What most readers meet first.
+        """Return a form that asks the search page; its example is what most meet."""
         records = (one for one in live()["records"] if one["operation"] == "numpy")
-        example = next((one["error"] for one in records if one["error"]), "")
-        target = self.env.app.builder.get_relative_uri(self.env.docname, "search")
-        markup = (
-            f'<form class="message-box" action="{escape(target)}" method="get" '
-            'role="search" aria-label="Messages">'
-            '<label for="message">Have an error message? Paste it.</label>'
-            '<input id="message" name="q" type="search" autocomplete="off" '
-            f'placeholder="{escape(example)}">'
-            '<button type="submit">Find the cure</button></form>'
+        form = TEMPLATES.get_template("web/message_box.html").render(
+            search=self.env.app.builder.get_relative_uri(self.env.docname, "search"),
+            example=next((one["error"] for one in records if one["error"]), ""),
         )
-        return [nodes.raw("", markup, format="html")]
+        return [nodes.raw("", form, format="html")]
 
 
 class Doors(SphinxDirective):
@@ -59,7 +51,7 @@ class Doors(SphinxDirective):
         return [doors]
 
 
-def _doors(app: Sphinx) -> Iterator[tuple[str, str, str]]:
+def _doors(app: Sphinx) -> list[tuple[str, str, str]]:
     lessons = lesson_scripts(app)
     atlas = live()
     calls, kinds = len(atlas["operations"]), len(atlas["states"])
@@ -68,33 +60,17 @@ def _doors(app: Sphinx) -> Iterator[tuple[str, str, str]]:
         len(pattern.findall(Path(app.env.doc2path(page)).read_text(encoding="utf-8")))
         for page, pattern in (("silent_mistakes", MISTAKE), ("self_check", QUESTION))
     )
-    yield (
-        "auto_examples/index",
-        f"Learn: {len(lessons)} lessons",
-        "One idea each, in order or alone. All are scripts that run.",
-    )
-    yield (
-        "atlas",
-        f"Look up: {calls} calls",
-        f"The Atlas, one table: what each does to {kinds} kinds of x.",
-    )
-    yield (
-        "errors",
-        f"Fix: {messages} messages",
-        "What each error or warning means, its cures, and what a cure costs.",
-    )
-    yield (
-        "silent_mistakes",
-        f"Beware: {mistakes} silent mistakes",
-        "Code that raises nothing and is wrong, beside code that is right.",
-    )
-    yield (
-        "self_check",
-        f"Test yourself: {questions} questions",
-        "Predict what the code prints, then see what it prints.",
-    )
-    yield (
-        "cheat_sheet",
-        "Cheat sheet: one page",
-        "Calls in signs, pictures, messages and rules, on one A4.",
-    )
+    return [
+        ("auto_examples/index", f"Learn: {len(lessons)} lessons",
+         "One idea each, in order or alone. All are scripts that run."),
+        ("atlas", f"Look up: {calls} calls",
+         f"The Atlas, one table: what each does to {kinds} kinds of x."),
+        ("errors", f"Fix: {messages} messages",
+         "What each error or warning means, its cures, and what a cure costs."),
+        ("silent_mistakes", f"Beware: {mistakes} silent mistakes",
+         "Code that raises nothing and is wrong, beside code that is right."),
+        ("self_check", f"Test yourself: {questions} questions",
+         "Predict what the code prints, then see what it prints."),
+        ("cheat_sheet", "Cheat sheet: one page",
+         "Calls in signs, pictures, messages and rules, on one A4."),
+    ]  # fmt: skip

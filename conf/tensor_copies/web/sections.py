@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from html import unescape
 from textwrap import shorten
 
 from docutils import nodes
@@ -21,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util import docname_join
 
 from tensor_copies.atlas.data import live
-from tensor_copies.atlas.page import sign_of
+from tensor_copies.atlas.page import one_line, sign_of
 from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.lessons.opening import SETUP
 from tensor_copies.lessons.predictions import PREDICT, PRINTED, choices
@@ -39,9 +38,7 @@ FURNITURE = {
     *("lesson-actions", "side", "machine-tabs", "variant-label"),
     *("tag_hide-input", "tag_hide-cell", "tag_remove-input", "tag_remove-cell"),
 }
-CURES = "cures"
 OF_CLASS = {"entry": ERROR, "mistake": MISTAKE}
-CURE = re.compile(r'<pre class="cure">(.*?)</pre>\s*<p>(.*?)</p>', re.DOTALL)
 TITLE = re.compile("<<([^<>]+)>>")
 RAISED = re.compile(r"\b\w*(?:Error|Warning):")
 
@@ -127,7 +124,7 @@ def _calls() -> Iterator[Section]:
                 said += f": {record['error']}"
         what = atlas["subjects"].get(row["subject"], state.replace("_", " "))
         sentence = shorten(f"Of a {what}: {said}.", LONGEST, placeholder=" ...")
-        name = re.sub(r":\n\s+", ": ", row["code"]).replace("\n", "; ")
+        name = one_line(row["code"])
         prose = f"{row['group']} {row['lesson'].rpartition('/')[2].replace('_', ' ')}"
         yield Section(
             row["id"], CALL, name, sentence, prose, f"{row['code']} {row['api']}",
@@ -154,7 +151,7 @@ def _is_furniture(node: nodes.Node) -> bool:
     while node is not None and not isinstance(node, nodes.section):
         if is_fold(node, SETUP) or isinstance(node, nodes.comment):
             return True
-        if isinstance(node, nodes.raw) and f'class="{CURES}"' in node.astext():
+        if isinstance(node, nodes.raw) and node.get("cures"):
             return False
         if isinstance(node, nodes.Element) and FURNITURE & set(node.get("classes", ())):
             return True
@@ -216,10 +213,10 @@ class _Text:
             elif isinstance(node, nodes.literal):
                 self.code.append(node.astext())
             elif isinstance(node, nodes.raw):
-                for code, said in CURE.findall(node.astext()):
-                    self.code.append(unescape(code))
-                    self.prose.append(unescape(re.sub("<[^>]*>", "", said)))
-                    self.markdown.append(f"- `{self.code[-1]}`: {self.prose[-1]}")
+                for code, said in node.get("cures", ()):
+                    self.code.append(code)
+                    self.prose.append(said)
+                    self.markdown.append(f"- `{code}`: {said}")
 
     def _take_block(self, node: nodes.literal_block) -> None:
         text = node.astext().strip()

@@ -16,16 +16,10 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 from tensor_maps import __version__
 
-from tensor_copies.lessons.steps import write as write_file
 from tensor_copies.machine.fingerprint import CONF
 
 FOLDER = "_downloads"
 WHEEL = f"{FOLDER}/tensor_maps-{__version__}-py3-none-any.whl"
-# Where two single files were before there was a package, and what takes their place.
-OLD = {
-    "7b97e1544e622d310c390c93042448df/tensor_maps.py": "from tensor_maps import steps",
-    "b2ccebc9bd0470c2123cfc33c8c70ed7/atlas.py": "python -m tensor_maps.atlas",
-}
 
 
 class InstallLine(SphinxDirective):
@@ -49,7 +43,7 @@ def install_from(base: str) -> str:
 
 
 def publish(app: Sphinx) -> None:
-    """Build the wheel among the site's files; lead on from the files that were there.
+    """Build the wheel among the site's files.
 
     Raises
     ------
@@ -71,7 +65,3 @@ def publish(app: Sphinx) -> None:
         old.unlink()
     for _ in WheelBuilder(str(CONF / "tensor_maps")).build(directory=str(folder)):
         pass  # each is a path that was written
-    where = install_from(app.config.html_baseurl)
-    for name, instead in OLD.items():
-        said = f"This is in a package now: pip install {where}, then {instead}"
-        write_file(app, f"{FOLDER}/{name}", f"raise SystemExit({said!r})\n")

@@ -139,6 +139,20 @@ class Steps:
     def _steps(self) -> list[Step]:
         return self._noted.steps
 
+    def __getstate__(self) -> dict:
+        """Return what was seen, to be pickled: not what it was watched with."""
+        noted = {
+            name: getattr(self._noted, name)
+            for name in ("steps", "not_shown", "failed")
+        }
+        return {"title": self.title, "code": self._code, "noted": noted}
+
+    def __setstate__(self, state: dict) -> None:
+        """Be the steps that were pickled; to watch again begins anew."""
+        Steps.__init__(self, state["title"])
+        self._code = state["code"]
+        vars(self._noted).update(state["noted"])
+
     # -- A block
 
     def __enter__(self) -> Steps:
