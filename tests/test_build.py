@@ -43,6 +43,7 @@ from tensor_copies.recordings import format as recordings
 
 pytestmark = pytest.mark.slow
 SECTION = Path("examples", "1_first")
+TO_END = 120  # seconds for what is killed, however much runs beside it
 NONE_RAN = "Lessons: 0 of 4 ran, 4 kept from earlier builds."
 # Each lesson notes when it runs, but on no page.
 NOTED = """
@@ -316,7 +317,7 @@ def test_a_warning_in_the_process_of_a_lesson_is_one_of_the_build(
 
 
 def test_nothing_outlives_the_build(there: TinySite) -> None:
-    assert until(lambda: not there.running(), 30), there.running()
+    assert until(lambda: not there.running(), TO_END), there.running()
 
 
 def test_nothing_is_written_outside_of_the_folders_of_the_build(
@@ -346,7 +347,7 @@ def test_a_build_that_is_stopped_leaves_the_site_and_no_process(
         assert until(lambda site=site: "sleep 4000" in site.running())
         build.send_signal(number)
         said, _ = build.communicate(timeout=PATIENCE)
-        assert until(lambda site=site: not site.running(), 30), site.running()
+        assert until(lambda site=site: not site.running(), TO_END), site.running()
         assert site.published() == there.published()
         if number != signal.SIGKILL:
             assert build.returncode == 2 and "build_site: interrupted" in said
@@ -364,7 +365,7 @@ def test_what_fails_is_named_and_the_site_stays(site: TinySite) -> None:
     (examples / "finds.py").write_text(lesson("Finds", hangs))
     limit = "-D", "lesson_time_limit=3"
     fails(site, "build_site: finds.py", "ran longer than 3 seconds", arguments=limit)
-    assert until(lambda: not site.running(), 30), site.running()
+    assert until(lambda: not site.running(), TO_END), site.running()
     (examples / "finds.py").write_text(lesson("Finds", "print('so far')\n1 / 0"))
     (examples / "leaves.py").write_text(lesson("Leaves", "raise KeyError('and this')"))
     # The last build was killed between two renames.
@@ -683,7 +684,7 @@ def test_live_serves_the_site_and_an_edit_of_it(site: TinySite) -> None:
         assert until(lambda: shows("Edited")), log.read_text()
         os.killpg(process.pid, signal.SIGINT)  # Ctrl+C
         process.wait(PATIENCE)
-        assert until(lambda: not site.running(), 30) and served() == ""
+        assert until(lambda: not site.running(), TO_END) and served() == ""
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
