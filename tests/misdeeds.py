@@ -22,10 +22,12 @@ def leave(folder: Path) -> None:
 
 def leave_a_fork(folder: Path) -> None:
     """End the process, but not a fork of it, which has all of its pipes."""
-    if os.fork():
+    if fork := os.fork():
+        (folder / ".fork").write_text(str(fork))
         os._exit(3)
     os.setsid()
-    time.sleep(600)
+    time.sleep(60)
+    os._exit(0)
 
 
 def crash(folder: Path) -> None:

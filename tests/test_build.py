@@ -26,6 +26,7 @@ from typing import Any
 
 import build_site
 import misdeeds
+import psutil
 import pytest
 from reading import PATIENCE, ROOT, rows_of, soup
 from sites import (
@@ -251,7 +252,6 @@ def test_a_table_is_said_once_and_code_can_be_folded(there: TinySite) -> None:
 LIMITS = {"seconds": PATIENCE, "megabytes": 8000.0}
 LOST: dict[str, tuple[Callable[..., Any], dict[str, float], str]] = {
     "exit": (misdeeds.leave, {}, r"misdeeds\.py: it ended its process with status 3"),
-    "fork": (misdeeds.leave_a_fork, {}, "it ended its process with status 3"),
     "crash": (misdeeds.crash, {}, r"misdeeds\.py, line \d+: .* ended by SIGSEGV"),
     "memory": (misdeeds.grow, {"megabytes": 900}, r"it takes \d\.\d GB of memory"),
     "sys.exit": (misdeeds.stop, {}, r"misdeeds\.py: line \d+: SystemExit\(4\)"),
@@ -274,6 +274,14 @@ def test_a_process_that_does_not_end_well_is_said_in_a_line(
     with pytest.raises(apart.LessonLost, match=said) as lost:
         run_apart(deed, tmp_path, **limits)
     assert "\n" not in str(lost.value)
+
+
+def test_nobody_waits_for_what_a_lesson_has_left(tmp_path: Path) -> None:
+    with pytest.raises(apart.LessonLost, match="ended its process with status 3"):
+        run_apart(misdeeds.leave_a_fork, tmp_path)
+    left = psutil.Process(int((tmp_path / ".fork").read_text()))
+    assert left.status() != psutil.STATUS_ZOMBIE, "it ended of its own accord"
+    left.kill()
 
 
 def test_a_lesson_that_takes_too_long_is_named_with_its_line(
