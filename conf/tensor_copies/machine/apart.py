@@ -116,6 +116,8 @@ def run_apart(
         there.close()
         try:
             if not (problem := _watch(here, child, seconds, megabytes)):
+                if not here.poll():  # what it has forked may hold the other end
+                    raise EOFError
                 result, warned, problem = here.recv()
                 for message, about in warned:
                     logger.warning(message, **about)

@@ -18,9 +18,9 @@ from tensor_copies.machine.fingerprint import CONF, fingerprint, quality
 
 ROOT = CONF.parent
 PACKAGE = "tensor_maps/src/tensor_maps"
-# What lessons leave is made by these files of conf/, beside the script itself. What
-# only finds words for it and draws it is not among them.
-OBSERVING = ("observe", "reading", "graph", "memory", "overlap", "compare", "naming")
+# What lessons leave is made by these files of conf/, beside the script itself: their
+# maps too, which are drawn as they run. What only finds words for steps and draws them
+# is not among them.
 WATCHING = ("watch", "course", "trace", "monitor", "listen", "decorate", "syntax")
 LOOKING = ("step", "fact", "facts", "names", "content")
 SHAPES_LESSONS = (
@@ -29,7 +29,7 @@ SHAPES_LESSONS = (
     "tensor_copies/machine/code_links.py",
     "tensor_copies/machine/figure.mplstyle",
     "tensor_copies/figures/*",
-    *(f"{PACKAGE}/{name}.py" for name in OBSERVING),
+    f"{PACKAGE}/*.py",
     *(f"{PACKAGE}/steps/{name}.py" for name in (*WATCHING, *LOOKING)),
 )
 # What finds words for steps that were seen, and draws them.
