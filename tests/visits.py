@@ -172,7 +172,8 @@ PROBLEMS = """async (rules) => {
 }"""
 # What hangs on the view, and on what an element is and stands in; see above.
 TARGET_SIZE = "target-size"
-OF_EACH_KIND = ["color-contrast", "link-in-text-block", TARGET_SIZE]
+COLOUR_RULES = ["color-contrast", "link-in-text-block"]
+OF_EACH_KIND = [*COLOUR_RULES, TARGET_SIZE]
 # Of how many elements of a kind on one page it is asked.
 SOME, ALL = 8, 1_000_000
 PROBLEMS_OF_ALL_KINDS = """async ([tags, others]) => {
