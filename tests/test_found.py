@@ -287,26 +287,6 @@ def test_an_address_that_cannot_be_is_refused_in_one_line(
     assert published(hosted) == before
 
 
-def test_read_the_docs_says_its_addresses_under_other_names() -> None:
-    from tensor_copies.web.address import site_address
-
-    said = {
-        "READTHEDOCS_CANONICAL_URL": "https://x.readthedocs.io/en/latest/",
-        "READTHEDOCS_GIT_CLONE_URL": "https://github.com/OWNER/NAME.git",
-        "READTHEDOCS_VERSION": "latest",
-        "READTHEDOCS_VERSION_TYPE": "branch",
-    }
-    found = site_address(said)
-    assert found.url == said["READTHEDOCS_CANONICAL_URL"]
-    assert found.repository == REPOSITORY
-    assert found.is_dev and found.is_indexed, "no stable version to send anybody to"
-    assert "<a" not in found.announcement
-    stable = site_address(said | {"READTHEDOCS_VERSION": "stable"})
-    assert not stable.is_dev and stable.announcement == ""
-    elsewhere = {"READTHEDOCS_GIT_CLONE_URL": "https://example.org/OWNER/NAME.git"}
-    assert site_address(said | elsewhere).repository == ""
-
-
 # -- Calls ---------------------------------------------------------------------------
 
 

@@ -61,13 +61,6 @@ def test_an_exchange_changes_one_place_and_says_it(
     assert {*new.splitlines()} - {*old.splitlines()} == {changed}
 
 
-def test_what_stands_there_twice_is_said_with_its_place(tmp_path: Path) -> None:
-    asked = ASKED.replace("z[0] = 7.0", "z += 1\nz = z + 1")
-    (question,) = questions(tmp_path, "z = z + 1 -> z += 1", CLONED, asked=asked)
-    said = question.exchanges[0].said.replace("``", "`")
-    assert said == "With `z += 1` in the place of `z = z + 1`"
-
-
 @pytest.mark.parametrize(
     ("exchanges", "why"),
     [
@@ -243,21 +236,6 @@ DETACH = next(script for script in SCRIPTS if script.stem == "detach")
 CHOICES = ".predict-choices"
 WRONG, RIGHT = "input:not([data-right])", "input[data-right]"
 FITS = "document.documentElement.scrollWidth <= innerWidth"
-LONG = """[...document.querySelectorAll('.predict-choices label > code')]
-  .filter((one) =>
-  one.getBoundingClientRect().height
-    > 2.5 * parseFloat(getComputedStyle(one.parentNode).lineHeight)
-  ).map((one) => one.textContent)"""
-
-
-def test_no_answer_is_longer_than_two_lines(browser: Any, site: Path) -> None:
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    pages = [page_of(site, script) for script in SCRIPTS]
-    for place in [*pages, site / "self_check.html"]:
-        if "predict-choices" in place.read_text("utf-8"):
-            page.goto(place.as_uri())
-            assert page.evaluate(LONG) == [], place.name
-    page.close()
 
 
 def test_a_choice_is_judged_and_opens_the_proof(browser: Any, site: Path) -> None:

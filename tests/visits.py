@@ -96,7 +96,8 @@ HARD_TO_READ = """() => {
       if (!map) continue;
       if (one.top < edge.top - one.size / 4 || one.bottom > edge.bottom + one.size / 4)
         found.push("cut off: " + one.words);
-      if (one.size < 0.6 * page) found.push("small: " + one.words);
+      if (one.size < 0.6 * page && drawing.matches(".tensor-map svg"))
+        found.push("small: " + one.words);
       for (const other of texts.slice(at + 1))
         if (one.left < other.right && other.left < one.right &&
             one.top < other.bottom && other.top < one.bottom)
