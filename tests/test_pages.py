@@ -103,6 +103,8 @@ def test_pictures_say_what_they_show_and_how_large_they_are(pages: dict) -> None
             assert image.has_attr("alt"), (path, image)
             assert image.get("width") and image.get("height"), (path, image)
             assert image.get("loading") == "lazy", (path, image)
+        for figure in page.select("figure.tensor-map"):
+            assert figure.select_one("svg[role=img][aria-label]"), path
         for drawing in page.select("article svg"):
             said = drawing.get("aria-label", "")
             if drawing.find_parent(attrs={"aria-hidden": "true"}):
