@@ -125,11 +125,6 @@ PRIVATE = [
         "it tells storages without an address (meta) apart: take Tensor.is_set_to",
     ),
     Private(
-        STORAGE, "tensor_copies/errors/costs.py",
-        lambda: isinstance(torch.ones(1).untyped_storage()._cdata, int),
-        "as in tensor_maps.py",
-    ),
-    Private(
         "torch.cuda._sleep", ATLAS,
         found("torch.cuda:_sleep"),
         "any kernel that keeps the device busy for about a second does: a matmul in a "
