@@ -92,8 +92,6 @@ def plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-
-
 class TinySite:
     """A site of its own in a temporary folder: our conf/, other lessons and pages."""
 

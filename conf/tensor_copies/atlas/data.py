@@ -96,7 +96,8 @@ def probe(*, with_device: bool = False) -> dict[str, Any]:
 @once
 def live() -> dict[str, Any]:
     """Return what this machine sees, from the last time it looked if it did."""
-    return _kept_or_probed(KEPT / f"{atlas_made_from()}.json")
+    path = KEPT / f"{atlas_made_from()}.json"
+    return kept_json.load(path) or _probed(path)
 
 
 @once
@@ -107,23 +108,25 @@ def on_stand_in() -> dict[str, Any] | None:
     """
     if fingerprint().device_kind != "cpu":
         return None
-    from tensor_copies.stand_in import NoStandIn
-
     key = key_of(atlas_made_from(), digest_of(*SHAPES_STAND_IN))
+    path = KEPT / f"stand-in-{key}.json"
+    if (seen := kept_json.load(path)) is not None:
+        return seen
+    from tensor_copies.stand_in import NoStandIn  # which imports torch
+
     try:
-        return _kept_or_probed(KEPT / f"stand-in-{key}.json", with_device=True)
+        return _probed(path, with_device=True)
     except NoStandIn as missing:
         reason = str(missing).partition("\n")[0]
         progress.say(f"Atlas: x on the CPU alone. {reason}")
         return None
 
 
-def _kept_or_probed(path: Path, *, with_device: bool = False) -> dict[str, Any]:
-    if (seen := kept_json.load(path)) is None:
-        seen = {"day": today(), **probe(with_device=with_device)}
-        kept_json.save(path, seen)
-        where = " on the stand-in" if with_device else ""
-        progress.say(f"Atlas: probed {len(seen['records'])} records{where}")
+def _probed(path: Path, *, with_device: bool = False) -> dict[str, Any]:
+    seen = {"day": today(), **probe(with_device=with_device)}
+    kept_json.save(path, seen)
+    where = " on the stand-in" if with_device else ""
+    progress.say(f"Atlas: probed {len(seen['records'])} records{where}")
     return seen
 
 
