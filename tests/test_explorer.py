@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import torch
 from reading import EVERYTHING, SCRIPTS, page_of, soup
-from tensor_copies.explorer.chains import CALLS, LONGEST, chain_of, code_of, walk
+from tensor_copies.explorer.chains import CALLS, LONGEST, chain_of, expression_of, walk
 from tensor_copies.explorer.data import Explorer
 from tensor_copies.explorer.kept import ProbesFailed, printed_by
 from tensor_copies.explorer.page import entry_of
@@ -105,7 +105,7 @@ def run(chain: Chain, state: str) -> Ran:
         warnings.simplefilter("ignore")
         try:
             with torch.set_grad_enabled(state != "no_grad"):
-                ran.y = eval(code_of(chain), {"x": ran.x})
+                ran.y = eval(expression_of(chain), {"x": ran.x})
         except Exception as error:
             ran.error = error
     return ran
@@ -205,7 +205,7 @@ def test_between_two_devices(explorer: Explorer) -> None:
 def test_codes_and_chains_are_each_others_inverse() -> None:
     for chain in walk(CALLS):
         if chain:
-            assert chain_of(code_of(chain)) == chain
+            assert chain_of(expression_of(chain)) == chain
     assert chain_of("y = x.detach().to('cpu')") == ("detach", "cpu")
     assert chain_of("x.item()") is chain_of("x") is None
     assert chain_of("x" + ".t()" * (LONGEST + 1)) is None
@@ -313,7 +313,7 @@ def test_the_page_shows_what_happens_here(
                 flow = (" No gradient flows back.", " Gradients flow back to x.")
                 said += flow[flows]
             assert shown["headline"] == said, asked
-            assert shown["label"] == f"y = {code_of(chain)}: {said}", asked
+            assert shown["label"] == f"y = {expression_of(chain)}: {said}", asked
             own = {1: "shared with x", 2: "its own"}[memories]
             assert shown["facts"][0] == ("x itself" if ran.y is ran.x else own), asked
             stops = {None: "none", True: "flows back", False: "stops"}[flows]
@@ -474,15 +474,6 @@ def test_the_atlas_and_the_lessons_lead_to_their_chains(
     for link in links:
         query = link["href"].partition("?y=")[2].partition("#")[0]
         assert ("cpu", "leaf", tuple(query.split("."))) in explorer, link
-
-
-def test_doors_count_what_is_behind_them(site: Path) -> None:
-    doors = soup(site / "index.html").select(".doors li")
-    words = [door.get_text(" ").split() for door in doors]
-    errors = soup(site / "errors.html").select(".error-index li")
-    questions = soup(site / "self_check.html").select("article section section")
-    for count in (len(SCRIPTS), len(OPERATIONS), len(errors), len(questions)):
-        assert any(str(count) in door for door in words), (count, words)
 
 
 def test_drawers_by_keyboard(browser: Any, site: Path, address: str) -> None:

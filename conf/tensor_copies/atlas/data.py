@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sphinx.application import Sphinx
 
 from tensor_copies.explorer.kept import printed_by
 from tensor_copies.machine import kept_json, progress
@@ -38,11 +41,6 @@ from tensor_copies.recordings.format import (
     atlas_key,
 )
 from tensor_copies.recordings.shown import loaded, refuse, report
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sphinx.application import Sphinx
 
 PROBES = ("-m", "tensor_maps.atlas", "--json")
 KEPT = CONF.parent / "build" / "atlas"

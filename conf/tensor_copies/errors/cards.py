@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from docutils import nodes
 from markupsafe import Markup
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.errors.messages import entries
@@ -22,9 +23,6 @@ from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
 from tensor_copies.machine.folds import fold
 from tensor_copies.machine.templates import templates_of
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 PAGE = "errors"
 MACHINES = "machines"

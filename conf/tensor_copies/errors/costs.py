@@ -25,10 +25,9 @@ from tensor_copies.stand_in import NoStandIn, for_stand_in, new_python
 
 @dataclass(frozen=True)
 class Cost:
-    """What a cure does to memory and gradients.
+    """What a cure does to memory and gradients, as keys of ``explorer.signs.SIGNS``.
 
-    ``signs`` are keys of :data:`tensor_copies.explorer.signs.SIGNS`, memory first;
-    there is none where the subject and the result are not two tensors or arrays.
+    There are no signs where the subject and the result are not two tensors or arrays.
     ``raises`` is the type of the error, for what is no cure. ``state`` says what kind
     of ``x`` the subject is, a key of the explorer's states; empty if it is no tensor.
     """
@@ -58,10 +57,8 @@ class Cure:
 def cost_of(cure: Cure, space: dict[str, Any]) -> Cost:
     """Run a cure, whose code finds the names in ``space``; return what it does.
 
-    Raises
-    ------
-    AssertionError
-        If a strict cure raises or warns, or its expression is not true.
+    A strict one that raises or warns, and any whose truth does not hold, is refused
+    with an AssertionError.
     """
     subject, truth, strict = cure.subject, cure.truth, cure.strict
     body = ast.parse(textwrap.dedent(cure.code)).body
@@ -110,11 +107,6 @@ def costs_on_stand_in(cures: list[Cure]) -> list[Cost]:
     """Return what each cure costs with the stand-in in the place of CUDA.
 
     All costs are empty where there is no stand-in.
-
-    Raises
-    ------
-    AssertionError
-        As :func:`cost_of`.
     """
     text = json.dumps([asdict(cure) for cure in cures])
     try:

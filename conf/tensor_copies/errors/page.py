@@ -15,7 +15,7 @@ import json
 import warnings
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from IPython import get_ipython
@@ -30,10 +30,7 @@ from tensor_copies.errors.messages import (
     said,
     without_name,
 )
-from tensor_copies.recordings.format import seen_elsewhere
-
-if TYPE_CHECKING:
-    from IPython.core.interactiveshell import ExecutionInfo
+from tensor_copies.recordings.format import PageRecording, seen_elsewhere
 
 NOTHING = "no message"
 
@@ -75,24 +72,15 @@ class ErrorIndex:
         ----------
         subject
             The name of the tensor or array that the entry is about, or ``""``.
-        ranked
-            What each cure is for, by its code, the best first; or a pair of that and an
-            expression that must be true after it.
-        wrong
-            The same for what people write and should not. It may raise.
+        ranked, wrong
+            What each code is for, the best first; or a pair of that and an expression
+            that must be true after it. What is wrong may raise.
         setup
-            What to run before each cure in the place of the entry's code, for cures
-            that need a device which not every machine has.
+            What runs before each cure in the place of the entry's code, for cures that
+            need a device which not every machine has.
         off_cpu
-            What to run instead to see what the cures cost for a tensor on CUDA. Without
+            What runs instead, to see what the cures cost for a tensor on CUDA. Without
             a GPU they are then priced on the stand-in, or not at all.
-
-        Raises
-        ------
-        WrongMessage
-            If the entry's code did not raise what its tags say.
-        AssertionError
-            If a cure raises or warns, or its expression is not true.
         """
         if not self._given:
             raise WrongMessage("these cures stand before the first entry")
@@ -125,20 +113,15 @@ class ErrorIndex:
         )
 
     def finish(self) -> None:
-        """Hand what is true of all messages to the top of the page.
-
-        Raises
-        ------
-        WrongMessage
-            If an entry did not run.
-        """
+        """Hand what is true of all messages to the top of the page."""
         if missing := [anchor for anchor in self._entries if anchor not in self._given]:
             raise WrongMessage(f"these entries did not run: {', '.join(missing)}")
-        glue("same", self._same(), display=False)
+        same = (self._same_as(other) for other in self._others)
+        glue("same", " ".join(same), display=False)
         glue("count", len(self._entries), display=False)
         glue("torch", torch.__version__, display=False)
 
-    def _begin(self, info: ExecutionInfo) -> None:
+    def _begin(self, info: Any) -> None:
         code = (info.raw_cell or "").strip()
         found = (entry for entry in self._entries.values() if entry.code == code)
         self._running = entry = next(found, None)
@@ -191,17 +174,13 @@ class ErrorIndex:
             self._given[entry.anchor].append(text)
             print(text)
 
-    def _same(self) -> str:
-        """Return for which machines the messages are the same, and for how many."""
-        parts = []
-        for other in self._others:
-            same = sum(
-                "\n".join(given) == other.observed.get(anchor, {}).get("message")
-                for anchor, given in self._given.items()
-            )
-            of = len(self._entries)
-            parts.append(f"{other.machine.label}: {same} of {of} the same.")
-        return " ".join(parts)
+    def _same_as(self, other: PageRecording) -> str:
+        """Say of how many entries another machine gave the same messages."""
+        same = sum(
+            "\n".join(given) == other.observed.get(anchor, {}).get("message")
+            for anchor, given in self._given.items()
+        )
+        return f"{other.machine.label}: {same} of {len(self._entries)} the same."
 
 
 def _directive(name: str, **data: Any) -> Markdown:

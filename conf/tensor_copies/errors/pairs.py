@@ -9,15 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from tensor_copies.errors.cards import FACT
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 WORDS = {"tag_wrong": "Wrong", "tag_right": "Right"}
 # What only tells that another line has done another thing.

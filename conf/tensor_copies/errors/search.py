@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from tensor_copies.errors.messages import KINDS, entries
 from tensor_copies.recordings.format import BadRecording, seen_elsewhere
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 PAGE = "errors"
 DATA = "messages.js"

@@ -53,14 +53,14 @@ def walk(calls: Iterable[str], chain: Chain = ()) -> Iterator[Chain]:
             yield from walk(calls, (*chain, key))
 
 
-def code_of(chain: Chain) -> str:
+def expression_of(chain: Chain) -> str:
     """Return the expression of a chain, such as ``x.detach().clone()``."""
     return "x" + "".join(CALLS[key].code for key in chain)
 
 
 @cache
 def _chains() -> dict[str, Chain]:
-    return {code_of(chain): chain for chain in walk(CALLS) if chain}
+    return {expression_of(chain): chain for chain in walk(CALLS) if chain}
 
 
 def chain_of(code: str) -> Chain | None:

@@ -10,23 +10,21 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
-from tensor_copies.explorer.chains import Chain, chain_of, code_of
+from tensor_copies.explorer.chains import Chain, chain_of, expression_of
 from tensor_copies.explorer.data import Explorer
 from tensor_copies.explorer.kept import live
 from tensor_copies.explorer.scenes import framed, pack_pictures, picture
 from tensor_copies.explorer.signs import STYLE, TEMPLATES
-from tensor_copies.explorer.words import facts_of, headline
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-    from sphinx.writers.html5 import HTML5Translator
+from tensor_copies.explorer.words import facts_shown, headline
 
 DATA = "explorer_data.js"
 ERRORS = "errors"
@@ -63,7 +61,9 @@ class ExplorerDirective(SphinxDirective):
         data, stills = live(), []
         for chain in STILLS:
             drawing, said = still(data, chain)
-            stills.append({"code": code_of(chain), "picture": drawing, "said": said})
+            stills.append(
+                {"code": expression_of(chain), "picture": drawing, "said": said}
+            )
         html = TEMPLATES.get_template("explorer.html").render(
             data=data,
             links={
@@ -75,7 +75,7 @@ class ExplorerDirective(SphinxDirective):
             state=STATE,
             first=stills[0],
             below=stills[1:],
-            facts=facts_of(data.seen(DEVICE, STATE, STILLS[0]), (DEVICE, DEVICE)),
+            facts=facts_shown(data.seen(DEVICE, STATE, STILLS[0]), (DEVICE, DEVICE)),
         )
         return [explorer(markup="".join(map(str.strip, html.splitlines())))]
 
@@ -89,7 +89,7 @@ def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
     seen = data.seen(DEVICE, STATE, chain)
     places = (DEVICE, DEVICE if not seen["moved"] else "device")
     said = headline(seen, places)
-    name = f"y = {code_of(chain)}: {said}"
+    name = f"y = {expression_of(chain)}: {said}"
     return framed(data, picture(seen, [], places, write), name), said
 
 

@@ -21,7 +21,7 @@ import torch
 from tensor_maps.atlas.calls import STATES, Operation
 from tensor_maps.atlas.probes import Probe, first_paragraph, observe
 
-from tensor_copies.explorer.chains import CALLS, LONGEST, Chain, code_of
+from tensor_copies.explorer.chains import CALLS, LONGEST, Chain, expression_of
 from tensor_copies.stand_in import NAME, is_loaded
 
 WRITES = {"x": "x[0] = 7", "y": "y[0] = 7"}
@@ -38,14 +38,14 @@ def devices_here() -> dict[str, str]:
     return found
 
 
-def look(keys: Chain, state: str, device: str, other: str | None) -> dict:
+def probe_chain(keys: Chain, state: str, device: str, other: str | None) -> dict:
     """Run a chain on a new ``x``; return what the probe and the writes saw.
 
     That is the Atlas's record, the memories as rows of values with the cells that each
     name holds, and what each write changed or raised. ``other`` is what ``device``
     means in ``.to(device)``: the kind of device that is not the CPU, or None.
     """
-    code = f"y = {code_of(keys)}"
+    code = f"y = {expression_of(keys)}"
     given = "" if other is None else f'device = torch.device("{other}")'
     run = Operation(code, code, "", "", "", given), state, device
     seen = {"facts": observe(*run)}
@@ -69,15 +69,15 @@ def _places(x: Any, y: Any) -> dict[str, Any]:
     ``cells`` has one row for ``x`` and, if ``y`` has a memory of its own, one for it.
     A number that is in no memory is a row of one cell that nothing holds.
     """
-    start, cells_of_x, held_by_x = _memory(x)
-    first, cells_of_y, held_by_y = _memory(y)
+    start, cells_of_x, held_by_x = _memory_and_cells(x)
+    first, cells_of_y, held_by_y = _memory_and_cells(y)
     if first is None or not -len(cells_of_y) < first - start < len(cells_of_x):
         return {"cells": [cells_of_x, cells_of_y], "holds": [held_by_x, held_by_y]}
     held = [place + first - start for place in held_by_y]
     return {"cells": [cells_of_x], "holds": [held_by_x, held]}
 
 
-def _memory(value: Any) -> tuple[int | None, list[float], list[int]]:
+def _memory_and_cells(value: Any) -> tuple[int | None, list[float], list[int]]:
     """Return where a memory begins, its values, and the places that the name shows.
 
     All are counted in elements, each a float32.
@@ -127,7 +127,7 @@ def chains(
     state: str, device: str, other: str | None, keys: Chain = ()
 ) -> Iterator[tuple[Chain, dict[str, Any]]]:
     """Run a chain and the longer ones that begin with it, unless it raises."""
-    seen = look(keys, state, device, other)
+    seen = probe_chain(keys, state, device, other)
     yield keys, seen
     if seen["facts"]["error"] is None and len(keys) < LONGEST:
         for key, call in CALLS.items():

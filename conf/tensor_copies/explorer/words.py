@@ -29,7 +29,7 @@ def headline(seen: dict[str, Any], places: tuple[str, str]) -> str:
     return said
 
 
-def facts_of(
+def facts_shown(
     seen: dict[str, Any], places: tuple[str, str]
 ) -> list[tuple[str, str, str]]:
     """Return what to show below the picture: a heading, the answer, a detail."""
