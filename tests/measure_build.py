@@ -183,7 +183,7 @@ def run_aside() -> None:
     asked = [questions.of_lesson(script) for script in scripts]
     pages = [[one for one in page if one.exchanges] for page in asked]
     answers.run([page for page in pages if page])
-    kept.keep_ready()
+    kept.live()
     data.live()
     data.on_stand_in()
 
