@@ -18,8 +18,8 @@ from tensor_copies.machine.fingerprint import CONF, fingerprint, quality
 
 ROOT = CONF.parent
 PACKAGE = "tensor_maps/src/tensor_maps"
-# What lessons leave is made by these files of conf/, beside the script itself: what runs
-# and watches them, and what draws them.
+# What lessons leave is made by these files of conf/, beside the script itself: what
+# runs and watches them, and what draws them.
 SHAPES_LESSONS = (
     *(f"tensor_copies/machine/{name}.py" for name in ("apart", "isolation", "blocks")),
     *(f"tensor_copies/machine/{name}.py" for name in ("chances", "clocks", "markers")),
