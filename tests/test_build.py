@@ -561,7 +561,7 @@ SHAPED = {
     f"{ROOM}/machine/figure.mplstyle": {"lessons", "read"},
     f"{ROOM}/machine/kernels.py": {"cells", "read"},
     f"{ROOM}/figures/steps.py": {"lessons", "read"},
-    f"{ROOM}/errors/cures.py": {"cells", "read"},
+    f"{ROOM}/errors/messages.py": {"cells", "read"},
     f"{ROOM}/explorer/probing.py": {"explorer", "read"},
     f"{ROOM}/lessons/page.py": {"read"},
     f"{PACKAGE}/observe.py": {"lessons", "cells", "read"},

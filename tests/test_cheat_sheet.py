@@ -6,13 +6,18 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import torch
 from bs4 import BeautifulSoup, Tag
 from reading import ROOT, soup
-from tensor_copies.errors.cures import best_cures
+from tensor_copies.errors.messages import best_cures
+from tensor_copies.explorer.chains import chain_of
+from tensor_copies.explorer.kept import live as live_explorer
+from tensor_copies.explorer.page import still
+from tensor_copies.machine.fingerprint import fingerprint
+from tensor_copies.web.cheat_sheet import foot_of
 
 ADDRESS = "https://example.org/tensors/"
 
@@ -50,22 +55,23 @@ def test_the_matrix_is_the_atlas(site: Path, sheet: BeautifulSoup) -> None:
         assert {use["href"][1:] for use in row.select("use")} <= drawn
 
 
-def test_the_pictures_say_what_torch_does(sheet: BeautifulSoup) -> None:
-    """The witness: the line itself is run."""
+def test_a_sign_has_its_words(sheet: BeautifulSoup) -> None:
+    for cell in sheet.select(".sheet-calls td"):
+        for sign in cell.select(".signed"):
+            assert sign.get_text(strip=True) or sign.svg["aria-label"]
+
+
+def test_the_pictures_are_the_explorers(sheet: BeautifulSoup) -> None:
     figures = sheet.select(".sheet-pictures figure")
     assert len(figures) == 5
+    seen = set()
     for figure in figures:
-        code, *_ = figure.code.get_text().split("; ")
-        x = torch.tensor([1.0, 2.0], requires_grad="requires_grad_" not in code)
-        names = {"x": x, "torch": torch}
-        exec(code if code.startswith("y") else f"y = {code}", names)
-        x, y = names["x"], torch.as_tensor(names["y"])
-        shares = y.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
-        said = figure.p.get_text()
-        assert ("same memory" in said or "x itself" in said) is shares, (code, said)
-        flows = y.requires_grad and (y is x or not y.is_leaf)
-        assert ("No gradient" in said) is not flows, (code, said)
-        assert figure.svg["aria-label"]
+        code, _, write = figure.code.get_text().partition("; ")
+        drawing, said = still(live_explorer(), chain_of(code), write[:1])
+        assert figure.svg == BeautifulSoup(drawing, "html.parser").svg
+        assert figure.p.get_text() == said
+        seen.add(said)
+    assert len(seen) >= 3
 
 
 def test_the_messages_and_cures_are_the_error_indexs(
@@ -133,6 +139,13 @@ def test_the_rules_hold(atlas: dict[str, Any], sheet: BeautifulSoup) -> None:
         assert record["result_device"] == "cpu"
 
 
-def test_the_foot_has_torch_date_and_address(sheet: BeautifulSoup) -> None:
-    said = sheet.select_one(".sheet-foot").get_text()
-    assert re.search(r"torch \d+\.\d+", said) and re.search(r"\d \w+ 20\d\d", said)
+def test_the_foot_has_torch_date_and_address() -> None:
+    builder = SimpleNamespace(get_target_uri=lambda page: f"{page}.html")
+    config = SimpleNamespace(project="Tensors", html_baseurl=ADDRESS)
+    app: Any = SimpleNamespace(builder=builder, config=config)
+    said = foot_of(app, "sheet").astext()
+    assert f"torch {fingerprint().torch}" in said
+    assert re.search(r"\d \w+ 20\d\d", said)
+    assert said.endswith(f"{ADDRESS}sheet.html")
+    config.html_baseurl = ""
+    assert "http" not in foot_of(app, "sheet").astext()

@@ -18,7 +18,7 @@ import tensor_maps
 from bs4 import BeautifulSoup
 from conftest import PATIENCE, ROOT, TinySite, lesson
 from reading import EVERYTHING
-from tensor_copies.errors import pair_steps
+from tensor_copies.errors import watched_cells
 from tensor_copies.figures import steps as kept_steps
 from tensor_copies.machine import kernels
 from tensor_copies.recordings.cells import cells
@@ -242,10 +242,10 @@ def test_a_pair_is_one_program_below_the_other() -> None:
         env=SimpleNamespace(doc2path=lambda page: str(ROOT / "docs" / f"{page}.md")),
         config=SimpleNamespace(nb_execution_cache_path="nowhere"),
     )
-    assert pair_steps.pair_steps(app, "silent_mistakes") == {}
+    assert watched_cells.watched_pairs(app, "silent_mistakes") == {}
     wrong = Steps().run("import torch\nx = torch.ones(2)\ny = x\n", {}).data()
     right = Steps().run("import torch\nx = torch.ones(2)\ny = x.clone()\n", {}).data()
-    both = pair_steps.joined("mine", wrong, right)
+    both = watched_cells.one_below_the_other("mine", wrong, right)
     check_data(both)
     assert both["code"][0] == "# Wrong" and both["code"][5] == "# Right"
     assert [step["first"] for step in both["steps"]] == [2, 3, 4, 7, 8, 9]

@@ -38,8 +38,8 @@ DRAWS_STEPS = ("tensor_copies/figures/steps.py", f"{PACKAGE}/**/*.py")
 SHAPES_PAGES = (
     f"{PACKAGE}/**/*.py",
     f"{PACKAGE}/**/*.toml",
-    *(f"tensor_copies/errors/{name}.py" for name in ("page", "messages", "cures")),
-    *(f"tensor_copies/errors/{name}.py" for name in ("costs", "watched_cells")),
+    *(f"tensor_copies/errors/{name}.py" for name in ("page", "messages", "costs")),
+    "tensor_copies/errors/watched_cells.py",
     "tensor_copies/machine/chances.py",
     "tensor_copies/machine/kernels.py",
     "tensor_copies/recordings/cells.py",
@@ -49,8 +49,9 @@ SHAPES_PAGES = (
 # What probes. The table of calls has words too: of it a recording counts the rows.
 PROBES = (f"{PACKAGE}/atlas/probes.py", f"{PACKAGE}/atlas/run.py")
 SHAPES_ATLAS = (f"{PACKAGE}/atlas/*", f"{PACKAGE}/reading.py")
+SHAPES_STAND_IN = ("tensor_copies/stand_in/*.*",)
 SHAPES_EXPLORER = (
-    *SHAPES_ATLAS,
+    *(*SHAPES_ATLAS, *SHAPES_STAND_IN),
     *(f"tensor_copies/explorer/{name}.py" for name in ("chains", "data", "probing")),
 )
 # Files of conf/ that pages are only dressed in: they are written again, not read.
