@@ -109,7 +109,9 @@ def test_an_unknown_name_fails_the_build_with_the_line(tiny_site: TinySite) -> N
 
 
 def test_maps_belong_to_recordings(tiny_site: TinySite) -> None:
-    tiny_site.write_lessons({"a.py": lesson("A", FIRST, SECOND)})
+    # A map of which the lesson asks for the graph is the same map.
+    graph = f"{SECOND}# sphinx_gallery_tensor_map_graph = True\n"
+    tiny_site.write_lessons({"a.py": lesson("A", FIRST, graph)})
     done = record(tiny_site)
     assert done.status == 0, done.output
     folder = pretend_other_machine(tiny_site, lambda line: line)

@@ -19,61 +19,92 @@ from sphinx.errors import ExtensionError
 
 sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.figures.maps import requested_map
-from tensor_copies.lessons.page import change_page
+from tensor_copies.lessons.lesson_page import ACTIONS, LEAD, read
+from tensor_copies.lessons.overviews import change_overview
 from tensor_copies.machine import kernels
-from tensor_copies.recordings.live import UnknownPage, code_blocks, live_blocks
+from tensor_copies.recordings.live import UnknownPage
 
 
 def link(target: str) -> addnodes.download_reference:
     return addnodes.download_reference("", "", nodes.inline(text=""), reftarget=target)
 
 
+def comment(lines: str) -> nodes.comment:
+    return nodes.comment(text=f"GENERATED FROM PYTHON SOURCE LINES {lines}")
+
+
 def made_by_the_gallery() -> nodes.document:
     """Return a lesson's page as sphinx-gallery 0.22 makes it, in small."""
     document = nodes.document(None, None, source="/docs/auto_examples/1_first/a.rst")
-    title = nodes.title(text="A")
-    footer = addnodes.only("", link("a.py"), link("a.ipynb"), expr="html")
+    document += addnodes.only("", nodes.note("", nodes.paragraph(text="Go to the end")))
     document += nodes.section(
         "",
-        title,
-        nodes.comment(text="GENERATED FROM PYTHON SOURCE LINES 7-9"),
+        nodes.title(text="A"),
+        nodes.paragraph(text="Answer."),
+        comment("7-9"),
         nodes.literal_block(text="print(1)"),
         nodes.literal_block(text="1", classes=["sphx-glr-script-out"]),
-        nodes.comment(text="GENERATED FROM PYTHON SOURCE LINES 10-11"),
+        comment("10-11"),
         nodes.paragraph(text="Words."),
-        nodes.comment(text="GENERATED FROM PYTHON SOURCE LINES 12-13"),
+        comment("12-13"),
         nodes.literal_block(text="draw()"),
         nodes.raw("", "<figure></figure>", format="html"),
         nodes.container(classes=["benchmark-data"]),
-        footer,
+        addnodes.only("", link("a.py"), link("a.ipynb"), link("a.zip"), expr="html"),
     )
     return document
 
 
-def page(document: nodes.document) -> nodes.section:
-    return document[0]
+def section(document: nodes.document) -> nodes.section:
+    return next(document.findall(nodes.section))
 
 
-def test_blocks_and_their_outputs_are_found() -> None:
-    first, second = live_blocks(made_by_the_gallery(), {7, 12})
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "examples" / "1_first" / "a.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(lesson("A", "print(1)\n", "draw()"))
+    return path
+
+
+def test_a_page_is_taken_apart_and_put_together(script: Path) -> None:
+    document = made_by_the_gallery()
+    page = read(document, script)
+    first, second = page.blocks
     assert (first.line, first.code.astext()) == (7, "print(1)")
     assert [node.astext() for node in first.outputs] == ["1"]
+    assert [node.astext() for node in first.words] == ["Words."]
     assert (second.line, second.samples[0]["classes"]) == (12, ["benchmark-data"])
     assert [type(node) for node in second.outputs] == [nodes.raw]
+    assert set(page.files) == {".py", ".ipynb"}
+    second.lead, second.outputs = second.outputs, []
+    page.actions.append(nodes.paragraph(text="Action."))
+    page.write()
+    assert [type(node) for node in document] == [nodes.section]
+    shown = [node for node in section(document) if not isinstance(node, nodes.comment)]
+    assert [node.astext() for node in shown] == [
+        "A", "Action.", "Answer.", "<figure></figure>", "print(1)", "1", "Words.",
+        "draw()", "",
+    ]  # fmt: skip
+    assert [node["classes"] for node in (shown[1], shown[3])] == [[ACTIONS], [LEAD]]
 
 
 def without_comments(document: nodes.document) -> None:
-    for comment in list(document.findall(nodes.comment)):
-        comment.parent.remove(comment)
+    for one in list(document.findall(nodes.comment)):
+        one.parent.remove(one)
 
 
 def with_words_before_the_code(document: nodes.document) -> None:
-    page(document).insert(2, nodes.paragraph(text="Code:"))
+    section(document).insert(3, nodes.paragraph(text="Code:"))
 
 
 def with_outputs_in_a_box(document: nodes.document) -> None:
-    output = page(document)[3]
-    page(document).replace(output, nodes.container("", output.deepcopy()))
+    output = section(document)[4]
+    section(document).replace(output, nodes.container("", output.deepcopy()))
+
+
+def without_files(document: nodes.document) -> None:
+    section(document).pop()
 
 
 @pytest.mark.parametrize(
@@ -82,50 +113,28 @@ def with_outputs_in_a_box(document: nodes.document) -> None:
         (without_comments, "a: no comment stands before the block on line 7"),
         (with_words_before_the_code, "a: no code follows the comment on line 7"),
         (with_outputs_in_a_box, "a: a container follows the block on line 7"),
+        (without_files, "a: it has not a title and two files to download"),
     ],
 )
-def test_a_page_that_is_made_otherwise_is_refused(change: Any, said: str) -> None:
+def test_a_page_that_is_made_otherwise_is_refused(
+    change: Any, said: str, script: Path
+) -> None:
     document = made_by_the_gallery()
     change(document)
     with pytest.raises(UnknownPage, match=said) as refused:
-        live_blocks(document, {7, 12})
+        read(document, script)
     assert "sphinx-gallery: it has " in str(refused.value)
 
 
-def test_predictions_need_the_code_only() -> None:
-    document = made_by_the_gallery()
-    with_outputs_in_a_box(document)  # as recordings do
-    assert [block.line for block in code_blocks(document, {7})] == [7]
-    with pytest.raises(UnknownPage, match="before the block on line 8"):
-        code_blocks(document, {8})
-
-
 @pytest.fixture
-def app(tmp_path: Path) -> SimpleNamespace:
+def app(script: Path, tmp_path: Path) -> SimpleNamespace:
     """Return what stands for an application with one lesson."""
-    script = tmp_path / "examples" / "1_first" / "a.py"
-    script.parent.mkdir(parents=True)
-    script.write_text(lesson("A", "print(1)"))
     conf = {"examples_dirs": ["../examples"], "gallery_dirs": ["auto_examples"]}
     return SimpleNamespace(
         srcdir=str(tmp_path / "docs"),
-        env=SimpleNamespace(
-            docname="auto_examples/1_first/a", metadata=defaultdict(dict)
-        ),
+        env=SimpleNamespace(docname="", metadata=defaultdict(dict)),
         config=SimpleNamespace(sphinx_gallery_conf=conf, site_repository=""),
     )
-
-
-def test_a_lesson_without_its_files_is_refused(app: SimpleNamespace) -> None:
-    document = made_by_the_gallery()
-    change_page(app, document)
-    actions = page(document)[1]
-    assert actions["classes"] == ["lesson-actions"]
-    assert len(list(actions.findall(addnodes.download_reference))) == 2
-    document = made_by_the_gallery()
-    page(document).remove(page(document)[-1])
-    with pytest.raises(UnknownPage, match="a: it has not a title and two files"):
-        change_page(app, document)
 
 
 @pytest.mark.parametrize(
@@ -139,9 +148,10 @@ def test_an_overview_without_its_cards_is_refused(
     document += nodes.section("", nodes.title(text="All"))
     said = "there is no card of auto_examples/1_first/a"
     with pytest.raises(UnknownPage, match=said):
-        change_page(app, document)
-    app.env.docname = "other/index"
-    change_page(app, document)
+        change_overview(app, document)
+    app.env.docname, before = "other/index", document.deepcopy()
+    change_overview(app, document)
+    assert document.pformat() == before.pformat()
 
 
 def test_a_change_marker_in_the_first_block_is_named(tmp_path: Path) -> None:

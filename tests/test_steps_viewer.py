@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import ROOT
 from steps_data import moving
-from tensor_copies.lessons.steps import as_script
+from tensor_copies.lessons.player import as_script
 from tensor_maps import Steps
 from tensor_maps.steps.viewer import asset, save_steps, steps_frame, steps_page
 

@@ -34,7 +34,7 @@ from tensor_copies.recordings.format import (
     BadRecording,
     atlas_key,
 )
-from tensor_copies.recordings.shown import loaded, refuse, report
+from tensor_copies.recordings.others import loaded, refuse, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

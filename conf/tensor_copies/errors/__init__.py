@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect; the labels before Sphinx reads the headings of a page (500)."""
-    from tensor_copies.errors import cards, pairs, search
+    """Register what the page is made with; web/pages.py arranges it."""
+    from tensor_copies.errors import cards, search
     from tensor_copies.machine import kernels
 
     for tag in ("wrong", "right"):
@@ -21,11 +21,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("cures", cards.Cures)
     app.add_directive("wording", cards.Wording)
     app.add_node(cards.error_index)
-    app.connect("doctree-read", search.keep_labels, priority=400)
-    app.connect("doctree-read", search.list_messages, priority=450)
-    # After the messages are listed: this moves what they are looked for in.
-    app.connect("doctree-read", cards.arrange, priority=460)
-    app.connect("doctree-read", pairs.arrange, priority=460)
     app.connect("env-updated", search.write_messages)
     app.connect("html-page-context", cards.add_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

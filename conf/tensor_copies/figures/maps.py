@@ -13,15 +13,15 @@ itself holds none of our code.
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.figures.pictures import keep, on_card
+from tensor_copies.figures.pictures import NO_DRAWING, keep, on_card
 from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.markers import MAP_LEAD
 
@@ -40,19 +40,21 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     # The map of the lead, which comes first, has no graph of its own accord.
     graphs = [None] * (len(found) - 1) + [asked.get(GRAPH)]
     return "\n".join(
-        _drawn(observed, graph, block, block_vars)
+        _kept(observed, graph, block, block_vars)
         for observed, graph in zip(found, graphs, strict=False)
     )
 
 
-def _drawn(
+def _kept(
     observed: dict[str, Any], graph: bool | None, block: Any, block_vars: dict[str, Any]
 ) -> str:
+    """Keep a map as data, from which it is drawn when its page is read."""
     path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
-    markup = draw_map(observed, path.stem, graph)
-    path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
+    path.write_text(NO_DRAWING, encoding="utf-8")  # the gallery looks for a file
+    kept = {"map": observed, "graph": graph}
+    path.with_suffix(".json").write_text(json.dumps(kept), encoding="utf-8")
     keep(_card(observed), path, Path(block_vars["src_file"]), block.lineno)
-    return ".. raw:: html\n\n" + indent(framed_map(markup), "    ") + "\n"
+    return f".. lesson-map:: {path.stem}\n"
 
 
 def draw_map(observed: dict[str, Any], prefix: str, graph: bool | None = None) -> str:

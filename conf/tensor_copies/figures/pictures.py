@@ -12,6 +12,8 @@ from tensor_maps.pen import TEXT
 
 from tensor_copies.machine.markers import lead_line
 
+# What the gallery finds of a picture that is drawn when its page is read.
+NO_DRAWING = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 LEAST_WIDTH = 216  # a smaller drawing is not enlarged more than one of this width
 # The block whose drawing this build has kept, by the card's file.
 _kept: dict[Path, int] = {}

@@ -17,7 +17,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from tensor_copies.figures.pictures import keep, on_card
+from tensor_copies.figures.pictures import NO_DRAWING, keep, on_card
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NO_DRAWING = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 INK = "#010203"  # the colour that figure.mplstyle gives to text and axes
 NOT_SHOWN = re.compile(
     r"<style.*?</style>|<metadata>.*?</metadata>|<!--.*?-->\s*", re.DOTALL

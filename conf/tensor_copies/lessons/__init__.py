@@ -9,17 +9,16 @@ if TYPE_CHECKING:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect around the recordings (``doctree-read`` 450)."""
+    """Connect; page.py has what is done to a lesson's page, in order."""
     from tensor_copies.lessons import (
         answers,
         calls,
         notebooks,
-        opening,
+        overviews,
         page,
-        places,
+        player,
         predictions,
         remember,
-        steps,
     )
 
     app.add_directive("calls", calls.Calls)
@@ -29,18 +28,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", notebooks.finish_all, priority=700)
     # Before pages run (300), of which one may take times.
     app.connect("env-before-read-docs", answers.run_missing, priority=250)
-    # Before Sphinx collects the tables of contents (500).
-    app.connect("doctree-read", places.list_in_order, priority=400)
-    # Before Sphinx collects the files and pictures of a page (500).
+    # Before Sphinx collects the contents, files and pictures of a page (500).
     app.connect("doctree-read", page.change_page, priority=400)
-    app.connect("doctree-read", places.say_place, priority=410)
-    # At the end of the row, after the link to the explorer (420).
-    app.connect("doctree-read", steps.add_button, priority=430)
-    # After the recordings: these move the outputs that they look for.
-    app.connect("doctree-read", opening.open_page, priority=455)
-    app.connect("doctree-read", predictions.add_predictions, priority=460)
     # When every lesson has been read.
     app.connect("doctree-resolved", remember.fill)
-    app.connect("html-page-context", page.lead_on)
-    app.connect("build-finished", steps.publish)
+    app.connect("html-page-context", overviews.lead_on)
+    app.connect("build-finished", player.publish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,13 +8,10 @@ another machine printed is never offered as wrong.
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
+from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
@@ -23,6 +20,7 @@ from sphinx.errors import ExtensionError
 from tensor_copies.lessons import programs
 from tensor_copies.lessons.questions import Question, questions_of
 from tensor_copies.machine import progress
+from tensor_copies.machine.apart import AT_ONCE, LessonLost, run_apart
 from tensor_copies.machine.code_keys import hash_of, key_of
 from tensor_copies.machine.fingerprint import CONF, SHAPING, fingerprint, version_of
 from tensor_copies.recordings.comparing import on_one_device
@@ -33,8 +31,8 @@ if TYPE_CHECKING:
 
 KEPT = CONF.parent / "build" / "predictions" / "answers.json"
 MOST_KEPT = 400  # questions, of a few branches
-SCRIPT = Path(programs.__file__)
-SECONDS = 60  # for the programs of one page; most take less than one
+# Of the programs of one page, most of which take less than a second.
+LIMITS = {"seconds": 60, "megabytes": 8000, "folder": CONF.parent / "examples"}
 MOST_LINES, MOST_CHARACTERS = 2, 128  # of an answer, on a screen that is wide
 SENTENCE = re.compile(r"\. |: \[|\n")  # where a message goes on for those who know
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
@@ -43,18 +41,23 @@ ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 def key(question: Question) -> str:
     """Return the key of what the programs of a question print."""
     versions = [version_of(package) for package in SHAPING]
-    made_of = [question.programs, fingerprint().signature, versions, hash_of(SCRIPT)]
+    run_by = [hash_of(Path(one.__file__)) for one in (programs, programs.isolation)]
+    made_of = [question.programs, fingerprint().signature, versions, run_by]
     return key_of(json.dumps(made_of))
 
 
 def run_missing(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     """Run the programs of questions on these pages that were not run before."""
     app.answers = json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
-    asked = [
-        [one for one in questions_of(app, page) if one.exchanges] for page in pages
+    lacking = [
+        [
+            one
+            for one in questions_of(app, page)
+            if one.exchanges and key(one) not in app.answers
+        ]
+        for page in pages
     ]
-    lacking = [[one for one in page if key(one) not in app.answers] for page in asked]
-    if missing := [page for page in lacking if page]:
+    if missing := list(filter(None, lacking)):
         progress.say(f"Running {2 * sum(map(len, missing))} wrong answers")
         app.answers |= run(missing)
         KEPT.parent.mkdir(parents=True, exist_ok=True)
@@ -63,36 +66,31 @@ def run_missing(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
         KEPT.with_suffix(".new").replace(KEPT)
 
 
-def run(pages: list[list[Question]]) -> dict[str, list[list[str]]]:
+def run(pages: list[list[Question]]) -> dict[str, list[programs.Printed]]:
     """Return what the programs print and raise, by the keys of the questions."""
-    jobs = [
-        (
-            page[0].where.partition(",")[0],
-            [each for one in page for each in one.programs],
-        )
-        for page in pages
-    ]
-    environment = {**os.environ, "MPLBACKEND": "agg", "OMP_WAIT_POLICY": "PASSIVE"}
-    for changing in ("PYTHONWARNINGS", "PYTHONOPTIMIZE"):
-        environment.pop(changing, None)
-    pipes = {"input": json.dumps(jobs), "capture_output": True, "text": True}
-    command = [sys.executable, "-P", SCRIPT, str(SECONDS)]
-    with TemporaryDirectory() as folder:
-        done = subprocess.run(command, cwd=folder, env=environment, **pipes)
-    if done.returncode:
-        last = done.stderr.strip().rpartition("\n")[2]
-        raise ExtensionError(f"the wrong answers could not be run: {last}")
-    found = {}
-    for page, printed in zip(pages, json.loads(done.stdout), strict=True):
-        for one in page:
-            found[key(one)], printed = printed[:4], printed[4:]
-            if (ran := len(found[key(one)])) < 4:
-                where = one.exchanges[ran - 1].where if ran in (1, 2) else one.where
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        printed = [one for page in pool.map(_run_page, pages) for one in page]
+    asked = [one for page in pages for one in page]
+    return {key(one): printed[4 * n : 4 * n + 4] for n, one in enumerate(asked)}
+
+
+def _run_page(page: list[Question]) -> list[programs.Printed]:
+    """Run the four programs of each question of a page in one process."""
+    name = page[0].where.partition(",")[0]
+    try:
+        all_blocks = [blocks for one in page for blocks in one.programs]
+        return run_apart(name, programs.run_all, name, all_blocks, **LIMITS)
+    except LessonLost:
+        # One of them ends the process: which, a process for each of them tells.
+        for exchange in (each for one in page for each in one.exchanges):
+            try:
+                run_apart(name, programs.run_all, name, [exchange.blocks], **LIMITS)
+            except LessonLost as lost:
+                _, _, why = str(lost).partition(": ")
                 raise ExtensionError(
-                    f"{where} ends its process or takes more than {SECONDS} seconds: "
-                    "exchange something else"
-                )
-    return found
+                    f"{exchange.where} cannot be run: {why}. Exchange something else"
+                ) from None
+        raise
 
 
 def choices_for(
@@ -134,10 +132,9 @@ def choices_for(
             f"{question.where} has answers that differ in over {MOST_LINES} lines: "
             "exchange what changes fewer, or print less"
         )
-    found = zip(
-        shown, map(said.get, texts), [text == right for text in texts], strict=True
-    )
-    return [*found] if len(texts) > 1 else []
+    if len(texts) < 2:
+        return []
+    return [(shown[n], said[text], text == right) for n, text in enumerate(texts)]
 
 
 def _shown(texts: list[str], raising: set[str]) -> list[list[str]]:

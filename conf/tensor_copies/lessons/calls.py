@@ -15,7 +15,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.lessons.places import words_of
+from tensor_copies.lessons.overviews import words_of
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.outdated import depend_on_lessons
 

@@ -1,76 +1,70 @@
-"""The first screen of a lesson: the answer, the picture, what is to be seen, the setup.
+"""What a lesson's page folds: its setup, and code that only times, draws or counts.
 
-The first paragraph of a lesson's docstring is its answer in one sentence. After it
-comes the figure of the block that asks to open the page (see machine/markers.py), with
-what other machines saw of it. The block that is the lesson's setup is folded; it stays
-where it is in the script, the notebook and what "Copy all to here" copies.
+The block that is the lesson's setup is folded with its outputs. It stays where it is in
+the script, the notebook and what "Copy all to here" copies. Of a block that asks with a
+comment only the code is folded; what it printed or drew stays in sight::
+
+    # sphinx_gallery_folded = "The code that timed it"
 """
 
 from __future__ import annotations
 
 import ast
-from itertools import takewhile
+from typing import TYPE_CHECKING
 
-from docutils import nodes
-from sphinx.application import Sphinx
+from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.lessons.predictions import say
+from tensor_copies.machine.blocks import blocks_of
 from tensor_copies.machine.folds import fold, fold_words
-from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.machine.markers import setup_line
-from tensor_copies.recordings.live import UnknownPage, code_blocks
-from tensor_copies.recordings.shown import LEAD_CLASS
+from tensor_copies.recordings.beside import FOLDED
+
+if TYPE_CHECKING:
+    from tensor_copies.lessons.lesson_page import LessonPage
 
 SETUP = "setup"
 
 
-def open_page(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the lead of a lesson under its answer, and fold its setup."""
-    script = lesson_scripts(app).get(app.env.docname)
-    if script is None:
-        return
-    boxes = list(doctree.findall(nodes.container))
-    for lead in (box for box in boxes if LEAD_CLASS in box["classes"]):
-        title = next(doctree.findall(nodes.title))
-        opening = title.parent
-        answer = next((n for n in opening if type(n) is nodes.paragraph), None)
-        if answer is None:
-            raise UnknownPage(script.stem, "no paragraph stands under its title")
-        lead.parent.remove(lead)
-        opening.insert(opening.index(answer) + 1, lead)
-    line = setup_line(script)
-    for block in code_blocks(doctree, {line} if line is not None else set()):
-        _fold(block.code)
+def fold_setup(page: LessonPage) -> None:
+    """Fold the block that is the setup, with its outputs."""
+    setup = setup_line(page.script)
+    for block in (one for one in page.blocks if one.line == setup):
+        line = fold_words()
+        say(line, f"Setup: {described(block.code.astext())}")
+        folded = (block.code, *block.outputs, *block.samples)
+        block.fold = fold("", line, *folded, kind=SETUP)
+        block.outputs, block.samples = [], []
 
 
-def _fold(code: nodes.literal_block) -> None:
-    """Put a block of code and its outputs, to the next comment, behind one line."""
-    parent = code.parent
-    ends = nodes.comment | nodes.section | nodes.target
-    following = parent[parent.index(code) :]
-    folded = list(takewhile(lambda node: not isinstance(node, ends), following))
-    line = fold_words()
-    say(line, f"Setup: {described(code.astext())}")
-    box = fold("", line, kind=SETUP)
-    parent.insert(parent.index(code), box)
-    for node in folded:
-        parent.remove(node)
-        box += node
+def fold_code(page: LessonPage) -> None:
+    """Fold the code of the blocks that ask for it."""
+    asked = {
+        block.lineno: extract_file_config(block.content).get(FOLDED)
+        for block in blocks_of(page.script)
+        if block.type == "code"
+    }
+    for block in page.blocks:
+        if words := asked[block.line]:
+            block.fold = fold("", block.code, kind=FOLDED, words=str(words))
 
 
 def described(code: str) -> str:
     """Return in words what a block of code defines: imports, names, functions."""
-    said: dict[str, None] = {}  # each once, in order
+    said = []
     for statement in ast.parse(code).body:
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            said["imports"] = None
-        elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            called = "()" if isinstance(statement, ast.FunctionDef) else ""
-            said[f"``{statement.name}{called}``"] = None
-        elif isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                for name in ast.walk(target):
-                    if isinstance(name, ast.Name):
-                        device = name.id == "device"
-                        said["the device" if device else f"``{name.id}``"] = None
-    return ", ".join(said)
+        match statement:
+            case ast.Import() | ast.ImportFrom():
+                said.append("imports")
+            case ast.FunctionDef(name=name):
+                said.append(f"``{name}()``")
+            case ast.ClassDef(name=name):
+                said.append(f"``{name}``")
+            case ast.Assign(targets=targets):
+                nodes = [node for target in targets for node in ast.walk(target)]
+                names = [node.id for node in nodes if isinstance(node, ast.Name)]
+                said += [
+                    "the device" if name == "device" else f"``{name}``"
+                    for name in names
+                ]
+    return ", ".join(dict.fromkeys(said))

@@ -21,6 +21,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         silence,
         sphinx_process,
     )
+    from tensor_copies.machine.in_order import in_order
 
     folds.add_to(app)
     app.add_config_value("lesson_time_limit", 120, "", int)
@@ -32,25 +33,26 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", kernels.take_over)
     # All is imported now, and no lesson has run yet.
     app.connect("builder-inited", sphinx_process.collect_garbage, priority=50)
-    # The gallery would fail on such a script without its name.
-    app.connect("builder-inited", lesson_list.require_readable, priority=350)
-    app.connect("builder-inited", freshness.drop_what_is_stale, priority=400)
-    # When it is known which lessons will run.
-    app.connect("builder-inited", apart.begin, priority=450)
+    # Before the gallery: it would fail on an unreadable script without its name.
+    begin = in_order(
+        lesson_list.require_readable, freshness.drop_what_is_stale, apart.begin
+    )
+    app.connect("builder-inited", begin, priority=400)
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
     app.connect("env-get-outdated", outdated.find_outdated)
-    # Before all that runs beside pages: the wrong answers too (500).
-    app.connect("env-before-read-docs", kernels.run_timed, priority=300)
-    app.connect("env-before-read-docs", ahead.begin, priority=310)
-    app.connect("doctree-read", silence.require_run)
-    app.connect("doctree-read", kernels.report)
-    app.connect("doctree-read", freshness.depend_on_run)
+    # Pages that take times run before anything runs beside pages.
+    run_pages = in_order(kernels.run_timed, ahead.begin)
+    app.connect("env-before-read-docs", run_pages, priority=300)
     # After all that note another file that a page depends on.
-    app.connect("doctree-read", outdated.note_files, priority=890)
+    end_page = in_order(
+        *(silence.require_run, kernels.report),
+        *(freshness.depend_on_run, outdated.note_files),
+    )
+    app.connect("doctree-read", end_page, priority=890)
     # Before any file is added to the folder, which this may empty.
     app.connect("env-updated", outdated.write_what_changed, priority=50)
     # The last words of the build, before what is stale.
-    app.connect("build-finished", freshness.report, priority=900)
-    app.connect("build-finished", lesson_list.report_unknown, priority=940)
+    report = in_order(freshness.report, lesson_list.report_unknown)
+    app.connect("build-finished", report, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -33,7 +33,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,44 @@ class AtlasRecording:
     key: str
     columns: list[str]
     records: list[list[Any]]
+
+
+# What the data of a chart have one of.
+CHARTS = {"panels", "bars"}
+# Whose data are shown beside the live ones, whatever a reader chooses.
+BESIDE = CHARTS | {"table", "samples"}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one machine saw in one block, loaded to be shown.
+
+    ``figures`` has the data of each figure by the name of its file, {} for one that was
+    refused.
+    """
+
+    machine: Fingerprint
+    day: str
+    output: str
+    figures: dict[str, dict[str, Any]]
+
+    def data(self, kind: str) -> list[Any]:
+        """Return the data of the figures of one kind."""
+        return [figure[kind] for figure in self.figures.values() if kind in figure]
+
+    @property
+    def alternatives(self) -> dict[str, dict[str, Any]]:
+        """The figures that are shown in the place of the live ones, not beside them."""
+        figures = self.figures.items()
+        return {file: data for file, data in figures if not BESIDE & set(data)}
+
+    def with_figures(self, which: slice, output: str) -> Seen:
+        """Return the same with this output, and of the alternatives only some."""
+        dropped = {*self.alternatives} - {*list(self.alternatives)[which]}
+        figures = {
+            file: data for file, data in self.figures.items() if file not in dropped
+        }
+        return replace(self, figures=figures, output=output)
 
 
 @cache

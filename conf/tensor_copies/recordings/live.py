@@ -1,16 +1,15 @@
-"""The live outputs on a page: found where the gallery puts them, bounded, inert.
+"""The blocks of a lesson's page, and the cells of others, with what they gave here.
 
-Recordings, predictions and marks stand or fall with the places where sphinx-gallery
-puts a block's code and outputs. These are its own business and may change with its
-version, so each page is checked: one that is not as expected is refused, rather than
-left without what other machines saw.
+Where sphinx-gallery puts a block's code and outputs is its own business and may change
+with its version. So each page is checked: one that is not as expected is refused,
+rather than left without recordings, questions and folds.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import sphinx_gallery
@@ -19,8 +18,7 @@ from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-from tensor_copies.figures import samples as csv_links
-from tensor_copies.figures import tables
+from tensor_copies.figures import samples, tables
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.format import (
     LONGEST_OUTPUT,
@@ -31,15 +29,17 @@ from tensor_copies.recordings.format import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
-CUT = 1000  # characters that remain of what is too long, on a page that is refused
 # Characters of a lesson's page, with all outputs: what is longer is not even read.
 LONGEST_PAGE = 20 * LONGEST_OUTPUT
 LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
-# What the gallery has after the outputs of a block: the next one, or the page's end.
-NO_OUTPUT = nodes.comment | nodes.section | addnodes.only | nodes.target
+# What ends the outputs of a block, and the text that follows them.
+ENDS = nodes.comment | nodes.section | addnodes.only | nodes.target
 
 
 class UnknownPage(ExtensionError):
@@ -52,79 +52,94 @@ class UnknownPage(ExtensionError):
         )
 
 
-@dataclass(frozen=True)
-class CodeBlock:
-    """A code block of a lesson's page, by the line of the script that it begins on."""
+@dataclass
+class LiveBlock:
+    """A code block of a lesson's page, taken off the page, with what it gave.
 
-    line: int
-    code: nodes.literal_block
-
-
-@dataclass(frozen=True)
-class LiveBlock(CodeBlock):
-    """A code block with what it gave: texts, drawings, tables and links to samples."""
-
-    outputs: list[nodes.Element]
-    samples: list[nodes.container]
-
-
-def code_blocks(doctree: nodes.document, lines: set[int]) -> list[CodeBlock]:
-    """Return the code blocks that begin on these lines of the script, in order.
-
-    Raises
-    ------
-    UnknownPage
-        If the page lacks one of them.
+    ``outputs`` are texts, drawings and tables, with those of other machines once these
+    are added; then ``printed`` is what it printed here, ``elsewhere`` what it printed
+    on machines where that differs, and ``lead`` the output that opens the page.
     """
-    found = []
-    for comment in doctree.findall(nodes.comment):
-        numbers = LINES.match(comment.astext())
-        if numbers and int(numbers[1]) in lines:
-            after = comment.next_node(descend=False, siblings=True)
-            if not isinstance(after, nodes.literal_block):
-                lacks = f"no code follows the comment on line {numbers[1]}"
-                raise UnknownPage(_name(doctree), lacks)
-            found.append(CodeBlock(int(numbers[1]), after))
-    if missing := sorted(lines - {block.line for block in found}):
-        lacks = f"no comment stands before the block on line {missing[0]}"
-        raise UnknownPage(_name(doctree), lacks)
-    return found
+
+    line: int  # of the script, on which it begins
+    place: nodes.comment  # of the gallery: it stands for the block on the page
+    code: nodes.literal_block
+    outputs: list[nodes.Element] = field(default_factory=list)
+    samples: list[nodes.Element] = field(default_factory=list)  # links to them
+    words: list[nodes.Node] = field(default_factory=list)  # the text that follows
+    fold: nodes.Element | None = None  # what takes the place of the code
+    lead: list[nodes.Element] = field(default_factory=list)
+    printed: str = ""
+    elsewhere: list[str] = field(default_factory=list)
+
+    @property
+    def texts(self) -> list[nodes.literal_block]:
+        """What the block printed."""
+        return [node for node in self.outputs if isinstance(node, nodes.literal_block)]
+
+    def write(self) -> None:
+        """Put the block into its place on the page."""
+        below = [*self.outputs, *self.samples, *self.words]
+        self.place.replace_self([self.fold or self.code, *below])
 
 
-def live_blocks(doctree: nodes.document, lines: set[int]) -> list[LiveBlock]:
-    """Return code blocks with their outputs, as long as nothing is added to these.
+def read_blocks(doctree: nodes.document, script: Path) -> list[LiveBlock]:
+    """Take the blocks of a lesson off its page, but for their places.
 
     Raises
     ------
     UnknownPage
         If the page lacks a block, or has what is no known output.
     """
-    found = []
-    for block in code_blocks(doctree, lines):
-        outputs, samples = [], []
-        parent = block.code.parent
-        for node in parent[parent.index(block.code) + 1 :]:
-            if isinstance(node, NO_OUTPUT):
-                break
-            if _is_box(node, csv_links.CLASS):
-                samples.append(node)
-            elif isinstance(node, nodes.literal_block | nodes.raw) or _is_box(
-                node, tables.CLASS
-            ):
-                outputs.append(node)
-            else:
-                lacks = f"a {type(node).__name__} follows the block on line"
-                raise UnknownPage(_name(doctree), f"{lacks} {block.line}")
-        found.append(LiveBlock(block.line, block.code, outputs, samples))
-    return found
+    lines = list(keys(script))
+    comments = {
+        comment: int(numbers[1])
+        for comment in doctree.findall(nodes.comment)
+        if (numbers := LINES.match(comment.astext()))
+    }
+    for line in lines:
+        if line not in comments.values():
+            lacks = f"no comment stands before the block on line {line}"
+            raise UnknownPage(script.stem, lacks)
+    of_text = [comment for comment in comments if comments[comment] not in lines]
+    return [
+        _take_block(script.stem, comment, line, of_text)
+        for comment, line in comments.items()
+        if line in lines
+    ]
+
+
+def _take_block(
+    name: str, place: nodes.comment, line: int, of_text: list[nodes.comment]
+) -> LiveBlock:
+    """Take a block and the text that follows it, to the next heading or block."""
+    parent = place.parent
+    after = parent[parent.index(place) + 1 :]
+    if not after or not isinstance(after[0], nodes.literal_block):
+        raise UnknownPage(name, f"no code follows the comment on line {line}")
+    code, *after = after
+    block = LiveBlock(line, place, code)
+    given = list(takewhile(lambda node: not isinstance(node, ENDS), after))
+    for node in given:
+        if _is_box(node, samples.CLASS):
+            block.samples.append(node)
+        elif isinstance(node, nodes.literal_block | nodes.raw) or _is_box(
+            node, tables.CLASS
+        ):
+            block.outputs.append(node)
+        else:
+            lacks = f"a {type(node).__name__} follows the block on line {line}"
+            raise UnknownPage(name, lacks)
+    rest = after[len(given) :]
+    if rest and rest[0] in of_text:
+        block.words += takewhile(lambda node: not isinstance(node, ENDS), rest[1:])
+    for node in (code, *given, *block.words):
+        parent.remove(node)
+    return block
 
 
 def _is_box(node: nodes.Node, name: str) -> bool:
     return isinstance(node, nodes.container) and name in node["classes"]
-
-
-def _name(doctree: nodes.document) -> str:
-    return Path(doctree.get("source", "")).stem
 
 
 def require_readable(app: Sphinx, page: str, source: list[str]) -> None:
@@ -137,39 +152,29 @@ def require_readable(app: Sphinx, page: str, source: list[str]) -> None:
         )
 
 
-def bound_outputs(app: Sphinx, doctree: nodes.document) -> None:
-    """Make the printed outputs of a page inert; warn of those that are too long."""
-    page = app.env.docname
-    script = lesson_scripts(app).get(page)
-    if script is None:
-        for output in doctree.findall(lambda node: _is_box(node, "cell_output")):
-            first = output.parent.astext().strip().partition("\n")[0]
-            texts = list(output.findall(nodes.literal_block))
-            # Sphinx colours what the escapes of a terminal ask for.
-            _bound(f"{page}: the cell with `{first:.60}`", texts, keep="\n\t\x1b")
-        return
-    blocks = live_blocks(doctree, set(keys(script)))
+def bound_outputs(script: Path, blocks: Sequence[LiveBlock]) -> None:
+    """Make what a lesson printed inert; refuse what is too long, and no output."""
     if not any(block.outputs for block in blocks):
         logger.warning("%s shows nothing: print what its code does", script.name)
     for block in blocks:
-        texts = [
-            node for node in block.outputs if isinstance(node, nodes.literal_block)
-        ]
-        _bound(f"{script.name}: the block on line {block.line}", texts, keep="\n")
+        _bound(f"{script.name}: the block on line {block.line}", block.texts, "\n")
 
 
-def _bound(what: str, blocks: list[nodes.literal_block], keep: str) -> None:
-    longest = None
-    try:
-        whole = "\n".join(block.astext() for block in blocks)
-        require_fitting(what, whole.strip("\n"))
-    except TooLong as too_long:
-        logger.warning("%s", too_long, type="outputs")
-        longest = CUT
-    for block in blocks:
-        text = inert(block.astext()[:longest], keep)
-        if text != block.astext():
-            set_text(block, text)
+def bound_cells(app: Sphinx, doctree: nodes.document) -> None:
+    """Make the outputs of a page's cells inert; refuse those that are too long."""
+    for output in doctree.findall(nodes.container):
+        if "cell_output" in output["classes"]:
+            first = output.parent.astext().strip().partition("\n")[0]
+            what = f"{app.env.docname}: the cell with `{first:.60}`"
+            # Sphinx colours what the escapes of a terminal ask for.
+            _bound(what, list(output.findall(nodes.literal_block)), "\n\t\x1b")
+
+
+def _bound(what: str, texts: list[nodes.literal_block], keep: str) -> None:
+    require_fitting(what, "\n".join(text.astext() for text in texts).strip("\n"))
+    for text in texts:
+        if (shown := inert(text.astext(), keep)) != text.astext():
+            set_text(text, shown)
 
 
 def set_text(block: nodes.literal_block, text: str) -> None:

@@ -18,7 +18,6 @@ from multiprocessing import set_forkserver_preload
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
 from joblib import register_parallel_backend
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
@@ -47,7 +46,7 @@ from tensor_copies.recordings.format import (
     require_fitting,
     save,
 )
-from tensor_copies.recordings.live import LiveBlock, live_blocks
+from tensor_copies.recordings.live import LiveBlock, read_blocks
 
 MEGABYTES = 8000  # of a lesson
 HEADER = "GALLERY_HEADER.rst"  # of a section, and of all
@@ -172,7 +171,7 @@ def _save(
 ) -> None:
     wanted, setup = keys(script), setup_line(script)
     blocks, files = [], {}
-    for live in live_blocks(app.env.get_doctree(page), set(wanted)):
+    for live in read_blocks(app.env.get_doctree(page), script):
         name = f"sphx_glr_{script.stem}_{live.line}.seen"
         kept = Path(app.srcdir, page).with_name("images") / name
         figures, left_out = pickle.loads(kept.read_bytes())
@@ -193,8 +192,7 @@ def _save(
 
 def _printed(live: LiveBlock, figures: list[Any]) -> str:
     """Return what a block printed, but for its tables."""
-    texts = [one for one in live.outputs if isinstance(one, nodes.literal_block)]
-    text = "\n".join(one.astext() for one in texts).strip("\n")
+    text = "\n".join(one.astext() for one in live.texts).strip("\n")
     text = "\n".join(line.rstrip() for line in text.split("\n"))
     for figure in figures:
         if isinstance(figure, dict) and "table" in figure:

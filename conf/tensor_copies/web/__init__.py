@@ -7,6 +7,7 @@ from sphinx.application import Sphinx
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the writing of the pages, and to what is written beside them."""
+    from tensor_copies.machine.in_order import in_order
     from tensor_copies.web import (
         chain_links,
         cheat_sheet,
@@ -16,6 +17,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         home,
         machines,
         made_pages,
+        pages,
         search_index,
         sections,
         steps_of_pairs,
@@ -34,19 +36,16 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("message-box", home.MessageBox)
     app.add_directive("machines", machines.Machines)
     app.add_directive("install-line", wheel.InstallLine)
-    # After the row of actions was made (400) and the lesson's place put in it (410).
-    app.connect("doctree-read", chain_links.add_link, priority=420)
-    # When all pages have been read.
-    app.connect("doctree-resolved", chain_links.make_link)
-    app.connect("doctree-resolved", cheat_sheet.fill)
-    # After the pairs were set side by side (460).
-    app.connect("doctree-read", steps_of_pairs.add_buttons, priority=470)
-    app.connect("doctree-read", head.keep_description)
-    app.connect("html-page-context", foot.add_foot)
-    app.connect("html-page-context", head.add_head)
-    app.connect("html-page-context", head.add_styles)
+    # Before Sphinx collects the contents of a page (500).
+    app.connect("doctree-read", pages.change_page, priority=400)
     # When all parts of a page are in place, and before its reading ends (900).
-    app.connect("doctree-read", sections.keep, priority=895)
+    keep = in_order(head.keep_description, sections.keep)
+    app.connect("doctree-read", keep, priority=895)
+    # When all pages have been read.
+    fill = in_order(chain_links.make_link, cheat_sheet.fill)
+    app.connect("doctree-resolved", fill)
+    frame = in_order(foot.add_foot, head.add_head, head.add_styles)
+    app.connect("html-page-context", frame)
     app.connect("env-updated", search_index.write)
     app.connect("builder-inited", made_pages.replace_search)
     app.connect("html-collect-pages", made_pages.make)

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from tensor_copies.atlas.data import live
 from tensor_copies.explorer.chains import CALLS
 from tensor_copies.explorer.page import address_of
-from tensor_copies.lessons.page import actions_of
+from tensor_copies.lessons.actions import explorer_link
 from tensor_copies.machine.lesson_list import lesson_scripts
 
 # A name, and calls of the explorer on it.
@@ -20,25 +20,16 @@ CHAIN = re.compile(
 )
 
 
-class _link(nodes.paragraph):
-    """The place of a link, which is made when pages are written (nothing waits)."""
-
-
-def add_link(app: Sphinx, doctree: nodes.document) -> None:
-    """Leave a place for the link, in the actions of a lesson."""
-    page = app.env.docname
-    if page not in lesson_scripts(app) or "atlas" not in app.env.found_docs:
-        return
-    actions_of(doctree).append(_link())
-
-
 def make_link(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Link to the call that a lesson is about.
 
     That is the first one that the Atlas has of the lesson (its calls are in the key of
     the explorer), or else the first that its script names.
     """
-    for place in list(doctree.findall(_link)):
+    for place in list(doctree.findall(explorer_link)):
+        if "atlas" not in app.env.found_docs:
+            place.parent.remove(place)
+            continue
         codes = [
             row["code"]
             for row in live()["operations"]

@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 
 from sphinx.application import Sphinx
 
-from tensor_copies.lessons.steps import write as write_file
+from tensor_copies.lessons.player import write as write_file
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.web.head import SITE
 from tensor_copies.web.search_index import pages_in_order

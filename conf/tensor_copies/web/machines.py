@@ -18,7 +18,12 @@ from tensor_copies.recordings.format import (
     Recording,
     atlas_key,
 )
-from tensor_copies.recordings.shown import current_blocks, load_all, load_pages, renewal
+from tensor_copies.recordings.others import (
+    current_blocks,
+    load_all,
+    load_pages,
+    renewal,
+)
 
 # A sentence: words, and links or code between them.
 Fact = list[str | nodes.Node]

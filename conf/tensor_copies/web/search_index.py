@@ -22,8 +22,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from tensor_copies.lessons.steps import FOLDER
-from tensor_copies.lessons.steps import write as write_file
+from tensor_copies.lessons.player import FOLDER
+from tensor_copies.lessons.player import write as write_file
 from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_of
 

@@ -6,7 +6,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from tensor_copies.errors.pair_steps import pair_steps
-from tensor_copies.lessons.steps import FOLDER, as_script, button, write
+from tensor_copies.lessons.player import FOLDER, as_script, button, write
 
 # The headings of the pairs that have a button, by the name of their steps.
 FACT = "steps_of_pairs"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -18,24 +18,24 @@ from sphinx.util.osutil import relative_uri
 from tensor_maps.steps.viewer import asset
 
 from tensor_copies.figures.steps import steps_file
-from tensor_copies.lessons.page import actions_of
 from tensor_copies.machine.code_keys import key_of
 from tensor_copies.machine.lesson_list import lesson_scripts
+
+if TYPE_CHECKING:
+    from tensor_copies.lessons.lesson_page import LessonPage
 
 FOLDER = "_static"
 VIEWER = ("steps.js", "steps.css")
 
 
-def add_button(app: Sphinx, doctree: nodes.document) -> None:
+def add_button(app: Sphinx, page: LessonPage) -> None:
     """Put the button into the row of actions of a lesson that has steps."""
-    page = app.env.docname
-    script = lesson_scripts(app).get(page)
-    kept = script and steps_file(app.srcdir, page, script)
-    if kept is None:
+    name = app.env.docname
+    if (kept := steps_file(app.srcdir, name, page.script)) is None:
         return
     app.env.note_dependency(kept)
     text = kept.read_text(encoding="utf-8")
-    actions_of(doctree).append(button(app, published_name(page), text, "step"))
+    page.actions.append(button(app, published_name(name), text, "step"))
 
 
 def button(app: Sphinx, file: str, text: str, name: str, of: str = "") -> nodes.raw:

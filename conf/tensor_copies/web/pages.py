@@ -1,0 +1,29 @@
+"""What is changed on a page that computes, in the order in which it is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tensor_copies.errors import cards, pairs, search
+from tensor_copies.lessons.predictions import ask_in_cells
+from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.recordings.live import bound_cells
+from tensor_copies.web import steps_of_pairs
+
+if TYPE_CHECKING:
+    from docutils.nodes import document
+    from sphinx.application import Sphinx
+
+
+def change_page(app: Sphinx, doctree: document) -> None:
+    """Change a page that is no lesson: cells, errors, pairs, questions."""
+    if app.env.docname in lesson_scripts(app):
+        return
+    bound_cells(app, doctree)
+    search.keep_labels(app, doctree)
+    search.list_messages(app, doctree)
+    # These move what was looked for before.
+    cards.arrange(app, doctree)
+    pairs.arrange(app, doctree)
+    ask_in_cells(app, doctree)
+    steps_of_pairs.add_buttons(app, doctree)
