@@ -51,6 +51,9 @@ TAKEN = [
      "what to call"),
     ("torch.autograd.Variable._execution_engine", STAND_IN, "see if a Python that ends "
      "after a backward pass on the stand-in is aborted; if not, drop the last task"),
+    ("sphinx_gallery.gen_rst.extract_intro_and_title",
+     "tensor_copies/lessons/overviews.py", "take the second paragraph of the script's "
+     "docstring as it is written"),
     ("sphinx_gallery.backreferences.NameFinder", "tensor_copies/machine/code_links.py",
      "see if it finds methods written in C by now, and drop code_links.py"),
     ("jupyter_cache.executors.utils.executenb", KERNELS, "see if MyST-NB has an option "
@@ -58,9 +61,6 @@ TAKEN = [
 ]  # fmt: skip
 # What is no name of Python: a place whose source must have these words.
 WRITTEN = [
-    (GALLERY, "record.py", ["def execute_script", "src_file", "image_path_iterator",
-     "formatted_exception", "example_globals", "target_file"],
-     "record from an image scraper in a real build of the gallery"),
     (GALLERY, FRESHNESS, [".cost.json", "passing_examples"],
      "let apart.py write the run of a lesson, which knows how it ended"),
     (GALLERY, "tensor_copies/lessons/calls.py", [".codeobj.json"],

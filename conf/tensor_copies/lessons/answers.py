@@ -34,7 +34,7 @@ MOST_KEPT = 400  # questions, of a few branches
 # Of the programs of one page, most of which take less than a second.
 LIMITS = {"seconds": 60, "megabytes": 8000, "folder": CONF.parent / "examples"}
 MOST_LINES, MOST_CHARACTERS = 2, 128  # of an answer, on a screen that is wide
-SENTENCE = re.compile(r"\. |: \[|\n")  # where a message goes on for those who know
+SENTENCE = re.compile(r"\. |: \[|\n")  # ends what is shown of an error
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 

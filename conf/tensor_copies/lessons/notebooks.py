@@ -90,7 +90,7 @@ def finish_all(app: Sphinx) -> None:
             whole = json.dumps(finished(notebook, packages(script)), indent=2) + "\n"
             _write(path, whole.encode())
             offered = Path(app.srcdir, offered_script(page))
-            text = script.read_bytes().decode()  # its lines end as they did
+            text = script.read_bytes().decode()  # line endings are kept
             _write(offered, without_markers(text).encode())
             name = f"tensor_copies/{page.removeprefix(f'{gallery}/')}"
             # An entry without a date: the same files are the same archive.

@@ -124,7 +124,7 @@ def _show_block(
     agreed = []
 
     def shown(outputs: list[nodes.Element], seen: list[Seen], name: str) -> list:
-        # Charts stand beside each other, whatever the reader has chosen.
+        # Charts and tables of all machines are shown at once, without tabs.
         made = [node for node in outputs if put_beside(app, node, seen)]
         if rest := [node for node in outputs if node not in made]:
             part = _Part(app, live, rest)
