@@ -1,20 +1,19 @@
-"""What the tests share: the built site, and tiny sites built for one test."""
+"""What the tests share: the built site, a server of it, a browser, the second device.
+
+The tests may stand in folders below this one: what they share is imported from here,
+from reading.py and from sites.py.
+"""
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import http.server
 import os
-import re
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,153 +21,27 @@ import fonts
 import pytest
 from bs4 import BeautifulSoup
 from hypothesis import settings
-from reading import EVERYTHING, ROOT, pages_in, soup
+from reading import EVERYTHING, PATIENCE, ROOT, pages_in, soup
+from sites import Built, TinySite, computing_page, lesson, new_tiny_site, plain
 
+__all__ = [
+    "PATIENCE", "ROOT", "Built", "TinySite", "client_of", "computing_page", "lesson",
+    "new_tiny_site", "plain",
+]  # fmt: skip
 # torch.utils.benchmark imports setuptools, which replaces Python's distutils. Where a
 # test turns that warning into an error, the import stays half done for all later tests.
 with warnings.catch_warnings(action="ignore"):
     import setuptools  # noqa: F401
 
 SITE = ROOT / "build" / "html"
-# Seconds after which a process, or what a browser waits for, is taken to hang, also on
-# a machine that does much else. No test asks how long anything takes. What waits
-# without a limit is ended with its test (pyproject.toml, after more than these).
-PATIENCE, PATIENCE_OF_BROWSER = 900, 180
+PATIENCE_OF_BROWSER = 180  # seconds
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # A test that asks for one of these reads a built site, or builds one, or compiles, or
 # runs all probes of the Atlas.
 SLOW_FIXTURES = {
-    *("site", "address", "start_chromium", "tiny_site", "good_site", "hosted"),
+    *("site", "address", "start_chromium", "tiny_site", "hosted"),
     *("recorded_site", "tiny", "stand_in_variables", "observed", "second"),
 }
-TINY_INDEX = """# Tiny
-
-```{toctree}
-auto_examples/index
-```
-"""
-TINY_LESSON = '''"""
-{title}
-{underline}
-
-A lesson of a tiny site.
-"""
-{first}
-# %%
-# Then
-# ----
-{second}
-'''
-
-
-def lesson(title: str, first: str, second: str = "print('end')") -> str:
-    """Return a script of two code blocks; ``first`` starts on line 7."""
-    underline = "=" * len(title)
-    return TINY_LESSON.format(
-        title=title, underline=underline, first=first, second=second
-    )
-
-
-GOOD = lesson("Good", "print('good')")
-
-
-@dataclass(frozen=True)
-class Built:
-    """How a build ended: its exit status and all that it printed."""
-
-    status: int
-    output: str
-
-    @property
-    def lessons(self) -> str:
-        """The build's line on how many lessons ran."""
-        return next(
-            line for line in self.output.splitlines() if line.startswith("Lessons:")
-        )
-
-
-def plain(text: str) -> str:
-    """Return what a program printed without its colours."""
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
-
-
-class TinySite:
-    """A site of its own in a temporary folder: our conf/, other lessons and pages."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.html = folder / "build" / "html"
-
-    def write_lessons(self, lessons: dict[str, str], section: str = "1_first") -> None:
-        """Make ``lessons`` (text by file name) the lessons, in this order."""
-        examples = self.folder / "examples"
-        shutil.rmtree(examples, ignore_errors=True)
-        (examples / section).mkdir(parents=True)
-        for place in (examples, examples / section):
-            header = f"{place.name}\n{'=' * 20}\n"
-            (place / "GALLERY_HEADER.rst").write_text(header)
-        for name, text in lessons.items():
-            (examples / section / name).write_text(text)
-        self.order(list(lessons))
-
-    def order(self, names: list[str]) -> None:
-        """Give the lessons this reading order."""
-        (self.folder / "examples" / "order.txt").write_text("\n".join(names) + "\n")
-
-    def forward(self, moved: dict[str, str]) -> None:
-        """Make the old names of pages forward to the new ones."""
-        options = self.folder / "conf" / "conf.py"
-        line = f"redirects = {moved!r}"
-        text = re.sub("(?m)^redirects = .*$", line, options.read_text())
-        options.write_text(text)
-
-    def build(self, *arguments: str, env: dict[str, str] | None = None) -> Built:
-        """Run the site's own build command."""
-        return self.build_alone(*arguments, env=env)
-
-    def build_alone(self, *arguments: str, **options: object) -> Built:
-        """Run the site's own build command as a person does: in a new Python."""
-        command = [sys.executable, "conf/build_site.py", *arguments]
-        done = subprocess.run(
-            command,
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=PATIENCE,
-            **options,
-        )
-        return Built(done.returncode, plain(done.stdout))
-
-    def start(self, **options: object) -> subprocess.Popen[str]:
-        """Start the site's own build command, in the background."""
-        return subprocess.Popen(
-            [sys.executable, "conf/build_site.py"],
-            cwd=self.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            **options,
-        )
-
-    def page(self, name: str, section: str = "1_first") -> Path:
-        """Return the published page of a lesson."""
-        return self.html / "auto_examples" / section / f"{name}.html"
-
-    def published(self) -> dict[str, str]:
-        """Return a hash of every published file, by its path."""
-        return {
-            str(path.relative_to(self.html)): hashlib.sha256(
-                path.read_bytes()
-            ).hexdigest()
-            for path in sorted(self.html.rglob("*"))
-            if path.is_file()
-        }
-
-    def copy_to(self, folder: Path) -> TinySite:
-        """Return a copy of this site, with all that it has built."""
-        shutil.copytree(self.folder, folder)
-        return TinySite(folder)
 
 
 def client_of(notebook: Any, folder: Path) -> Any:
@@ -182,32 +55,6 @@ def client_of(notebook: Any, folder: Path) -> Any:
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
     )
-
-
-def computing_page(title: str = "Computes", code: str = 'print("the page ran")') -> str:
-    """Return a page with one cell, which MyST-NB runs."""
-    return (
-        "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n\n"
-        f"# {title}\n\n```{{code-cell}} ipython3\n{code}\n```\n"
-    )
-
-
-def new_tiny_site(folder: Path) -> TinySite:
-    """Make a site with our conf/ and an index, without lessons."""
-    shutil.copytree(
-        ROOT / "conf", folder / "conf", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    (folder / "docs").mkdir()
-    (folder / "docs" / "index.md").write_text(TINY_INDEX)
-    tiny = TinySite(folder)
-    tiny.forward({})
-    return tiny
-
-
-def keep_answers(site: TinySite) -> None:
-    """Give a site what the built one has run to ask its questions: it takes minutes."""
-    kept = Path("build", "predictions")
-    shutil.copytree(ROOT / kept, site.folder / kept)
 
 
 @pytest.fixture(scope="session")
@@ -259,34 +106,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("unit")
 
 
-@pytest.fixture(autouse=True)
-def unit_tests_build_nothing(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Refuse a build to a test that is taken to need none."""
-
-    def refuse(*_: object, **__: object) -> None:
-        pytest.fail("it builds a site: mark it as `slow`", pytrace=False)
-
-    if request.node.get_closest_marker("unit"):
-        for how in ("build", "build_alone", "start"):
-            monkeypatch.setattr(TinySite, how, refuse)
-
-
 @pytest.fixture
 def tiny_site(tmp_path: Path) -> TinySite:
     """Make a new tiny site without lessons."""
     return new_tiny_site(tmp_path / "tiny")
-
-
-@pytest.fixture(scope="session")
-def good_site(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
-    """Return a built site of one lesson, whose folder has a space in its name."""
-    tiny = new_tiny_site(tmp_path_factory.mktemp("good") / "with a space, it's so")
-    tiny.write_lessons({"good.py": GOOD})
-    built = tiny.build()
-    assert built.status == 0, built.output
-    return tiny
 
 
 @pytest.fixture(scope="session")

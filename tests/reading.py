@@ -13,7 +13,13 @@ from bs4 import BeautifulSoup, Tag
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies.machine.reading_order import READING_ORDER
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = next(
+    folder for folder in Path(__file__).resolve().parents if (folder / "conf").is_dir()
+)
+# Seconds after which a process is taken to hang, also on a machine that does much else.
+# No test asks how long anything takes. What waits without a limit is ended with its
+# test (pyproject.toml, after more than these).
+PATIENCE = 900
 
 # What a block uses that measures, or says what was measured.
 TIMED = (

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import math
-import os
 import re
 import statistics
-import sys
 from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ROOT, TinySite, lesson
-from reading import EXAMPLES, SCRIPTS, page_of, rows_of, soup
-
-sys.path.insert(0, str(ROOT / "conf"))
-from tensor_copies.figures import charts
+from bs4 import BeautifulSoup
+from reading import EXAMPLES, ROOT, SCRIPTS, page_of, rows_of, soup
+from sphinx.errors import ExtensionError
+from tensor_copies.figures import charts, tables
 from tensor_copies.machine import fingerprint as machine
 
 TIPS = EXAMPLES / "3_tips"
@@ -113,7 +110,6 @@ def test_the_chart_draws_what_the_samples_say(site: Path) -> None:
         assert cell.span.get_text() == number
         kind = ("slower" if middle > 1 else "faster") if differs else "same"
         assert cell["class"] == [kind]
-    assert {cell["class"][0] for cell in cells.values()} >= {"base", "same"}
 
 
 @pytest.mark.parametrize(
@@ -157,52 +153,6 @@ def test_the_table_has_the_medians_with_units(site: Path) -> None:
             assert float(number) * units[unit] == pytest.approx(median, rel=0.01)
 
 
-@pytest.fixture
-def rule() -> Any:
-    """Return what the lesson computes of times, with its own statements."""
-    tree = ast.parse((TIPS / "measure_a_copy.py").read_text(encoding="utf-8"))
-    wanted = ("ratios", "parts", "low, mid, high", "differs")
-    lines = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.Assign)
-        and ast.unparse(node.targets[0]).strip("()") in wanted
-    ]
-    assert len(lines) == len(wanted)
-
-    def judge(base: np.ndarray, other: np.ndarray) -> bool:
-        names = {"np": np, "times": np.stack([base, other], axis=-1)[:, None]}
-        exec(compile(ast.Module(lines, []), "rule", "exec"), names)
-        return bool(names["differs"][0, 1])
-
-    return judge
-
-
-def test_the_rule_tells_a_difference_from_noise(rule: Any) -> None:
-    noise = np.random.default_rng(0)
-    base = noise.uniform(1, 1.5, 15)
-    drift = np.linspace(1, 3, 15)  # the machine slows down: for both alike
-    assert rule(base * drift, base * drift * 1.6)
-    assert not rule(base * drift, base * drift)
-    assert rule(base * 1.6, base), "faster differs too"
-    crossing = np.where(np.arange(15) % 2, 2.0, 0.5)
-    assert not rule(base, base * crossing)
-    wrong = [
-        k for k in range(200) if rule(noise.permutation(base), noise.permutation(base))
-    ]
-    assert wrong == [], "noise alone never makes a winner"
-
-
-def test_the_quality_is_a_choice(tiny_site: TinySite) -> None:
-    show = "import os\nprint('asked for', os.environ.get('BENCHMARK_QUALITY'))"
-    tiny_site.write_lessons({"a.py": lesson("A", show)})
-    for quality in ("quick", "long"):  # another quality runs the lessons again
-        built = tiny_site.build(env={**os.environ, "BENCHMARK_QUALITY": quality})
-        assert built.status == 0, built.output
-        assert "1 of 1 ran" in built.lessons
-        assert f"asked for {quality}" in tiny_site.page("a").read_text()
-
-
 def row(name: str, low: float, middle: float, high: float, text: str = "") -> dict:
     return {"name": name, "low": low, "middle": middle, "high": high, "text": text}
 
@@ -236,7 +186,7 @@ BARS = {
 
 def drawn(*charts_of: tuple[str, dict[str, Any]]) -> Any:
     panels = [charts.Panel(name, f"p-{name}", data) for name, data in charts_of]
-    return soup_of(charts.draw(panels))
+    return BeautifulSoup(charts.draw(panels), "html.parser")
 
 
 def test_machines_share_one_axis_and_each_says_its_verdict() -> None:
@@ -267,109 +217,20 @@ def test_machines_share_one_axis_and_each_says_its_verdict() -> None:
 
 
 def test_bars_share_one_scale() -> None:
-    slow = {
-        **BARS,
-        "bars": [{**bar, "value": bar["value"] * 2} for bar in BARS["bars"]],
-    }
+    slow, none = (
+        {**BARS, "bars": [{**bar, "value": bar["value"] * by} for bar in BARS["bars"]]}
+        for by in (2, 0)
+    )
     figure = drawn(("here", BARS), ("there", slow))
     widths = [rect["width"] for rect in figure.select("rect")]
     assert widths == ["50.0%", "12.5%", "100.0%", "25.0%"]
     assert "16,385 pages" in figure.get_text()
+    assert {rect["width"] for rect in drawn(("here", none)).select("rect")} == {"0.0%"}
 
 
-def test_a_bar_may_have_no_length() -> None:
-    none = {**BARS, "bars": [{**bar, "value": 0.0} for bar in BARS["bars"]]}
-    figure = drawn(("here", none))
-    assert [rect["width"] for rect in figure.select("rect")] == ["0.0%"] * 2
-
-
-def test_what_matplotlib_draws_becomes_data() -> None:
-    import matplotlib.pyplot as plt
-    from tensor_copies.figures.plots import data_of
-
-    figure, axes = plt.subplots(1, 2, sharex=True, sharey=True)
-    for one in axes:
-        one.errorbar([1.0, 1.5], ["a(x)", "b(x)"], xerr=[[0, 0.1], [0, 0.2]], fmt="o")
-        one.text(1.7, 1, " 1.5×")
-        one.set_title("4 B\n2 µs")
-    figure.suptitle("Said.")
-    figure.supxlabel("ratio")
-    found = data_of(figure)
-    assert found["title"] == "Said." and found["xlabel"] == "ratio"
-    assert found["panels"][1] == {
-        "title": "4 B", "note": "2 µs",
-        "rows": [row("a(x)", 1, 1, 1), row("b(x)", 1.4, 1.5, 1.7, "1.5×")],
-    }  # fmt: skip
-    axes[0].plot([1, 2], ["a(x)", "b(x)"])
-    axes[1].bar([1], [2])
-    assert data_of(figure) is None, "bars and dots together are no chart of ours"
-    figure, axes = plt.subplots()
-    axes.bar_label(axes.barh(["a(x)", "b(x)"], [1, 2]), ["one", "two"])
-    axes.invert_yaxis()
-    assert data_of(figure)["bars"] == [
-        {"name": "a(x)", "value": 1, "text": "one"},
-        {"name": "b(x)", "value": 2, "text": "two"},
-    ]
-    axes.bar([1], [2])
-    assert data_of(figure) is None
-    plt.close("all")
-
-
-ROWS = """rows = [{"call": "x.clone()", "time": "2 ms"}, {"call": "<b>", "time": 3}]
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-print("and more")
-# sphinx_gallery_table = "rows"
-# sphinx_gallery_folded = "The code"
-"""
-
-
-def test_a_table_is_said_once_and_code_can_be_folded(tiny_site: TinySite) -> None:
-    tiny_site.write_lessons({"a.py": lesson("A", ROWS)})
-    built = tiny_site.build()
-    assert built.status == 0, built.output
-    page = soup(tiny_site.page("a"))
-    (table,) = page.select("div.lesson-table table")
-    assert rows_of(table) == "call | time\nx.clone() | 2 ms\n<b> | 3\n"
-    assert table.select_one("tbody th code").get_text() == "x.clone()"
-    assert page.select_one(".sphx-glr-script-out pre").get_text().strip() == "and more"
-    fold = page.select_one("details.folded")
-    assert fold.summary.get_text() == "The code" and "rows = " in fold.get_text()
-    assert not fold.find("table")
-
-
-def test_what_is_no_table_is_named(tiny_site: TinySite) -> None:
-    wrong = "rows = [1, 2]\nprint(rows)\n# sphinx_gallery_table = 'rows'"
-    tiny_site.write_lessons({"a.py": lesson("A", wrong)})
-    built = tiny_site.build()
-    assert built.status != 0
-    assert (
-        "hands out 'rows' as a table, which is not a list of dictionaries"
-        in built.output
-    )
-
-
-def soup_of(markup: str) -> Any:
-    from bs4 import BeautifulSoup
-
-    return BeautifulSoup(markup, "html.parser")
-
-
-def test_the_colours_of_lines_are_told_apart_on_both_pages() -> None:
-    css = (ROOT / "conf" / "static" / "site.css").read_text(encoding="utf-8")
-    from test_browser import luminance
-
-    def channels(colour: str) -> str:
-        return ", ".join(str(int(colour[k : k + 2], 16)) for k in (1, 3, 5))
-
-    sets = re.findall(r"\{ (--line-1: .*?)\}", css)
-    assert len(sets) == 3 and sets[1] == sets[2]
-    for line, page in zip(sets, ("#ffffff", "#131416"), strict=False):
-        colours = re.findall(r"#[0-9a-f]{6}", line)
-        assert len(set(colours)) == len(colours)
-        for colour in colours:
-            light, dark = sorted(
-                (luminance(channels(colour)), luminance(channels(page))), reverse=True
-            )
-            assert (light + 0.05) / (dark + 0.05) >= 4.5
+def test_what_is_no_table_is_named() -> None:
+    block = SimpleNamespace(lineno=7, content="# sphinx_gallery_table = 'rows'")
+    variables = {"src_file": "a.py", "example_globals": {"rows": [1, 2]}}
+    said = r"'rows' as a table, which is not a list of dictionaries"
+    with pytest.raises(ExtensionError, match=said):
+        tables.requested_table(block, variables)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup, Tag
 from reading import ROOT, soup
-from tensor_copies.errors.cures import best_cures
+from tensor_copies.errors.messages import best_cures
 from tensor_copies.explorer.chains import chain_of
 from tensor_copies.explorer.kept import live as live_explorer
 from tensor_copies.explorer.page import still

@@ -12,26 +12,6 @@ import pytest
 from bs4 import BeautifulSoup
 from reading import soup
 
-CUT = """() => {
-  const cut = [];
-  for (const open of document.querySelectorAll("details.claim")) open.open = true;
-  const walk = document.createTreeWalker(document.querySelector("article"), 4);
-  while (walk.nextNode()) {
-    const node = walk.currentNode;
-    if (!node.parentElement.closest(".claim :is(summary, td, tbody, p, dd)")) continue;
-    for (const word of node.data.matchAll(/[A-Za-z0-9]+/g)) {
-      const range = document.createRange();
-      range.setStart(node, word.index);
-      range.setEnd(node, word.index + word[0].length);
-      const boxes = [...range.getClientRects()].filter(({ width }) => width > 0);
-      const tops = boxes.map(({ top }) => top);
-      if (!boxes.length) continue;
-      if (Math.max(...tops) - Math.min(...tops) > 4) cut.push(node.data);
-    }
-  }
-  return cut;
-}"""
-
 
 @pytest.fixture(scope="module")
 def article(site: Path) -> BeautifulSoup:
@@ -80,13 +60,4 @@ def test_a_link_to_a_folded_claim_opens_it(browser: Any, address: str) -> None:
     assert page.locator("#c04").is_visible()
     summary = page.locator("details:has(> #c04) > summary").bounding_box()
     assert summary is not None and summary["y"] >= 0
-    page.close()
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["article", "changes"])
-def test_no_word_is_cut(browser: Any, site: Path, name: str, width: int) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto((site / f"{name}.html").as_uri())
-    assert page.evaluate(CUT) == []
     page.close()

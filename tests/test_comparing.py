@@ -94,6 +94,7 @@ def test_measured(code: str, output: str) -> None:
         ("print(z.nbytes)", "4 bytes, 2 storages, sizes 4 MiB"),
         ("s[0] = 5.0", "s = tensor([5.])"),
         ("loss.backward()", "w.grad = 3"),
+        ("loss.backward()", "through the graph a second time, second.grad = None"),
     ],
 )
 def test_not_measured(code: str, output: str) -> None:

@@ -18,10 +18,11 @@ from pathlib import Path
 import nbformat
 import pytest
 from as_a_reader import run_as_a_reader
-from conftest import PATIENCE, client_of
+from conftest import client_of
 from reading import (
     EVERYTHING,
     NAMES,
+    PATIENCE,
     SCRIPTS,
     downloads_of,
     page_of,
@@ -78,6 +79,7 @@ def test_a_download_is_the_script_without_its_markers(script: Path, site: Path) 
     lines = script.read_bytes().splitlines(keepends=True)
     assert any(line.startswith(MARKER) for line in lines)
     kept = [line for line in lines if not line.startswith(MARKER)]
+    assert "# sphinx_gallery_" not in page_of(site, script).read_text("utf-8")
     assert download.name == script.name and download.read_bytes() == b"".join(kept)
 
 
@@ -118,6 +120,7 @@ def test_a_notebook_is_valid_and_has_the_code_of_its_script(
 ) -> None:
     notebook = nbformat.read(downloads_of(page_of(site, script))[".ipynb"], 4)
     nbformat.validate(notebook)
+    assert "sphinx_gallery_" not in str(notebook)
     code = [cell.source for cell in notebook.cells[1:] if cell.cell_type == "code"]
     whole = ast.parse(script.read_text(encoding="utf-8"))
     whole.body = whole.body[1:]  # the docstring is text in a notebook

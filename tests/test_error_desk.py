@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import PATIENCE_OF_BROWSER
-from visits import IDLE
 
 BOX, COUNT, NO_HIT = "#desk-message", ".desk .count", ".desk .no-hit"
 PASTED = (
@@ -17,6 +15,7 @@ PASTED = (
 )
 FOUND = "[...document.querySelectorAll('.found > .entry')].map((entry) => entry.id)"
 ORDER = "[...document.querySelectorAll('.entry')].map((entry) => entry.id)"
+FOLDED = "[...document.querySelectorAll('.entry.folded')].map((entry) => entry.id)"
 SIZE = "part => parseFloat(getComputedStyle(part).fontSize)"
 
 
@@ -43,27 +42,24 @@ def test_what_is_pasted_brings_its_entry_to_the_box(tab: Any) -> None:
     assert tab.evaluate(FOUND) == ["numpy-requires-grad"]
     said = tab.locator(COUNT)
     assert said.get_attribute("aria-live") == "polite"
-    assert said.inner_text().startswith(
-        f"1 of {len(before)} entries. First: You called"
-    )
+    first = f"1 of {len(before)} entries. First: You called"
+    assert said.inner_text().startswith(first)
     assert "message=Traceback" in tab.url
     below = tab.locator(".found h3").bounding_box()["y"]
     box = tab.locator(BOX).bounding_box()
     assert box["y"] < below < box["y"] + 200
     assert not tab.locator(".error-index").is_visible()
-    assert not tab.locator(NO_HIT).is_visible()
     tab.keyboard.press("Enter")
     assert tab.evaluate("document.activeElement.textContent").startswith("You called")
     tab.locator(".desk").get_by_role("button", name="Clear").click()
     tab.wait_for_function("!document.querySelector('.found .entry')")
-    assert tab.input_value(BOX) == "" and tab.evaluate(FOUND) == []
-    assert tab.evaluate(ORDER) == before
+    assert tab.input_value(BOX) == "" and tab.evaluate(ORDER) == before
     assert tab.locator(".error-index").is_visible()
     assert "message=" not in tab.url
     assert tab.evaluate("document.activeElement.id") == BOX.removeprefix("#")
 
 
-def test_a_few_words_are_enough(tab: Any) -> None:
+def test_words_and_recorded_words_find_their_entry(tab: Any) -> None:
     for words, anchor in {
         "DLPACK": "dlpack-requires-grad",
         "bfloat16 numpy": "numpy-bfloat16",
@@ -71,25 +67,18 @@ def test_a_few_words_are_enough(tab: Any) -> None:
     }.items():
         tab.fill(BOX, words)
         assert anchor in tab.evaluate(FOUND), words
-    tab.fill(BOX, "")
-    assert tab.evaluate(FOUND) == []
-
-
-def test_recorded_words_find_their_entry_and_open(tab: Any) -> None:
-    folds = tab.locator("details.wording")
-    if not folds.count():
-        pytest.skip("no machine says something else")
     texts = tab.evaluate(
         "[...document.querySelectorAll('.wording pre')].map(pre => pre.textContent)"
     )
-    pasted = next(text for text in texts if not text.startswith("(no message"))
-    tab.fill(BOX, pasted)
-    shown = tab.locator(".found .wording[open] pre")
-    assert pasted in shown.all_inner_texts()
-    # What was recorded is never larger than what is live.
-    live = tab.locator(".found .stream pre").first.evaluate(SIZE)
-    assert shown.first.evaluate(SIZE) <= live
+    for text in [one for one in texts if not one.startswith("(no message")][:1]:
+        tab.fill(BOX, text)
+        shown = tab.locator(".found .wording[open] pre")
+        assert text in shown.all_inner_texts()
+        # What was recorded is never larger than what is live.
+        live = tab.locator(".found .stream pre").first.evaluate(SIZE)
+        assert shown.first.evaluate(SIZE) <= live
     tab.fill(BOX, "")
+    assert tab.evaluate(FOUND) == []
 
 
 def test_no_hit_says_what_to_do(tab: Any) -> None:
@@ -98,8 +87,7 @@ def test_no_hit_says_what_to_do(tab: Any) -> None:
     search = tab.locator(NO_HIT).get_by_role("link", name="search the whole site")
     assert search.get_attribute("href") == "search.html?q=segmentation+fault+%26+co"
     other = tab.locator(NO_HIT).get_by_role("link", name="what others did")
-    target = other.get_attribute("href")
-    assert tab.locator(target).is_visible()
+    assert tab.locator(other.get_attribute("href")).is_visible()
     tab.fill(BOX, "")
     assert not tab.locator(NO_HIT).is_visible()
 
@@ -113,8 +101,7 @@ def test_a_link_to_an_entry_is_answered_whatever_is_asked(
     tab.evaluate("location.hash = 'optimizer-tensor'")
     tab.wait_for_function(f"!document.querySelector('{BOX}').value")
     assert tab.evaluate(FOUND) == []
-    top = tab.locator("#optimizer-tensor h3").bounding_box()["y"]
-    assert 0 <= top < 900
+    assert 0 <= tab.locator("#optimizer-tensor h3").bounding_box()["y"] < 900
 
 
 def test_a_cure_is_copied_as_it_stands(tab: Any) -> None:
@@ -132,8 +119,7 @@ def test_without_javascript_there_is_no_box_and_all_can_be_read(
     page = context.new_page()
     page.goto(f"{address}errors.html")
     assert not page.locator(".desk").is_visible()
-    entries = page.locator(".entry")
-    for entry in entries.all()[:: entries.count() - 1]:
+    for entry in (page.locator(".entry").first, page.locator(".entry").last):
         assert entry.locator(".stream pre").is_visible()
         assert entry.locator(".cures li").first.is_visible()
         entry.get_by_text("The code that raises it").click()
@@ -141,37 +127,31 @@ def test_without_javascript_there_is_no_box_and_all_can_be_read(
     context.close()
 
 
-@pytest.mark.parametrize("width", [320, 390, 899, 900, 1280])
+@pytest.mark.parametrize("width", [320, 899, 900])
 def test_wrong_and_right_stand_side_by_side_where_there_is_room(
     width: int, browser: Any, address: str
 ) -> None:
     page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto(f"{address}silent_mistakes.html", timeout=PATIENCE_OF_BROWSER * 1000)
+    page.goto(f"{address}silent_mistakes.html")
+    sides = (".wrong", ".right")
     for pair in page.locator(".pair").all()[::5]:
-        wrong, right = (pair.locator(f".{side}").bounding_box() for side in SIDES)
+        wrong, right = (pair.locator(side).bounding_box() for side in sides)
         if width < 900:
             assert right["y"] >= wrong["y"] + wrong["height"]
             assert right["x"] == pytest.approx(wrong["x"], abs=1)
             continue
         assert right["x"] >= wrong["x"] + wrong["width"]
         for part in (".cell_input", ".cell_output"):
-            a, b = (pair.locator(f".{side} {part}").bounding_box() for side in SIDES)
+            a, b = (pair.locator(f"{side} {part}").bounding_box() for side in sides)
             assert a["y"] == pytest.approx(b["y"], abs=1), part
     page.close()
-
-
-SIDES = ("wrong", "right")
-
-
-FOLDED = "[...document.querySelectorAll('.entry.folded')].map((entry) => entry.id)"
 
 
 def test_on_a_phone_entries_are_folded_until_asked_for(
     browser: Any, address: str
 ) -> None:
-    """A tap, the box, a link and the browser's own search each open an entry."""
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
+    """A key, a tap, the box, a link and the browser's own search open an entry."""
+    page = browser.new_page(viewport={"width": 390, "height": 844})
     page.goto(f"{address}errors.html", wait_until="load")
     entries = page.evaluate(ORDER)
     assert page.evaluate(FOLDED) == entries
@@ -186,11 +166,8 @@ def test_on_a_phone_entries_are_folded_until_asked_for(
     assert page.evaluate(FOLDED) == entries[1:]
     assert button.get_attribute("aria-expanded") == "true"
     assert cures.locator("li").first.is_visible()
-    # Once, under load, this click did nothing; why was not found. What has opened
-    # moves the page, so it is given time.
-    page.evaluate(IDLE)
     button.click()
-    assert page.evaluate(FOLDED) == entries
+    page.wait_for_function("document.querySelector('.entry').matches('.folded')")
     cures.evaluate("part => part.dispatchEvent(new Event('beforematch', {bubbles: 1}))")
     assert page.evaluate(FOLDED) == entries[1:]
     page.fill(BOX, "dlpack")
@@ -199,4 +176,4 @@ def test_on_a_phone_entries_are_folded_until_asked_for(
     page.wait_for_function("!document.querySelector('#optimizer-tensor.folded')")
     page.set_viewport_size({"width": 1280, "height": 900})
     page.wait_for_function("!document.querySelector('.entry.folded, .entry [hidden]')")
-    context.close()
+    page.close()

@@ -6,26 +6,30 @@ the messages from a fresh Python that runs the code shown there.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+import torch
 from bs4 import BeautifulSoup, Tag
-from conftest import PATIENCE, ROOT, TinySite, new_tiny_site
+from conftest import PATIENCE, ROOT
 from docutils import nodes
 from docutils.utils import new_document
-from reading import soup
+from reading import parsed, soup
 from sphinx.errors import ExtensionError
-from tensor_copies.errors import pairs
-from tensor_copies.explorer.chains import code_of
+from tensor_copies.errors import cards, costs, messages, pairs
+from tensor_copies.explorer.chains import expression_of
 from tensor_copies.explorer.data import Explorer
-from tensor_copies.machine.fingerprint import Fingerprint
 from tensor_copies.recordings import format as recordings
 
 SOURCE = ROOT / "docs" / "errors.md"
@@ -105,20 +109,22 @@ def test_every_entry_is_whole(shown: list[Shown], site: Path) -> None:
         assert all((site / href).exists() for href in lessons)
 
 
-def test_the_messages_are_what_a_fresh_python_raises(shown: list[Shown]) -> None:
+def in_a_fresh_python(code: str, given: Any) -> Any:
+    command, text = [sys.executable, "-c", code], json.dumps(given)
     done = subprocess.run(
-        [sys.executable, "-c", RUN],
-        input=json.dumps([entry.code for entry in shown]),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=True,
+        command, input=text, capture_output=True, text=True, timeout=PATIENCE
     )
-    for entry, raised in zip(shown, json.loads(done.stdout), strict=True):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_messages_are_what_a_fresh_python_raises(shown: list[Shown]) -> None:
+    given = in_a_fresh_python(RUN, [entry.code for entry in shown])
+    for entry, raised in zip(shown, given, strict=True):
         assert plain(entry.message) == plain(" ".join(raised)), entry.anchor
 
 
-def test_the_index_leads_to_every_entry_by_what_was_done(
+def test_an_entry_is_a_card_with_the_message_first(
     page: BeautifulSoup, shown: list[Shown]
 ) -> None:
     links = page.select(".error-index li a")
@@ -128,10 +134,6 @@ def test_the_index_leads_to_every_entry_by_what_was_done(
         assert title in (link.get_text(), f"You {link.get_text()}")
         group = link.find_parent("ul").find_previous_sibling("p")
         assert group.a["href"] == f"#{entry.section.parent['id']}"
-
-
-def test_an_entry_is_a_card_with_the_message_first(shown: list[Shown]) -> None:
-    for entry in shown:
         parts = [
             entry.section.h3,
             entry.section.select_one(".stream"),
@@ -140,28 +142,129 @@ def test_an_entry_is_a_card_with_the_message_first(shown: list[Shown]) -> None:
             entry.section.select_one(".foot > details"),
         ]
         assert None not in parts, entry.anchor
-        text = str(entry.section)
-        places = [text.index(str(part)) for part in parts]
+        places = [str(entry.section).index(str(part)) for part in parts]
         assert places == sorted(places), entry.anchor
         for other in entry.section.select(".variant"):
             assert other.find_parent("details", class_="wording"), entry.anchor
-        for row in entry.section.select(".cures li"):
-            assert row.select_one("pre").get_text().strip(), entry.anchor
-            assert bool(row.find_parent("ul")) == bool(row.select(".no[aria-label]"))
 
 
-def test_a_sign_has_its_drawing_and_its_words(page: BeautifulSoup) -> None:
-    drawn = {symbol["id"] for symbol in page.select("symbol")}
-    words = {"shares": "shares memory", "copies": "own memory", "itself": "itself"}
-    words |= {"flows": "gradient flows back", "stops": "gradient stops"}
-    cells = page.select(".cures .cost:has(svg)")
-    assert len(cells) > 50
+# -- Cures ---------------------------------------------------------------------------
+
+# Runs cures as a reader would, after the code that comes before the message; looks at
+# what a write into the result changes, and asks autograd for a derivative.
+RUN_CURES = """
+import ast, json, sys, warnings
+import numpy as np, torch
+warnings.simplefilter("ignore")
+
+def values(one):
+    tensor = isinstance(one, torch.Tensor)
+    return one.detach().double().tolist() if tensor else np.array(one).tolist()
+
+def is_data(one):
+    return isinstance(one, (torch.Tensor, np.ndarray))
+
+def look(entry, cure, names):
+    exec(entry["setup"], names)
+    subject, code = names.get(entry["subject"]), cure
+    *before, last = ast.parse(code).body
+    exec(compile(ast.Module(before, []), "cure", "exec"), names)
+    if not isinstance(last, ast.Expr):
+        return exec(ast.unparse(last), names)
+    result = eval(ast.unparse(last), names)
+    if not (is_data(subject) and is_data(result)) or "meta" in str(subject):
+        return "nothing to compare"
+    if result is subject:
+        return "itself"
+    signs = []
+    if getattr(subject, "requires_grad", False):
+        asked = getattr(result, "requires_grad", False)
+        got = asked and torch.autograd.grad(result.sum(), subject, allow_unused=True)
+        signs = ["flows" if got and got[0] is not None else "stops"]
+    old = values(subject)
+    inference = isinstance(result, torch.Tensor) and result.is_inference()
+    with torch.inference_mode() if inference else torch.no_grad():
+        result[(0,) * result.ndim] = 77
+    return "-".join(["copies" if values(subject) == old else "shares", *signs])
+
+space, told = {"np": np, "torch": torch}, []
+for entry in json.load(sys.stdin):
+    for cure in entry["cures"]:
+        try:
+            told.append(look(entry, cure, dict(space)))
+        except Exception as error:
+            told.append("raises " + type(error).__name__)
+    try:
+        exec(entry["code"], space)
+    except Exception:
+        pass
+print(json.dumps(told))
+"""
+
+
+NOTHING = "nothing to compare"
+WORDS = {"shares": "shares memory", "copies": "own memory", "itself": "itself"}
+WORDS |= {"flows": "gradient flows back", "stops": "gradient stops"}
+
+
+def handed_over(text: str) -> Iterator[dict[str, Any]]:
+    """Read the entries of the source, with what their cells call ``cures`` with."""
+    cells = re.findall(r"^```{code-cell} ipython3\n(.*?)^```$", text, re.M | re.S)
+    code = ""
     for cell in cells:
-        sign = cell.use["href"].removeprefix("#")
-        assert sign in drawn
-        for part in sign.removeprefix("sign-").split("-"):
-            assert words[part] in cell.span.get_text(), cell
-            assert words[part] in cell["title"]
+        options, _, body = cell.partition("\n\n")
+        if re.search("raises-exception|warning", options):
+            code = body
+        if "\ncures(" in f"\n{body}":
+            tree = ast.parse(body).body[-1].value
+            names = {"torch": torch, "gpu": torch.cuda.is_available()}
+            subject, ranked, *more = (eval(ast.unparse(a), names) for a in tree.args)
+            more_of = {
+                one.arg: eval(ast.unparse(one.value), names) for one in tree.keywords
+            }
+            setup = more_of.get("setup", ast.unparse(ast.parse(code).body[:-1]))
+            wrong = [*more[0]] if more else []
+            yield {
+                **{"code": code, "setup": setup, "subject": subject, "wrong": wrong},
+                **{"ranked": [*ranked], "of_its_own": bool(more_of)},
+                "away": "off_cpu" in more_of,
+            }
+
+
+def test_each_cure_costs_what_its_card_says(
+    page: BeautifulSoup, shown: list[Shown]
+) -> None:
+    """The usual one first, as the source has them; each runs in a fresh Python."""
+    entries = list(handed_over(SOURCE.read_text()))
+    assert len(entries) == len(shown)
+    asked, signs = [], []
+    for entry, card in zip(entries, shown, strict=True):
+        for kind, listing in (("ranked", "ol"), ("wrong", "ul")):
+            rows = card.section.select(f".cures {listing} > li")
+            codes = [textwrap.dedent(code).strip() for code in entry[kind]]
+            for row, code in zip(rows, codes, strict=True):
+                written = row.select_one("pre").get_text().strip()
+                assert written == re.sub(r"\n\w+$", "", code), card.anchor
+                assert bool(row.select(".no[aria-label]")) == (kind == "wrong")
+                use, raised = row.select_one("use"), row.select_one(".raised")
+                sign = use["href"].removeprefix("#sign-") if use else ""
+                said = row.select_one(".cost").get_text()
+                for part in filter(None, sign.split("-")):
+                    assert WORDS[part] in said, (card.anchor, code)
+                assert not sign or page.find(id=f"sign-{sign}"), sign
+                if not entry["of_its_own"]:
+                    signs.append((card.anchor, code, (raised and raised.text) or sign))
+                elif (
+                    sign and entry["away"] and "numpy(" in code
+                ):  # of a tensor on another device
+                    assert sign.startswith("copies"), (card.anchor, code)
+        cures = [] if entry["of_its_own"] else [*entry["ranked"], *entry["wrong"]]
+        asked.append({**entry, "cures": list(map(textwrap.dedent, cures))})
+    told = in_a_fresh_python(RUN_CURES, asked)
+    told_of = zip(signs, told, strict=True)
+    compared = [(*one, seen) for one, seen in told_of if seen not in (None, NOTHING)]
+    assert [one for one in compared if one[-1] != one[-2]] == []
+    assert sum(bool(sign) for _, _, sign, _ in compared) > 60
 
 
 def test_a_cure_leads_to_the_chain_that_does_the_same(
@@ -173,17 +276,53 @@ def test_a_cure_leads_to_the_chain_that_does_the_same(
     links = page.select(".cures .cost a[href*='?y=']")
     assert len(links) > 20
     for link in links:
-        assert urlsplit(link["href"]).fragment == "explorer"
         asked = dict(parse_qsl(urlsplit(link["href"]).query))
         chain = tuple(asked["y"].split("."))
         code = link.find_parent("li").pre.get_text()
-        assert code_of(chain).removeprefix("x") in code.replace('.to("cpu")', ".cpu()")
+        assert expression_of(chain).removeprefix("x") in code.replace(
+            '.to("cpu")', ".cpu()"
+        )
         seen = explorer.seen(asked.get("on", "cpu"), asked["x"], chain)
         signs = link.parent.use["href"].removeprefix("#sign-").split("-")
-        assert seen["error"] is None
         assert ("shares" in signs) == bool(seen["shares_memory"]), link
         if {"flows", "stops"} & set(signs):
             assert ("flows" in signs) == bool(seen["gradient_flows"]), link
+
+
+def cure(code: str, truth: str = "True", *, strict: bool = True) -> costs.Cure:
+    setup = "w = torch.ones(2, requires_grad=True)"
+    return costs.Cure("entry", setup, code, "w", truth, strict)
+
+
+def test_what_is_no_cure_is_refused() -> None:
+    space = {"torch": torch}
+    good = costs.cost_of(cure("w.detach()", "result is not w"), {**space})
+    assert good == costs.Cost(("shares", "stops"), state="leaf")
+    for code, truth in (
+        ("w.numpy()", "True"),
+        ("w.detach()", "result is w"),
+        ("import warnings\nwarnings.warn('no')\nw", "True"),
+    ):
+        with pytest.raises(AssertionError, match="of entry: "):
+            costs.cost_of(cure(code, truth), {**space})
+    wrong = costs.cost_of(cure("w.numpy()", strict=False), {**space})
+    assert wrong == costs.Cost(raises="RuntimeError")
+
+
+def test_an_entry_gives_what_its_tags_say(tmp_path: Path) -> None:
+    page = tmp_path / "errors.md"
+    head = "(here)=\n### Heading\n\n```{code-cell} ipython3\n"
+    page.write_text(head + ":tags: [warning, UserWarning, since-99.0]\n\n1\n```\n")
+    newer = messages.entries(page)["here"]
+    newer.check([])  # this torch is older
+    newer.check(["UserWarning: a", "TypeError: b"])
+    error = replace(newer, kind="raises-exception", since=())
+    for given in ([], ["TypeError: b"], ["UserWarning: a", "TypeError: b"]):
+        with pytest.raises(messages.WrongMessage, match="here: its code should give"):
+            error.check(given)
+
+
+# -- Other machines, and mistakes that raise nothing ---------------------------------
 
 
 def test_nothing_of_the_machine_is_in_a_message(page: BeautifulSoup) -> None:
@@ -192,21 +331,26 @@ def test_nothing_of_the_machine_is_in_a_message(page: BeautifulSoup) -> None:
     assert "Traceback" not in text
 
 
-def test_what_other_machines_saw_stands_below(page: BeautifulSoup) -> None:
+def test_what_other_machines_saw_stands_below_and_is_found(
+    page: BeautifulSoup, site: Path
+) -> None:
+    found = (site / "_static" / "messages.js").read_text(encoding="utf-8")
+    texts = re.search(r"\.entries = (.*);", found)[1]
+    listed = {one["anchor"]: one["texts"] for one in json.loads(texts)}
     recorded = sorted((ROOT / "docs" / "recordings").glob("*/errors.page.json"))
-    current = [
-        data
-        for data in map(json.loads, map(Path.read_text, recorded))
-        if data["key"] == recordings.page_key(SOURCE)
-    ]
+    all_of_them = map(json.loads, map(Path.read_text, recorded))
+    key = recordings.page_key(SOURCE)
+    current = [data for data in all_of_them if data["key"] == key]
     assert current, "no current recording of the error index is kept"
-    for anchor, seen in current[0]["observed"].items():
+    every_one = [pair for data in current for pair in data["observed"].items()]
+    for anchor, seen in every_one:
         section = page.find(id=anchor)
         live = section.select_one(".stream pre").get_text().strip()
         variants = [v.pre.get_text() for v in section.select(".variant")]
         assert (seen["message"] in variants) == (seen["message"] != live) or (
             not seen["message"] and variants
         )
+        assert set(filter(None, (live, seen["message"]))) <= set(listed[anchor])
 
 
 def test_a_silent_mistake_is_proved_and_cured(site: Path) -> None:
@@ -214,26 +358,27 @@ def test_a_silent_mistake_is_proved_and_cured(site: Path) -> None:
     sections = [h3.parent for h3 in silent.select("section > section > h3")]
     assert len(sections) >= 15
     for section in sections:
+        title = section.h3.get_text()
         code = "\n".join(pre.get_text() for pre in section.select(".cell_input pre"))
-        assert code.count("assert ") >= 1, section.h3.get_text()
+        assert "assert " in code, title
         assert section.select('a.internal[href^="auto_examples/"]')
+        assert section.select(".pair"), title
         for pair in section.select(".pair"):
-            sides = pair.find_all("div", recursive=False)
-            assert [side["class"][0] for side in sides] == ["wrong", "right"]
-            for side, word in zip(sides, ("Wrong", "Right"), strict=True):
+            wrong, right = pair.find_all("div", recursive=False)
+            for side, other, word in ((wrong, right, "Wrong"), (right, wrong, "Right")):
+                assert word.lower() in side["class"]
                 said = side.select_one("p.side").get_text()
-                marked = [
-                    number
-                    for number, line in enumerate(lines_of(side), 1)
-                    if line in {hll.get_text() for hll in side.select(".hll")}
-                ]
-                assert said.startswith(f"{word}: line"), section.h3.get_text()
-                assert set(map(int, re.findall(r"\d+", said))) <= set(marked)
-        assert section.select(".pair"), section.h3.get_text()
+                assert said.startswith(f"{word}: line"), title
+                numbers = [int(number) for number in re.findall(r"\d+", said)]
+                lines, there = lines_of(side), lines_of(other)
+                marked = {mark.get_text() for mark in side.select(".cell_input .hll")}
+                assert {f"{lines[at - 1]}\n" for at in numbers} <= marked, title
+                own = [line for line in lines if line.strip() and line not in there]
+                assert own[0] + "\n" in marked or "print" in own[0], title
 
 
 def lines_of(side: Tag) -> list[str]:
-    return side.select_one(".cell_input pre").get_text().splitlines(keepends=True)
+    return side.select_one(".cell_input pre").get_text().splitlines()
 
 
 def test_differing_lines_are_found_and_said() -> None:
@@ -242,10 +387,10 @@ def test_differing_lines_are_found_and_said() -> None:
     assert pairs.differing_code(wrong, right) == ([2], [2])
     assert pairs.differing_code("x\nprint(1)", "x\nprint(2)") == ([2], [2])
     assert pairs.differing_code("x", "x\ny\n\nz") == ([], [2, 4])
-    assert pairs.in_words([]) == ""
-    assert pairs.in_words([3]) == "line 3 differs"
-    assert pairs.in_words([1, 2]) == "lines 1 and 2 differ"
-    assert pairs.in_words([1, 4, 5, 6, 9]) == "lines 1, 4 to 6 and 9 differ"
+    said = pairs.differing_in_words
+    assert [said([]), said([3])] == ["", "line 3 differs"]
+    assert said([1, 2]) == "lines 1 and 2 differ"
+    assert said([1, 4, 5, 6, 9]) == "lines 1, 4 to 6 and 9 differ"
 
 
 def test_wrong_without_right_is_refused() -> None:
@@ -256,117 +401,10 @@ def test_wrong_without_right_is_refused() -> None:
         pairs.arrange(app, doctree)
 
 
-OTHER = Fingerprint("cuda", "Other GPU", "9.9.0", "2.2.0", "3.12.1")
-PAGE = """---
-file_format: mystnb
-kernelspec: {{name: python3}}
----
-
-# Errors
-
-```{{error-box}}
-```
-
-```{{error-index}}
-```
-
-```{{code-cell}} ipython3
-:tags: [recorded]
-
-import torch
-```
-
-```{{code-cell}} ipython3
-:tags: [remove-cell]
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path("../conf").resolve()))
-from tensor_copies.errors.page import ErrorIndex
-
-index = ErrorIndex("errors.md")
-cures, finish = index.cures, index.finish
-```
-
-## A group
-
-(an-entry)=
-### An entry
-
-```{{code-cell}} ipython3
-:tags: [raises-exception, {kind}]
-
-{code}
-```
-
-```{{code-cell}} ipython3
-:tags: [remove-input]
-
-cures("", {{{cure!r}: ("words", {truth!r})}})
-```
-
-```{{code-cell}} ipython3
-:tags: [remove-cell]
-
-finish()
-```
-"""
-GOOD = {
-    "kind": "RuntimeError",
-    "code": "t = torch.ones(2)\nt.item()",
-    "cure": "t.tolist()",
-    "truth": "result == [1, 1]",
-}
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
-    site = new_tiny_site(tmp_path_factory.mktemp("errors") / "tiny")
-    site.write_lessons({})
-    (site.folder / "docs" / "index.md").write_text(
-        "# Tiny\n\n```{toctree}\nauto_examples/index\nerrors\n```\n"
-    )
-    page = site.folder / "docs" / "errors.md"
-    page.write_text(PAGE.format(**GOOD))
-    forged = {"an-entry": {"message": "<script>alert(1)</script>\u202e </script>"}}
-    recordings.save_page(
-        recordings.PageRecording(
-            "errors", OTHER, "2026-01-02", recordings.page_key(page), forged
-        ),
-        site.folder / "docs" / "recordings" / OTHER.name,
-    )
-    built = site.build()
-    assert built.status == 0, built.output
-    return site
-
-
-def test_a_recorded_message_is_shown_as_text(tiny: TinySite) -> None:
-    page = soup(tiny.html / "errors.html")
-    (variant,) = page.select("#an-entry .variant")
-    assert variant.p.get_text() == OTHER.label
-    assert variant.pre.get_text() == "<script>alert(1)</script>\ufffd </script>"
-    assert not [s for s in page.select("script") if "alert" in s.get_text()]
-    list_of_all = (tiny.html / "_static" / "messages.js").read_text()
-    assert json.dumps("<script>alert(1)</script>\ufffd </script>") in list_of_all
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"code": "t = torch.ones(1)\nt.item()"}, "an-entry: its code should give"),
-        ({"kind": "TypeError"}, "an-entry: its code should give TypeError"),
-        ({"truth": "result == [2, 2]"}, "of an-entry: not true: result == [2, 2]"),
-    ],
-    ids=["raises nothing", "raises another type", "cure that is none"],
-)
-def test_a_wrong_entry_fails_the_build(
-    change: dict[str, str], said: str, tiny: TinySite, tmp_path: Path
-) -> None:
-    site = tiny.copy_to(tmp_path / "tiny")
-    before = site.published()
-    (site.folder / "docs" / "errors.md").write_text(PAGE.format(**{**GOOD, **change}))
-    built = site.build()
-    assert built.status != 0
-    assert said in built.output, built.output
-    assert site.published() == before
+def test_what_another_machine_said_is_shown_as_text() -> None:
+    hostile = "<script>alert(1)</script>"
+    other = {"text": hostile, "label": hostile, "torch": hostile, "is_stand_in": False}
+    template = cards.TEMPLATES.get_template("errors/wording.html")
+    shown = parsed(template.render(others=[other], stand_in="machines.html"))
+    assert shown.select_one("details.wording .variant pre").get_text() == hostile
+    assert not shown.select("script")

@@ -1,4 +1,4 @@
-"""What helps a reader to learn: predictions, self-check, order, cheat sheet."""
+"""What a reader learns with: questions, self-check, cheat sheet, copied code, paper."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import json
 import re
 import subprocess
 import sys
-from itertools import pairwise
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bs4 import Tag
-from conftest import PATIENCE, TinySite, lesson
-from reading import NAMES, SCRIPTS, code_lines, downloads_of, page_of, soup
-from recording import pretend_other_machine, record
-from tensor_copies.recordings.format import keys
+from conftest import PATIENCE
+from reading import NAMES, SCRIPTS, page_of, soup
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 ASKING = [
@@ -86,78 +85,6 @@ def test_nothing_in_sight_gives_the_answer_away(script: Path, site: Path) -> Non
         )
 
 
-def test_the_question_is_hidden_from_script_output_and_notebook(site: Path) -> None:
-    for script in ASKING:
-        page = page_of(site, script)
-        assert "sphinx_gallery_predict" not in page.read_text("utf-8")
-        assert "sphinx_gallery_predict" not in downloads_of(page)[".ipynb"].read_text(
-            "utf-8"
-        )
-
-
-def test_a_question_stales_no_recording(tmp_path: Path) -> None:
-    for script in ASKING:
-        without = tmp_path / script.name
-        lines = script.read_text().splitlines(keepends=True)
-        kept = (line for line in lines if "# sphinx_gallery_predict" not in line)
-        without.write_text("".join(kept))
-        assert MARKER.search(without.read_text()) is None
-        assert list(keys(script).values()) == list(keys(without).values())
-
-
-FIRST = "import torch\nx = torch.ones(1)\nprint('made', x)\n"
-SECOND = """print('device', x.device)
-assert x.item() == 1
-# sphinx_gallery_predict = "Where is ``x`` <now>?"
-
-# %%
-# This is why.
-
-# %%
-# This leads on.
-
-print('end')
-"""
-
-
-def test_the_box_holds_every_machines_output_the_proof_and_the_reason(
-    tiny_site: TinySite,
-) -> None:
-    tiny_site.write_lessons({"a.py": lesson("A", FIRST, SECOND)})
-    done = record(tiny_site)
-    assert done.status == 0, done.output
-    pretend_other_machine(tiny_site, lambda line: line.replace("cpu", "cuda"))
-    built = tiny_site.build()
-    assert built.status == 0, built.output
-    assert "Stale" not in built.output
-    page = soup(tiny_site.page("a"))
-    (box,) = page.select("details.predict")
-    assert as_shown(box.summary) == "Where is x <now>?"
-    assert box.select_one("summary code").get_text() == "x"
-    answer = box.select_one(".predict-answer")
-    outputs = [
-        as_shown(pre) for pre in answer.select(".machines-outputs > .variant pre")
-    ]
-    assert outputs == ["device cpu", "device cuda"]
-    texts = [as_shown(part) for part in answer.find_all(True, recursive=False)]
-    assert texts[1:] == ["assert x.item() == 1", "This is why."]
-    assert len(answer.select(".machine-tabs input")) == 2
-    assert "This leads on." not in box.get_text()
-    assert "made" not in box.get_text() and "end" not in box.get_text()
-
-
-def test_a_prediction_without_a_question_fails_in_one_line(
-    tiny_site: TinySite,
-) -> None:
-    second = "print('end')\n# sphinx_gallery_predict = 7\n"
-    tiny_site.write_lessons({"a.py": lesson("A", "print('first')\n", second)})
-    built = tiny_site.build()
-    assert built.status != 0
-    assert "a.py: the block on line 12 has a prediction without" in built.output
-    assert "Traceback" not in built.output
-    assert not tiny_site.html.exists()
-
-
 # Self-check
 
 
@@ -200,33 +127,6 @@ def test_self_check_asks_honestly_and_leads_to_lessons(site: Path) -> None:
     assert led_to <= lessons and len(led_to) >= 8
 
 
-# Reading order
-
-
-def next_of(page: Path, button: str) -> Path:
-    link = soup(page).select_one(f".related-pages a.{button}-page")
-    return (page.parent / link["href"]).resolve()
-
-
-def test_next_and_previous_lead_through_the_lessons(site: Path) -> None:
-    pages = [page_of(site, script) for script in SCRIPTS]
-    for page, following in pairwise(pages):
-        assert next_of(page, "next") == following
-        assert next_of(following, "prev") == page
-        head = soup(page).select_one('head link[rel="next"]')
-        assert (page.parent / head["href"]).resolve() == following
-    assert next_of(pages[0], "prev").name == "index.html"
-    assert next_of(pages[-1], "next") == site / "self_check.html"
-    assert next_of(site / "self_check.html", "next") == site / "cheat_sheet.html"
-
-
-@EACH
-def test_a_lesson_leads_on_once(script: Path, site: Path) -> None:
-    page = soup(page_of(site, script))
-    assert not [p for p in page.select("#remember > p") if "Next:" in p.get_text()]
-    assert len(page.select(".next-page .title")) == 1
-
-
 # Cheat sheet
 
 
@@ -256,54 +156,7 @@ def test_the_cheat_sheet_gathers_every_lesson_in_order(site: Path) -> None:
     assert found == remembered(site)
 
 
-def test_an_edited_lesson_comes_to_the_cheat_sheet(tiny_site: TinySite) -> None:
-    ending = "print('end')\n\n# %%\n# Remember\n# --------\n# - {}\n"
-    tiny_site.write_lessons(
-        {"a.py": lesson("A", "print(1)\n", ending.format("One thing."))}
-    )
-    docs = tiny_site.folder / "docs"
-    (docs / "sheet.md").write_text("# Sheet\n\n```{remember}\n```\n")
-    index = (docs / "index.md").read_text().replace("/index\n", "/index\nsheet\n")
-    (docs / "index.md").write_text(index)
-    assert tiny_site.build().status == 0
-    assert "One thing." in (tiny_site.html / "sheet.html").read_text("utf-8")
-    script = tiny_site.folder / "examples" / "1_first" / "a.py"
-    script.write_text(script.read_text().replace("One thing.", "Another thing."))
-    assert tiny_site.build().status == 0
-    assert "Another thing." in (tiny_site.html / "sheet.html").read_text("utf-8")
-
-
-# Patterns
-
-
-def test_the_table_of_patterns_says_what_the_lessons_write(site: Path) -> None:
-    index = site / "auto_examples" / "index.html"
-    patterns = [script for script in SCRIPTS if script.parent.name == "4_patterns"]
-    by_page = {page_of(site, script): script for script in patterns}
-    told = set()
-    for row in soup(index).select("table.patterns tbody tr"):
-        problem, code = row.select("td")
-        (link,) = problem.select("a")
-        script = by_page[(index.parent / link["href"]).resolve()]
-        written = "\n".join(line for _, line in code_lines(script))
-        for line in code.select("code"):
-            assert line.get_text() in written, script.name
-        assert code.select("code")
-        told.add(script)
-    assert told == set(patterns)
-
-
 # Copying
-
-
-@EACH
-def test_the_code_of_a_page_in_order_is_the_script(script: Path, site: Path) -> None:
-    shown = "\n".join(
-        block.get_text() for block in soup(page_of(site, script)).select(CODE)
-    )
-    whole = ast.parse(script.read_text())
-    whole.body = whole.body[1:]  # the docstring is the page's title and first text
-    assert ast.dump(ast.parse(shown)) == ast.dump(whole)
 
 
 def test_the_code_up_to_any_block_runs_alone(site: Path) -> None:
@@ -316,8 +169,119 @@ def test_the_code_up_to_any_block_runs_alone(site: Path) -> None:
     run(programs)
 
 
-def test_what_asks_or_folds_has_its_style(pages: dict) -> None:
-    asking = [page for page in pages.values() if page.select("details.predict")]
-    assert len(asking) > 1
-    for page in asking + [one for one in pages.values() if one.select("details.setup")]:
-        assert page.select("link[href*='lessons.css']")
+# In a browser
+
+
+DETACH = next(script for script in SCRIPTS if script.stem == "detach")
+PREDICT = "details.predict"
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any) -> Iterator[Any]:
+    """Return one page for all tests: each begins by going somewhere."""
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    yield context.new_page()
+    context.close()
+
+
+def clipboard(page: Any) -> str:
+    return page.evaluate("navigator.clipboard.readText()")
+
+
+def test_copies_the_lesson_up_to_a_block_as_a_script_that_runs(
+    page: Any, site: Path, tmp_path: Path
+) -> None:
+    page.goto(page_of(site, DETACH).as_uri())
+    blocks = page.locator("div.highlight-Python")
+    shown = [text.strip() for text in blocks.locator("pre").all_text_contents()]
+    assert blocks.nth(0).locator("button").all_text_contents() == ["Copy"]
+    block = blocks.nth(3)
+    block.hover()
+    block.get_by_role("button", name="Copy all to here").click()
+    page.get_by_role("status").get_by_text("Copied the lesson up to here.").wait_for()
+    copied = clipboard(page)
+    parts = [text.rstrip() for text in shown[:4]]
+    place = 0
+    for part in parts:
+        place = copied.index(part, place) + len(part)
+    assert copied.split() == " ".join(parts).split()
+    script = tmp_path / "copied.py"
+    script.write_text(copied)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("This lesson runs on:")
+
+
+def test_copies_one_block_by_keyboard(page: Any, site: Path) -> None:
+    page.goto((site / "self_check.html").as_uri())
+    button = page.locator(".cell_input button").first
+    button.focus()
+    page.wait_for_function("getComputedStyle(document.activeElement).opacity === '1'")
+    page.keyboard.press("Enter")
+    page.get_by_role("status").get_by_text("Copied this block.").wait_for()
+    assert clipboard(page) == "import copy\n\nimport torch\n"
+    assert page.get_by_role("button", name="Copy all to here").count() == 0
+
+
+def test_copies_where_the_clipboard_is_closed(browser: Any, site: Path) -> None:
+    page = browser.new_page()
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'clipboard', {value: undefined});"
+        "document.addEventListener('copy', () => {"
+        " window.copied = document.activeElement.value; });"
+    )
+    page.goto(page_of(site, DETACH).as_uri())
+    page.locator("details.setup summary").press("Enter")  # it is folded
+    page.locator("div.highlight-Python button").first.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("status").get_by_text("Copied this block.").wait_for()
+    assert page.evaluate("window.copied").startswith("import torch\n")
+    answer = page.locator(f"{PREDICT} .predict-answer").first
+    assert not answer.is_visible()
+    page.locator(f"{PREDICT} summary").first.press("Enter")
+    answer.wait_for(state="visible")
+    page.close()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
+def test_a_printed_page_shows_the_answers(
+    browser: Any, site: Path, scripts: bool
+) -> None:
+    context = browser.new_context(java_script_enabled=scripts)
+    page = context.new_page()
+    page.goto(page_of(site, DETACH).as_uri())
+    page.emulate_media(media="print")
+    answer = page.locator(f"{PREDICT} .predict-answer").first
+    answer.wait_for(state="visible")
+    assert answer.locator("pre").first.is_visible()
+    assert not page.locator("button.copy").first.is_visible()
+    context.close()
+
+
+def test_what_is_folded_is_not_printed_and_links_have_addresses(
+    browser: Any, site: Path
+) -> None:
+    page = browser.new_page()
+    page.goto((site / "errors.html").as_uri())
+    page.emulate_media(media="print")
+    entry = page.locator(".entry:has(.foot a.external)").first
+    fold = entry.locator("details").first
+    assert entry.locator(".cures li").first.is_visible() and not fold.is_visible()
+    fold.evaluate("fold => { fold.open = true }")
+    assert fold.is_visible()
+    link = entry.locator(".foot a.external").first
+    shown = link.evaluate("link => getComputedStyle(link, '::after').content")
+    assert link.get_attribute("href") in shown
+    page.close()
+
+
+def test_the_printed_cheat_sheet_is_one_page(browser: Any, site: Path) -> None:
+    page = browser.new_page(color_scheme="dark")
+    page.goto((site / "cheat_sheet.html").as_uri())
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
+    page.emulate_media(media="print")
+    assert page.locator("h1").is_visible()
+    assert page.locator(".sheet-foot").is_visible()
+    for hidden in (".skip-to-content", ".remember", ".sidebar-drawer"):
+        assert not page.locator(hidden).is_visible(), hidden
+    page.close()

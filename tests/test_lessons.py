@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from reading import EXAMPLES, NAMES, READING_ORDER, SCRIPTS, code_lines
+from reading import NAMES, READING_ORDER, SCRIPTS, code_lines
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies.lessons.opening import described
 from tensor_copies.machine.markers import lead_line, setup_line, without_markers
@@ -108,20 +108,6 @@ def test_memory_is_compared_in_one_form(script: Path) -> None:
     assert "untyped_storage().data_ptr()" not in text
 
 
-@EACH
-def test_prints_are_not_padded(script: Path) -> None:
-    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print":
-            for word in ast.walk(node):
-                if isinstance(word, ast.Constant) and isinstance(word.value, str):
-                    assert not re.search(r"\S {2}", word.value), word.value
-
-
 def test_what_a_setup_defines_is_said() -> None:
     code = "import torch\n\ndevice, n = 'cpu', 3\n" + SHARES_MEMORY
     assert described(code) == "imports, the device, ``n``, ``shares_memory()``"
-
-
-def test_each_section_has_a_header() -> None:
-    for folder in {EXAMPLES, *(script.parent for script in SCRIPTS)}:
-        assert (folder / "GALLERY_HEADER.rst").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,14 +9,12 @@ from typing import Any
 
 import nbformat
 import pytest
-from conftest import ROOT, TinySite, lesson
 from docutils import nodes
 from jupyter_cache.cache import db
 from jupyter_cache.executors import utils
+from sites import lesson
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
-
-sys.path.insert(0, str(ROOT / "conf"))
 from tensor_copies.figures.maps import requested_map
 from tensor_copies.lessons.lesson_page import ACTIONS, LEAD, read
 from tensor_copies.lessons.overviews import change_overview
@@ -154,13 +151,19 @@ def test_an_overview_without_its_cards_is_refused(
     assert document.pformat() == before.pformat()
 
 
-def test_a_change_marker_in_the_first_block_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("marker", "names", "said"),
+    [("_change", "x", "asks for"), ("", "nothing", "asks for a map of 'nothing'")],
+)
+def test_a_map_that_cannot_be_is_named_with_its_line(
+    marker: str, names: str, said: str, tmp_path: Path
+) -> None:
     script = tmp_path / "a.py"
-    first = 'x = 1\n# sphinx_gallery_tensor_map_change = "x"'
+    first = f'x = 1\n# sphinx_gallery_tensor_map{marker} = "{names}"'
     script.write_text(lesson("A", first))
     block = SimpleNamespace(lineno=7, content=first)
     variables = {"src_file": str(script), "example_globals": {"x": 1}}
-    with pytest.raises(ExtensionError, match=r"^a\.py: the block on line 7 asks for"):
+    with pytest.raises(ExtensionError, match=rf"^a\.py: the block on line 7 {said}"):
         requested_map(block, variables)
 
 
@@ -188,25 +191,3 @@ def test_a_line_that_a_kernel_sends_in_pieces_stays_one_line(
     done = utils.single_nb_execution(notebook, **options)
     assert [output["text"] for output in done.nb.cells[0].outputs] == ["one line\n"]
     assert "TCP" not in capfd.readouterr().err
-
-
-STRIP = """
-
-def setup(app):
-    def strip(app, doctree):
-        from docutils import nodes
-        for comment in list(doctree.findall(nodes.comment)):
-            comment.parent.remove(comment)
-    app.connect("doctree-read", strip, priority=100)
-"""
-
-
-def test_another_gallery_fails_the_build_with_one_line(tiny_site: TinySite) -> None:
-    tiny_site.write_lessons({"a.py": lesson("A", "print(1)")})
-    conf = tiny_site.folder / "conf" / "conf.py"
-    conf.write_text(conf.read_text() + STRIP)
-    built = tiny_site.build()
-    assert built.status != 0
-    assert "a: no comment stands before the block on line 7" in built.output
-    assert "Traceback" not in built.output
-    assert not tiny_site.html.exists()

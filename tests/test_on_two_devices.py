@@ -1,12 +1,12 @@
 """Everything that the site runs, runs on two devices: here on the stand-in device.
 
-What cannot be true of that device is left out of its recording. The list of it has
-what it needs to have, and no more.
+What cannot be true of that device is left out of its recording: the device says so, and
+a second account of the lessons' code, made here, agrees.
 
 A recording is written when all blocks of a lesson have run. So a lesson that this torch
 has run, with the code that it has now, to make the recording in the repository, is not
-run again, but for a few: the first of each section, those that time, and those of which
-a recording leaves out something. ``TEST_EVERYTHING=1`` runs all.
+run again, but for a few: the first of each section, and those of which a recording
+leaves out something. ``TEST_EVERYTHING=1`` runs all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import json
 import os
-import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,48 +24,54 @@ import pytest
 import torch
 from conftest import PATIENCE, ROOT, TinySite, lesson
 from reading import EVERYTHING, NAMES, SCRIPTS, soup
-from recording import OTHER, OTHER_NAME, record
+from recording import OTHER, OTHER_NAME, record, recorded
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies import stand_in
 from tensor_copies.machine.fingerprint import Fingerprint
-from tensor_copies.recordings import check
+from tensor_copies.recordings import check, recorder
 from tensor_copies.recordings import format as recordings
-from tensor_copies.stand_in import scripts
+from tensor_copies.stand_in import torch_standin
 
 PAGES = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
-# Where a time comes from, and what keeps a device busy.
+# Where a time comes from, what keeps a device busy, what counts what CUDA reserves.
 CLOCKS = {"timings_s", "timeit", "elapsed_time", "perf_counter", "check_output"}
-BUSY = {"_sleep"}
+BUSY, RESERVED = {"_sleep"}, {"memory_reserved"}
 SHOWING = {"print", "errorbar", "barh"}
 COMMITTED = ROOT / "docs" / "recordings"
 FIRST = {script.parent: script.stem for script in reversed(SCRIPTS)}.values()
 ALWAYS = {
     *FIRST,
-    *stand_in.LEFT_OUT,  # never recorded
     "copy_between_devices",  # times and streams, by clocks of its own
-    "lists_into_a_tensor",  # times, by torch's
-    "memory_of_a_copy",  # what they leave out is read below
+    "memory_of_a_copy",
     "out_of_memory",
 }
 
 
-def run_before(script: Path) -> str:
-    """Return what a lesson printed when this torch ran it as it is for a recording."""
-    for path in COMMITTED.glob(f"stand-in-*/{script.stem}.json"):
-        recording = check.load(path)
-        code = [block.key for block in recording.blocks]
-        here = recording.machine.torch == torch.__version__
-        if here and code == list(recordings.keys(script).values()):
-            return "".join(block.output for block in recording.blocks)
-    return ""
+def stem(path: Path) -> str:
+    return path.stem
+
+
+def asks_for_a_device(script: Path) -> bool:
+    return "cuda" in script.read_text()
+
+
+def blocks_recorded(script: Path, folder: Path) -> list[recordings.Block]:
+    """Return what a stand-in of this torch saw of the code that a lesson has now."""
+    for path in folder.glob(f"stand-in-*/{script.stem}.json"):
+        seen = check.load(path)
+        code = [block.key for block in seen.blocks]
+        current = code == list(recordings.keys(script).values())
+        if current and seen.machine.torch == torch.__version__:
+            return seen.blocks
+    return []
 
 
 def to_run() -> list[str]:
     """Return the lessons that are to run here."""
     return [
         script.stem
-        for script in SCRIPTS
-        if EVERYTHING or script.stem in ALWAYS or not run_before(script)
+        for script in filter(asks_for_a_device, SCRIPTS)
+        if EVERYTHING or script.stem in ALWAYS or not blocks_recorded(script, COMMITTED)
     ]
 
 
@@ -86,37 +92,23 @@ def wrong(stand_in_variables: dict[str, str], folder: Path) -> dict[str, str]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def outputs(folder: Path, lesson: str) -> list[str]:
-    """Return what each block of a lesson printed on the stand-in."""
-    (path,) = folder.glob(f"recordings/*/{lesson}.json")
-    return [block.output for block in check.load(path).blocks]
-
-
 @pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 def test_a_lesson_runs_on_the_stand_in(
     script: Path, wrong: dict[str, str], folder: Path
 ) -> None:
     problem = wrong.get(f"lesson {script.stem}")
-    if problem is None:
-        printed = run_before(script)
-    else:
-        printed = "" if problem else "".join(outputs(folder, script.stem))
-    runs = "This lesson runs on: standin" in printed
-    if script.stem in stand_in.LEFT_OUT:
-        assert not runs, "it need not be left out"
-    else:
-        assert runs, problem
+    there = COMMITTED if problem is None else folder / "recordings"
+    assert not problem
+    blocks = blocks_recorded(script, there)
+    assert bool(blocks) == asks_for_a_device(script)
+    before = blocks_recorded(script, COMMITTED)
+    if before:  # what is committed is what comes out today
+        assert blocks == before
 
 
 @pytest.mark.parametrize("name", [*(f"page {name}" for name in PAGES), "messages"])
 def test_a_page_runs_on_the_stand_in(wrong: dict[str, str], name: str) -> None:
     assert wrong[name] == ""
-
-
-def code_of(script: Path) -> list[str]:
-    """Return the code of each block of a lesson."""
-    blocks = split_code_and_text_blocks(str(script))[1]
-    return [block.content for block in blocks if block.type == "code"]
 
 
 def names_in(node: ast.AST) -> tuple[set[str], set[str]]:
@@ -153,63 +145,111 @@ def showing(code: list[str], sources: set[str]) -> Iterator[int]:
             yield number
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
-def test_what_is_left_out_shows_times_or_streams(script: Path) -> None:
-    if script.stem in stand_in.LEFT_OUT:
-        assert script.stem not in stand_in.BLOCKS_LEFT_OUT
-        return
-    code = code_of(script)
-    for piece in stand_in.BLOCKS_LEFT_OUT.get(script.stem, {}):
-        assert sum(piece in block for block in code) == 1, piece
-    reasons = [stand_in.left_out(script.stem, block) for block in code]
-    for sources, reason in ((CLOCKS, scripts.TIMES), (BUSY, scripts.STREAMS)):
-        listed = [number for number, why in enumerate(reasons) if why == reason]
-        assert list(showing(code, sources)) == listed
-
-
-def test_what_else_is_left_out_is_untrue(wrong: dict[str, str], folder: Path) -> None:
-    """CUDA packs the 4 MiB of this slice on the device; no stand-in does."""
-    others = {
-        (lesson, piece)
-        for lesson, pieces in stand_in.BLOCKS_LEFT_OUT.items()
-        for piece, why in pieces.items()
-        if why not in (scripts.TIMES, scripts.STREAMS)
+@pytest.mark.parametrize("script", [*filter(asks_for_a_device, SCRIPTS)], ids=stem)
+def test_what_shows_times_or_streams_is_left_out_and_nothing_else(script: Path) -> None:
+    """Followed from name to name through the code; the device judges while it runs."""
+    blocks = split_code_and_text_blocks(str(script))[1]
+    code = [block.content for block in blocks if block.type == "code"]
+    seen = blocks_recorded(script, COMMITTED)
+    if not seen:
+        pytest.skip("this torch has not recorded it")
+    packs = (
+        script.stem == "memory_of_a_copy"
+    )  # only the device sees which slice has gaps
+    known = {
+        recorder.TIMES: [*showing(code, CLOCKS)],
+        torch_standin.STREAMS: [*showing(code, BUSY)],
+        torch_standin.KEPT: [*showing(code, RESERVED)],
+        torch_standin.PACKED: [code.index(one) for one in code if "[::2]" in one]
+        * packs,
     }
-    assert others == {
-        ("memory_of_a_copy", "gaps = "),
-        ("out_of_memory", "memory_reserved()"),
-    }
-    assert not wrong["lesson memory_of_a_copy"]
-    said = "Peak for a slice with gaps: 0 MiB"
-    assert said in outputs(folder, "memory_of_a_copy")
-    # CUDA's allocator reserves more, and keeps it when a tensor is deleted.
-    assert not wrong["lesson out_of_memory"]
-    (said,) = (text for text in outputs(folder, "out_of_memory") if "one float" in text)
-    counted = re.findall(r"\((\d+), (\d+)\)", said)
-    assert len(counted) == 2 and all(held == kept for held, kept in counted)
+    left_out = {why: [] for why in known}
+    for number, block in enumerate(seen):
+        if block.left_out:
+            left_out[block.left_out].append(number)
+    assert left_out == known
 
 
-def test_every_lesson_that_is_left_out_is_there() -> None:
-    assert {*stand_in.LEFT_OUT, *stand_in.BLOCKS_LEFT_OUT} <= set(NAMES)
-
-
-def recorded() -> list[Path]:
-    """Return the recordings of lessons that stand-in devices made."""
-    files = COMMITTED.glob("stand-in-*/*.json")
-    return sorted(path for path in files if "." not in path.stem)
-
-
-@pytest.mark.parametrize("path", recorded(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*COMMITTED.glob("stand-in-*/*.json")], ids=stem)
 def test_the_recording_is_no_ones_but_the_stand_ins(path: Path) -> None:
-    if path.stem == "atlas":
-        assert check.load_atlas(path).machine.device_kind == "stand-in"
-        return
-    recording = check.load(path)
-    assert recording.machine.label.startswith("stand-in device (no GPU), torch ")
-    for block in recording.blocks:
-        # A number of a time, or the name of another device, would be no one's.
-        assert "CUDA" not in block.output and "cuda" not in block.output
-        assert not (block.left_out and (block.output or block.figures))
+    """A number of a time, or the name of another device, would be no one's."""
+    data = json.loads(path.read_text())
+    if "blocks" in data:
+        assert check.load(path).machine.label.startswith("stand-in device (no GPU), ")
+    for block in data.get("blocks", []):
+        printed = "\n".join(block.get("output", ()))
+        assert "CUDA" not in printed and "cuda" not in printed
+        assert not ("left_out" in block and {"output", "figures"} & set(block))
+
+
+WAITS = """
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print(torch.ones(1, device=device).device)
+
+# %%
+# Waits.
+renamed = torch.cuda._sleep
+renamed(10)
+print("early")
+
+# %%
+# After it.
+print("late")
+
+# %%
+# Times.
+import timeit
+print(timeit.timeit("1"))
+
+# %%
+# Draws.
+import matplotlib.pyplot as plt
+x = [1.0, 2.0]
+plt.errorbar(x, ["a", "b"], xerr=[x, x], fmt="o")
+print("drawn")
+
+# %%
+# Counts.
+print(torch.cuda.memory_reserved())
+
+# %%
+# A slice with gaps.
+slice = torch.ones(8, device=device)[::2].cpu()
+print(torch.cuda.max_memory_allocated())
+
+# %%
+# None.
+torch.cuda.reset_peak_memory_stats()
+full = torch.ones(8, device=device).cpu()
+print(torch.cuda.max_memory_allocated() >= 0)
+"""
+
+
+def test_the_device_says_what_it_cannot_answer(
+    tiny_site: TinySite, stand_in_variables: dict[str, str]
+) -> None:
+    """Whatever the names in a lesson are; and a lesson for the CPU is not recorded."""
+    tiny_site.write_lessons(
+        {
+            "a.py": lesson("A", f"import torch\n{WAITS}"),
+            "host.py": lesson("Host", "print('cpu')"),
+        }
+    )
+    shutil.copytree(stand_in.CACHE, tiny_site.folder / "build" / "stand_in")
+    done = record(tiny_site, "--stand-in")
+    assert done.status == 0, done.output
+    (seen,) = recorded(tiny_site).values()
+    assert [block.get("left_out") or block["output"] for block in seen["blocks"]] == [
+        ["standin:0"],
+        torch_standin.STREAMS,
+        ["late"],
+        recorder.TIMES,
+        recorder.TIMES,
+        torch_standin.KEPT,
+        torch_standin.PACKED,
+        ["True"],
+        ["end"],
+    ]
 
 
 def test_recording_on_it_takes_a_compiler(tiny_site: TinySite) -> None:
@@ -240,23 +280,31 @@ def test_is_shown_by_its_name_until_cuda_is(tiny_site: TinySite) -> None:
     there = here.parent.with_name(Fingerprint(**data["machine"]).name) / here.name
     there.parent.mkdir()
     there.write_text(json.dumps(data))
+    old = {**data, "machine": data["machine"] | {"device_kind": "cpu", "torch": "2.9"}}
+    old["blocks"] = [{**first, "output": ["device old", "same"]}]
+    older = there.parent.with_name(Fingerprint(**old["machine"]).name) / here.name
+    older.parent.mkdir()
+    older.write_text(json.dumps(old))
 
     built = tiny_site.build()
     assert built.status == 0, built.output
     page = soup(tiny_site.page("a"))
     (one,) = page.select(".machines-outputs")
     assert one.select_one(".live pre").get_text().strip() == device
-    recorded = one.select_one(".recorded")
-    assert "stand-in device (no GPU), torch " in recorded.select_one("p").get_text()
-    assert recorded.select_one("pre").get_text().strip() == "device standin\nsame"
+    before, shown = one.select(".recorded")  # each with what its own machine saw
+    assert "CPU, torch 2.9, Python" in before.select_one("p").get_text()
+    assert before.select_one("pre").get_text().strip() == "device old\nsame"
+    assert "stand-in device (no GPU), torch " in shown.select_one("p").get_text()
+    assert shown.select_one("pre").get_text().strip() == "device standin\nsame"
     # What is left out, and why, stands on the page of machines.
     assert "It shows times." not in page.get_text()
-    (note,) = recorded.select(".stand-in-note")
+    (note,) = shown.select(".stand-in-note")
     assert note.get_text().startswith("No GPU: host memory")
     assert note.a["href"].endswith("machines.html#stand-in-device")
 
     data["machine"] = OTHER
     data["blocks"] = [{**first, "output": ["device cuda", "same"]}]
+    older.unlink()
     cuda = there.parent.with_name(OTHER_NAME) / here.name
     cuda.parent.mkdir()
     cuda.write_text(json.dumps(data))

@@ -6,8 +6,9 @@ import ast
 from pathlib import Path
 
 import pytest
+from reading import ROOT
 
-CONF = Path(__file__).resolve().parent.parent / "conf"
+CONF = ROOT / "conf"
 HOUSE = CONF / "tensor_copies"
 # What each room may import, beside itself.
 ALLOWED = {
@@ -48,7 +49,7 @@ def test_every_room_is_known() -> None:
 
 @pytest.mark.parametrize("room", ALLOWED)
 def test_a_room_imports_only_from_below(room: str) -> None:
-    for module in (HOUSE / room).glob("*.py"):
+    for module in (HOUSE / room).rglob("*.py"):
         assert rooms_imported(module) <= ALLOWED[room] | {room}, module.name
 
 

@@ -158,6 +158,21 @@ def steps(**how):
 assert steps(foreach=True) == steps(foreach=False) == 1
 assert steps(fused=True) == 0
 """,
+    "what it cannot answer": """
+m = torch.standin
+m.untrue()
+x = torch.ones(8, device=d)
+x[2:6].cpu(), x.t().cpu(), m.synchronize(), m.current_stream(), m.memory_allocated()
+assert not m.max_memory_allocated() < 32 and m.untrue() == ''
+x[::2].cpu()
+assert m.untrue() == '' and m.max_memory_allocated() and 'packs' in m.untrue()
+m.reset_peak_memory_stats()
+assert m.max_memory_allocated() and m.untrue() == ''
+wait = m._sleep
+wait(1)
+assert 'busy' in m.untrue() and m.untrue() == ''
+assert m.memory_reserved() + m.max_memory_reserved() and 'keeps nothing' in m.untrue()
+""",
     "clocks": """
 from torch.utils.benchmark import Timer
 a, b = (torch.standin.Event(enable_timing=True) for _ in range(2))
@@ -268,25 +283,6 @@ def on_standin(): return x.standin(), x.is_standin, cudaMalloc
     )
 
 
-def no_device(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    script = folder / "script.py"
-    script.write_text("print('it ran')")
-    command = ["-m", "tensor_copies.stand_in", "--cache", str(folder / "cache")]
-    start = {**os.environ, "PYTHONPATH": str(ROOT / "conf")}
-    start.pop("CXX", None)
-    return python({**start, **variables}, *command, str(script))
-
-
-@pytest.mark.slow
-def test_without_a_compiler_says_so_in_one_line(tmp_path: Path) -> None:
-    done = no_device(tmp_path, PATH="")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "stand_in: No C++ compiler: the stand-in device is left out. "
-        "Install g++ (Debian: apt-get install g++)\n"
-    )
-
-
 def test_a_new_python_has_the_device_and_no_options_of_ours(
     monkeypatch: pytest.MonkeyPatch, stand_in_variables: dict[str, str]
 ) -> None:
@@ -314,20 +310,13 @@ def test_without_a_compiler_no_new_python_starts(
     assert started.exists(), done.stderr
 
 
-def test_without_a_script_says_so(
-    stand_in_variables: dict[str, str], tmp_path: Path
-) -> None:
-    missing = str(tmp_path / "none.py")
-    done = python(stand_in_variables, "-m", "tensor_copies.stand_in", missing)
-    assert done.returncode == 2
-    assert done.stderr.endswith(f"there is no script {missing}\n")
-
-
 @pytest.mark.slow
-def test_what_cannot_be_compiled_leaves_nothing_behind(tmp_path: Path) -> None:
-    done = no_device(tmp_path, CXX=shutil.which("false"))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("stand_in: The stand-in device is left out: ")
+def test_what_cannot_be_compiled_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CXX", shutil.which("false"))
+    with pytest.raises(stand_in.NoStandIn, match="The stand-in device is left out: "):
+        stand_in.environment(tmp_path / "cache")
     assert list((tmp_path / "cache").iterdir()) == []
 
 

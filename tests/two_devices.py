@@ -1,9 +1,9 @@
-"""Run lessons, every page and error message on the stand-in device, from one process.
+"""Run lessons, every page and error message on the stand-in device.
 
 ``python tests/two_devices.py FOLDER LESSON ...`` records these lessons and the error
-messages below FOLDER, with all that a recording leaves out, and runs every cell of
-every page as a notebook's kernel does. It prints JSON: for each thing that ran an
-empty text, or what went wrong. Python warnings are errors.
+messages below FOLDER, and runs every cell of every page as a notebook's kernel does. It
+prints JSON: for each thing that ran an empty text, or what went wrong. Python warnings
+are errors.
 """
 
 from __future__ import annotations
@@ -26,28 +26,21 @@ sys.path.insert(0, str(ROOT / "conf"))
 def main(folder: Path, lessons: list[str]) -> None:
     """Print what went wrong, by the name of the lesson or page."""
     import record
-    from tensor_copies import stand_in
 
-    machine = record.give_stand_in()
-    stand_in.LEFT_OUT.clear()
-    stand_in.BLOCKS_LEFT_OUT.clear()
-    recordings = folder / "recordings"
-    wrong = {}
+    machine, recordings = record.second_device(), folder / "recordings"
+    scripts = [p for p in (ROOT / "examples").glob("*/*.py") if p.stem in lessons]
+    wrong = {f"lesson {lesson}": "" for lesson in lessons}
     with redirect_stdout(sys.stderr):
-        pages = _renamed_pages(folder)
-        os.chdir(pages)
-        for page in sorted(pages.glob("*.md")):
-            wrong[f"page {page.stem}"] = _in_child(lambda page=page: _run_cells(page))
-        for script in sorted((ROOT / "examples").glob("*/*.py")):
-            if script.stem not in lessons:
-                continue
-            wrong[f"lesson {script.stem}"] = _attempt(
-                lambda script=script: record.record(script, recordings, machine)
-            )
+        failed = record.record_lessons(sorted(scripts), recordings, machine)
+        wrong |= {f"lesson {name}": why for name, why in failed.items()}
         errors = ROOT / "docs" / "errors.md"
         wrong["messages"] = _attempt(
             lambda: record.record_page(errors, recordings, machine)
         )
+        pages = _renamed_pages(folder)
+        os.chdir(pages)
+        for page in sorted(pages.glob("*.md")):
+            wrong[f"page {page.stem}"] = _in_child(lambda page=page: _run_cells(page))
     print(json.dumps(wrong))
 
 
@@ -62,13 +55,13 @@ def _attempt(run: Callable[[], Any]) -> str:
 def _in_child(run: Callable[[], Any]) -> str:
     """Attempt it in a fork of this process: a page's kernel is new."""
     reader, writer = os.pipe()
-    if os.fork() == 0:
+    if (child := os.fork()) == 0:
         os.write(writer, _attempt(run).encode()[:MOST])
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8", errors="replace") as said:
         wrong = said.read()
-    if status := os.wait()[1]:
+    if status := os.waitpid(child, 0)[1]:
         return f"its process ended with status {status}"
     return wrong
 
@@ -97,11 +90,9 @@ def _run_cells(page: Path) -> None:
     found = cells(page)
     if not found:
         return
-    InteractiveShell.clear_instance()
     quiet = Config({"HistoryManager": {"enabled": False}})
     shell = InteractiveShell.instance(config=quiet)
     isolation.prepare({}, page.name, "before")
-    os.chdir(page.parent)
     for cell in found:
         done = shell.run_cell(cell.code)
         error = done.error_before_exec or done.error_in_exec

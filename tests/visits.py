@@ -8,7 +8,7 @@ most of its time, and hangs on what an element is, on what it stands in, and on 
 view. In each view it is asked of elements whose tag, classes, role and attributes, with
 those of its parent, no page before had; where a page has many alike, as the Atlas has
 thousands, of some of each kind from its beginning to its end. What does not hang on
-colours, such as names, roles and headings, is asked of every page.
+colours, such as names and roles, is asked of every page but three lessons of four.
 ``TEST_EVERYTHING=1`` asks all of each page in each view.
 """
 
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import functools
 import gzip
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -25,13 +24,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from axe_playwright_python.base import AXE_FILE_PATH
-from conftest import PATIENCE_OF_BROWSER
 from reading import EVERYTHING, SCRIPTS, page_of, pages_in
 
 HEADERS = 300  # bytes of a response's headers, about
-SCHEMES = ("light", "dark")
-WIDTHS = (320, 768, 1280)
-WIDTHS_OF_LAYOUT = (1280, 768, 390, 320)
 AXE = AXE_FILE_PATH.read_text(encoding="utf-8")
 AXE_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 # One page of each kind.
@@ -43,8 +38,6 @@ KINDS = [
     "tensor_maps.html",
     "search.html",
 ]
-# Pages with much to press: links, buttons, boxes.
-DENSE = ["atlas.html", "errors.html", "self_check.html", "cheat_sheet.html"]
 # Until the page has done what it has to do, or two seconds at most: on a busy machine
 # Chromium was seen never to say that it is idle.
 IDLE = "() => new Promise((done) => requestIdleCallback(done, {timeout: 2000}))"
@@ -82,33 +75,29 @@ OUTSIDE = """() => {
     part.getBoundingClientRect().right > edge && !inside(part));
   return wide.map((part) => part.outerHTML.slice(0, 200));
 }"""
-# Words of drawings that begin or end beyond their drawing, of which half a pixel is
-# nothing that anybody sees.
-CUT_OFF = """() => [...document.querySelectorAll("article svg text")].filter((text) => {
-  const words = text.getBoundingClientRect();
-  const drawing = text.closest("svg").getBoundingClientRect();
-  return words.width > 0 &&
-    (words.right > drawing.right + 0.5 || words.left < drawing.left - 0.5);
-}).map((text) => text.textContent)"""
-# Words of maps and strips that are cut off, on each other, or lower than 12 pixels. A
-# letter's box is as high as its font says, which is more than what is seen of it.
+# Words of drawings that are cut off, by a fourth of a letter or more; in maps and
+# strips those on each other too, and those much smaller than the text of the page.
 HARD_TO_READ = """() => {
-  const drawings = document.querySelectorAll(
-    "article .tensor-map svg, article .lesson-cards svg:has([font-family=monospace])");
-  const found = [];
+  const found = [], page = parseFloat(getComputedStyle(document.body).fontSize);
+  const drawings = document.querySelectorAll("article svg:has(text)");
   for (const drawing of drawings) {
     const edge = drawing.getBoundingClientRect();
     const texts = [...drawing.querySelectorAll("text")].map((text) => {
       const {left, right, top, bottom} = text.getBoundingClientRect();
       const size = parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a;
-      const words = text.textContent;
-      return {left, right, top: top + 2, bottom: bottom - 2, size, words};
+      const middle = (top + bottom) / 2;  // a letter's box has room above and below
+      return {left, right, top: middle - size / 2.5, bottom: middle + size / 2.5, size,
+              words: text.textContent};
     }).filter((text) => text.right > text.left);
+    const map = drawing.matches(".tensor-map svg, .lesson-cards svg");
     for (const [at, one] of texts.entries()) {
-      if (one.left < edge.left - 0.5 || one.right > edge.right + 0.5 ||
-          one.top < edge.top - 0.5 || one.bottom > edge.bottom + 0.5)
+      if (one.left < edge.left - one.size / 4 || one.right > edge.right + one.size / 4)
         found.push("cut off: " + one.words);
-      if (one.size < 11.99) found.push(`${one.size} px: ${one.words}`);
+      if (!map) continue;
+      if (one.top < edge.top - one.size / 4 || one.bottom > edge.bottom + one.size / 4)
+        found.push("cut off: " + one.words);
+      if (one.size < 0.6 * page && drawing.matches(".tensor-map svg"))
+        found.push("small: " + one.words);
       for (const other of texts.slice(at + 1))
         if (one.left < other.right && other.left < one.right &&
             one.top < other.bottom && other.top < one.bottom)
@@ -172,7 +161,8 @@ PROBLEMS = """async (rules) => {
 }"""
 # What hangs on the view, and on what an element is and stands in; see above.
 TARGET_SIZE = "target-size"
-OF_EACH_KIND = ["color-contrast", "link-in-text-block", TARGET_SIZE]
+COLOUR_RULES = ["color-contrast", "link-in-text-block"]
+OF_EACH_KIND = [*COLOUR_RULES, TARGET_SIZE]
 # Of how many elements of a kind on one page it is asked.
 SOME, ALL = 8, 1_000_000
 PROBLEMS_OF_ALL_KINDS = """async ([tags, others]) => {
@@ -209,7 +199,7 @@ PROBLEMS_OF_NEW_KINDS = """async ([rules, known, most]) => {
   const places = (one) => one.nodes.slice(0, 2).map((node) => String(node.target));
   return [[...now.keys()], violations.map((one) => [one.id, ...places(one)])];
 }"""
-# How a lesson begins: how far down its picture is, the classes of its parts in the
+# How a lesson begins: whether its picture is in sight, the classes of its parts in the
 # order in which a reader meets them, whether the code of its setup is seen before and
 # after a press on its summary, and how many more setups there are.
 BEGINNING = """() => {
@@ -222,62 +212,28 @@ BEGINNING = """() => {
   const before = seen(code);
   setup.querySelector("summary").click();
   return {
-    top: figure.getBoundingClientRect().top + scrollY,
+    top: figure.getBoundingClientRect().top + scrollY < innerHeight,
     order: parts.map((part) =>
       part.matches("p:not([class])") ? "words" : part.className),
     setup: [before, seen(code), more.length],
   };
 }"""
-# Whether the page scrolls sideways, what sticks out of it, which words are cut off or
-# stand on others, the number of its drawings, and what is hard to read in them.
+# Whether the page scrolls sideways, what sticks out of it, which words stand on others,
+# the number of its drawings, and what is hard to read in them.
 LAYOUT = f"""() => {{
   const root = document.documentElement;
   const [drawings, hard] = ({HARD_TO_READ})();
-  return {{
-    sideways: root.scrollWidth > root.clientWidth,
-    outside: ({OUTSIDE})(),
-    cut: ({CUT_OFF})(),
-    covered: ({ON_EACH_OTHER})(),
-    drawings,
-    hard,
+  const sideways = root.scrollWidth > root.clientWidth ? ["the page"] : [];
+  const found = {{
+    sideways, outside: ({OUTSIDE})(), "words on words": ({ON_EACH_OTHER})(), hard,
   }};
+  return [drawings, Object.entries(found).filter(([, all]) => all.length)
+    .map(([name, all]) => [name, ...all.slice(0, 3)])];
 }}"""
-# Shows the main part of one page after the other in this one: no script of theirs runs.
-LAYOUT_OF_EACH = f"""async ([pages, width]) => {{
-  const sheets = new Set([...document.styleSheets].map((sheet) => sheet.href));
-  const come = (part) => new Promise((done) => part.onload = part.onerror = done);
-  const seen = {{}};
-  for (const page of pages) {{
-    const where = new URL(page, location.origin).href;
-    const text = await (await fetch(where)).text();
-    const other = new DOMParser().parseFromString(text, "text/html");
-    for (const link of other.querySelectorAll("link[rel=stylesheet]")) {{
-      const href = new URL(link.getAttribute("href"), where).href;
-      if (sheets.has(href)) continue;
-      sheets.add(href);
-      const added = document.head.appendChild(document.importNode(link));
-      added.href = href;
-      await come(added);
-    }}
-    const main = document.importNode(other.querySelector(".main"), true);
-    for (const part of main.querySelectorAll("details")) part.open = true;
-    for (const picture of main.querySelectorAll("img")) {{
-      picture.loading = "eager";
-      picture.src = new URL(picture.getAttribute("src"), where).href;
-    }}
-    document.querySelector(".main").replaceWith(main);
-    await Promise.all([...main.querySelectorAll("img")].map((one) =>
-      one.complete || come(one)));
-    seen[page] = ({LAYOUT})();
-  }}
-  return seen;
-}}"""
-
-VIEWS = [(scheme, width) for scheme in SCHEMES for width in WIDTHS]
-# Each page is seen in these two, with all that folds open; one page of each kind in
-# all of them, as it comes.
-EVERY, OPPOSITE = ("light", 320), ("dark", 1280)
-PAIRS = [(scheme, system) for scheme in SCHEMES for system in SCHEMES]
+# Each page is seen in these views, with all that folds open; one page of each kind in
+# the others too, as it comes.
+VIEWS = [("dark", 1280), ("light", 320)]
+FOLDED = [("dark", 320), ("light", 1280), ("light", 768)]
 
 
 def pages_of(site: Path) -> list[str]:
@@ -315,16 +271,6 @@ def problems_of_new_kinds(tab: Any, rules: list[str], known: set[str]) -> list[A
     return found
 
 
-def layout_problems(seen: dict[str, Any], *where: Any) -> list[tuple[Any, ...]]:
-    """Return what is wrong with a layout, each with where it is."""
-    found = [("scrolls sideways",)] if seen["sideways"] else []
-    found += [("sticks out", seen["outside"][:2])] if seen["outside"] else []
-    found += [("cut off", seen["cut"][:2])] if seen["cut"] else []
-    found += [("words on words", seen["covered"][:2])] if seen["covered"] else []
-    found += [tuple(seen["hard"][:3])] if seen["hard"] else []
-    return [(*where, *one) for one in found]
-
-
 @dataclass
 class Visit:
     """What one visit to a page has seen."""
@@ -334,8 +280,8 @@ class Visit:
     wrong: list[str] = field(default_factory=list)
     elements: int = 0
     drawings: int = 0
-    # The colours of code on what is behind it, by the page's scheme and the system's.
-    colours: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    # The colours of code on what is behind it, by the scheme.
+    colours: dict[str, list[str]] = field(default_factory=dict)
     beginning: dict[str, Any] = field(default_factory=dict)
     layout: list[tuple[Any, ...]] = field(default_factory=list)
     axe: list[tuple[Any, ...]] = field(default_factory=list)
@@ -348,10 +294,11 @@ class Visitor:
         context = browser.new_context(viewport={"width": 390, "height": 844})
         self._site, self._address = site, address
         self._lessons = [page_of(site, script) for script in SCRIPTS]
+        # One template makes all lessons: a sample is asked what hangs on no colour.
+        self._most = {page for at, page in enumerate(self._lessons) if at % 4}
         self._tab = context.new_page()
         self._known: dict[Any, set[str]] = defaultdict(set)
         self._visits: dict[str, Visit] = {}
-        self._pending: set[Any] = set()
         self._now = Visit()
         # Each page loads all that it would load if it were the first.
         tools = context.new_cdp_session(self._tab)
@@ -359,20 +306,14 @@ class Visitor:
         tools.send("Network.setCacheDisabled", {"cacheDisabled": True})
         self._tab.on("pageerror", lambda error: self._now.wrong.append(str(error)))
         self._tab.on("request", self._ask)
-        self._tab.on("requestfinished", self._end)
         self._tab.on("requestfailed", self._fail)
         self._tab.on("response", self._answer)
         self.close: Callable[[], None] = context.close
 
     def _ask(self, request: Any) -> None:
         self._now.asked.append(request.url)
-        self._pending.add(request)
-
-    def _end(self, request: Any) -> None:
-        self._pending.discard(request)
 
     def _fail(self, request: Any) -> None:
-        self._end(request)
         self._now.wrong.append(f"{request.url}: {request.failure}")
 
     def _answer(self, response: Any) -> None:
@@ -384,66 +325,41 @@ class Visitor:
         if page not in self._visits:
             self._visits[page] = self._now = Visit()
             self._load(page)
-            self._colours()
             if self._site / page in self._lessons:
                 resize(self._tab, 1280)
                 self._now.beginning = self._tab.evaluate(BEGINNING)
             self._tab.evaluate(AXE)
-            if page in KINDS:
-                for scheme, width in sorted(VIEWS, key=lambda view: -view[1]):
-                    self._tab.emulate_media(color_scheme=scheme)
-                    resize(self._tab, width)
-                    self._axe(page, (scheme, width), folded=True)
-            self._unfolded(page)
+            for view in FOLDED if page in KINDS else []:
+                self._see(page, *view)
+            self._tab.evaluate(UNFOLD)
+            for view in VIEWS:
+                self._see(page, *view)
+            if EVERYTHING or page in KINDS or self._site / page not in self._most:
+                asked = [AXE_RULES, OF_EACH_KIND]
+                found = self._tab.evaluate(PROBLEMS_OF_ALL_KINDS, asked)
+                self._now.axe += [(page, *one) for one in found]
         return self._visits[page]
+
+    def _see(self, page: str, scheme: str, width: int) -> None:
+        """Look at the page as it is, in a view."""
+        self._tab.emulate_media(color_scheme=scheme)
+        resize(self._tab, width)
+        drawings, found = self._tab.evaluate(LAYOUT)
+        self._now.drawings += drawings
+        self._now.layout += [(page, scheme, width, *one) for one in found]
+        self._now.colours[scheme] = self._tab.evaluate(COLOURS)
+        known = self._known[scheme, width]
+        found = problems_of_new_kinds(self._tab, OF_EACH_KIND, known)
+        self._now.axe += [(page, scheme, width, *one) for one in found]
 
     def _load(self, page: str) -> None:
         tab = self._tab
-        self._pending.clear()
         tab.emulate_media(color_scheme="light")
         tab.set_viewport_size({"width": 390, "height": 844})
         tab.goto(self._address + page, wait_until="load")
         tab.evaluate(SCROLL)
         if page in KINDS:
             tab.wait_for_load_state("networkidle")
-        tab.evaluate(IDLE)
-        end = time.monotonic() + PATIENCE_OF_BROWSER
-        while self._pending and time.monotonic() < end:
-            tab.wait_for_timeout(10)  # in milliseconds
-        self._now.wrong += [f"{one.url}: no answer" for one in self._pending]
         own = [url for url in self._now.asked if url.startswith(self._address)]
         self._now.kilobytes = kilobytes(own, self._site)
         self._now.elements = tab.evaluate("document.querySelectorAll('*').length")
-
-    def _colours(self) -> None:
-        for scheme, system in PAIRS:
-            self._tab.emulate_media(color_scheme=system)
-            choose = "(scheme) => { document.body.dataset.theme = scheme; }"
-            self._tab.evaluate(choose, scheme)
-            self._now.colours[scheme, system] = self._tab.evaluate(COLOURS)
-        self._tab.evaluate("() => { document.body.dataset.theme = 'auto'; }")
-
-    def _unfolded(self, page: str) -> None:
-        self._tab.evaluate(UNFOLD)
-        views = VIEWS if EVERYTHING else (EVERY, OPPOSITE)
-        for width in WIDTHS_OF_LAYOUT:
-            schemes = [scheme for scheme, of in views if of == width]
-            resize(self._tab, width)
-            seen = self._tab.evaluate(LAYOUT)
-            self._now.drawings += seen["drawings"]
-            self._now.layout += layout_problems(seen, page, width)
-            for scheme in schemes:
-                self._tab.emulate_media(color_scheme=scheme)
-                self._axe(page, (scheme, width), folded=False)
-
-    def _axe(self, page: str, view: tuple[str, int], *, folded: bool) -> None:
-        """Ask axe of the page as it is now."""
-        scheme, _ = view
-        known = self._known[view, folded]
-        found = problems_of_new_kinds(self._tab, OF_EACH_KIND, known)
-        # What else axe asks hangs on no colour, and hardly on a width.
-        if EVERYTHING or (scheme == "light" if folded else view == EVERY):
-            found += self._tab.evaluate(
-                PROBLEMS_OF_ALL_KINDS, [AXE_RULES, OF_EACH_KIND]
-            )
-        self._now.axe += [(page, *view, *one) for one in found]

@@ -232,3 +232,12 @@ def random_program(seed: int) -> str:
         elif chance.random() < 0.3:
             lines.append(SURE.format(_indented(text)))
     return "\n".join(lines) + "\n"
+
+
+def named_by(seed: int) -> dict[str, Any]:
+    """Return the small tensors and arrays of plain names that a program ends with."""
+    namespace: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+        exec(random_program(seed), namespace)
+    kinds = (torch.Tensor, np.ndarray)
+    return {n: v for n, v in namespace.items() if n in NAMES and isinstance(v, kinds)}

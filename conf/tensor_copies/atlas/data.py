@@ -14,17 +14,23 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sphinx.errors import SphinxError
-from sphinx.util import logging
+from sphinx.application import Sphinx
 
+from tensor_copies.explorer.kept import printed_by
 from tensor_copies.machine import kept_json, progress
 from tensor_copies.machine.ahead import once
-from tensor_copies.machine.code_keys import SHAPES_ATLAS, digest_of, hash_of, key_of
+from tensor_copies.machine.code_keys import (
+    SHAPES_ATLAS,
+    SHAPES_STAND_IN,
+    digest_of,
+    key_of,
+)
 from tensor_copies.machine.days import today
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint, version_of
 from tensor_copies.recordings.check import load_atlas
@@ -36,14 +42,7 @@ from tensor_copies.recordings.format import (
 )
 from tensor_copies.recordings.others import loaded, refuse, report
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sphinx.application import Sphinx
-
-logger = logging.getLogger(__name__)
 PROBES = ("-m", "tensor_maps.atlas", "--json")
-DEVICE = CONF / "tensor_copies" / "stand_in"
 KEPT = CONF.parent / "build" / "atlas"
 RECORDED_ATLAS = "atlas.json"
 TIME_LIMIT = 300  # seconds
@@ -56,13 +55,8 @@ ABOUT_MACHINE = {
 }
 ACCELERATOR = "accelerator"  # what a call needs that goes to another device
 USED = ("pandas", "pillow")  # libraries that some probes use
+DEVICES = ("cpu", "cuda")  # of an x on a machine that records
 LIVE, RECORDED, STAND_IN = "live", "recorded", "stand-in"
-
-
-class AtlasFailed(SphinxError):
-    """The probes did not end well; the message is one line."""
-
-    category = "The Atlas"
 
 
 @dataclass(frozen=True)
@@ -91,80 +85,53 @@ class View:
 
 
 def probe(*, with_device: bool = False) -> dict[str, Any]:
-    """Run all probes in a new Python; return what they print.
-
-    Raises
-    ------
-    AtlasFailed
-        If a probe fails or does not end.
-    """
-    # Imported late: it imports torch, which a build that probes nothing does not.
-    from tensor_copies.stand_in import new_python
-
-    try:
-        done = new_python(*PROBES, with_device=with_device, seconds=TIME_LIMIT)
-    except subprocess.TimeoutExpired:
-        raise AtlasFailed(f"the probes took more than {TIME_LIMIT} s") from None
-    if done.returncode != 0:
-        said = done.stderr.strip().rpartition("\n")[2]
-        raise AtlasFailed(
-            f"a probe failed (`python -m tensor_maps.atlas` shows it): {said}"
-        )
-    return json.loads(done.stdout)
+    """Run all probes in a new Python; return what they print."""
+    shown_by = " (`python -m tensor_maps.atlas` shows it)"
+    options = {"of": "The Atlas", "shown_by": shown_by, "seconds": TIME_LIMIT}
+    return json.loads(printed_by(*PROBES, with_device=with_device, **options))
 
 
 @once
 def live() -> dict[str, Any]:
     """Return what this machine sees, from the last time it looked if it did."""
-    kept = _kept_live()
-    if (seen := kept_json.load(kept)) is None:
-        seen = _keep(kept, probe())
-        progress.say(f"Atlas: probed {len(seen['records'])} records")
-    return seen
-
-
-def _kept_live() -> Path:
-    return KEPT / f"{live_key()}.json"
+    path = KEPT / f"{atlas_made_from()}.json"
+    return kept_json.load(path) or _probed(path)
 
 
 @once
 def on_stand_in() -> dict[str, Any] | None:
-    """Return what is seen with the stand-in as a second device, kept as the live one.
+    """Return what the probes see with the stand-in as a second device.
 
-    That is None where this machine has a GPU, or nothing to compile the device with.
-
-    Raises
-    ------
-    AtlasFailed
-        If a probe fails or does not end.
+    None where this machine has a GPU, or nothing to compile the device with.
     """
     if fingerprint().device_kind != "cpu":
         return None
-    kept = _kept_on_stand_in()
-    if (seen := kept_json.load(kept)) is None:
-        from tensor_copies.stand_in import NoStandIn
+    key = key_of(atlas_made_from(), digest_of(*SHAPES_STAND_IN))
+    path = KEPT / f"stand-in-{key}.json"
+    if (seen := kept_json.load(path)) is not None:
+        return seen
+    from tensor_copies.stand_in import NoStandIn  # which imports torch
 
-        try:
-            said = probe(with_device=True)
-        except NoStandIn as missing:
-            reason = str(missing).partition("\n")[0]
-            progress.say(f"Atlas: x on the CPU alone. {reason}")
-            return None
-        seen = _keep(kept, said)
-        progress.say(f"Atlas: probed {len(seen['records'])} records on the stand-in")
-    return seen
-
-
-def _kept_on_stand_in() -> Path:
-    """Return the file of what was seen on the stand-in that these sources make."""
-    sources = (hash_of(path) for path in sorted(DEVICE.glob("*.*")))
-    return KEPT / f"stand-in-{key_of(live_key(), *sources)}.json"
+    try:
+        return _probed(path, with_device=True)
+    except NoStandIn as missing:
+        reason = str(missing).partition("\n")[0]
+        progress.say(f"Atlas: x on the CPU alone. {reason}")
+        return None
 
 
-def _keep(path: Path, atlas: dict[str, Any]) -> dict[str, Any]:
-    seen = {"day": today(), **atlas}
+def _probed(path: Path, *, with_device: bool = False) -> dict[str, Any]:
+    seen = {"day": today(), **probe(with_device=with_device)}
     kept_json.save(path, seen)
+    where = " on the stand-in" if with_device else ""
+    progress.say(f"Atlas: probed {len(seen['records'])} records{where}")
     return seen
+
+
+def atlas_made_from() -> str:
+    """Return the key of what the probes give on this machine."""
+    versions = (f"{name} {version_of(name)}" for name in USED)
+    return key_of(fingerprint().signature, digest_of(*SHAPES_ATLAS), *versions)
 
 
 def recorded(app: Sphinx) -> list[AtlasRecording]:
@@ -177,12 +144,8 @@ def views(app: Sphinx) -> list[View]:
     atlas, here = live(), fingerprint()
     found = list(_views(here, LIVE, atlas["day"], atlas["records"]))
     found.sort(key=lambda view: view.device != here.device_kind)
-    known = {
-        (row["id"], state, device)
-        for row in atlas["operations"]
-        for state in row["states"]
-        for device in ("cpu", "cuda")
-    }
+    states = {row["id"]: row["states"] for row in atlas["operations"]}
+    known = {key for id_, of in states.items() for key in product([id_], of, DEVICES)}
     for other in recorded(app):
         records = [dict(zip(other.columns, row, strict=True)) for row in other.records]
         if {tuple(record[key] for key in ATLAS_KEYS) for record in records} <= known:
@@ -192,15 +155,13 @@ def views(app: Sphinx) -> list[View]:
             refuse(BadRecording(f"{name} is refused: it has unknown probes"))
     if (second := on_stand_in()) is not None:
         machine = replace(here, device_kind=STAND_IN, device_name="no GPU")
-        # Of an x on the CPU it knows nothing better than a live probe, unless the call
-        # goes to another device.
-        between = {
-            row["id"] for row in second["operations"] if row["needs"] == ACCELERATOR
-        }
+        # For an x on the CPU the live probe is better, except where a call moves it to
+        # a device.
+        moving = {r["id"] for r in second["operations"] if r["needs"] == ACCELERATOR}
         records = [
             record
             for record in second["records"]
-            if record["device"] != "cpu" or record["operation"] in between
+            if record["device"] != "cpu" or record["operation"] in moving
         ]
         found += _views(machine, STAND_IN, second["day"], records)
     return found
@@ -209,24 +170,17 @@ def views(app: Sphinx) -> list[View]:
 def _views(
     machine: Fingerprint, source: str, day: str, records: list[dict[str, Any]]
 ) -> Iterator[View]:
-    for device in dict.fromkeys(record["device"] for record in records):
-        mine = {
-            (record["operation"], record["state"]): record
-            for record in records
-            if record["device"] == device
-        }
+    by_device: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
+    for record in records:
+        mine = by_device.setdefault(record["device"], {})
+        mine[record["operation"], record["state"]] = record
+    for device, mine in by_device.items():
         yield View(machine, source, day, device, mine)
 
 
 def note_use(app: Sphinx, page: str) -> None:
     """Remember that a page shows the Atlas, and which."""
     app.env.metadata[page]["atlas_probed"] = live()["day"]
-
-
-def live_key() -> str:
-    """Return the key of what the probes give on this machine."""
-    versions = (f"{name} {version_of(name)}" for name in USED)
-    return key_of(fingerprint().signature, digest_of(*SHAPES_ATLAS), *versions)
 
 
 def _is_shown(app: Sphinx) -> bool:
@@ -268,12 +222,12 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
         table = csv.DictWriter(file, list(columns), lineterminator="\n")
         table.writeheader()
         for record in records:
-            table.writerow(  # with JSON's words for a bool, and nothing for null
-                {
-                    name: str(value).lower() if isinstance(value, bool) else value
-                    for name, value in record.items()
-                }
-            )
+            table.writerow({name: _in_csv(value) for name, value in record.items()})
+
+
+def _in_csv(value: Any) -> Any:
+    """Return JSON's word for a bool; what is null becomes nothing."""
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def report_stale(app: Sphinx, exception: Exception | None) -> None:
@@ -282,5 +236,4 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
         return
     for recording in recorded(app):
         if recording.key != atlas_key():
-            matches = "does not match tensor_maps.atlas"
-            report(recording.machine, "atlas", matches)
+            report(recording.machine, "atlas", "does not match tensor_maps.atlas")

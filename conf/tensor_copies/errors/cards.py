@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.errors.messages import entries
@@ -23,22 +23,14 @@ from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
 from tensor_copies.machine.folds import fold
 from tensor_copies.machine.templates import TEMPLATES
 
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-
 PAGE = "errors"
 MACHINES = "machines"
 STAND_IN = "stand-in-device"
 FACT = "has_cards"
 LEGEND = ("shares", "copies", "itself", "flows", "stops")
 # What a cure's sign can be: memory, and what becomes of the gradient if there is one.
-DRAWN = {
-    "-".join(parts): parts
-    for parts in (
-        *product(["shares", "copies"], ["flows", "stops"]),
-        *((sign,) for sign in LEGEND),
-    )
-}
+BOTH = ("shares-flows", "shares-stops", "copies-flows", "copies-stops")
+DRAWN = {name: name.split("-") for name in (*BOTH, *LEGEND)}
 
 
 class error_index(nodes.General, nodes.Element):
@@ -115,14 +107,12 @@ class Cures(_Drawn):
 
     def chain(self, row: dict[str, Any], subject: str, away: str) -> tuple[str, str]:
         """Return the link to a row's chain in the explorer, and its code there."""
-        code, named = row["code"], re.match(rf"{re.escape(subject)}\b", row["code"])
-        if not (row["state"] and subject and named):
+        named = re.match(rf"{re.escape(subject)}\b", row["code"]) if subject else None
+        if named is None or not row["state"]:
             return "", ""
-        asked = f"x{code[named.end() :]}"
-        found = address_of(
-            self.env.app, self.env.docname, asked, row["state"], away=bool(away)
-        )
-        return found or "", asked
+        asked = f"x{row['code'][named.end() :]}"
+        app, page = self.env.app, self.env.docname
+        return address_of(app, page, asked, row["state"], away=bool(away)) or "", asked
 
 
 class ErrorIndex(SphinxDirective):
@@ -141,49 +131,37 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
     groups: dict[nodes.section, list[nodes.section]] = {}
     for section in doctree.findall(nodes.section):
         if section["ids"][0] in known:
-            _arrange_entry(section)
+            _fold_code(section)
             groups.setdefault(section.parent, []).append(section)
+    listing = nodes.container(classes=["error-index"])
+    for group, members in groups.items():
+        links = [nodes.list_item("", _line_to(one)) for one in members]
+        listing += nodes.container("", _line_to(group), nodes.bullet_list("", *links))
     for place in list(doctree.findall(error_index)):
-        place.replace_self(_index(groups))
+        place.replace_self(listing.deepcopy())
 
 
-def _arrange_entry(section: nodes.section) -> None:
-    """Fold the code away: it goes to what stands below the cures."""
+def _fold_code(section: nodes.section) -> None:
+    """Fold the code of an entry away: it goes to what stands below the cures."""
     section["classes"].append("entry")
-    cells = [
-        one
-        for one in section.children
-        if isinstance(one, nodes.container) and "cell" in one["classes"]
-    ]
-    message = cells[0]
-    code = next(one for one in message.children if "cell_input" in one["classes"])
-    message.remove(code)
+    cells = [one for one in section.children if "cell" in one.get("classes", ())]
+    code = next(one for one in cells[0].children if "cell_input" in one["classes"])
+    cells[0].remove(code)
     rest = section[section.index(cells[-1]) + 1 :]
     for node in rest:
         section.remove(node)
-    section += nodes.container(
-        "", fold("", code, words="The code that raises it"), *rest, classes=["foot"]
-    )
+    folded = fold("", code, words="The code that raises it")
+    section += nodes.container("", folded, *rest, classes=["foot"])
 
 
-def _index(groups: dict[nodes.section, list[nodes.section]]) -> nodes.container:
-    """Return a list of links for each group of entries, under the group's own title."""
-    listing = nodes.container(classes=["error-index"])
-    for group, of in groups.items():
-        title = nodes.paragraph("", "", _link(group))
-        links = [nodes.list_item("", nodes.paragraph("", "", _link(one))) for one in of]
-        listing += nodes.container("", title, nodes.bullet_list("", *links))
-    return listing
-
-
-def _link(section: nodes.section) -> nodes.reference:
+def _line_to(section: nodes.section) -> nodes.paragraph:
     """Return a link to a section in the words of its title, without its "You"."""
     words = [node.deepcopy() for node in section.next_node(nodes.title).children]
     if isinstance(words[0], nodes.Text):
         words[0] = nodes.Text(words[0].removeprefix("You "))
-    return nodes.reference(
-        "", "", *words, refuri=f"#{section['ids'][0]}", internal=True
-    )
+    address = f"#{section['ids'][0]}"
+    link = nodes.reference("", "", *words, refuri=address, internal=True)
+    return nodes.paragraph("", "", link)
 
 
 def add_files(app: Sphinx, page: str, *_: object) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from tensor_maps.relations import flows, sharing
 
 from tensor_copies.errors.messages import said
 from tensor_copies.stand_in import NoStandIn, for_stand_in, new_python
@@ -24,10 +25,9 @@ from tensor_copies.stand_in import NoStandIn, for_stand_in, new_python
 
 @dataclass(frozen=True)
 class Cost:
-    """What a cure does to memory and gradients.
+    """What a cure does to memory and gradients, as keys of ``explorer.signs.SIGNS``.
 
-    ``signs`` are keys of :data:`tensor_copies.explorer.signs.SIGNS`, memory first;
-    there is none where the subject and the result are not two tensors or arrays.
+    There are no signs where the subject and the result are not two tensors or arrays.
     ``raises`` is the type of the error, for what is no cure. ``state`` says what kind
     of ``x`` the subject is, a key of the explorer's states; empty if it is no tensor.
     """
@@ -57,10 +57,8 @@ class Cure:
 def cost_of(cure: Cure, space: dict[str, Any]) -> Cost:
     """Run a cure, whose code finds the names in ``space``; return what it does.
 
-    Raises
-    ------
-    AssertionError
-        If a strict cure raises or warns, or its expression is not true.
+    A strict one that raises or warns, and any whose truth does not hold, is refused
+    with an AssertionError.
     """
     subject, truth, strict = cure.subject, cure.truth, cure.strict
     body = ast.parse(textwrap.dedent(cure.code)).body
@@ -82,11 +80,14 @@ def cost_of(cure: Cure, space: dict[str, Any]) -> Cost:
             return Cost(raises=type(error).__name__)
     assert true, f"{name}: not true: {truth}"
     before = space.get(subject)
-    if before is None or before is result or not _is_data(result):
-        return Cost(("itself",) if _is_data(before) and before is result else ())
-    signs = ["shares" if _share(before, result) else "copies"]
-    if isinstance(before, torch.Tensor) and before.requires_grad:
-        signs.append("flows" if _flows(before, result) else "stops")
+    if not (_is_data(before) and _is_data(result)):
+        return Cost()
+    if before is result:
+        return Cost(("itself",))
+    signs = ["shares" if sharing(before, result) else "copies"]
+    if getattr(before, "requires_grad", False):
+        reached = isinstance(result, torch.Tensor) and flows(result, before)
+        signs.append("flows" if reached and all(reached.values()) else "stops")
     return Cost(tuple(signs), state=state)
 
 
@@ -102,43 +103,10 @@ def _state_of(value: object) -> str:
     return "constant" if value.is_contiguous() else "view"
 
 
-def _share(one: Any, other: Any) -> bool:
-    """Compare the bytes that two tensors or arrays stand on."""
-    (device, a, b), (elsewhere, c, d) = map(_bytes, (one, other))
-    return device == elsewhere and a < d and c < b
-
-
-def _bytes(value: Any) -> tuple[str, int, int]:
-    if isinstance(value, np.ndarray):
-        return "cpu", *np.lib.array_utils.byte_bounds(value)
-    storage = value.untyped_storage()
-    if storage.device.type == "meta":  # no data: the storage itself stands for it
-        return str(value.device), storage._cdata, storage._cdata + 1
-    return str(value.device), storage.data_ptr(), storage.data_ptr() + storage.nbytes()
-
-
-def _flows(before: torch.Tensor, result: Any) -> bool:
-    """Look for a tensor in the graph of a result (which may hold no data)."""
-    waiting = [getattr(result, "grad_fn", None)]
-    while waiting:
-        node = waiting.pop()
-        if node is None:
-            continue
-        if node is before.grad_fn or getattr(node, "variable", None) is before:
-            return True
-        waiting.extend(following for following, _ in node.next_functions)
-    return False
-
-
 def costs_on_stand_in(cures: list[Cure]) -> list[Cost]:
     """Return what each cure costs with the stand-in in the place of CUDA.
 
     All costs are empty where there is no stand-in.
-
-    Raises
-    ------
-    AssertionError
-        As :func:`cost_of`.
     """
     text = json.dumps([asdict(cure) for cure in cures])
     try:

@@ -1,15 +1,18 @@
-"""The entries of the error index: which code raises which kind of message.
+"""The entries of the error index: which code raises which message, and what cures it.
 
 An entry is a section of ``docs/errors.md`` with a label of its own. Its first cell is
 the smallest code that raises the message, tagged with what it does and with the types
 that it may raise, ``[raises-exception, RuntimeError]`` or ``[warning, UserWarning]``,
 and with ``since-2.8`` where older torch is silent. The message itself is never typed:
-it is what that code raises, here (:func:`raised`) or in the page's kernel.
+it is what that code raises, here (:func:`raised`) or in the page's kernel. There the
+cures run too, which a cell further below hands over: what the source says is proved.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+import textwrap
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,13 +51,7 @@ class Entry:
     code: str
 
     def check(self, given: list[str]) -> None:
-        """Raise :class:`WrongMessage` unless the code gave what the tags say.
-
-        Parameters
-        ----------
-        given
-            The messages, each as ``type: text``.
-        """
+        """Raise :class:`WrongMessage` unless the code gave what the tags say."""
         import torch
 
         release = tuple(int(part) for part in torch.__version__.split(".")[:2])
@@ -83,9 +80,9 @@ def entries(page: Path) -> dict[str, Entry]:
         text[: heading.end()].count("\n") + 1: heading.groups()
         for heading in HEADING.finditer(text)
     }
-    for cell in cells(page):
+    for cell in cells(page) if headings else ():
         kind = next((tag for tag in cell.tags if tag in KINDS), None)
-        if kind is None or not headings:
+        if kind is None:
             continue
         if cell.line not in headings:
             raise WrongMessage(
@@ -93,14 +90,52 @@ def entries(page: Path) -> dict[str, Entry]:
                 "heading with ### and then this cell, with nothing between them"
             )
         anchor, title = headings[cell.line]
-        since = [tag.removeprefix("since-") for tag in cell.tags if "since-" in tag]
-        release = tuple(map(int, since[0].split("."))) if since else ()
-        types = frozenset(tag for tag in cell.tags if tag[:1].isupper())
-        code = cell.code.strip()
         found[anchor] = Entry(
-            page.name, cell.code_line, anchor, title, kind, types, release, code
+            page=page.name,
+            line=cell.code_line,
+            anchor=anchor,
+            title=title,
+            kind=kind,
+            types=frozenset(tag for tag in cell.tags if tag[:1].isupper()),
+            since=tuple(
+                int(part)
+                for tag in cell.tags
+                if tag.startswith("since-")
+                for part in tag.removeprefix("since-").split(".")
+            ),
+            code=cell.code.strip(),
         )
     return found
+
+
+@dataclass(frozen=True)
+class BestCure:
+    """What an entry says to write first, and in words what it is for."""
+
+    code: str
+    words: str
+
+
+def best_cures(page: Path) -> dict[str, BestCure]:
+    """Return the first cure of each entry of a page (MyST), by the entry's anchor."""
+    by_line = {entry.line: anchor for anchor, entry in entries(page).items()}
+    found: dict[str, BestCure] = {}
+    anchor = None
+    for cell in cells(page):
+        anchor = by_line.get(cell.code_line, anchor)
+        for node in ast.walk(ast.parse(cell.code)):
+            match node:
+                case ast.Call(func=ast.Name("cures"), args=[_, ranked, *_]) if anchor:
+                    code, about = next(iter(ast.literal_eval(ranked).items()))
+                    words = about if isinstance(about, str) else about[0]
+                    found.setdefault(anchor, BestCure(without_name(code), words))
+    return found
+
+
+def without_name(code: str) -> str:
+    """Return the code of a cure without a last line that only names its result."""
+    *before, last = textwrap.dedent(code).strip().split("\n")
+    return "\n".join(before if before and last.isidentifier() else [*before, last])
 
 
 def said(thrown: BaseException | warnings.WarningMessage) -> str:

@@ -13,10 +13,9 @@ from __future__ import annotations
 import ast
 import json
 import warnings
-from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from IPython import get_ipython
@@ -24,14 +23,14 @@ from IPython.display import Markdown, display
 from myst_nb import glue
 
 from tensor_copies.errors.costs import Cost, Cure, cost_of, costs_on_stand_in
-from tensor_copies.errors.cures import without_name
-from tensor_copies.errors.messages import Entry, WrongMessage, entries, said
-from tensor_copies.recordings.format import seen_elsewhere
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
+from tensor_copies.errors.messages import (
+    Entry,
+    WrongMessage,
+    entries,
+    said,
+    without_name,
+)
+from tensor_copies.recordings.format import PageRecording, seen_elsewhere
 
 NOTHING = "no message"
 
@@ -44,11 +43,14 @@ class ErrorIndex:
         self._others = seen_elsewhere(Path(page))
         self._given: dict[str, list[str]] = {}
         self._running: Entry | None = None
-        self._afterwards = ExitStack()  # puts back what a running entry changes
+        self._show_as_usual = warnings.showwarning
         self._shell = get_ipython()
+        self._traceback = self._shell.InteractiveTB.mode
         self._shell.set_custom_exc((Exception,), self._show_error)
         self._shell.events.register("pre_run_cell", self._begin)
         self._shell.events.register("post_run_cell", self._end)
+        warnings.showwarning = self._show_warning
+        warnings.simplefilter("always")
         torch.set_warn_always(True)
 
     def cures(
@@ -70,24 +72,15 @@ class ErrorIndex:
         ----------
         subject
             The name of the tensor or array that the entry is about, or ``""``.
-        ranked
-            What each cure is for, by its code, the best first; or a pair of that and an
-            expression that must be true after it.
-        wrong
-            The same for what people write and should not. It may raise.
+        ranked, wrong
+            What each code is for, the best first; or a pair of that and an expression
+            that must be true after it. What is wrong may raise.
         setup
-            What to run before each cure in the place of the entry's code, for cures
-            that need a device which not every machine has.
+            What runs before each cure in the place of the entry's code, for cures that
+            need a device which not every machine has.
         off_cpu
-            What to run instead to see what the cures cost for a tensor on CUDA. Without
+            What runs instead, to see what the cures cost for a tensor on CUDA. Without
             a GPU they are then priced on the stand-in, or not at all.
-
-        Raises
-        ------
-        WrongMessage
-            If the entry's code did not raise what its tags say.
-        AssertionError
-            If a cure raises or warns, or its expression is not true.
         """
         if not self._given:
             raise WrongMessage("these cures stand before the first entry")
@@ -120,43 +113,28 @@ class ErrorIndex:
         )
 
     def finish(self) -> None:
-        """Hand what is true of all messages to the top of the page.
-
-        Raises
-        ------
-        WrongMessage
-            If an entry did not run.
-        """
+        """Hand what is true of all messages to the top of the page."""
         if missing := [anchor for anchor in self._entries if anchor not in self._given]:
             raise WrongMessage(f"these entries did not run: {', '.join(missing)}")
-        glue("same", self._same(), display=False)
+        same = (self._same_as(other) for other in self._others)
+        glue("same", " ".join(same), display=False)
         glue("count", len(self._entries), display=False)
         glue("torch", torch.__version__, display=False)
 
-    def _begin(self, info: ExecutionInfo) -> None:
+    def _begin(self, info: Any) -> None:
         code = (info.raw_cell or "").strip()
-        found = (e for e in self._entries.values() if e.code == code)
-        self._running = next(found, None)
-        if self._running is None:
-            return
-        self._given[self._running.anchor] = []
-        shell = self._shell
-        mode = shell.ast_node_interactivity
-        self._afterwards.callback(setattr, shell, "ast_node_interactivity", mode)
-        shell.ast_node_interactivity = "none"  # the message, not the value
-        if self._running.kind == "raises-exception":
-            # Of each error IPython keeps a traceback, which nobody reads here.
-            self._afterwards.callback(
-                shell.InteractiveTB.set_mode, shell.InteractiveTB.mode
-            )
-            shell.InteractiveTB.set_mode("Minimal")
-        self._afterwards.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("always")
-        warnings.showwarning = self._show_warning
+        found = (entry for entry in self._entries.values() if entry.code == code)
+        self._running = entry = next(found, None)
+        # Of an entry its message is shown, not its value. Of each error IPython keeps a
+        # traceback, which nobody reads here.
+        self._shell.ast_node_interactivity = "none" if entry else "last_expr"
+        raises = entry and entry.kind == "raises-exception"
+        self._shell.InteractiveTB.set_mode("Minimal" if raises else self._traceback)
+        if entry:
+            self._given[entry.anchor] = []
 
     def _end(self, *_: object) -> None:
         """Below what this machine raised, show what others did, where it differs."""
-        self._afterwards.close()
         if self._running is None:
             return
         anchor, self._running = self._running.anchor, None
@@ -177,46 +155,32 @@ class ErrorIndex:
             display(_directive("wording", others=differing))
 
     def _show_error(
-        self,
-        shell: InteractiveShell,
-        kind: type[BaseException],
-        error: BaseException,
-        traceback: TracebackType,
-        tb_offset: int | None = None,
+        self, shell: Any, kind: type, error: Exception, *where: Any, **options: Any
     ) -> list[str]:
         if self._running is None or self._running.kind != "raises-exception":
-            shell.showtraceback((kind, error, traceback), tb_offset)
+            shell.showtraceback((kind, error, *where), **options)
         else:
             self._say(self._running, said(error))
         return []
 
-    def _show_warning(
-        self,
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        *_: object,
-    ) -> None:
-        given = warnings.WarningMessage(message, category, filename, lineno)
-        self._say(self._running, said(given))
+    def _show_warning(self, *given: Any, **options: Any) -> None:
+        if self._running is None:
+            self._show_as_usual(*given, **options)
+        else:
+            self._say(self._running, said(warnings.WarningMessage(*given, **options)))
 
     def _say(self, entry: Entry, text: str) -> None:
         if text not in self._given[entry.anchor]:
             self._given[entry.anchor].append(text)
             print(text)
 
-    def _same(self) -> str:
-        """Return for which machines the messages are the same, and for how many."""
-        parts = []
-        for other in self._others:
-            same = sum(
-                "\n".join(given) == other.observed.get(anchor, {}).get("message")
-                for anchor, given in self._given.items()
-            )
-            of = len(self._entries)
-            parts.append(f"{other.machine.label}: {same} of {of} the same.")
-        return " ".join(parts)
+    def _same_as(self, other: PageRecording) -> str:
+        """Say of how many entries another machine gave the same messages."""
+        same = sum(
+            "\n".join(given) == other.observed.get(anchor, {}).get("message")
+            for anchor, given in self._given.items()
+        )
+        return f"{other.machine.label}: {same} of {len(self._entries)} the same."
 
 
 def _directive(name: str, **data: Any) -> Markdown:

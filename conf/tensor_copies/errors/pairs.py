@@ -9,17 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from tensor_copies.errors.cards import FACT
 
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-
-WRONG, RIGHT = "tag_wrong", "tag_right"
+WORDS = {"tag_wrong": "Wrong", "tag_right": "Right"}
 # What only tells that another line has done another thing.
 TELLS = re.compile(r"\s*(print\(|assert\b)")
 
@@ -41,32 +38,28 @@ def differing_code(one: str, other: str) -> tuple[list[int], list[int]]:
     A line that prints or asserts is one only where there are no others.
     """
     texts = one.splitlines(), other.splitlines()
-    alone = [
-        [number for number in numbers if text[number - 1].strip()]
-        for numbers, text in zip(differing(*texts), texts, strict=True)
-    ]
-    first, second = (
-        [number for number in numbers if not TELLS.match(text[number - 1])] or numbers
-        for numbers, text in zip(alone, texts, strict=True)
-    )
-    return first, second
+    found = []
+    for numbers, text in zip(differing(*texts), texts, strict=True):
+        written = [number for number in numbers if text[number - 1].strip()]
+        doing = [number for number in written if not TELLS.match(text[number - 1])]
+        found.append(doing or written)
+    return found[0], found[1]
 
 
-def in_words(numbers: Sequence[int]) -> str:
+def differing_in_words(numbers: Sequence[int]) -> str:
     """Say which lines differ, as in ``lines 2 and 4 to 6 differ``; or nothing."""
-    if not numbers:
-        return ""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
     said: list[str] = []
-    for run in runs:
-        said += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run)
-    whole = ", ".join(said[:-1]) + (" and " if said[1:] else "") + said[-1]
-    return f"line {whole} differs" if len(numbers) == 1 else f"lines {whole} differ"
+    for first in (number for number in numbers if number - 1 not in numbers):
+        last = first
+        while last + 1 in numbers:
+            last += 1
+        run = range(first, last + 1)
+        said += [f"{first} to {last}"] if len(run) > 2 else map(str, run)
+    if len(numbers) < 2:
+        return "".join(f"line {number} differs" for number in said)
+    return (
+        f"lines {' and '.join(filter(None, (', '.join(said[:-1]), said[-1])))} differ"
+    )
 
 
 def arrange(app: Sphinx, doctree: nodes.document) -> None:
@@ -78,17 +71,17 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
         If a cell tagged ``wrong`` is not followed by one tagged ``right``.
     """
     page = app.env.docname
-    cells = [
-        cell
+    found = [
+        (word, cell)
         for cell in doctree.findall(nodes.container)
-        if {WRONG, RIGHT} & set(cell["classes"])
+        for tag, word in WORDS.items()
+        if tag in cell["classes"]
     ]
-    kinds = [WRONG if WRONG in cell["classes"] else RIGHT for cell in cells]
-    if kinds != [WRONG, RIGHT] * (len(kinds) // 2):
+    if [word for word, _ in found] != [*WORDS.values()] * (len(found) // 2):
         raise ExtensionError(
             f"{page}: after each cell tagged `wrong` stands one tagged `right`"
         )
-    for wrong, right in zip(cells[::2], cells[1::2], strict=True):
+    for (_, wrong), (_, right) in zip(found[::2], found[1::2], strict=True):
         if wrong.parent is not right.parent:
             raise ExtensionError(f"{page}: `wrong` and `right` stand in one section")
         _set_side_by_side(wrong, right)
@@ -102,21 +95,19 @@ def _set_side_by_side(wrong: nodes.container, right: nodes.container) -> None:
     while isinstance(section[first - 1], nodes.paragraph | nodes.bullet_list):
         first -= 1
     above = [section[first:start], section[start + 1 : end]]
-    code = [_block(cell, "cell_input") for cell in (wrong, right)]
+    code = [_block_in(cell, "cell_input") for cell in (wrong, right)]
+    output = [_block_in(cell, "cell_output") for cell in (wrong, right)]
     lines = differing_code(*(block.astext() for block in code))
-    output = [_block(cell, "cell_output") for cell in (wrong, right)]
+    _mark_lines(code, lines)
     if None not in output:
-        texts = [block.astext().splitlines() for block in output]
-        for block, numbers in zip(output, differing(*texts), strict=True):
-            _mark(block, numbers)
+        texts = (block.astext().splitlines() for block in output)
+        _mark_lines(output, differing(*texts))
     sides = []
-    for cell, prose, block, numbers, word in zip(
-        (wrong, right), above, code, lines, ("Wrong", "Right"), strict=True
+    for word, cell, prose, numbers in zip(
+        WORDS.values(), (wrong, right), above, lines, strict=True
     ):
-        _mark(block, numbers)
-        where = in_words(numbers)
         head = nodes.paragraph("", "", nodes.strong(text=word), classes=["side"])
-        if where:
+        if where := differing_in_words(numbers):
             head += nodes.Text(f": {where}")
         about = nodes.container("", head, *prose)
         sides.append(nodes.container("", about, cell, classes=[word.lower()]))
@@ -125,13 +116,16 @@ def _set_side_by_side(wrong: nodes.container, right: nodes.container) -> None:
     section[first : end + 1] = [nodes.container("", *sides, classes=["pair"])]
 
 
-def _block(cell: nodes.container, part: str) -> nodes.literal_block | None:
+def _block_in(cell: nodes.container, part: str) -> nodes.literal_block | None:
     for container in cell.children:
         if part in container["classes"]:
             return next(container.findall(nodes.literal_block), None)
     return None
 
 
-def _mark(block: nodes.literal_block, numbers: Sequence[int]) -> None:
-    if numbers:
-        block["highlight_args"] = {"hl_lines": list(numbers)}
+def _mark_lines(
+    blocks: Sequence[nodes.literal_block], lines: tuple[list[int], list[int]]
+) -> None:
+    for block, numbers in zip(blocks, lines, strict=True):
+        if numbers:
+            block["highlight_args"] = {"hl_lines": numbers}

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from tensor_copies.errors.messages import KINDS, entries
 from tensor_copies.recordings.format import BadRecording, seen_elsewhere
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 PAGE = "errors"
 DATA = "messages.js"
@@ -27,11 +24,10 @@ DATA = "messages.js"
 
 def keep_labels(app: Sphinx, doctree: nodes.document) -> None:
     """Make an entry's label, which is stable, the address that its heading links to."""
-    if app.env.docname != PAGE:
-        return
-    labels = entries(Path(app.env.doc2path(PAGE)))
-    for section in doctree.findall(nodes.section):
-        section["ids"].sort(key=lambda name: name not in labels)
+    if app.env.docname == PAGE:
+        labels = entries(Path(app.env.doc2path(PAGE)))
+        for section in doctree.findall(nodes.section):
+            section["ids"].sort(key=lambda name: name not in labels)
 
 
 def list_messages(app: Sphinx, doctree: nodes.document) -> None:
@@ -39,34 +35,31 @@ def list_messages(app: Sphinx, doctree: nodes.document) -> None:
     if app.env.docname != PAGE:
         return
     source = Path(app.env.doc2path(PAGE))
+    labels = entries(source)
     try:
         others = seen_elsewhere(source)
     except BadRecording:  # the page's own cells have refused it, and say so
         others = []
     found = []
     for section in doctree.findall(nodes.section):
-        anchor = section["ids"][0]
-        live = "\n".join(_printed_in(section)) if anchor in entries(source) else ""
-        if live:
-            texts = [other.observed.get(anchor, {}).get("message") for other in others]
-            said = list(dict.fromkeys([live, *filter(None, texts)]))
+        label = section["ids"][0]
+        if label in labels and (live := _printed_by_entry(section)):
+            texts = [other.observed.get(label, {}).get("message") for other in others]
             title = next(section.findall(nodes.title)).astext()
-            found.append({"anchor": anchor, "title": title, "texts": said})
+            told = list(dict.fromkeys([live, *filter(None, texts)]))
+            found.append({"anchor": label, "title": title, "texts": told})
     app.env.metadata[PAGE]["messages"] = json.dumps(found)
 
 
-def _printed_in(section: nodes.section) -> list[str]:
-    """Return what an entry's own cell printed."""
-    for cell in section.findall(nodes.container):
-        if {f"tag_{kind}" for kind in KINDS} & set(cell["classes"]):
-            return [
-                block.astext().strip()
-                for output in cell.findall(nodes.container)
-                if "cell_output" in output["classes"]
-                for block in output.findall(nodes.literal_block)
-                if "stream" in block["classes"]
-            ]
-    return []
+def _printed_by_entry(section: nodes.section) -> str:
+    """Return what an entry's own cell printed, as one text."""
+    cell = next(
+        cell
+        for cell in section.findall(nodes.container)
+        if {f"tag_{kind}" for kind in KINDS} & set(cell["classes"])
+    )
+    blocks = cell.findall(nodes.literal_block)
+    return "\n".join(b.astext().strip() for b in blocks if "stream" in b["classes"])
 
 
 def write_messages(app: Sphinx, _: BuildEnvironment) -> None:
@@ -74,8 +67,8 @@ def write_messages(app: Sphinx, _: BuildEnvironment) -> None:
     if app.builder.format != "html":
         return
     messages = app.env.metadata.get(PAGE, {}).get("messages", "[]")
-    static = Path(app.outdir, "_static")
-    static.mkdir(parents=True, exist_ok=True)
+    file = Path(app.outdir, "_static", DATA)
+    file.parent.mkdir(parents=True, exist_ok=True)
     code = f"window.knownMessages = {json.dumps({'page': PAGE})};\n"
     code += f"window.knownMessages.entries = {messages};\n"
-    (static / DATA).write_text(code, encoding="utf-8")
+    file.write_text(code, encoding="utf-8")

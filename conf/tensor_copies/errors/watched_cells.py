@@ -1,59 +1,112 @@
-"""In a page's kernel: what becomes of the tensors of its pairs, statement by statement.
+"""The pairs of a page, watched: what becomes of their tensors, event by event.
 
-IPython loads this as an extension where a page has pairs (machine/kernels.py). The
-cells that are named in a file are watched while they run, as the page shows them; what
-was seen is written beside that file, one file for each cell.
+IPython loads this as an extension where a page has pairs (machine/kernels.py): the
+cells that a file names are watched while they run, and what was seen is written beside
+that file. When the page is read, :func:`watched_pairs` puts wrong and right together.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
-from typing import Any
-
-from tensor_maps.steps.watch import Steps
+from typing import TYPE_CHECKING, Any
 
 from tensor_copies.machine import chances
-from tensor_copies.machine.kernels import WATCH
+from tensor_copies.machine.kernels import WATCH, kept_of
+from tensor_copies.recordings.cells import cells
 
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from tensor_maps.steps.watch import Steps
 
-class _Watching:
-    """Watches those cells of one kernel that are wanted, in their order."""
-
-    def __init__(self, shell: Any, folder: Path) -> None:
-        self.shell, self.folder = shell, folder
-        wanted = json.loads((folder / "wanted.json").read_text(encoding="utf-8"))
-        self.wanted = dict(enumerate(wanted))
-        self.watching: tuple[int, Steps] | None = None
-
-    def begin(self, info: Any) -> None:
-        """Begin to watch a cell that is about to run."""
-        for number, source in self.wanted.items():
-            if source == info.raw_cell:
-                chances.take_out()
-                seen = Steps(f"cell {number}")
-                seen.follow(source, namespace=self.shell.user_ns)
-                self.watching = number, seen
-                del self.wanted[number]
-                return
-
-    def end(self, result: Any) -> None:
-        """Write what was seen of the cell that has run."""
-        if self.watching is None:
-            return
-        (number, seen), self.watching = self.watching, None
-        seen.stop()
-        if seen.failed:
-            raise RuntimeError(seen.failed)
-        text = json.dumps(seen.data())
-        (self.folder / f"{number}.json").write_text(text, encoding="utf-8")
+ANCHOR = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)
+TAGS = {"wrong", "right"}
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Watch the cells of this kernel."""
-    folder = os.environ.get(WATCH)
-    if folder:
-        watching = _Watching(shell, Path(folder))
-        shell.events.register("pre_run_cell", watching.begin)
-        shell.events.register("post_run_cell", watching.end)
+    """Watch those cells of this kernel that are wanted, in their order."""
+    # Imported here: it imports torch, which a build that runs no page does not.
+    from tensor_maps.steps.watch import Steps
+
+    folder = Path(os.environ[WATCH])
+    wanted = json.loads((folder / "wanted.json").read_text(encoding="utf-8"))
+    waiting = list(enumerate(wanted))
+    watching: list[tuple[int, Steps]] = []
+
+    def begin(info: Any) -> None:
+        for number, source in waiting:
+            if source == info.raw_cell:
+                waiting.remove((number, source))
+                chances.take_out()
+                watching.append((number, Steps(f"cell {number}")))
+                watching[-1][1].follow(source, namespace=shell.user_ns)
+                return
+
+    def end(_: Any) -> None:
+        while watching:
+            number, seen = watching.pop()
+            seen.stop()
+            if seen.failed:
+                raise RuntimeError(seen.failed)
+            text = json.dumps(seen.data())
+            (folder / f"{number}.json").write_text(text, encoding="utf-8")
+
+    shell.events.register("pre_run_cell", begin)
+    shell.events.register("post_run_cell", end)
+
+
+def watched_pairs(app: Sphinx, page: str) -> dict[str, dict[str, Any]]:
+    """Return what was seen of each pair of a page that has run, by a name.
+
+    The name is the label of the pair's section, with ``-2`` behind it for its second
+    pair. There is nothing where the page has no pairs or its kernel was not watched.
+    """
+    source = Path(app.env.doc2path(page))
+    if source.suffix != ".md":
+        return {}
+    found = cells(source)
+    cache = Path(app.config.nb_execution_cache_path)
+    path = kept_of(cache, [cell.code for cell in found])
+    if not path.exists():
+        return {}
+    seen = iter(json.loads(path.read_text(encoding="utf-8")))
+    lines = source.read_text(encoding="utf-8").splitlines()
+    pairs: dict[str, dict[str, Any]] = {}
+    pairing = [cell for cell in found if TAGS & set(cell.tags)]
+    for cell, wrong, right in zip(pairing[::2], seen, seen, strict=True):
+        label = [page, *ANCHOR.findall("\n".join(lines[: cell.line]))][-1]
+        name = label if label not in pairs else f"{label}-2"
+        if wrong and right:
+            pairs[name] = one_below_the_other(label, wrong, right)
+    return pairs
+
+
+def one_below_the_other(
+    title: str, wrong: dict[str, Any], right: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what was seen of two programs as if the second stood below the first.
+
+    Both are, and the result is, as ``Steps.data()`` of tensor_maps returns them.
+    """
+    code: list[str] = []
+    steps: list[dict[str, Any]] = []
+    drawn: list[tuple[str, str]] = []
+    for data, word in ((wrong, "# Wrong"), (right, "# Right")):
+        code += [*([""] if code else []), word]
+        pictures = list(zip(data["drawings"], data["captions"], strict=True))
+        drawn += [one for one in pictures if one not in drawn]
+        for step in data["steps"]:
+            lines = {name: step[name] + len(code) for name in ("first", "last")}
+            at = step["drawing"]
+            at = at if at is None else drawn.index(pictures[at])
+            steps.append(step | lines | {"drawing": at})
+        code += data["code"]
+    return wrong | {
+        "title": title,
+        "code": code,
+        "steps": steps,
+        "drawings": [drawing for drawing, _ in drawn],
+        "captions": [caption for _, caption in drawn],
+    }

@@ -6,8 +6,11 @@ A chain is a tuple of keys of ``CALLS``. Its name in an address joins them with 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
+Chain = tuple[str, ...]
 # Calls in a chain. With a fourth there would be eight times the chains to run, and the
 # reader's home page would be half as heavy again.
 LONGEST = 3
@@ -42,26 +45,29 @@ CALLS = {
 }
 
 
-def code_of(keys: tuple[str, ...]) -> str:
+def walk(calls: Iterable[str], chain: Chain = ()) -> Iterator[Chain]:
+    """Go through all chains, each before the longer ones that begin with it."""
+    yield chain
+    if len(chain) < LONGEST:
+        for key in calls:
+            yield from walk(calls, (*chain, key))
+
+
+def expression_of(chain: Chain) -> str:
     """Return the expression of a chain, such as ``x.detach().clone()``."""
-    return "x" + "".join(CALLS[key].code for key in keys)
+    return "x" + "".join(CALLS[key].code for key in chain)
 
 
-def chain_of(code: str) -> tuple[str, ...] | None:
+@cache
+def _chains() -> dict[str, Chain]:
+    return {expression_of(chain): chain for chain in walk(CALLS) if chain}
+
+
+def chain_of(code: str) -> Chain | None:
     """Return the chain that an expression is, or None if it is no chain.
 
     ``y = `` before it and other quotes do not count; ``.to("cpu")`` is ``.cpu()``
     under another name and counts as that.
     """
-    rest = code.strip().removeprefix("y = ").replace("'", '"')
-    rest = rest.replace('.to("cpu")', ".cpu()")
-    if not rest.startswith("x"):
-        return None
-    rest, keys = rest[1:], []
-    while rest:
-        key = next((k for k, call in CALLS.items() if rest.startswith(call.code)), None)
-        if key is None:
-            return None
-        keys.append(key)
-        rest = rest.removeprefix(CALLS[key].code)
-    return tuple(keys) if 0 < len(keys) <= LONGEST else None
+    plain = code.strip().removeprefix("y = ").replace("'", '"')
+    return _chains().get(plain.replace('.to("cpu")', ".cpu()"))

@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import json
 import re
-from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
-from tensor_copies.explorer.chains import chain_of, code_of
-from tensor_copies.explorer.data import Chain, Explorer
+from tensor_copies.explorer.chains import Chain, chain_of, expression_of
+from tensor_copies.explorer.data import Explorer
 from tensor_copies.explorer.kept import live
 from tensor_copies.explorer.scenes import framed, pack_pictures, picture
 from tensor_copies.explorer.signs import STYLE
-from tensor_copies.explorer.words import facts, headline
+from tensor_copies.explorer.words import facts_shown, headline
 from tensor_copies.machine.templates import TEMPLATES
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-    from sphinx.writers.html5 import HTML5Translator
 
 DATA = "explorer_data.js"
 ERRORS = "errors"
@@ -41,6 +38,7 @@ MEANS = {  # what a kind of x is, for a reader who does not know the word
     "view": "View: the memory of another tensor, read in another order.",
     "no_grad": "Under torch.no_grad(): autograd does not remember the call.",
 }
+DEVICE_NAMES = re.compile(r"\b(cuda|cpu|meta|standin|privateuseone)\b(:\d+)?")
 RUN = 4  # words in a row
 
 
@@ -59,14 +57,28 @@ class ExplorerDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the explorer as it opens."""
-        self.env.metadata[self.env.docname]["has_explorer"] = True
         app, page = self.env.app, self.env.docname
-        links = {
-            name: app.builder.get_relative_uri(page, name)
-            for name in ("glossary", "machines")
-            if name in self.env.found_docs
-        }
-        return [explorer(markup=markup(live(), links))]
+        self.env.metadata[page]["has_explorer"] = True
+        data, stills = live(), []
+        for chain in STILLS:
+            drawing, said = still(data, chain)
+            stills.append(
+                {"code": expression_of(chain), "picture": drawing, "said": said}
+            )
+        html = TEMPLATES.get_template("explorer/explorer.html").render(
+            data=data,
+            links={
+                name: app.builder.get_relative_uri(page, name)
+                for name in ("glossary", "machines")
+                if name in self.env.found_docs
+            },
+            means=MEANS,
+            state=STATE,
+            first=stills[0],
+            below=stills[1:],
+            facts=facts_shown(data.seen(DEVICE, STATE, STILLS[0]), (DEVICE, DEVICE)),
+        )
+        return [explorer(markup="".join(map(str.strip, html.splitlines())))]
 
 
 def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
@@ -78,30 +90,8 @@ def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
     seen = data.seen(DEVICE, STATE, chain)
     places = (DEVICE, DEVICE if not seen["moved"] else "device")
     said = headline(seen, places)
-    name = f"y = {code_of(chain)}: {said}"
+    name = f"y = {expression_of(chain)}: {said}"
     return framed(data, picture(seen, [], places, write), name), said
-
-
-def markup(data: Explorer, links: dict[str, str]) -> str:
-    """Return the explorer's HTML in the state that it opens with.
-
-    ``links`` has the addresses of the pages "glossary" and "machines", as far as they
-    exist.
-    """
-    stills = []
-    for chain in STILLS:
-        drawing, said = still(data, chain)
-        stills.append({"code": code_of(chain), "picture": drawing, "said": said})
-    html = TEMPLATES.get_template("explorer/explorer.html").render(
-        data=data,
-        links=links,
-        means=MEANS,
-        state=STATE,
-        first=stills[0],
-        below=stills[1:],
-        facts=facts(data.seen(DEVICE, STATE, STILLS[0]), (DEVICE, DEVICE)),
-    )
-    return "".join(map(str.strip, html.splitlines()))
 
 
 def address_of(
@@ -110,30 +100,21 @@ def address_of(
     """Return where a link on a page shows a chain, if home has the explorer.
 
     The ``code`` is an expression such as ``x.detach().clone()``, the ``state`` of ``x``
-    a key of the
-    Atlas's ``STATES``, empty for the first; ``away`` is an ``x`` that is not on the
-    CPU. It is None for what is no chain of the explorer's calls, for one that is not
-    there since a beginning of it raises, and if there is no such device.
+    a key of the Atlas's ``STATES``, empty for the first; ``away`` is an ``x`` that is
+    not on the CPU. It is None for what is no chain of the explorer's calls, for one
+    that is not there since a beginning of it raises, and if there is no such device.
     """
-    if not _is_at_home(app) or (chain := chain_of(code)) is None:
-        return None
-    kinds = [kind for kind in live().devices if (kind != DEVICE) == away]
-    if not kinds or (kinds[0], state or STATE, chain) not in live():
-        return None
-    asked = {"y": ".".join(chain)} | ({"x": state} if state else {})
-    asked |= {"on": kinds[0]} if away else {}
-    home = app.builder.get_relative_uri(page, app.config.root_doc)
-    return f"{home}?{urlencode(asked)}#explorer"
-
-
-def _is_at_home(app: Sphinx) -> bool:
     home = Path(app.env.doc2path(app.config.root_doc))
-    return "```{explorer}" in home.read_text(encoding="utf-8")
-
-
-def _shown(app: Sphinx) -> list[str]:
-    metadata = app.env.metadata
-    return [page for page in metadata if "has_explorer" in metadata[page]]
+    chain = chain_of(code)
+    if chain is None or "```{explorer}" not in home.read_text(encoding="utf-8"):
+        return None
+    for kind in live().devices:
+        if (kind != DEVICE) == away and (kind, state or STATE, chain) in live():
+            asked = {"y": ".".join(chain)} | ({"x": state} if state else {})
+            asked |= {"on": kind} if away else {}
+            at = app.builder.get_relative_uri(page, app.config.root_doc)
+            return f"{at}?{urlencode(asked)}#explorer"
+    return None
 
 
 def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
@@ -144,30 +125,27 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
     list
         The pages to write again: the address of a new file has another hash.
     """
-    pages = _shown(app)
+    metadata = app.env.metadata
+    pages = [page for page in metadata if "has_explorer" in metadata[page]]
     if app.builder.format != "html" or not pages:
         return []
     data = live().packed
-    drawn = pack_pictures(live())
-    known = json.loads(app.env.metadata.get(ERRORS, {}).get("messages", "[]"))
-    cures = {
-        number: anchor
-        for number, text in enumerate(data["texts"])
-        if text is not None and (anchor := entry_of(text, known)) is not None
-    }
+    known = json.loads(metadata.get(ERRORS, {}).get("messages", "[]"))
+    found = {at: entry_of(text, known) for at, text in enumerate(data["texts"]) if text}
     errors = ""
     if ERRORS in app.env.found_docs:
         errors = app.builder.get_relative_uri(pages[0], ERRORS)
-    whole = json.dumps(
-        {**data, **drawn, "cures": cures, "errors": errors},
-        ensure_ascii=False,
-        separators=(",", ":"),
-    )
-    static = Path(app.outdir, "_static")
-    static.mkdir(parents=True, exist_ok=True)
-    file, text = static / DATA, f"window.explorerData={whole};\n"
+    whole = {
+        **data,
+        **pack_pictures(live()),
+        "cures": {at: anchor for at, anchor in found.items() if anchor is not None},
+        "errors": errors,
+    }
+    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+    file, text = Path(app.outdir, "_static", DATA), f"window.explorerData={text};\n"
     if file.exists() and file.read_text(encoding="utf-8") == text:
         return []
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
     return pages
 
@@ -179,30 +157,25 @@ def entry_of(message: str, known: list[dict[str, Any]]) -> str | None:
     of more than one entry that with the most of them is taken. What differs from
     reader to reader, numbers and names of devices, does not count.
     """
-    asked, kind = _runs(message), message.partition(":")[0]
-    found = [
-        (len(asked & _runs(line)), entry["anchor"])
-        for entry in known
-        for text in entry["texts"]
-        for line in text.splitlines()
-        if line.partition(":")[0] == kind
-    ]
-    common, anchor = max(found, key=itemgetter(0), default=(0, None))
-    return anchor if 2 * common > len(asked) else None
+    asked, kind = _runs_of_words(message), message.partition(":")[0]
+    best, found = len(asked) // 2, None
+    for entry in known:
+        for line in "\n".join(entry["texts"]).splitlines():
+            common = len(asked & _runs_of_words(line))
+            if common > best and line.partition(":")[0] == kind:
+                best, found = common, entry["anchor"]
+    return found
 
 
-def _runs(message: str) -> set[tuple[str, ...]]:
-    text = re.sub(
-        r"\b(cuda|cpu|meta|standin|privateuseone)\b(:\d+)?", "device", message
-    )
-    words = re.findall(r"[a-z_]+", text.partition(":")[2].lower())
-    places = range(len(words) - RUN + 1)
-    return {tuple(words[n : n + RUN]) for n in places}
+def _runs_of_words(message: str) -> set[tuple[str, ...]]:
+    text = DEVICE_NAMES.sub("device", message).partition(":")[2]
+    words = re.findall(r"[a-z_]+", text.lower())
+    return {tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)}
 
 
 def add_files(app: Sphinx, page: str, *_: object) -> None:
     """Load script, data and style on the page that has the explorer."""
-    if page in _shown(app):
+    if "has_explorer" in app.env.metadata.get(page, {}):
         app.add_js_file(DATA, loading_method="defer")
         app.add_js_file("explorer.js", loading_method="defer")
         app.add_css_file(STYLE)

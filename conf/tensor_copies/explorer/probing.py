@@ -1,8 +1,7 @@
 """Run every chain of the explorer's calls on every kind of x; print what was seen.
 
-``python -m tensor_copies.explorer.probing`` runs in a Python of its own, since it
-has, where there is no GPU, the stand-in for a second device. The facts of
-a chain are those that the Atlas's probe sees. In addition a chain is run again for
+It runs in a Python of its own, which has the stand-in where there is no GPU. The facts
+of a chain are those that the Atlas's probe sees. In addition a chain is run again for
 each write: into ``x`` and into ``y``, as a reader would type it, and where autograd
 refuses that, under ``torch.no_grad()``.
 
@@ -15,7 +14,6 @@ import json
 import warnings
 from collections.abc import Iterator
 from itertools import product
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,13 +21,14 @@ import torch
 from tensor_maps.atlas.calls import STATES, Operation
 from tensor_maps.atlas.probes import Probe, first_paragraph, observe
 
-from tensor_copies.explorer.chains import CALLS, LONGEST, code_of
+from tensor_copies.explorer.chains import CALLS, LONGEST, Chain, expression_of
 from tensor_copies.stand_in import NAME, is_loaded
 
 WRITES = {"x": "x[0] = 7", "y": "y[0] = 7"}
+ITEM = 4  # bytes of an element
 
 
-def devices() -> dict[str, str]:
+def devices_here() -> dict[str, str]:
     """Return the name of each device that this Python has, by its kind."""
     found = {"cpu": "the CPU"}
     if torch.cuda.is_available():
@@ -39,34 +38,27 @@ def devices() -> dict[str, str]:
     return found
 
 
-def look(keys: tuple[str, ...], state: str, device: str, other: str | None) -> dict:
+def probe_chain(keys: Chain, state: str, device: str, other: str | None) -> dict:
     """Run a chain on a new ``x``; return what the probe and the writes saw.
 
     That is the Atlas's record, the memories as rows of values with the cells that each
-    name holds, and what each write changed or raised.
-
-    ``keys`` are the calls of the chain, keys of ``CALLS``, and ``state`` is a key of
-    the Atlas's ``STATES``. ``other`` is what ``device`` means in ``.to(device)``: the
-    kind of device that is not the CPU, or None where there is none.
+    name holds, and what each write changed or raised. ``other`` is what ``device``
+    means in ``.to(device)``: the kind of device that is not the CPU, or None.
     """
-    code = f"y = {code_of(keys)}"
+    code = f"y = {expression_of(keys)}"
     given = "" if other is None else f'device = torch.device("{other}")'
-    seen = {"facts": observe(_operation(code, given), state, device)}
+    run = Operation(code, code, "", "", "", given), state, device
+    seen = {"facts": observe(*run)}
     if seen["facts"]["error"] is not None:
         return seen
-    seen |= _places(**_pair(code, given, state, device))
-    seen["writes"] = {name: _write(name, code, given, state, device) for name in WRITES}
-    return seen
+    seen |= _places(**_new_pair(*run))
+    return seen | {"writes": {name: _written(name, *run) for name in WRITES}}
 
 
-def _operation(code: str, given: str) -> Operation:
-    return Operation(code, code, "", "", "", given)
-
-
-def _pair(code: str, given: str, state: str, device: str) -> dict[str, Any]:
+def _new_pair(operation: Operation, state: str, device: str) -> dict[str, Any]:
     """Return an ``x`` and the ``y`` that a chain makes of it."""
     # The Atlas's own probe: the same x, run in the same way.
-    probe = Probe(_operation(code, given), state, device)
+    probe = Probe(operation, state, device)
     y = probe.run()
     return {"x": probe.x, "y": y}
 
@@ -77,72 +69,41 @@ def _places(x: Any, y: Any) -> dict[str, Any]:
     ``cells`` has one row for ``x`` and, if ``y`` has a memory of its own, one for it.
     A number that is in no memory is a row of one cell that nothing holds.
     """
-    memory_x, memory_y = _Memory(x), _Memory(y)
-    cells, holds, move = [memory_x.values()], memory_y.held(), 0
-    if memory_y.start is not None and memory_x.overlaps(memory_y):
-        move = (memory_y.start - memory_x.start) // memory_x.item
-    else:
-        cells.append(memory_y.values())
-    return {
-        "cells": cells,
-        "holds": [memory_x.held(), [place + move for place in holds]],
-    }
+    start, cells_of_x, held_by_x = _memory_and_cells(x)
+    first, cells_of_y, held_by_y = _memory_and_cells(y)
+    if first is None or not -len(cells_of_y) < first - start < len(cells_of_x):
+        return {"cells": [cells_of_x, cells_of_y], "holds": [held_by_x, held_by_y]}
+    held = [place + first - start for place in held_by_y]
+    return {"cells": [cells_of_x], "holds": [held_by_x, held]}
 
 
-class _Memory:
-    """Where the values of a tensor, an array or a number lie."""
+def _memory_and_cells(value: Any) -> tuple[int | None, list[float], list[int]]:
+    """Return where a memory begins, its values, and the places that the name shows.
 
-    def __init__(self, value: Any) -> None:
-        self.start: int | None = None
-        self.item = 1
-        owner = value
-        # An array may be a view of an array, and that of a tensor's memory.
-        while isinstance(owner, np.ndarray) and owner.base is not None:
-            owner = owner.base
-        self.value, self.owner = value, owner
-        if isinstance(owner, torch.Tensor):
-            storage = owner.untyped_storage()
-            self.start, self.bytes = storage.data_ptr(), storage.nbytes()
-            self.item = owner.element_size()
-        elif isinstance(owner, np.ndarray):
-            self.start, self.bytes = owner.ctypes.data, owner.nbytes
-            self.item = owner.itemsize
-
-    def overlaps(self, other: _Memory) -> bool:
-        """Whether the two lie in the same memory."""
-        return (
-            self.start < other.start + other.bytes
-            and other.start < self.start + self.bytes
-        )
-
-    def values(self) -> list[float]:
-        """Return all values of the memory, in its order."""
-        if self.start is None:
-            return [float(self.value)]
-        count = self.bytes // self.item
-        if isinstance(self.owner, np.ndarray):
-            return self.owner.ravel(order="K").tolist()
-        whole = self.owner.detach().as_strided((count,), (1,), 0)
-        return whole.cpu().tolist()
-
-    def held(self) -> list[int]:
-        """Return the places in the memory of the values that the name shows."""
-        value = self.value
-        if self.start is None:
-            return []
-        if isinstance(value, torch.Tensor):
-            first, steps = value.storage_offset(), value.stride()
-        else:
-            first = (value.ctypes.data - self.start) // self.item
-            steps = tuple(step // self.item for step in value.strides)
-        counts = [range(count) for count in value.shape]
-        return [
-            first + sum(map(prod, zip(place, steps, strict=True)))
-            for place in product(*counts)
-        ]
+    All are counted in elements, each a float32.
+    """
+    if not isinstance(value, torch.Tensor | np.ndarray):
+        return None, [float(value)], []
+    owner = value
+    # An array may be a view of an array, and that of a tensor's memory.
+    while isinstance(owner, np.ndarray) and owner.base is not None:
+        owner = owner.base
+    owner, value = (
+        torch.from_numpy(one) if isinstance(one, np.ndarray) else one.detach()
+        for one in (owner, value)
+    )
+    storage = owner.untyped_storage()
+    start, count = storage.data_ptr() // ITEM, storage.nbytes() // ITEM
+    whole = owner.as_strided((count,), (1,), 0).tolist()
+    places = torch.arange(count).as_strided(
+        value.shape, value.stride(), value.data_ptr() // ITEM - start
+    )
+    return start, whole, places.flatten().tolist()
 
 
-def _write(name: str, code: str, given: str, state: str, device: str) -> dict[str, Any]:
+def _written(
+    name: str, operation: Operation, state: str, device: str
+) -> dict[str, Any]:
     """Write through one name; say what both memories hold then, or what it raises.
 
     ``refused`` is what the write raises as it stands; ``cells`` are the memories
@@ -150,7 +111,7 @@ def _write(name: str, code: str, given: str, state: str, device: str) -> dict[st
     """
     refused = None
     for guarded in (state == "no_grad", True):
-        pair = _pair(code, given, state, device)
+        pair = _new_pair(operation, state, device)
         try:
             with torch.set_grad_enabled(not guarded):
                 exec(WRITES[name], {}, pair)
@@ -163,10 +124,10 @@ def _write(name: str, code: str, given: str, state: str, device: str) -> dict[st
 
 
 def chains(
-    state: str, device: str, other: str | None, keys: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    state: str, device: str, other: str | None, keys: Chain = ()
+) -> Iterator[tuple[Chain, dict[str, Any]]]:
     """Run a chain and the longer ones that begin with it, unless it raises."""
-    seen = look(keys, state, device, other)
+    seen = probe_chain(keys, state, device, other)
     yield keys, seen
     if seen["facts"]["error"] is None and len(keys) < LONGEST:
         for key, call in CALLS.items():
@@ -178,7 +139,7 @@ def main() -> None:
     """Print the devices, then one line for each chain."""
     torch.set_warn_always(True)  # or a warning would show in one chain alone
     warnings.simplefilter("ignore")  # the Atlas's probe looks at them itself
-    found = devices()
+    found = devices_here()
     other = next((kind for kind in found if kind != "cpu"), None)
     print(json.dumps({"devices": found, "states": STATES}))
     for device, state in product(found, STATES):

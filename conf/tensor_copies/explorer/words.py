@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-Seen = dict[str, Any]
 
-
-def headline(seen: Seen, places: tuple[str, str]) -> str:
+def headline(seen: dict[str, Any], places: tuple[str, str]) -> str:
     """Return the answer in a few words."""
     if seen["error"] is not None:
         return f"It raises {seen['error'].partition(':')[0]}."
@@ -31,7 +29,9 @@ def headline(seen: Seen, places: tuple[str, str]) -> str:
     return said
 
 
-def facts(seen: Seen, places: tuple[str, str]) -> list[tuple[str, str, str]]:
+def facts_shown(
+    seen: dict[str, Any], places: tuple[str, str]
+) -> list[tuple[str, str, str]]:
     """Return what to show below the picture: a heading, the answer, a detail."""
     if seen["error"] is not None:
         return []

@@ -116,6 +116,8 @@ def run_apart(
         there.close()
         try:
             if not (problem := _watch(here, child, seconds, megabytes)):
+                if not here.poll():  # what it has forked may hold the other end
+                    raise EOFError
                 result, warned, problem = here.recv()
                 for message, about in warned:
                     logger.warning(message, **about)
@@ -273,7 +275,7 @@ class OneProcessEach(ParallelBackendBase):
         self, func: Any, callback: Callable[[Future[Any]], None] | None = None
     ) -> Future[Any]:
         """Run a lesson as soon as there is room for it."""
-        done = self._pool.submit(self._run, *func.items[0][:2])
+        done = self._pool.submit(self.run, *func.items[0][:2])
         if callback is not None:
             done.add_done_callback(callback)
         return done
@@ -282,7 +284,8 @@ class OneProcessEach(ParallelBackendBase):
         """Wait for a lesson, and return what the gallery asked for."""
         return out.result()
 
-    def _run(self, generate: Callable[..., Any], asked: tuple[Any, ...]) -> list[Any]:
+    def run(self, generate: Callable[..., Any], asked: tuple[Any, ...]) -> list[Any]:
+        """Run a lesson apart when nothing may disturb it, or take what is kept."""
         lesson, target, source, _ = asked
         if Path(target, f"{lesson}.md5").exists():  # freshness.py found it as it was
             return [generate(*asked)]

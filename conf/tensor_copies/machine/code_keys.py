@@ -18,9 +18,9 @@ from tensor_copies.machine.fingerprint import CONF, fingerprint, quality
 
 ROOT = CONF.parent
 PACKAGE = "tensor_maps/src/tensor_maps"
-# What lessons leave is made by these files of conf/, beside the script itself. What
-# only finds words for it and draws it is not among them.
-OBSERVING = ("observe", "reading", "graph", "memory", "overlap", "compare", "naming")
+# What lessons leave is made by these files of conf/, beside the script itself: their
+# maps too, which are drawn as they run. What only finds words for steps and draws them
+# is not among them.
 WATCHING = ("watch", "course", "trace", "monitor", "listen", "decorate", "syntax")
 LOOKING = ("step", "fact", "facts", "names", "content")
 SHAPES_LESSONS = (
@@ -29,7 +29,7 @@ SHAPES_LESSONS = (
     "tensor_copies/machine/code_links.py",
     "tensor_copies/machine/figure.mplstyle",
     "tensor_copies/figures/*",
-    *(f"{PACKAGE}/{name}.py" for name in OBSERVING),
+    f"{PACKAGE}/*.py",
     *(f"{PACKAGE}/steps/{name}.py" for name in (*WATCHING, *LOOKING)),
 )
 # What finds words for steps that were seen, and draws them.
@@ -38,8 +38,8 @@ DRAWS_STEPS = ("tensor_copies/figures/steps.py", f"{PACKAGE}/**/*.py")
 SHAPES_PAGES = (
     f"{PACKAGE}/**/*.py",
     f"{PACKAGE}/**/*.toml",
-    *(f"tensor_copies/errors/{name}.py" for name in ("page", "messages", "cures")),
-    *(f"tensor_copies/errors/{name}.py" for name in ("costs", "watched_cells")),
+    *(f"tensor_copies/errors/{name}.py" for name in ("page", "messages", "costs")),
+    "tensor_copies/errors/watched_cells.py",
     "tensor_copies/machine/chances.py",
     "tensor_copies/machine/kernels.py",
     "tensor_copies/recordings/cells.py",
@@ -49,8 +49,9 @@ SHAPES_PAGES = (
 # What probes. The table of calls has words too: of it a recording counts the rows.
 PROBES = (f"{PACKAGE}/atlas/probes.py", f"{PACKAGE}/atlas/run.py")
 SHAPES_ATLAS = (f"{PACKAGE}/atlas/*", f"{PACKAGE}/reading.py")
+SHAPES_STAND_IN = ("tensor_copies/stand_in/*.*",)
 SHAPES_EXPLORER = (
-    *SHAPES_ATLAS,
+    *(*SHAPES_ATLAS, *SHAPES_STAND_IN),
     *(f"tensor_copies/explorer/{name}.py" for name in ("chains", "data", "probing")),
 )
 # Files of conf/ that pages are only dressed in: they are written again, not read.

@@ -2,7 +2,8 @@
 
 A *machine* is what runs the examples. Every stamp on a page, every recording and
 everything that is kept between two builds goes back to the one fingerprint made here.
-``python conf/machine.py`` prints it: first the signature, then what it stands for.
+``python -m tensor_copies.machine.fingerprint`` prints it, in conf/: first the
+signature, then what it stands for.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ OLDEST_PYTHON = (3, 11)
 OLDEST_TORCH = (2, 6)
 # Packages whose version shapes what a lesson prints or draws, or how it is captured.
 SHAPING = ("matplotlib", "perfplot", "sphinx-gallery", "myst-nb", "ipykernel")
-TO_RECORD = ("torch", "numpy", "matplotlib", "perfplot", "sphinx", "sphinx-gallery")
-# A machine without the last two can record all but the page of errors.
-TO_BUILD = (
-    *(*TO_RECORD, *SHAPING, "furo", "psutil"),
-    *("pandas", "pillow", "joblib"),
+TO_RECORD = (
+    *("torch", "numpy", "matplotlib", "perfplot"),
+    *("sphinx", "sphinx-gallery", "joblib", "psutil"),
 )
+# A machine without the last two can record all but the page of errors.
+TO_BUILD = (*(*TO_RECORD, *SHAPING, "furo", "pandas", "pillow"),)
 # What an environment variable asks of the benchmarks. Most of the long one's time
 # goes into counting instructions, a minute for each method.
 QUALITY = "BENCHMARK_QUALITY"

@@ -17,7 +17,6 @@ from typing import Any
 
 from tensor_copies.machine.fingerprint import Fingerprint
 from tensor_copies.recordings.format import (
-    ATLAS_COLUMNS,
     SCHEMA,
     AtlasRecording,
     BadRecording,
@@ -63,11 +62,13 @@ def load_atlas(path: Path) -> AtlasRecording:
 
     Records of other probes than those of today are not returned.
     """
+    from tensor_maps.atlas.calls import COLUMNS
+
     with _naming(path):
         data = _recording(path, _read(path))
         if data["key"] != atlas_key():
-            return AtlasRecording(**data | {"columns": [], "records": []})
-        if data["columns"] != list(ATLAS_COLUMNS):
+            data |= {"columns": [], "records": []}
+        elif data["columns"] != list(COLUMNS):
             raise _Wrong("its columns are not those of the Atlas")
         return AtlasRecording(**data)
 

@@ -33,7 +33,7 @@ TENSOR = re.compile(r"\btensor\(")
 # What a printed time looks like.
 TIME = re.compile(
     r"\d\s*(ns|us|\N{MICRO SIGN}s|\N{GREEK SMALL LETTER MU}s|ms|s)\b"
-    r"|\b(nano|micro|milli)?seconds?\b"
+    r"|\b(nano|micro|milli)?seconds\b"
     r"|\d+(\.\d+)? times\b"
 )
 
@@ -59,16 +59,13 @@ def device_here() -> str:
 def map_on(device: str, observed: dict[str, Any]) -> dict[str, Any]:
     """Return a map as if it were of this device, if all that it shows is on one."""
     devices = {entry["device"] for part in PLACED for entry in observed[part]}
-    return observed if len(devices) != 1 else moved(observed, devices, device)
-
-
-def moved(observed: dict[str, Any], devices: set[str], to: str) -> dict[str, Any]:
-    """Return a map as if what it has on some devices were on another."""
-
-    def move(entry: dict[str, Any]) -> dict[str, Any]:
-        return entry | {"device": to} if entry["device"] in devices else entry
-
-    return observed | {part: [*map(move, observed[part])] for part in PLACED}
+    if len(devices) != 1:
+        return observed
+    moved = {
+        part: [entry | {"device": device} for entry in observed[part]]
+        for part in PLACED
+    }
+    return observed | moved
 
 
 def with_marks(text: str, others: list[str]) -> nodes.literal_block:
@@ -86,16 +83,15 @@ def with_marks(text: str, others: list[str]) -> nodes.literal_block:
         if tokens[place] == " " and differs[place - 1] and differs[place + 1]:
             differs[place] = True
     words = [d for token, d in zip(tokens, differs, strict=True) if not token.isspace()]
-    if words and sum(words) / len(words) > MOST_MARKED:
+    if sum(words) > MOST_MARKED * len(words):
         differs = [False] * len(tokens)
     # The raw source is left empty, so that Sphinx does not highlight the text as
     # code, and the language keeps the gallery from looking for names in it.
     block = nodes.literal_block(
         "", "", classes=["sphx-glr-script-out"], language="none"
     )
-    runs = groupby(zip(tokens, differs, strict=True), key=itemgetter(1))
-    for different, run in runs:
-        piece = "".join(token for token, _ in run)
+    for different, run in groupby(zip(differs, tokens, strict=True), itemgetter(0)):
+        piece = "".join(token for _, token in run)
         if different and not piece.isspace():
             block += nodes.inline(text=piece, classes=["differs"])
         else:

@@ -1,43 +1,30 @@
 """Recordings: what other machines saw when they ran a lesson, kept as data.
 
-One file per lesson and machine, ``docs/recordings/<machine>/<lesson>.json``::
+``docs/recordings/<machine>/<lesson>.json`` is what one machine saw of one lesson::
 
     {
-      "schema": 1,                    the version of this format
+      "schema": 2,                    the version of this format
       "lesson": "1_basics/detach",    section and name of the script
       "machine": {...},               the fields of machine.Fingerprint
       "day": "2026-11-21",            when it ran
-      "seconds": 0.02,                how long it took
       "blocks": [                     one for each code block, in order
         {
           "key": "0123456789abcdef",  running hash of the code, see keys()
-          "output": ["a line", ...],  what the gallery shows for the block
+          "output": ["a line", ...],  what it printed, but for its tables
           "figures": ["detach.1.json"]
         }
       ]
     }
 
-A block of which the stand-in device can show nothing that is true has ``left_out``,
-the reason, in the place of ``output`` and ``figures``.
+The setup has its key alone: no page shows what it prints. A block of which the stand-in
+device can show nothing that is true has ``left_out``, the reason. A figure is a file:
+the data of a chart (plots.data_of), of a ``map``, a ``table`` or the ``samples`` of a
+benchmark; or a PNG of one that is no chart.
 
-A page that shows what depends on the device has cells tagged ``recorded``. They use
-torch and NumPy alone and leave a dictionary ``observed`` of dictionaries of texts.
-On the error index it is made from what the cells of its entries raise (see messages).
-Beside the lessons stands ``<page>.page.json``, with ``page``, one ``key`` for all
-these cells, and ``observed`` in the place of ``lesson``, ``seconds`` and ``blocks``.
-
-A figure is a file beside it: ``.json`` with the plotted data (plots.data_of), which
-the site draws in its own style, or with a tensor map (``{"map": ...}``, see
-tensor_maps.observe), a table (``{"table": ...}``, see tables.requested_table) or the
-samples of a benchmark (``{"samples": ...}``); or ``.png`` where a figure is no chart.
-The text of a table is no part of a block's ``output``.
-
-The Atlas as another machine probed it is ``atlas.json``: ``key``, the hash of the
-probes (tensor_maps.atlas), ``columns`` with their names, and ``records``, a list of
-values each.
-
-This module is what writes them; what reads them, and refuses those that are not
-exactly as above, is check.py.
+``<page>.page.json`` has what a page ``observed`` with its cells tagged ``recorded`` (on
+the error index, with those of its entries), and one ``key`` for all these cells.
+``atlas.json`` has the ``key`` of the probes, ``columns``, and ``records``, a list of
+values each. check.py reads what this module writes.
 """
 
 from __future__ import annotations
@@ -58,24 +45,17 @@ from tensor_copies.machine.code_keys import PROBES, digest_of, hash_of, key_of
 from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
 from tensor_copies.recordings.cells import cells
 
-SCHEMA = 1
-LARGEST_FILE = 400_000  # bytes
+SCHEMA = 2
 LONGEST_OUTPUT = 100_000  # characters in one block or cell
-# The columns of the Atlas: what each holds. All but the first three may be null.
-ATLAS_COLUMNS: dict[str, type] = {
-    "operation": str, "state": str, "device": str, "same_object": bool,
-    "shares_memory": bool, "shares_version": bool, "requires_grad": bool,
-    "is_leaf": bool, "grad_fn": str, "gradient_flows": bool, "result": str,
-    "result_device": str, "strides_kept": bool, "new_bytes": int, "cuda_bytes": int,
-    "waits": bool, "changes_x": bool, "warning": str, "error": str,
-}  # fmt: skip
-ATLAS_KEYS = ("operation", "state", "device")
+ATLAS_KEYS = ("operation", "state", "device")  # of its columns those that tell records
+# What a row of the table of calls says to a probe.
+OBSERVED = ("id", "code", "given", "subject", "states")
 # A marker that changes neither what runs nor what is seen (predictions.py).
 PREDICT = r"^[ \t]*#[ \t]*sphinx_gallery_predict\b"
 # All that change neither: they say where on the page something stands.
 FOR_THE_PAGE = (
     r"^[ \t]*#[ \t]*sphinx_gallery_"
-    r"(predict(_instead(_\d+)?)?|setup|lead|step_ask|tensor_map_graph)\b"
+    r"(predict(_instead(_\d+)?)?|lead|step_ask|tensor_map_graph)\b"
 )
 # Cells that are recorded: by their own code, or by what they raise (see messages).
 RECORDED = {"recorded", "raises-exception", "warning"}
@@ -109,7 +89,6 @@ class Recording:
     lesson: str
     machine: Fingerprint
     day: str
-    seconds: float
     blocks: list[Block]
 
 
@@ -173,10 +152,6 @@ class Seen:
         return replace(self, figures=figures, output=output)
 
 
-# What a row of the table of calls says to a probe.
-OBSERVED = ("id", "code", "given", "subject", "states")
-
-
 @cache
 def atlas_key() -> str:
     """Return the key of the probes of the Atlas: what runs, and what looks.
@@ -193,19 +168,8 @@ def atlas_key() -> str:
     return key_of(json.dumps(rows), digest_of(*PROBES))
 
 
-def save_atlas(recording: AtlasRecording, folder: Path) -> None:
-    """Write the Atlas that a machine probed into the machine's folder."""
-    _write(folder, {"atlas.json": {"schema": SCHEMA, **asdict(recording)}})
-
-
 def recorded_cells(page: Path) -> str:
-    """Return the code of the cells of a page (MyST) that are recorded.
-
-    Raises
-    ------
-    BadCell
-        If a cell cannot be read.
-    """
+    """Return the code of the cells of a page (MyST) that are recorded."""
     return "\n".join(
         f"\n{cell.code}\n" for cell in cells(page) if RECORDED & set(cell.tags)
     )
@@ -214,12 +178,6 @@ def recorded_cells(page: Path) -> str:
 def page_key(page: Path) -> str:
     """Return the hash of the recorded cells of a page."""
     return key_of(recorded_cells(page))
-
-
-def save_page(recording: PageRecording, folder: Path) -> None:
-    """Write what a machine observed into the machine's folder."""
-    data = {"schema": SCHEMA, **asdict(recording)}
-    _write(folder, {f"{recording.page}.page.json": data})
 
 
 def cuda_first(seen: list[Any]) -> list[Any]:
@@ -236,12 +194,8 @@ def cuda_first(seen: list[Any]) -> list[Any]:
 def seen_elsewhere(page: Path) -> list[PageRecording]:
     """Return what other machines observed with the code that a page has now.
 
-    What the stand-in observed is not among it where CUDA has observed the same.
-
-    Raises
-    ------
-    BadRecording
-        If a file is not exactly as it should be.
+    What the stand-in observed is not among it where CUDA has observed the same. A file
+    that is not as it should be raises :class:`BadRecording`.
     """
     from tensor_copies.recordings.check import load_page  # which imports this
 
@@ -286,43 +240,36 @@ def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
 
     ``figures`` has the content of each figure's file by its name: data, or the bytes
     of a PNG.
-
-    Raises
-    ------
-    TooLong
-        If a file would be larger than a build takes; nothing is written.
     """
     name = recording.lesson.rpartition("/")[2]
-    data = {"schema": SCHEMA, **asdict(recording)}
+    data = asdict(recording)
     for block in data["blocks"]:
-        if block["left_out"]:
-            del block["output"], block["figures"]
-        else:
-            del block["left_out"]
-            block["output"] = block["output"].split("\n")
-    _write(folder, figures | {f"{name}.json": data})
+        block["output"] = block["output"].split("\n") if block["output"] else []
+        for empty in [key for key, value in block.items() if not value]:
+            del block[empty]
     for old in folder.glob(f"{name}.[0-9]*"):
-        if old.name not in figures:
-            old.unlink(missing_ok=True)
+        old.unlink()
+    _write(folder, figures | {f"{name}.json": {"schema": SCHEMA, **data}})
+
+
+def save_page(recording: PageRecording, folder: Path) -> None:
+    """Write what a machine observed on a page into the machine's folder."""
+    data = {"schema": SCHEMA, **asdict(recording)}
+    _write(folder, {f"{recording.page}.page.json": data})
+
+
+def save_atlas(recording: AtlasRecording, folder: Path) -> None:
+    """Write the Atlas that a machine probed into the machine's folder."""
+    _write(folder, {"atlas.json": {"schema": SCHEMA, **asdict(recording)}})
 
 
 def _write(folder: Path, contents: dict[str, Any]) -> None:
-    """Write files by name, data as JSON, each of them whole."""
-    files: dict[str, bytes] = {}
+    folder.mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
         if not isinstance(content, bytes):
             indent = None if "samples" in content else 1  # a thousand rows
             content = (json.dumps(content, indent=indent) + "\n").encode()
-        if len(content) > LARGEST_FILE:
-            raise TooLong(
-                f"{name} would have {len(content)} bytes, a build takes {LARGEST_FILE}"
-            )
-        files[name] = content
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        aside = folder / f"{name}.tmp"
-        aside.write_bytes(content)
-        aside.replace(folder / name)
+        (folder / name).write_bytes(content)
 
 
 def require_fitting(what: str, text: str) -> None:

@@ -69,9 +69,8 @@ def slug(machine: Fingerprint) -> str:
 def names_of(machines: list[Fingerprint]) -> list[str]:
     """Return what machines are called side by side: in short where that tells them."""
     names = [short(machine) for machine in machines]
-    if len(set(names)) < len(names):
-        return [machine.label for machine in machines]
-    return names
+    labels = [machine.label for machine in machines]
+    return names if len(set(names)) == len(names) else labels
 
 
 def variant(machine: Fingerprint, label: str, kind: str) -> nodes.container:
@@ -83,18 +82,12 @@ def variant(machine: Fingerprint, label: str, kind: str) -> nodes.container:
 
 def stand_in_note() -> nodes.paragraph:
     """Return what the reader of the stand-in's output is told, with a link to more."""
-    note = nodes.paragraph(text=STAND_IN, classes=["stand-in-note"])
-    note += _link("ref", "stand-in-device", "More of it")
-    return note
-
-
-def _link(kind: str, target: str, words: str) -> addnodes.pending_xref:
     link = addnodes.pending_xref(
-        "", refdomain="std", reftype=kind, reftarget=target, refexplicit=True,
-        refwarn=True,
+        "", nodes.inline(text="More of it"), refdomain="std", reftype="ref",
+        reftarget="stand-in-device", refexplicit=True, refwarn=True,
     )  # fmt: skip
-    link += nodes.inline(text=words)
-    return link
+    words = nodes.Text(STAND_IN)
+    return nodes.paragraph("", "", words, link, classes=["stand-in-note"])
 
 
 def elsewhere(outputs: int, same: dict[Fingerprint, int]) -> str:
@@ -103,11 +96,10 @@ def elsewhere(outputs: int, same: dict[Fingerprint, int]) -> str:
     Of the ``outputs`` that can be compared, ``same`` says how many each other machine
     saw the same. Nothing is said where no machine was compared.
     """
-    counts = []
-    for machine, count in same.items():
-        the = "the " if machine.device_kind == "stand-in" else ""
-        counts.append(f"{count} on {the}{short(machine)}")
-    if not counts:
-        return ""
+    counts = [
+        f"{count} on {'the ' * (machine.device_kind == 'stand-in')}{short(machine)}"
+        for machine, count in same.items()
+    ]
     of = "1 output" if outputs == 1 else f"{outputs} outputs"
-    return f"Of {of} compared, the same elsewhere: {', '.join(counts)}."
+    said = f"Of {of} compared, the same elsewhere: {', '.join(counts)}."
+    return said if counts else ""

@@ -6,9 +6,8 @@ backend for the torch that is installed and registers it under the name ``standi
 the rules can then be seen, with real values, on a machine without a GPU.
 
 It is not CUDA: nothing here shows times, streams that run ahead, or an allocator that
-keeps memory for later.
-
-``python -m tensor_copies.stand_in lesson.py`` runs a script on it.
+keeps memory for later. Who asks it for one of these is told so by
+``torch.standin.untrue``.
 """
 
 from __future__ import annotations
@@ -16,29 +15,19 @@ from __future__ import annotations
 # Before the modules of this room: torch itself imports them in a child process.
 import torch  # noqa: F401
 
-from tensor_copies.stand_in.children import new_python
-from tensor_copies.stand_in.compiling import NoCompiler, NoStandIn
-from tensor_copies.stand_in.loading import CACHE, is_loaded, load
-from tensor_copies.stand_in.scripts import (
-    BLOCKS_LEFT_OUT,
-    LEFT_OUT,
-    environment,
-    for_stand_in,
-    left_out,
-)
+from tensor_copies.stand_in.compiling import CACHE, NoCompiler, NoStandIn
+from tensor_copies.stand_in.loading import is_loaded, load
+from tensor_copies.stand_in.scripts import environment, for_stand_in, new_python
 from tensor_copies.stand_in.torch_standin import NAME
 
 __all__ = [
-    "BLOCKS_LEFT_OUT",
     "CACHE",
-    "LEFT_OUT",
     "NAME",
     "NoCompiler",
     "NoStandIn",
     "environment",
     "for_stand_in",
     "is_loaded",
-    "left_out",
     "load",
     "new_python",
 ]

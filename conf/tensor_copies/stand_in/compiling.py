@@ -18,6 +18,7 @@ import torch
 from filelock import FileLock  # torch brings it
 
 SOURCE = Path(__file__).with_name("device.cpp")
+CACHE = Path(__file__).parents[3] / "build" / "stand_in"
 LONGEST_REPORT = 4000  # characters of a compiler's report
 
 
@@ -39,42 +40,36 @@ def compiled(cache: Path) -> Path:
     """Return the compiled device, made now if the folder ``cache`` has none that fits.
 
     Its name has a hash of all that goes into it: the source, torch's version and
-    ABI, the command. Any number of processes may ask at once: one of them compiles,
-    and the others wait.
+    ABI, the command. Any number of processes may ask at once: one of them compiles.
 
     Raises
     ------
-    NoCompiler
-        If there is none and no C++ compiler to make one: neither what the
-        variable ``CXX`` names, nor ``g++``, nor ``c++``.
     NoStandIn
-        If the compiler refuses the source, with what it said.
+        If there is no compiler, or it refuses the source.
     """
     command = _command()
     library = cache / f"device-{_key(command)}.so"
     if library.exists():
         return library
-    compiler = _compiler()
+    named = (os.environ.get("CXX"), "g++", "c++")
+    compiler = next(filter(None, map(shutil.which, filter(None, named))), None)
+    if compiler is None:
+        raise NoCompiler
     cache.mkdir(parents=True, exist_ok=True)
-    with FileLock(cache.with_name(f"{cache.name}.lock")):
+    aside = tempfile.TemporaryDirectory(dir=cache, prefix="compiling-")
+    with FileLock(cache.with_name(f"{cache.name}.lock")), aside as folder:
         if not library.exists():
-            _compile(compiler, command, library)
+            fresh = Path(folder, library.name)
+            command = [compiler, *command, "-o", str(fresh)]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise NoStandIn(
+                    f"The stand-in device is left out: {compiler} cannot compile it "
+                    f"for torch {torch.__version__}.\n"
+                    + done.stderr.strip()[:LONGEST_REPORT]
+                )
+            fresh.replace(library)
     return library
-
-
-def _compile(compiler: str, command: list[str], library: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=library.parent, prefix="compiling-") as folder:
-        fresh = Path(folder, library.name)
-        done = subprocess.run(
-            [compiler, *command, "-o", str(fresh)], capture_output=True, text=True
-        )
-        if done.returncode:
-            report = done.stderr.strip()[:LONGEST_REPORT]
-            raise NoStandIn(
-                "The stand-in device is left out: "
-                f"{compiler} cannot compile it for torch {torch.__version__}.\n{report}"
-            )
-        fresh.replace(library)
 
 
 def _command() -> list[str]:
@@ -89,13 +84,6 @@ def _command() -> list[str]:
         # Both are in the process already: the names let the loader find them there.
         *(f"-L{torch_folder}/lib", "-ltorch_cpu", "-lc10"),
     ]
-
-
-def _compiler() -> str:
-    for name in (os.environ.get("CXX"), "g++", "c++"):
-        if name and (found := shutil.which(name)):
-            return found
-    raise NoCompiler
 
 
 def _key(command: list[str]) -> str:

@@ -15,11 +15,9 @@ import torch
 from torch.utils.dlpack import DLDeviceType
 
 from tensor_copies.stand_in import torch_standin
-from tensor_copies.stand_in.compiling import compiled
+from tensor_copies.stand_in.compiling import CACHE, compiled
 from tensor_copies.stand_in.scripts import CACHE_VARIABLE
 from tensor_copies.stand_in.torch_standin import NAME
-
-CACHE = Path(__file__).parents[3] / "build" / "stand_in"
 
 
 def is_loaded() -> bool:
@@ -31,13 +29,7 @@ def load(cache: Path = CACHE) -> None:
     """Give this process the device ``standin``; a second call does nothing.
 
     To compile it takes some ten seconds; ``cache`` keeps it for every later process.
-
-    Raises
-    ------
-    NoCompiler
-        If it has to be compiled and there is no C++ compiler.
-    NoStandIn
-        If it cannot be compiled.
+    Where it cannot be compiled, :class:`NoStandIn` is raised.
     """
     if is_loaded():
         return

@@ -1,4 +1,4 @@
-"""Run a script that asks for CUDA on the stand-in device.
+"""Run a script that asks for CUDA on the stand-in device: its text, its environment.
 
 A script chooses its device in the usual way, ``device = "cuda" if
 torch.cuda.is_available() else "cpu"``, and compares with that name later. Nothing in
@@ -11,57 +11,19 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+
+from tensor_copies.stand_in.compiling import CACHE, compiled
 
 AUTOLOAD = Path(__file__).with_name("autoload")
 CONF = Path(__file__).parents[2]
 # Where a new Python finds what is ours.
 PACKAGES = (CONF, CONF / "tensor_maps" / "src")
 CACHE_VARIABLE = "TENSOR_COPIES_STAND_IN"
-# Lessons that say nothing about a second device, with the reason.
-LEFT_OUT = {
-    "pages_of_a_copy": "It counts the pages of host memory: its device is the CPU, "
-    "on every machine.",
-}
-
-TIMES = "It shows times. Those of the stand-in device are times of this host."
-STREAMS = (
-    "It shows what happens while the device is busy. Calls to the stand-in device "
-    "return when its work is done."
-)
-# Blocks that run, and show what cannot be true of the stand-in, with the reason. A
-# block is told by a piece of its code; it stands in one block of its lesson.
-BLOCKS_LEFT_OUT = {
-    "copy_a_tensor": {"axes.errorbar(": TIMES},
-    "cost_of_an_ndarray": {"perfplot.bench(": TIMES},
-    "copy_between_devices": {
-        "median_of_ten(": TIMES,
-        "pinned.fill_(": STREAMS,
-        "result.is_pinned()": STREAMS,
-    },
-    "lists_into_a_tensor": {"Timer(": TIMES},
-    "measure_a_copy": {"Compare(": TIMES, "axes.errorbar(": TIMES},
-    "memory_of_a_copy": {
-        "gaps = ": "CUDA packs a slice with gaps on the device before it copies. The "
-        "stand-in device does not.",
-    },
-    "out_of_memory": {
-        "memory_reserved()": "CUDA's allocator keeps what is deleted for its next "
-        "tensors. The stand-in device keeps nothing.",
-    },
-    "what_waits": {"event.query()": STREAMS, "perf_counter()": TIMES},
-    "why_a_copy_costs": {"quarters_of = ": TIMES},
-}
-
-
-def left_out(lesson: str, code: str) -> str:
-    """Return why the stand-in's output of a block is not shown, or nothing."""
-    if lesson in LEFT_OUT:
-        return LEFT_OUT[lesson]
-    pieces = BLOCKS_LEFT_OUT.get(lesson, {})
-    return next((why for piece, why in pieces.items() if piece in code), "")
+# These two would change what a probe sees.
+CHANGING = ("PYTHONWARNINGS", "CUDA_LAUNCH_BLOCKING")
 
 
 def for_stand_in(source: str) -> str:
@@ -73,32 +35,46 @@ def for_stand_in(source: str) -> str:
     return re.sub(r"(?<![A-Za-z])cuda(?![A-Za-z])", "standin", source)
 
 
-def environment(cache: Path) -> dict[str, str]:
+def environment(cache: Path = CACHE) -> dict[str, str]:
     """Return variables with which a new Python has the device once it imports torch.
 
     torch itself loads what is registered under ``torch.backends``; the folder
-    ``autoload`` registers it. For child processes, and for a notebook's kernel;
-    ``cache`` is the folder that :func:`tensor_copies.stand_in.load` was given.
+    ``autoload`` registers it. The device is compiled now if ``cache`` does not keep it.
     """
-    return search_path(*PACKAGES, AUTOLOAD) | {CACHE_VARIABLE: str(cache.resolve())}
+    compiled(cache)
+    return _search_path(*PACKAGES, AUTOLOAD) | {CACHE_VARIABLE: str(cache.resolve())}
 
 
-def search_path(*folders: Path) -> dict[str, str]:
+def new_python(
+    *arguments: str,
+    with_device: bool = True,
+    text: str = "",
+    seconds: float | None = None,
+    cache: Path = CACHE,
+) -> subprocess.CompletedProcess[str]:
+    """Run a script, or ``-m`` and a module of ours; return how it ended, and its words.
+
+    A build's own process never has the device: a second one changes what torch says in
+    some messages. So whatever is probed in a build runs in a Python of its own, whose
+    standard input is ``text``.
+
+    Raises
+    ------
+    NoStandIn
+        If it should have the device and there is none here: nothing was run.
+    subprocess.TimeoutExpired
+        If it takes longer.
+    """
+    kept = {key: value for key, value in os.environ.items() if key not in CHANGING}
+    kept |= environment(cache) if with_device else _search_path(*PACKAGES)
+    return subprocess.run(
+        [sys.executable, *arguments],
+        input=text, capture_output=True, text=True, timeout=seconds, cwd=CONF, env=kept,
+    )  # fmt: skip
+
+
+def _search_path(*folders: Path) -> dict[str, str]:
     """Return the variable with which a new Python finds packages in these folders."""
     before = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     paths = dict.fromkeys([*map(str, folders), *filter(None, before)])
     return {"PYTHONPATH": os.pathsep.join(paths)}
-
-
-def run(script: Path, arguments: list[str]) -> None:
-    """Run a script as ``python script`` does, on the stand-in device.
-
-    The device is loaded, here and for child processes, before this is called.
-    """
-    source = for_stand_in(script.read_text(encoding="utf-8"))
-    module = ModuleType("__main__")
-    module.__file__ = str(script)
-    sys.modules["__main__"] = module
-    sys.argv = [str(script), *arguments]
-    sys.path[0] = str(script.parent.resolve())
-    exec(compile(source, str(script), "exec"), module.__dict__)

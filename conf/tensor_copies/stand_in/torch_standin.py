@@ -15,6 +15,30 @@ import torch
 
 NAME = "standin"
 CYCLES = 1_000_000_000  # of the clock by which `_sleep` counts, in one second
+STREAMS = (
+    "It shows what happens while the device is busy. Calls to the stand-in device "
+    "return when its work is done."
+)
+KEPT = (
+    "CUDA's allocator keeps what is deleted for its next tensors. The stand-in device "
+    "keeps nothing."
+)
+PACKED = (
+    "CUDA packs a slice with gaps on the device before it copies. The stand-in device "
+    "does not."
+)
+# Why an answer that the device gave is not CUDA's.
+_untrue: list[str] = []
+
+
+def untrue() -> str:
+    """Return why what was asked of the device since the last time is no answer.
+
+    That is nothing where each call did what it does on CUDA, but for the time it took.
+    """
+    reason = _untrue[0] if _untrue else ""
+    _untrue.clear()
+    return reason
 
 
 def is_available() -> bool:
@@ -30,11 +54,7 @@ def is_initialized() -> bool:
 def init() -> None:
     """Refuse a forked process, as ``torch.cuda`` does; else the device needs no start.
 
-    Raises
-    ------
-    RuntimeError
-        If :func:`_is_in_bad_fork` says so. Host memory survives a fork, so it says so
-        only where it is replaced.
+    Host memory survives a fork: what is asked says so only where it is replaced.
     """
     if _is_in_bad_fork():
         raise RuntimeError(
@@ -80,6 +100,7 @@ def synchronize(device: Any = None) -> None:
 
 def _sleep(cycles: int) -> None:
     """Keep the device busy; the call returns when it no longer is."""
+    _untrue.append(STREAMS)
     time.sleep(cycles / CYCLES)
 
 
@@ -113,16 +134,20 @@ def memory_allocated(device: Any = None) -> int:
 
 def max_memory_allocated(device: Any = None) -> int:
     """Return the most bytes in use since :func:`reset_peak_memory_stats`."""
-    return torch.ops.standin.memory()[1]
+    _, peak, _, packed = torch.ops.standin.memory()
+    _untrue.extend([PACKED] * bool(packed))
+    return peak
 
 
 def memory_reserved(device: Any = None) -> int:
     """Return the bytes in use: this device keeps no memory for later."""
+    _untrue.append(KEPT)
     return memory_allocated()
 
 
 def max_memory_reserved(device: Any = None) -> int:
     """Return the most bytes in use: this device keeps no memory for later."""
+    _untrue.append(KEPT)
     return max_memory_allocated()
 
 
@@ -133,7 +158,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 def memory_stats(device: Any = None) -> dict[str, int]:
     """Return the counts of the device's allocator, under the names of CUDA's."""
-    now, peak, asked = torch.ops.standin.memory()
+    now, peak, asked, _ = torch.ops.standin.memory()
     return {
         "allocated_bytes.all.current": now,
         "allocated_bytes.all.peak": peak,
@@ -145,33 +170,19 @@ def empty_cache() -> None:
     """Do nothing: this device keeps no memory for later."""
 
 
-def _generator() -> torch.Generator:
-    return torch.ops.standin.generator()
-
-
 def manual_seed(seed: int) -> None:
     """Seed the device's default generator."""
-    _generator().manual_seed(seed)
+    torch.ops.standin.generator().manual_seed(seed)
 
 
 manual_seed_all = manual_seed
 
 
-def seed() -> None:
-    """Seed the device's default generator with a number drawn by the system."""
-    _generator().seed()
-
-
-def initial_seed() -> int:
-    """Return the seed of the device's default generator."""
-    return _generator().initial_seed()
-
-
 def get_rng_state(device: Any = None) -> torch.Tensor:
     """Return the state of the device's default generator."""
-    return _generator().get_state()
+    return torch.ops.standin.generator().get_state()
 
 
 def set_rng_state(state: torch.Tensor, device: Any = None) -> None:
     """Set the state of the device's default generator."""
-    _generator().set_state(state)
+    torch.ops.standin.generator().set_state(state)

@@ -29,7 +29,7 @@ from tensor_copies.atlas.page import (
     one_line,
     sign_of,
 )
-from tensor_copies.errors.cures import BestCure, best_cures
+from tensor_copies.errors.messages import BestCure, best_cures
 from tensor_copies.explorer.chains import chain_of
 from tensor_copies.explorer.kept import live as live_explorer
 from tensor_copies.explorer.page import still

@@ -5,7 +5,7 @@ from __future__ import annotations
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from tensor_copies.errors.pair_steps import pair_steps
+from tensor_copies.errors.watched_cells import watched_pairs
 from tensor_copies.lessons.player import FOLDER, as_script, button, write
 
 # The headings of the pairs that have a button, by the name of their steps.
@@ -18,7 +18,7 @@ def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
     pairs = [n for n in doctree.findall(nodes.container) if "pair" in n["classes"]]
     if not pairs:
         return
-    steps, headings = pair_steps(app, page), {}
+    steps, headings = watched_pairs(app, page), {}
     for pair in pairs:
         wrong = next(pair.findall(nodes.literal_block)).astext().strip()
         heading = next(pair.parent.findall(nodes.title)).astext()
@@ -38,7 +38,7 @@ def publish(app: Sphinx) -> None:
     """Write the steps of each pair that has a button."""
     for page, facts in app.env.metadata.items():
         headings = facts.get(FACT, {})
-        steps = pair_steps(app, page) if headings else {}
+        steps = watched_pairs(app, page) if headings else {}
         for name, heading in headings.items():
             write(app, _file(page, name), as_script({**steps[name], "title": heading}))
 

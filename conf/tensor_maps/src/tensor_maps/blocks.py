@@ -403,7 +403,7 @@ def _bars(
             size=SMALL,
             bold=True,
             fill=colour,
-            room=2 * half + 1,
+            room=min(2 * half + 1, block.width),
         ).replace("<text ", '<text stroke="none" fill-opacity="1" ', 1)
     return drawn
 

@@ -67,8 +67,12 @@ def marked_of(step: Step) -> dict:
             kinds = set().union(*(step.differ.get(n, ()) for n in seen["names"]))
             is_known = not kinds & {"new", "other"}
             seen["changed"] = [k for k in MARKED if is_known and k in kinds]
+    fresh = {name for name, kinds in step.differ.items() if kinds & {"new", "other"}}
     for storage in marked["storages"]:
         on_it = [marked["tensors"][window["tensor"]] for window in storage["windows"]]
+        if fresh.issuperset(names_on(marked, storage)):
+            # A name is bound to another tensor: its cells are new, nothing is written.
+            storage["changed_cells"] = []
         storage["changed"] = bool(storage["changed_cells"]) or any(
             {"values", "version"} & set(seen.get("changed", ())) for seen in on_it
         )

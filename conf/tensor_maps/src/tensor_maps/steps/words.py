@@ -227,7 +227,8 @@ def _said_of_group(
         leaves = _leaves(step, first)
         come = "comes" if len(names) == 1 else "come"
         return f"{few} {come} from {leaves}{device}: {_flow_to(first, leaves)}."
-    kind = "a different tensor" if len(names) == 1 else "different tensors"
+    what = "array" if entries_of(step)[names[0]]["kind"] == "array" else "tensor"
+    kind = f"a different {what}" if len(names) == 1 else f"different {what}s"
     what = f"now {kind}" if is_other else "new"
     own = "its own memory" if len(names) == 1 else "their own memory"
     return f"{few} {are} {what}{device}, with {own}.{cut}"
@@ -339,7 +340,8 @@ def _form(names: list[str], step: Step) -> str:
         if was == now or (what == "strides" and said):
             continue
         one = _common(now)
-        text = str(one).removeprefix("torch.")
+        text = str(tuple(one) if what == "shape" and one else one)
+        text = text.removeprefix("torch.")
         said.append(f"another {what}" if one is None else f"{what} {text}")
     return listing(said)
 

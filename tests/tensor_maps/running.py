@@ -1,0 +1,54 @@
+"""What the tests of tensor_maps share: programs that are watched, and other Pythons."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import tensor_maps
+import torch
+from conftest import PATIENCE
+from tensor_maps import Steps
+
+SOURCES = Path(tensor_maps.__file__).parents[1]
+
+
+def leaf(*values: float) -> torch.Tensor:
+    return torch.tensor(values, requires_grad=True)
+
+
+def ran(program: str, namespace: dict[str, Any] | None = None, **options: Any) -> Steps:
+    """Watch a program, which may raise at its end only."""
+    names = {"torch": torch, "np": np, "nn": torch.nn, **(namespace or {})}
+    seen = Steps(**options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        seen.run(dedent(program), names)
+    assert not seen.failed, seen.failed
+    return seen
+
+
+def told(seen: Steps) -> list[str]:
+    """Return the sentence of each step."""
+    assert not seen.failed, seen.failed
+    return [one.said for one in seen]
+
+
+def python(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a Python of its own that finds the package, from any folder."""
+    variables = {"PYTHONPATH": str(SOURCES), "PYTHONWARNINGS": "ignore"}
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        env={**os.environ, **variables, **options.pop("env", {})},
+        **options,
+    )
