@@ -44,7 +44,6 @@ TAKEN = [
      "not torch's own: take the name as an argument"),
     ("torch.UntypedStorage._cdata", MAPS, "it tells storages without an address (meta) "
      "apart: take Tensor.is_set_to"),
-    ("torch.UntypedStorage._cdata", "tensor_copies/errors/costs.py", "as above"),
     ("torch.cuda._sleep", ATLAS, "any kernel that keeps the device busy for about a "
      "second does: a matmul in a loop"),
     ("torch._register_device_module", STAND_IN, "PyTorch's page on PrivateUse1 names "
