@@ -1,7 +1,7 @@
 """Build the site aside, publish it when it is whole.
 
 ``python conf/build_site.py [options]`` is what ``nox -s docs`` runs. Sphinx builds in a
-process of its own (:mod:`tensor_copies.machine.sphinx_process`), with ``-W`` and in a
+process of its own (:mod:`tensor_copies.run.sphinx_process`), with ``-W`` and in a
 plain environment, into ``build/staging``; a copy takes the place of ``build/html`` at
 the end, by renames. So a build that fails or is stopped leaves the site as it was. The
 result of another builder of Sphinx (``-b linkcheck``) is ``build/<builder>``.
@@ -22,8 +22,8 @@ from typing import NoReturn
 CONF = Path(__file__).resolve().parent
 sys.path[:0] = [str(CONF)]
 
-from tensor_copies.machine import processes  # noqa: E402
-from tensor_copies.machine.fingerprint import (  # noqa: E402
+from tensor_copies.run import processes  # noqa: E402
+from tensor_copies.run.fingerprint import (  # noqa: E402
     VISIBLE,
     UnfitMachine,
     UnusableGPU,
@@ -33,7 +33,7 @@ from tensor_copies.machine.fingerprint import (  # noqa: E402
 
 BUILD = CONF.parent / "build"
 STAGING, SITE = BUILD / "staging", BUILD / "html"
-SPHINX = (sys.executable, "-P", "-m", "tensor_copies.machine.sphinx_process")
+SPHINX = (sys.executable, "-P", "-m", "tensor_copies.run.sphinx_process")
 ENVIRONMENT = {
     # Pages are read as UTF-8, and so is what is printed.
     "PYTHONIOENCODING": "utf-8:backslashreplace",

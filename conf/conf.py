@@ -12,19 +12,22 @@ paths = [*PACKAGES, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
 
 from sphinx.errors import ConfigError  # noqa: E402
-from tensor_copies.machine import days  # noqa: E402
-from tensor_copies.machine.code_keys import (  # noqa: E402
+from tensor_copies.recordings.format import pages_digest  # noqa: E402
+from tensor_copies.run.code_keys import (  # noqa: E402
     pages_are_dressed_in,
     pages_are_made_from,
 )
-from tensor_copies.machine.fingerprint import UnfitMachine, lesson_seconds  # noqa: E402
-from tensor_copies.machine.freshness import pages_key  # noqa: E402
-from tensor_copies.recordings.format import pages_digest  # noqa: E402
+from tensor_copies.run.fingerprint import (  # noqa: E402
+    UnfitMachine,
+    lesson_seconds,
+    today,
+)
+from tensor_copies.run.freshness import pages_key  # noqa: E402
 from tensor_copies.web.address import site_address  # noqa: E402
 
 try:
     kept_pages = pages_key()
-    days.today()  # refuses a day that is none
+    today()  # refuses a day that is none
 except UnfitMachine as unfit:
     raise ConfigError(str(unfit)) from None
 address = site_address()
@@ -43,7 +46,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "myst_nb",
     # ours: a room for each thing; its __init__ has all that it connects, in order
-    "tensor_copies.machine",
+    "tensor_copies.run",
     "tensor_copies.recordings",
     "tensor_copies.explorer",
     "tensor_copies.atlas",
@@ -67,15 +70,15 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"\.py$",
-    "within_subsection_order": "tensor_copies.machine.reading_order.ReadingOrder",
+    "within_subsection_order": "tensor_copies.run.lesson_list.ReadingOrder",
     "reset_modules": (
         "tensor_copies.figures.steps.end",
-        "tensor_copies.machine.isolation.prepare",
-        "tensor_copies.machine.code_links.link_methods",
+        "tensor_copies.run.isolation.prepare",
+        "tensor_copies.run.code_links.link_methods",
         "tensor_copies.figures.steps.begin",
     ),
     "reset_modules_order": "both",
-    "parallel": 2,  # each lesson in a process of its own: machine/apart.py
+    "parallel": 2,  # each lesson in a process of its own: run/apart.py
     "image_scrapers": (
         "tensor_copies.figures.maps.scrape",
         "tensor_copies.figures.plots.scrape",

@@ -21,8 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tensor_copies.machine.days import today
-from tensor_copies.machine.fingerprint import (
+from tensor_copies.run.fingerprint import (
     QUALITY,
     TO_RECORD,
     Fingerprint,
@@ -30,6 +29,7 @@ from tensor_copies.machine.fingerprint import (
     check,
     fingerprint,
     lesson_seconds,
+    today,
 )
 
 CONF = Path(__file__).resolve().parent
@@ -93,8 +93,8 @@ def record_page(page: Path, recordings: Path, machine: Fingerprint) -> None:
         atlas = form.AtlasRecording(*about, form.atlas_key(), columns, rows)
         form.save_atlas(atlas, folder)
         return
-    from tensor_copies.machine.apart import run_apart
     from tensor_copies.recordings.recorder import MEGABYTES
+    from tensor_copies.run.apart import run_apart
 
     limits: dict[str, Any] = {"seconds": lesson_seconds(), "megabytes": MEGABYTES}
     limits |= {"folder": ROOT / "examples"}
@@ -106,8 +106,8 @@ def record_page(page: Path, recordings: Path, machine: Fingerprint) -> None:
 def _observed(page: Path, machine: Fingerprint) -> Any:
     """Run the recorded cells of a page; return what they observed."""
     from tensor_copies.errors.messages import entries, observe_messages
-    from tensor_copies.machine import isolation
     from tensor_copies.recordings.format import recorded_cells
+    from tensor_copies.run import isolation
 
     isolation.prepare({}, page.name, "before")
     namespace: dict[str, Any] = {"__name__": "__main__"}
@@ -122,8 +122,8 @@ def _observed(page: Path, machine: Fingerprint) -> Any:
 
 def chosen(names: list[str], machine: Fingerprint) -> tuple[list[Path], list[Path]]:
     """Return the scripts and the pages to record: those named, or else all."""
-    from tensor_copies.machine.reading_order import READING_ORDER
     from tensor_copies.recordings.format import recorded_cells
+    from tensor_copies.run.lesson_list import READING_ORDER
 
     scripts = {path.name: path for path in (ROOT / "examples").glob("*/*.py")}
     pages = sorted((ROOT / "docs").glob("*.md"))

@@ -25,7 +25,7 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "conf"))
 from reading import ROOT
-from tensor_copies.machine.fingerprint import fingerprint, quality
+from tensor_copies.run.fingerprint import fingerprint, quality
 
 PAGE = ROOT / "docs" / "maintainers" / "speed.md"
 MARKS = "<!-- nox -s bench -- --write -->\n", "<!-- end of nox -s bench -->\n"

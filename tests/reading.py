@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
-from tensor_copies.machine.reading_order import READING_ORDER
+from tensor_copies.run.lesson_list import READING_ORDER
 
 ROOT = next(
     folder for folder in Path(__file__).resolve().parents if (folder / "conf").is_dir()

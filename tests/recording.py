@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import PATIENCE, Built, TinySite
-from tensor_copies.machine.fingerprint import Fingerprint
+from tensor_copies.run.fingerprint import Fingerprint
 
 OTHER = {
     "device_kind": "cuda",

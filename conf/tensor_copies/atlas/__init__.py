@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the table's directives; probe once, publish the data with the site."""
     from tensor_copies.atlas import data, page
-    from tensor_copies.machine import ahead
+    from tensor_copies.run import ahead
 
     ahead.add("atlas", data.live)
     ahead.add("atlas", data.on_stand_in)

@@ -23,16 +23,6 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from tensor_copies.explorer.kept import printed_by
-from tensor_copies.machine import kept_json, progress
-from tensor_copies.machine.ahead import once
-from tensor_copies.machine.code_keys import (
-    SHAPES_ATLAS,
-    SHAPES_STAND_IN,
-    digest_of,
-    key_of,
-)
-from tensor_copies.machine.days import today
-from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint, version_of
 from tensor_copies.recordings.check import load_atlas
 from tensor_copies.recordings.format import (
     ATLAS_KEYS,
@@ -41,6 +31,21 @@ from tensor_copies.recordings.format import (
     atlas_key,
 )
 from tensor_copies.recordings.others import loaded, refuse, report
+from tensor_copies.run import kept_json, progress
+from tensor_copies.run.ahead import once
+from tensor_copies.run.code_keys import (
+    SHAPES_ATLAS,
+    SHAPES_STAND_IN,
+    digest_of,
+    key_of,
+)
+from tensor_copies.run.fingerprint import (
+    CONF,
+    Fingerprint,
+    fingerprint,
+    today,
+    version_of,
+)
 
 PROBES = ("-m", "tensor_maps.atlas", "--json")
 KEPT = CONF.parent / "build" / "atlas"

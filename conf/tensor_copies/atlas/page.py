@@ -30,7 +30,7 @@ from tensor_copies.atlas.data import (
 )
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
-from tensor_copies.machine.templates import TEMPLATES
+from tensor_copies.run.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

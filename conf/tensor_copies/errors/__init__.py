@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register what the page is made with; web/pages.py arranges it."""
     from tensor_copies.errors import cards, search
-    from tensor_copies.machine import kernels
+    from tensor_copies.run import kernels
 
     for tag in ("wrong", "right"):
         kernels.watch(tag, "tensor_copies.errors.watched_cells")

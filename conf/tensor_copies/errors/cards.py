@@ -20,8 +20,8 @@ from sphinx.util.docutils import SphinxDirective
 from tensor_copies.errors.messages import entries
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
-from tensor_copies.machine.folds import fold
-from tensor_copies.machine.templates import TEMPLATES
+from tensor_copies.run.folds import fold
+from tensor_copies.run.templates import TEMPLATES
 
 PAGE = "errors"
 MACHINES = "machines"

@@ -1,6 +1,6 @@
 """The pairs of a page, watched: what becomes of their tensors, event by event.
 
-IPython loads this as an extension where a page has pairs (machine/kernels.py): the
+IPython loads this as an extension where a page has pairs (run/kernels.py): the
 cells that a file names are watched while they run, and what was seen is written beside
 that file. When the page is read, :func:`watched_pairs` puts wrong and right together.
 """
@@ -13,9 +13,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensor_copies.machine import chances
-from tensor_copies.machine.kernels import WATCH, kept_of
 from tensor_copies.recordings.cells import cells
+from tensor_copies.run.isolation import seed_everything
+from tensor_copies.run.kernels import WATCH, kept_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -39,7 +39,7 @@ def load_ipython_extension(shell: Any) -> None:
         for number, source in waiting:
             if source == info.raw_cell:
                 waiting.remove((number, source))
-                chances.take_out()
+                seed_everything()
                 watching.append((number, Steps(f"cell {number}")))
                 watching[-1][1].follow(source, namespace=shell.user_ns)
                 return

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive; write the data when all pages have been read."""
     from tensor_copies.explorer import kept, page
-    from tensor_copies.machine import ahead
+    from tensor_copies.run import ahead
 
     ahead.add("explorer", kept.live)
     app.add_directive("explorer", page.ExplorerDirective)

@@ -13,10 +13,10 @@ from sphinx.errors import SphinxError
 from sphinx.util import logging
 
 from tensor_copies.explorer.data import Explorer, Seen, pack
-from tensor_copies.machine import kept_json
-from tensor_copies.machine.ahead import once
-from tensor_copies.machine.code_keys import SHAPES_EXPLORER, digest_of, key_of
-from tensor_copies.machine.fingerprint import CONF, fingerprint
+from tensor_copies.run import kept_json
+from tensor_copies.run.ahead import once
+from tensor_copies.run.code_keys import SHAPES_EXPLORER, digest_of, key_of
+from tensor_copies.run.fingerprint import CONF, fingerprint
 
 logger = logging.getLogger(__name__)
 KEPT = CONF.parent / "build" / "explorer"

@@ -25,7 +25,7 @@ from tensor_copies.explorer.kept import live
 from tensor_copies.explorer.scenes import framed, pack_pictures, picture
 from tensor_copies.explorer.signs import STYLE
 from tensor_copies.explorer.words import facts_shown, headline
-from tensor_copies.machine.templates import TEMPLATES
+from tensor_copies.run.templates import TEMPLATES
 
 DATA = "explorer_data.js"
 ERRORS = "errors"

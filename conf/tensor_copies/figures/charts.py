@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tensor_copies.machine.templates import TEMPLATES
+from tensor_copies.run.templates import TEMPLATES
 
 HALVES = {-1: "½", -2: "¼"}
 MOST_TICKS = 5

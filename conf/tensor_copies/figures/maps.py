@@ -22,8 +22,8 @@ from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.figures.pictures import NO_DRAWING, keep, on_card
-from tensor_copies.machine.blocks import blocks_of
-from tensor_copies.machine.markers import MAP_LEAD
+from tensor_copies.run.blocks import blocks_of
+from tensor_copies.run.markers import MAP_LEAD
 
 MAP, CHANGE, GRAPH = "tensor_map", "tensor_map_change", "tensor_map_graph"
 # Pixels: the room on a phone, beside the text of a wide page, and on a card.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tensor_maps.pen import TEXT
 
-from tensor_copies.machine.markers import lead_line
+from tensor_copies.run.markers import lead_line
 
 # What the gallery finds of a picture that is drawn when its page is read.
 NO_DRAWING = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'

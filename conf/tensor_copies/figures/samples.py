@@ -13,8 +13,7 @@ import io
 from typing import Any
 
 from tensor_copies.figures.handed_out import handed_out, path_of
-from tensor_copies.machine.days import today
-from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
+from tensor_copies.run.fingerprint import Fingerprint, fingerprint, today
 
 MARKER = "benchmark_data"
 CLASS = "benchmark-data"

@@ -38,11 +38,11 @@ from typing import TYPE_CHECKING, Any
 
 from sphinx.errors import ExtensionError
 
-from tensor_copies.machine import chances
-from tensor_copies.machine.blocks import blocks_of, script_of
-from tensor_copies.machine.clocks import CLOCKS, LIBRARY
-from tensor_copies.machine.code_keys import DRAWS_STEPS, digest_of
-from tensor_copies.machine.markers import LINE
+from tensor_copies.run.blocks import blocks_of, script_of
+from tensor_copies.run.clocks import CLOCKS, LIBRARY
+from tensor_copies.run.code_keys import DRAWS_STEPS, digest_of
+from tensor_copies.run.isolation import seed_everything
+from tensor_copies.run.markers import LINE
 
 if TYPE_CHECKING:
     from tensor_maps.steps.watch import Steps
@@ -111,7 +111,7 @@ def watch(script: Path, source: str) -> Steps:
     """Begin to watch what is run as a lesson, whose text is now ``source``."""
     from tensor_maps.steps.watch import Steps
 
-    chances.take_out()
+    seed_everything()
     seen = Steps(script.stem)
     seen.follow(source, str(script))
     return seen
@@ -263,7 +263,7 @@ def _other_run(script: Path, ask: Ask) -> Steps:
 
     lines = script.read_text(encoding="utf-8").splitlines()[: ask.end]
     lines[ask.line - 1 :] = ask.instead.split("\n")
-    chances.take_out()
+    seed_everything()
     other, namespace = Steps(script.stem), {"__name__": "__main__"}
     with redirect_stdout(io.StringIO()):
         try:

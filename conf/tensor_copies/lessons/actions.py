@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 
 from tensor_copies.lessons.notebooks import BRANCH, GPU, offered_script
-from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.run.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

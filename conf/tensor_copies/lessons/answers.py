@@ -19,11 +19,11 @@ from sphinx.errors import ExtensionError
 
 from tensor_copies.lessons import programs
 from tensor_copies.lessons.questions import Question, questions_of
-from tensor_copies.machine import progress
-from tensor_copies.machine.apart import AT_ONCE, LessonLost, run_apart
-from tensor_copies.machine.code_keys import hash_of, key_of
-from tensor_copies.machine.fingerprint import CONF, SHAPING, fingerprint, version_of
 from tensor_copies.recordings.comparing import on_one_device
+from tensor_copies.run import progress
+from tensor_copies.run.apart import AT_ONCE, LessonLost, run_apart
+from tensor_copies.run.code_keys import hash_of, key_of
+from tensor_copies.run.fingerprint import CONF, SHAPING, fingerprint, version_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -16,8 +16,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.lessons.overviews import words_of
-from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.outdated import depend_on_lessons
+from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.run.outdated import depend_on_lessons
 
 LIBRARIES = {"torch": "PyTorch", "numpy": "NumPy"}
 

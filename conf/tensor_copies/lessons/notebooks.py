@@ -22,9 +22,9 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from tensor_copies.machine.freshness import NOTEBOOK, NOTEBOOK_AS_MADE
-from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.markers import without_markers
+from tensor_copies.run.freshness import NOTEBOOK, NOTEBOOK_AS_MADE
+from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.run.markers import without_markers
 
 OFFERED = ".offered"  # the ending of the folder beside a page that has its script
 ARCHIVE = "tensor_copies_lessons.zip"

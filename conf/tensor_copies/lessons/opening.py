@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.lessons.predictions import say
-from tensor_copies.machine.blocks import blocks_of
-from tensor_copies.machine.folds import fold, fold_words
-from tensor_copies.machine.markers import setup_line
 from tensor_copies.recordings.beside import FOLDED
+from tensor_copies.run.blocks import blocks_of
+from tensor_copies.run.folds import fold, fold_words
+from tensor_copies.run.markers import setup_line
 
 if TYPE_CHECKING:
     from tensor_copies.lessons.lesson_page import LessonPage

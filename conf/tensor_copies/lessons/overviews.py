@@ -15,9 +15,9 @@ from sphinx import addnodes
 from sphinx_gallery.gen_rst import extract_intro_and_title
 
 from tensor_copies.figures.pictures import card_file
-from tensor_copies.machine.blocks import blocks_of
-from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.live import UnknownPage
+from tensor_copies.run.blocks import blocks_of
+from tensor_copies.run.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

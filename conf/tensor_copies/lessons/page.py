@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tensor_copies.lessons import actions, opening, overviews, player, predictions
 from tensor_copies.lessons.lesson_page import read
-from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings import beside, live, shown
+from tensor_copies.run.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
     from docutils.nodes import document

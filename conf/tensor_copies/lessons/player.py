@@ -18,8 +18,8 @@ from sphinx.util.osutil import relative_uri
 from tensor_maps.steps.viewer import asset
 
 from tensor_copies.figures.steps import steps_file
-from tensor_copies.machine.code_keys import key_of
-from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.run.code_keys import key_of
+from tensor_copies.run.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
     from tensor_copies.lessons.lesson_page import LessonPage

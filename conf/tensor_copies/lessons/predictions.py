@@ -36,13 +36,13 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.lessons.answers import choices_for, key, normal
 from tensor_copies.lessons.questions import ASK, Question, questions_of
-from tensor_copies.machine.code_keys import key_of
-from tensor_copies.machine.fingerprint import fingerprint
-from tensor_copies.machine.folds import fold, fold_words
-from tensor_copies.machine.templates import TEMPLATES
 from tensor_copies.recordings.comparing import on_one_device
 from tensor_copies.recordings.live import set_text
 from tensor_copies.recordings.provenance import short
+from tensor_copies.run.code_keys import key_of
+from tensor_copies.run.fingerprint import fingerprint
+from tensor_copies.run.folds import fold, fold_words
+from tensor_copies.run.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

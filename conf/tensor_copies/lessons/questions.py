@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.machine.blocks import blocks_of
-from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.markers import without_markers
 from tensor_copies.recordings.cells import cells
 from tensor_copies.recordings.format import PREDICT
+from tensor_copies.run.blocks import blocks_of
+from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.run.markers import without_markers
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -23,12 +23,12 @@ from tensor_copies.figures import charts
 from tensor_copies.figures.maps import draw_map, framed_map
 from tensor_copies.figures.samples import as_csv, link_text
 from tensor_copies.figures.tables import CLASS, table_node, without_table
-from tensor_copies.machine.fingerprint import fingerprint
-from tensor_copies.machine.folds import fold
-from tensor_copies.machine.freshness import in_words
 from tensor_copies.recordings.format import CHARTS
 from tensor_copies.recordings.live import set_text
 from tensor_copies.recordings.provenance import slug
+from tensor_copies.run.fingerprint import fingerprint
+from tensor_copies.run.folds import fold
+from tensor_copies.run.freshness import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

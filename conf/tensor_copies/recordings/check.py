@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tensor_copies.machine.fingerprint import Fingerprint
 from tensor_copies.recordings.format import (
     SCHEMA,
     AtlasRecording,
@@ -26,6 +25,7 @@ from tensor_copies.recordings.format import (
     atlas_key,
     inert,
 )
+from tensor_copies.run.fingerprint import Fingerprint
 
 
 class _Wrong(Exception):

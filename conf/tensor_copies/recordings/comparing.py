@@ -18,8 +18,8 @@ from typing import Any
 
 from docutils import nodes
 
-from tensor_copies.machine.clocks import takes_times
-from tensor_copies.machine.fingerprint import fingerprint
+from tensor_copies.run.clocks import takes_times
+from tensor_copies.run.fingerprint import fingerprint
 
 # A word with its points (`1.5`, `torch.float32`) is one token, a sign is another.
 TOKENS = re.compile(r"\s+|\w+(?:\.\w+)*|[^\w\s]")

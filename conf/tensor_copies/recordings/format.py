@@ -40,10 +40,10 @@ from typing import Any
 
 from sphinx.errors import ExtensionError
 
-from tensor_copies.machine.blocks import blocks_of
-from tensor_copies.machine.code_keys import PROBES, digest_of, hash_of, key_of
-from tensor_copies.machine.fingerprint import CONF, Fingerprint, fingerprint
 from tensor_copies.recordings.cells import cells
+from tensor_copies.run.blocks import blocks_of
+from tensor_copies.run.code_keys import PROBES, digest_of, hash_of, key_of
+from tensor_copies.run.fingerprint import CONF, Fingerprint, fingerprint
 
 SCHEMA = 2
 LONGEST_OUTPUT = 100_000  # characters in one block or cell

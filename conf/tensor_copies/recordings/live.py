@@ -19,7 +19,6 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 from tensor_copies.figures import samples, tables
-from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.format import (
     LONGEST_OUTPUT,
     TooLong,
@@ -27,6 +26,7 @@ from tensor_copies.recordings.format import (
     keys,
     require_fitting,
 )
+from tensor_copies.run.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from sphinx.util import logging
 
-from tensor_copies.machine import progress
-from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
-from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.check import load, load_page
 from tensor_copies.recordings.format import (
     BadRecording,
@@ -23,6 +20,9 @@ from tensor_copies.recordings.format import (
     keys,
     page_key,
 )
+from tensor_copies.run import progress
+from tensor_copies.run.fingerprint import Fingerprint, fingerprint
+from tensor_copies.run.lesson_list import lesson_scripts
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx import addnodes
 
-from tensor_copies.machine.fingerprint import Fingerprint
+from tensor_copies.run.fingerprint import Fingerprint
 
 if TYPE_CHECKING:
     from sphinx.writers.html5 import HTML5Translator

@@ -1,6 +1,6 @@
 """Record lessons: the gallery runs them as in a build, with one scraper in its options.
 
-The gallery's own run (a process for each lesson, see machine/apart.py) is made of
+The gallery's own run (a process for each lesson, see run/apart.py) is made of
 copies of the scripts in a temporary folder, so that it keeps and changes nothing of the
 site's. The scraper keeps what a block shows beside its text; the text is read where a
 build reads it, on the page that the gallery wrote.
@@ -27,18 +27,6 @@ from tensor_copies.figures.maps import requested_maps
 from tensor_copies.figures.plots import data_of
 from tensor_copies.figures.samples import requested_samples
 from tensor_copies.figures.tables import requested_table, without_table
-from tensor_copies.machine.apart import (
-    COMPILER,
-    FEW,
-    PRELOADED,
-    LessonLost,
-    OneProcessEach,
-)
-from tensor_copies.machine.clocks import takes_times
-from tensor_copies.machine.days import today
-from tensor_copies.machine.fingerprint import Fingerprint, lesson_seconds
-from tensor_copies.machine.lesson_list import lesson_scripts, require_utf8
-from tensor_copies.machine.markers import setup_line
 from tensor_copies.recordings.format import (
     Block,
     Recording,
@@ -47,6 +35,17 @@ from tensor_copies.recordings.format import (
     save,
 )
 from tensor_copies.recordings.live import LiveBlock, read_blocks
+from tensor_copies.run.apart import (
+    COMPILER,
+    FEW,
+    PRELOADED,
+    LessonLost,
+    OneProcessEach,
+)
+from tensor_copies.run.clocks import takes_times
+from tensor_copies.run.fingerprint import Fingerprint, lesson_seconds, today
+from tensor_copies.run.lesson_list import lesson_scripts, require_utf8
+from tensor_copies.run.markers import setup_line
 
 MEGABYTES = 8000  # of a lesson
 HEADER = "GALLERY_HEADER.rst"  # of a section, and of all
@@ -151,7 +150,7 @@ def _run(docs: Path, options: dict[str, Any]) -> tuple[Sphinx, dict[str, str]]:
     set_forkserver_preload([*PRELOADED, __name__, *([] if few else [COMPILER])])
     changed = {
         "image_scrapers": (f"{__name__}.scrape",),
-        "reset_modules": ("tensor_copies.machine.isolation.prepare",),
+        "reset_modules": ("tensor_copies.run.isolation.prepare",),
     }
     settings = {
         "extensions": ["sphinx_gallery.gen_gallery"],

@@ -20,9 +20,6 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.errors import ExtensionError
 
-from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
-from tensor_copies.machine.freshness import in_words
-from tensor_copies.machine.markers import LEAD, lead_line, setup_line
 from tensor_copies.recordings.beside import kept, map_node, offer_samples, put_beside
 from tensor_copies.recordings.check import load_figure
 from tensor_copies.recordings.comparing import (
@@ -51,6 +48,9 @@ from tensor_copies.recordings.provenance import (
     stand_in_note,
     variant,
 )
+from tensor_copies.run.fingerprint import Fingerprint, fingerprint
+from tensor_copies.run.freshness import in_words
+from tensor_copies.run.markers import LEAD, lead_line, setup_line
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

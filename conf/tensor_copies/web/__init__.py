@@ -7,7 +7,7 @@ from sphinx.application import Sphinx
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the writing of the pages, and to what is written beside them."""
-    from tensor_copies.machine.in_order import in_order
+    from tensor_copies.run.in_order import in_order
     from tensor_copies.web import (
         chain_links,
         cheat_sheet,

@@ -12,7 +12,7 @@ from tensor_copies.atlas.data import live
 from tensor_copies.explorer.chains import CALLS
 from tensor_copies.explorer.page import address_of
 from tensor_copies.lessons.actions import explorer_link
-from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.run.lesson_list import lesson_scripts
 
 # A name, and calls of the explorer on it.
 CHAIN = re.compile(

@@ -34,9 +34,9 @@ from tensor_copies.explorer.chains import chain_of
 from tensor_copies.explorer.kept import live as live_explorer
 from tensor_copies.explorer.page import still
 from tensor_copies.explorer.signs import sheet
-from tensor_copies.machine.fingerprint import fingerprint
-from tensor_copies.machine.freshness import in_words
-from tensor_copies.machine.templates import TEMPLATES
+from tensor_copies.run.fingerprint import fingerprint
+from tensor_copies.run.freshness import in_words
+from tensor_copies.run.templates import TEMPLATES
 
 ERRORS = "errors"
 OTHER = "view"  # the kind of x whose memory is laid out in another order

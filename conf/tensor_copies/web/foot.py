@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 
 from sphinx.application import Sphinx
 
-from tensor_copies.machine.fingerprint import fingerprint
-from tensor_copies.machine.freshness import stamp
-from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.run.fingerprint import fingerprint
+from tensor_copies.run.freshness import stamp
+from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.web.address import BRANCH
 
 HEADER = "GALLERY_HEADER.rst"  # of an overview

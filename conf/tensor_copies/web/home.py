@@ -14,8 +14,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import live, note_use
 from tensor_copies.errors.messages import entries
-from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.templates import TEMPLATES
+from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.run.templates import TEMPLATES
 
 QUESTION = re.compile(r"^## \d+\. ", re.MULTILINE)
 MISTAKE = re.compile(r"^### ", re.MULTILINE)

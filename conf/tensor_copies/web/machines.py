@@ -10,10 +10,6 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import recorded as recorded_atlases
-from tensor_copies.machine.fingerprint import Fingerprint, fingerprint
-from tensor_copies.machine.freshness import in_words
-from tensor_copies.machine.lesson_list import lesson_scripts
-from tensor_copies.machine.outdated import depend_on_lessons
 from tensor_copies.recordings.format import (
     Recording,
     atlas_key,
@@ -24,6 +20,10 @@ from tensor_copies.recordings.others import (
     load_pages,
     renewal,
 )
+from tensor_copies.run.fingerprint import Fingerprint, fingerprint
+from tensor_copies.run.freshness import in_words
+from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.run.outdated import depend_on_lessons
 
 # A sentence: words, and links or code between them.
 Fact = list[str | nodes.Node]

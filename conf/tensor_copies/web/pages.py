@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tensor_copies.errors import cards, pairs, search
 from tensor_copies.lessons.predictions import ask_in_cells
-from tensor_copies.machine.lesson_list import lesson_scripts
 from tensor_copies.recordings.live import bound_cells
+from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.web import steps_of_pairs
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from sphinx.util import logging
 
 from tensor_copies.lessons.player import FOLDER
 from tensor_copies.lessons.player import write as write_file
-from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_of
 
 logger = logging.getLogger(__name__)

@@ -24,8 +24,8 @@ from tensor_copies.atlas.page import one_line, sign_of
 from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.lessons.opening import SETUP
 from tensor_copies.lessons.predictions import PREDICT, PRINTED, choices
-from tensor_copies.machine.folds import is_fold
-from tensor_copies.machine.lesson_list import lesson_scripts
+from tensor_copies.run.folds import is_fold
+from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.web.head import LONGEST, beginning
 
 LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (

@@ -1,0 +1,58 @@
+"""The machine that runs the examples: what it is, how it runs them, what it keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
+    from tensor_copies.run import (
+        ahead,
+        apart,
+        folds,
+        freshness,
+        kernels,
+        lesson_list,
+        outdated,
+        silence,
+        sphinx_process,
+    )
+    from tensor_copies.run.in_order import in_order
+
+    folds.add_to(app)
+    app.add_config_value("lesson_time_limit", 120, "", int)
+    app.add_config_value("memory_limit", 8000, "", int)
+    # Sphinx reads all pages again when the first changes, and writes them again when
+    # the second does.
+    app.add_config_value("pages_are_made_from", "", "env", str)
+    app.add_config_value("pages_are_dressed_in", "", "html", str)
+    app.connect("config-inited", kernels.take_over)
+    # All is imported now, and no lesson has run yet.
+    app.connect("builder-inited", sphinx_process.collect_garbage, priority=50)
+    # Before the gallery: it would fail on an unreadable script without its name.
+    begin = in_order(
+        lesson_list.require_readable, freshness.drop_what_is_stale, apart.begin
+    )
+    app.connect("builder-inited", begin, priority=400)
+    # After the gallery: note what ran, and stop here if a lesson failed.
+    app.connect("builder-inited", freshness.settle, priority=600)
+    app.connect("env-get-outdated", outdated.find_outdated)
+    # Pages that take times run before anything runs beside pages.
+    run_pages = in_order(kernels.run_timed, ahead.begin)
+    app.connect("env-before-read-docs", run_pages, priority=300)
+    # After all that note another file that a page depends on.
+    end_page = in_order(
+        *(silence.require_run, kernels.report),
+        *(freshness.depend_on_run, outdated.note_files),
+    )
+    app.connect("doctree-read", end_page, priority=890)
+    # Before any file is added to the folder, which this may empty.
+    app.connect("env-updated", outdated.write_what_changed, priority=50)
+    # The last words of the build, before what is stale.
+    report = in_order(freshness.report, lesson_list.report_unknown)
+    app.connect("build-finished", report, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,52 @@
+"""What a lesson finds beside torch: its seeds, how its figures look, strict warnings.
+
+All else it finds as a new Python has it, since it runs in one (apart.py).
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from pathlib import Path
+
+# How a figure looks that a lesson draws with matplotlib.
+STYLE = Path(__file__).with_name("figure.mplstyle")
+
+
+def prepare(gallery_conf: object, lesson: str, when: str) -> None:
+    """Prepare what is about to run (a ``reset_modules`` hook)."""
+    if when != "before":
+        return
+    import matplotlib.pyplot
+    import numpy
+    import perfplot  # noqa: F401  its first import changes matplotlib's settings
+    import torch
+
+    # What must not vary a lesson seeds itself: two forks of one Python must not draw
+    # the same numbers by chance.
+    torch.seed()
+    random.seed()
+    numpy.random.seed()
+    torch.set_warn_always(True)  # of a page all warnings are seen, not the first
+    matplotlib.pyplot.close("all")
+    matplotlib.rcdefaults()
+    matplotlib.use("agg")
+    matplotlib.style.use(STYLE)
+    warnings.resetwarnings()
+    warnings.simplefilter("error")
+    # A lesson ends with `plt.show()` for the reader's own run; here nothing is
+    # shown, and matplotlib says so wherever there is a display.
+    warnings.filterwarnings("ignore", r".*is non-interactive, and thus cannot")
+
+
+def seed_everything() -> None:
+    """Begin all random numbers anew, from a fixed seed.
+
+    What is watched shows all values: so they are the same in each build.
+    """
+    import numpy
+    import torch
+
+    torch.manual_seed(0)
+    random.seed(0)
+    numpy.random.seed(0)

@@ -1,0 +1,100 @@
+"""Which lessons there are, their order (``examples/order.txt``), and their pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.errors import ConfigError, ExtensionError
+from sphinx_gallery.sorting import FunctionSortKey
+
+from tensor_copies.run import progress
+from tensor_copies.run.fingerprint import CONF
+
+ORDER = CONF.parent / "examples" / "order.txt"
+READING_ORDER = (
+    tuple(ORDER.read_text(encoding="utf-8").split()) if ORDER.is_file() else ()
+)
+MARK = b"\xef\xbb\xbf"  # what some editors put before the text of a file
+
+
+class UnreadableLesson(ExtensionError):
+    """A script is not plain UTF-8; the message names it and says how to mend it."""
+
+
+def lesson_scripts(app: Sphinx) -> dict[str, Path]:
+    """Return the script of every lesson, by the name of its page, in reading order.
+
+    They are looked for once in a build: each page asks for them several times.
+    """
+    if not hasattr(app, "found_lessons"):
+        app.found_lessons = _find(app)
+    return dict(app.found_lessons)
+
+
+def _find(app: Sphinx) -> dict[str, Path]:
+    conf = app.config.sphinx_gallery_conf
+    (examples,), (gallery,) = conf["examples_dirs"], conf["gallery_dirs"]
+    root = Path(app.srcdir, examples).resolve()
+    place = {name: number for number, name in enumerate(READING_ORDER)}
+    # The gallery will ask for a place of one that has none.
+    scripts = sorted(
+        root.rglob("*.py"),
+        key=lambda script: (place.get(script.name, len(place)), script.name),
+    )
+    return {
+        (gallery / script.relative_to(root)).with_suffix("").as_posix(): script
+        for script in scripts
+    }
+
+
+def require_utf8(script: Path) -> None:
+    """Raise :class:`UnreadableLesson` unless a script is UTF-8 without a mark."""
+    raw = script.read_bytes()
+    if raw.startswith(MARK):
+        raise UnreadableLesson(
+            f"{script.name} begins with a byte order mark: save it as UTF-8 without"
+        )
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UnreadableLesson(
+            f"{script.name}, line {line}: byte {raw[error.start]:#04x} is not UTF-8: "
+            "save the script as UTF-8"
+        ) from None
+
+
+def require_readable(app: Sphinx) -> None:
+    """Look at the scripts before the gallery does, which names none of them."""
+    for script in lesson_scripts(app).values():
+        require_utf8(script)
+
+
+def report_unknown(app: Sphinx, exception: Exception | None) -> None:
+    """Name what the reading order has a place for and what is no lesson."""
+    if exception is None:
+        there = {script.name for script in lesson_scripts(app).values()}
+        for name in READING_ORDER:
+            if name not in there:
+                progress.say(
+                    f"examples/order.txt names {name}, and no lesson has this name"
+                )
+
+
+class ReadingOrder(FunctionSortKey):
+    """Sort key of the gallery: the place of a lesson in the order."""
+
+    def __init__(self, src_dir: str) -> None:
+        super().__init__(_place)
+
+
+def _place(lesson: str) -> int:
+    if " " in lesson:
+        raise ConfigError(f"{lesson}: give the lesson a name without spaces.")
+    if lesson not in READING_ORDER:
+        raise ConfigError(
+            f"{lesson} has no place yet: add a line with its name to "
+            "examples/order.txt."
+        )
+    return READING_ORDER.index(lesson)

@@ -1,0 +1,84 @@
+"""What a process has started, how much memory each part of it takes, and its end."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+
+from tensor_copies.run.fingerprint import PACKAGES
+
+# Where Python finds itself, its packages and its caches, and how it reads text.
+KEPT = ("PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONUTF8", "PYTHONIOENCODING")
+SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36  # of <linux/prctl.h>
+
+
+def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return variables with which a new Python finds the packages in conf/.
+
+    Without those that would change what examples print: optimised assertions, warnings
+    that are ignored, a start file, another backend of matplotlib.
+    """
+    plain = {
+        name: value
+        for name, value in environment.items()
+        if name in KEPT or not name.startswith(("PYTHON", "MPLBACKEND"))
+    }
+    paths = [*map(str, PACKAGES), environment.get("PYTHONPATH", "")]
+    plain["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
+    return plain
+
+
+def beside_others(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the same for one that runs torch while this process works.
+
+    What torch has computed on several threads is the same; but these do not keep a
+    core busy while they wait for each other.
+    """
+    return with_our_packages(environment) | {"OMP_WAIT_POLICY": "PASSIVE"}
+
+
+def taken_by(pid: int) -> dict[int, int]:
+    """Return the bytes in memory of a process and of each that goes back to it."""
+    import psutil  # not at the top: who lacks a package is told so first
+
+    sizes = {}
+    with suppress(psutil.Error):  # it has ended meanwhile
+        process = psutil.Process(pid)
+        for one in (process, *process.children(recursive=True)):
+            with suppress(psutil.Error):
+                sizes[one.pid] = one.memory_info().rss
+    return sizes
+
+
+def end_all(pid: int) -> None:
+    """End a process, its group, and all that goes back to it, at once."""
+    numbers = {*taken_by(pid), pid}
+    if hasattr(os, "killpg"):
+        with suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)
+    for number in numbers:
+        with suppress(OSError):
+            os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def end_children() -> None:
+    """End all that goes back to this process, which goes on."""
+    for number in {*taken_by(os.getpid())} - {os.getpid()}:
+        with suppress(OSError):
+            os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def adopt_orphans() -> None:
+    """Make what loses its parent a child of this process, so that it is found."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1)
+
+
+def end_with_the_parent() -> None:
+    """Have this process end when that which has started it does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)

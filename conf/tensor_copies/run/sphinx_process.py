@@ -1,0 +1,89 @@
+"""The process that builds: Sphinx without its own log, a failure in one line.
+
+``build_site.py`` starts it. When that ends early, this process ends, and all that it
+has started.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import threading
+import traceback
+
+from sphinx.application import Sphinx
+from sphinx.errors import SphinxError
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+from tensor_copies.run import kept_json, processes
+from tensor_copies.run.code_keys import CONF, ROOT
+
+
+def _build(
+    builder: str, write_all: bool, fresh_env: bool, settings: list[str], verbose: int
+) -> int:
+    build = ROOT / "build"
+    with patch_docutils(CONF), docutils_namespace():
+        app = Sphinx(
+            srcdir=ROOT / "docs",
+            confdir=CONF,
+            outdir=build / ("staging" if builder == "html" else builder),
+            # Each builder has a memory of its own of what it read and warned about.
+            doctreedir=build / "doctrees" / builder,
+            buildername=builder,
+            confoverrides=dict(one.split("=", 1) for one in settings),
+            status=sys.stdout if verbose else None,
+            warning=sys.stderr,
+            freshenv=fresh_env,
+            warningiserror=True,
+            verbosity=verbose,
+        )
+        app.build(force_all=write_all)
+    for kept in ("pages", "atlas", "explorer"):
+        kept_json.prune(build / kept)
+    return app.statuscode
+
+
+def _in_a_line(error: BaseException) -> str:
+    """Say what ended the build; a defect of ours keeps its traceback."""
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    error = getattr(error, "orig_exc", None) or error  # of a handler of an event
+    if type(error).__name__ == "ExecutionError":  # of a page: its traceback was shown
+        return f"this page failed: {error}"
+    if isinstance(error, SphinxError):
+        return str(error)
+    if not isinstance(error, OSError):
+        traceback.print_exception(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def _end_with_the_parent() -> None:
+    """Wait for the end of our standard input, which is a pipe from the parent."""
+    os.read(0, 1)  # sys.stdin has a lock, which Python wants at its end
+    processes.end_children()
+    os._exit(2)
+
+
+def collect_garbage(app: Sphinx) -> None:
+    """Let Python look for garbage from now on, but not among what was imported."""
+    gc.freeze()
+    gc.enable()
+
+
+def main() -> int:
+    """Build with the options of build_site.py, as JSON; return 0 or 2."""
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    processes.adopt_orphans()
+    gc.disable()  # until all is imported: it finds nothing, and takes half a second
+    try:
+        return 2 if _build(**json.loads(sys.argv[1])) else 0
+    except BaseException as error:
+        print(f"build_site: {_in_a_line(error)}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

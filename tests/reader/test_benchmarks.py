@@ -1,0 +1,236 @@
+"""Benchmarks: the data are there, and what is drawn and said follows from them."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import statistics
+from collections import defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+from reading import EXAMPLES, ROOT, SCRIPTS, page_of, rows_of, soup
+from sphinx.errors import ExtensionError
+from tensor_copies.figures import charts, tables
+from tensor_copies.run import fingerprint as machine
+
+TIPS = EXAMPLES / "3_tips"
+MEASURED = [
+    script for script in SCRIPTS if "benchmark_data" in script.read_text("utf-8")
+]
+EACH = pytest.mark.parametrize("script", MEASURED, ids=lambda script: script.stem)
+
+
+def samples_of(site: Path, script: Path) -> tuple[list[str], list[dict[str, str]]]:
+    """Return the comments and the rows of the CSV of this build."""
+    page = page_of(site, script)
+    link = soup(page).select_one(".benchmark-data a[download]")
+    lines = (page.parent / link["href"]).read_text(encoding="utf-8").splitlines()
+    comments = [line for line in lines if line.startswith("#")]
+    return comments, list(csv.DictReader(lines[len(comments) :]))
+
+
+def measured(site: Path) -> dict[tuple[str, int], np.ndarray]:
+    """Return the seconds of each method and size of the lesson with the spread."""
+    _, rows = samples_of(site, TIPS / "measure_a_copy.py")
+    times = defaultdict(list)
+    for row in rows:
+        times[row["method"], int(row["elements"])].append(float(row["seconds"]))
+    return {case: np.array(series) for case, series in times.items()}
+
+
+@EACH
+def test_the_samples_are_offered_with_who_measured_them(
+    script: Path, site: Path
+) -> None:
+    comments, rows = samples_of(site, script)
+    here = machine.fingerprint()
+    assert str(here) in comments[0] and here.signature in comments[1]
+    assert {"method", "elements", "seconds"} <= set(rows[0])
+    sizes = sorted({int(row["elements"]) for row in rows})
+    assert sizes[0] == 1 and sizes[-1] == 2**24
+    times = [float(row["seconds"]) for row in rows]
+    assert min(times) > 0 and math.isfinite(sum(times))
+    links = soup(page_of(site, script)).select(".benchmark-data a[download]")
+    assert f"{len(rows)} samples" in links[0].get_text()
+    # Nothing that the stand-in times is shown.
+    others = {
+        recording.parent.name
+        for recording in ROOT.glob(f"docs/recordings/*/{script.stem}.json")
+        if not recording.parent.name.startswith("stand-in")
+    }
+    assert len(links) == 1 + len(others - {here.name})
+    for link in links:
+        file = page_of(site, script).parent / link["href"]
+        assert file.stat().st_size < 100_000
+
+
+def ratios_of(site: Path) -> dict[tuple[str, int], np.ndarray]:
+    """Return the middle half of the ratios of each method and size."""
+    times = measured(site)
+    base = next(iter(times))[0]
+    return {
+        (method, n): np.quantile(series / times[base, n], [0.25, 0.5, 0.75])
+        for (method, n), series in times.items()
+    }
+
+
+def panels(page: Any) -> dict[tuple[str, str], Any]:
+    """Return the cells of the first machine's chart, by method and size."""
+    found = {}
+    for table in page.select_one(".chart .machine").select("table"):
+        sizes = [head.find(string=True) for head in table.select("thead th")[1:]]
+        for row in table.select("tbody tr"):
+            for size, cell in zip(sizes, row.select("td"), strict=True):
+                found[row.th.get_text(), str(size)] = cell
+    return found
+
+
+SIZES = {"4 B": 1, "4 KiB": 2**10, "4 MiB": 2**20, "64 MiB": 2**24}
+
+
+def test_the_chart_draws_what_the_samples_say(site: Path) -> None:
+    page = soup(page_of(site, TIPS / "measure_a_copy.py"))
+    ratios, cells = ratios_of(site), panels(page)
+    assert len(cells) == len(ratios) == 24
+    for (method, size), cell in cells.items():
+        low, middle, high = ratios[method, SIZES[size]]
+        said = [float(n) for n in re.findall(r"[\d.]+", cell.svg["aria-label"])]
+        if cell["class"] == ["base"]:
+            assert said == [1]
+            continue
+        assert said == pytest.approx([middle, low, high], rel=0.01)
+        differs = low > 4 / 3 or high < 3 / 4
+        number = f"{middle:.1f}×" if differs else ""
+        assert cell.span.get_text() == number
+        kind = ("slower" if middle > 1 else "faster") if differs else "same"
+        assert cell["class"] == [kind]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [script for script in MEASURED if "errorbar" in script.read_text("utf-8")],
+    ids=lambda script: script.stem,
+)
+def test_the_verdict_is_two_lines_and_says_what_the_chart_shows(
+    script: Path, site: Path
+) -> None:
+    page = soup(page_of(site, script))
+    lines = page.select_one(".chart .verdict").get_text().splitlines()
+    told = dict(line.removesuffix(".").split(": ", 1) for line in lines)
+    sizes = [size.removeprefix("A tensor of ") for size in told]
+    assert sizes == ["4 B", "64 MiB"] and len(lines) == 2
+    cells = panels(page)
+    for size, said in zip(sizes, told.values(), strict=True):
+        shown = [
+            f"{name} takes {cell.span.get_text()} as long"
+            for (name, of), cell in cells.items()
+            if of == size and cell.span.get_text()
+        ]
+        assert said == ", ".join(shown or ["no call differs beyond the spread"])
+
+
+def test_the_table_has_the_medians_with_units(site: Path) -> None:
+    times = measured(site)
+    units = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+    page = page_of(site, TIPS / "measure_a_copy.py")
+    header, *rows = rows_of(
+        soup(page).select_one("div.lesson-table table")
+    ).splitlines()
+    sizes = header.split(" | ")[1:]
+    assert sizes == list(SIZES) and len(rows) == 6
+    for row in rows:
+        method, *cells = row.split(" | ")
+        for size, cell in zip(sizes, cells, strict=True):
+            number, unit = cell.split()
+            assert len(number.replace(".", "").lstrip("0")) == 3
+            median = statistics.median(times[method, SIZES[size]])
+            assert float(number) * units[unit] == pytest.approx(median, rel=0.01)
+
+
+def row(name: str, low: float, middle: float, high: float, text: str = "") -> dict:
+    return {"name": name, "low": low, "middle": middle, "high": high, "text": text}
+
+
+RATIOS = {
+    "title": "4 B: <slow>.\n64 MiB: no difference.",
+    "xlabel": "time / time of x.clone()",
+    "panels": [
+        {
+            "title": title,
+            "note": "2.25 µs",
+            "rows": [
+                row("x.clone()", 1, 1, 1),
+                row("torch.tensor(x)", 1.5, 1.6, 1.7, "1.6×"),
+                row("warm.copy_(x)", 0.01, 0.2, 0.3, "0.2×"),
+                row("other(x)", 0.9, 1.0, 9.0),
+            ],
+        }
+        for title in ("4 B", "4 KiB", "64 MiB")
+    ],
+}
+BARS = {
+    "title": "most of it",
+    "xlabel": "time",
+    "bars": [
+        {"name": "x.clone()", "value": 0.04, "text": "40 ms, 16,385 pages"},
+        {"name": "warm.copy_(x)", "value": 0.01, "text": "10 ms, 0 pages"},
+    ],
+}
+
+
+def drawn(*charts_of: tuple[str, dict[str, Any]]) -> Any:
+    panels = [charts.Panel(name, f"p-{name}", data) for name, data in charts_of]
+    return BeautifulSoup(charts.draw(panels), "html.parser")
+
+
+def test_machines_share_one_axis_and_each_says_its_verdict() -> None:
+    figure = drawn(("here", RATIOS), ("there", {**RATIOS, "title": "Another."}))
+    assert figure.select_one(".verdict").get_text() == RATIOS["title"]
+    here, there = figure.select(".machine")
+    assert "Another." in there.get_text() and "Another." not in here.get_text()
+    ticks = [
+        [text.get_text() for text in part.select("tfoot text")]
+        for part in (here, there)
+    ]
+    assert ticks[0] == ticks[1] and {"1", "2×"} <= set(ticks[0])
+    kinds = [cell["class"][0] for cell in here.select("tbody td")]
+    assert [kinds.count(kind) for kind in ("base", "slower", "faster", "same")] == [
+        3
+    ] * 4
+    for place in figure.select("circle"):
+        assert 0 <= float(place["cx"].removesuffix("%")) <= 100
+    for bar in figure.select("line[stroke-width]"):  # a long one is cut at the edge
+        assert (
+            0
+            <= float(bar["x1"].removesuffix("%"))
+            < float(bar["x2"].removesuffix("%"))
+            <= 100
+        )
+    words = here.select("td.slower svg")[0]["aria-label"]
+    assert words == "1.6, middle half 1.5 to 1.7"
+
+
+def test_bars_share_one_scale() -> None:
+    slow, none = (
+        {**BARS, "bars": [{**bar, "value": bar["value"] * by} for bar in BARS["bars"]]}
+        for by in (2, 0)
+    )
+    figure = drawn(("here", BARS), ("there", slow))
+    widths = [rect["width"] for rect in figure.select("rect")]
+    assert widths == ["50.0%", "12.5%", "100.0%", "25.0%"]
+    assert "16,385 pages" in figure.get_text()
+    assert {rect["width"] for rect in drawn(("here", none)).select("rect")} == {"0.0%"}
+
+
+def test_what_is_no_table_is_named() -> None:
+    block = SimpleNamespace(lineno=7, content="# sphinx_gallery_table = 'rows'")
+    variables = {"src_file": "a.py", "example_globals": {"rows": [1, 2]}}
+    said = r"'rows' as a table, which is not a list of dictionaries"
+    with pytest.raises(ExtensionError, match=said):
+        tables.requested_table(block, variables)

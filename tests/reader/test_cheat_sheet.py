@@ -1,0 +1,151 @@
+"""The cheat sheet: what it shows is what Atlas, explorer and error index saw."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+from reading import ROOT, soup
+from tensor_copies.errors.messages import best_cures
+from tensor_copies.explorer.chains import chain_of
+from tensor_copies.explorer.kept import live as live_explorer
+from tensor_copies.explorer.page import still
+from tensor_copies.run.fingerprint import fingerprint
+from tensor_copies.web.cheat_sheet import foot_of
+
+ADDRESS = "https://example.org/tensors/"
+
+
+@pytest.fixture(scope="module")
+def sheet(site: Path) -> BeautifulSoup:
+    return soup(site / "cheat_sheet.html")
+
+
+@pytest.fixture(scope="module")
+def atlas(site: Path) -> dict[str, Any]:
+    return json.loads((site / "atlas.json").read_text(encoding="utf-8"))
+
+
+def signs(cell: Tag) -> str:
+    """Return the name of a cell's signs, as the Atlas joins them."""
+    uses = [use["href"].removeprefix("#sign-") for use in cell.select("use")]
+    return "-".join(uses)
+
+
+def test_the_matrix_is_the_atlas(site: Path, sheet: BeautifulSoup) -> None:
+    page = soup(site / "atlas.html")
+    kinds = len(page.select("table.atlas > thead > tr")[1].select("th")) // 2
+    rows = sheet.select(".sheet-calls tbody tr")
+    assert 16 <= len(rows) <= 20
+    drawn = {symbol["id"] for symbol in sheet.select("symbol")}
+    for row in rows:
+        (name,) = re.findall("#(.+)$", row.a["href"])
+        cells = page.find("tr", id=name).find_all("td", recursive=False)
+        here = next(filter(None, map(signs, cells[:kinds])))
+        memory, gradient, *other = row.select("td")
+        assert "-".join(filter(None, [signs(memory), signs(gradient)])) == here, name
+        for cell in other:
+            assert signs(cell) == signs(cells[kinds]), name
+        assert {use["href"][1:] for use in row.select("use")} <= drawn
+
+
+def test_a_sign_has_its_words(sheet: BeautifulSoup) -> None:
+    for cell in sheet.select(".sheet-calls td"):
+        for sign in cell.select(".signed"):
+            assert sign.get_text(strip=True) or sign.svg["aria-label"]
+
+
+def test_the_pictures_are_the_explorers(sheet: BeautifulSoup) -> None:
+    figures = sheet.select(".sheet-pictures figure")
+    assert len(figures) == 5
+    seen = set()
+    for figure in figures:
+        code, _, write = figure.code.get_text().partition("; ")
+        drawing, said = still(live_explorer(), chain_of(code), write[:1])
+        assert figure.svg == BeautifulSoup(drawing, "html.parser").svg
+        assert figure.p.get_text() == said
+        seen.add(said)
+    assert len(seen) >= 3
+
+
+def test_the_messages_and_cures_are_the_error_indexs(
+    site: Path, sheet: BeautifulSoup
+) -> None:
+    text = (site / "_static" / "messages.js").read_text(encoding="utf-8")
+    known = {
+        entry["anchor"]: " ".join(entry["texts"][0].split())
+        for entry in json.loads(text[text.index("entries = ") + 10 : text.rindex(";")])
+    }
+    terms = sheet.select(".sheet-messages dt")
+    assert len(terms) == 6
+    cures = best_cures(ROOT / "docs" / "errors.md")
+    for term in terms:
+        page, _, anchor = term.a["href"].partition("#")
+        assert page == "errors.html"
+        shown = term.get_text().removesuffix(" …")
+        assert f": {shown}" in known[anchor]
+        cure = term.find_next_sibling("dd").code.get_text()
+        assert re.findall(r"\w+", cure) == re.findall(r"\w+", cures[anchor].code)
+
+
+def test_each_entry_of_the_error_index_has_a_best_cure(site: Path) -> None:
+    cures = best_cures(ROOT / "docs" / "errors.md")
+    entries = soup(site / "errors.html")
+    assert len(cures) > 40
+    for anchor, cure in cures.items():
+        section = entries.find(id=anchor)
+        words = " ".join(re.findall(r"\w+", section.get_text()))
+        assert " ".join(re.findall(r"\w+", cure.code)) in words, anchor
+
+
+def records(atlas: dict[str, Any], *rows: str) -> Iterator[dict[str, Any]]:
+    """Yield what every machine saw of rows that did not raise."""
+    known = {row["id"] for row in atlas["operations"]}
+    assert set(rows) <= known, set(rows) - known
+    for record in atlas["records"]:
+        if record["operation"] in rows and record["error"] is None:
+            yield record
+
+
+def test_the_rules_hold(atlas: dict[str, Any], sheet: BeautifulSoup) -> None:
+    """What the three sentences say is so for each x, device and machine."""
+    assert len(sheet.select(".sheet-words > ol > li")) == 3
+    shares = ("detach", "view", "first-row", "transpose", "numpy", "detach-numpy")
+    assert all(record["shares_memory"] for record in records(atlas, *shares))
+    copies = ("clone", "detach-clone", "to-copy", "to-cpu-copy", "asarray-copy")
+    assert not any(record["shares_memory"] for record in records(atlas, *copies))
+    passes = ("clone", "to-cpu", "cpu", "to-device", "to-cpu-copy")
+    for record in records(atlas, *passes):
+        wanted = True
+        if record["state"] == "no_grad":
+            wanted = record["same_object"]
+        assert record["gradient_flows"] in (None, wanted), record
+    stops = ("detach", "no-grad", "detach-numpy", "numpy-force", "independent-array")
+    assert not any(record["gradient_flows"] for record in records(atlas, *stops))
+    for lazy in ("to-cpu", "cpu", "contiguous", "reshape"):
+        answers = {record["shares_memory"] for record in records(atlas, lazy)}
+        devices = {record["device"] for record in records(atlas, lazy)}
+        if len(devices) > 1 or lazy in ("contiguous", "reshape"):
+            assert answers == {True, False}, lazy
+    for record in records(atlas, "detach-clone", "detach-to-cpu-copy"):
+        assert not record["shares_memory"] and not record["gradient_flows"]
+    for record in records(atlas, "detach-to-cpu-copy"):
+        assert record["result_device"] == "cpu"
+
+
+def test_the_foot_has_torch_date_and_address() -> None:
+    builder = SimpleNamespace(get_target_uri=lambda page: f"{page}.html")
+    config = SimpleNamespace(project="Tensors", html_baseurl=ADDRESS)
+    app: Any = SimpleNamespace(builder=builder, config=config)
+    said = foot_of(app, "sheet").astext()
+    assert f"torch {fingerprint().torch}" in said
+    assert re.search(r"\d \w+ 20\d\d", said)
+    assert said.endswith(f"{ADDRESS}sheet.html")
+    config.html_baseurl = ""
+    assert "http" not in foot_of(app, "sheet").astext()

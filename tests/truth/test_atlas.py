@@ -1,0 +1,666 @@
+"""The Atlas: complete, untyped, the same in all places, and true by other means."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import gc
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tracemalloc
+import warnings
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from conftest import PATIENCE, ROOT
+from reading import EVERYTHING, soup
+from recording import OTHER, OTHER_NAME
+from tensor_copies import stand_in
+from tensor_copies.atlas import data
+from tensor_copies.recordings import check
+from tensor_copies.recordings import format as recordings
+from tensor_copies.run.fingerprint import Fingerprint, fingerprint
+from tensor_maps.atlas import calls, probes
+from torch import nn
+
+Record = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def observed() -> dict[tuple[str, str], Record]:
+    """Return what the probes see now, with ``x`` on the CPU.
+
+    In a new Python: this one has threads, which are not forked in their work, and says
+    of a probe that ends its process that a test did.
+    """
+    command = [sys.executable, *data.PROBES, "--device", "cpu"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return {
+        (record["operation"], record["state"]): record
+        for record in json.loads(done.stdout)["records"]
+    }
+
+
+@pytest.fixture(scope="module")
+def second() -> dict[tuple[str, str, str], Record]:
+    """Return what the probes see now where the stand-in is a second device."""
+    try:
+        done = stand_in.new_python(*data.PROBES)
+    except stand_in.NoStandIn as missing:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(missing).partition("\n")[0])
+    assert done.returncode == 0, done.stderr
+    return {
+        (record["operation"], record["state"], record["device"]): record
+        for record in json.loads(done.stdout)["records"]
+    }
+
+
+@pytest.fixture(scope="module")
+def published(site: Path) -> dict[str, Any]:
+    return json.loads((site / "atlas.json").read_text(encoding="utf-8"))
+
+
+# -- By other means ------------------------------------------------------------------
+
+
+class Again:
+    """One operation on an ``x`` made here, run here: nothing of the probes' code."""
+
+    def __init__(self, operation: calls.Operation, state: str) -> None:
+        self.leaf = None
+        if state in ("constant", "view"):
+            x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+            if state == "view":
+                x = torch.tensor([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]).mT
+        else:
+            x = self.leaf = torch.tensor(
+                [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True
+            )
+            if state == "nonleaf":
+                x = self.leaf.mul(3)
+        names: dict[str, Any] = {"x": x, "torch": torch, "np": np}
+        names |= {"nn": nn, "copy": copy}
+        exec(operation.given, names)
+        self.x = names[operation.subject]
+        if "nn.Parameter(x" in operation.given:
+            self.leaf = self.x if self.leaf is not None else None
+        code = operation.code
+        self.code = (
+            code if re.search(r"^\s*y = ", code, re.MULTILINE) else f"y = {code}"
+        )
+        self.names, self.state = names, state
+
+    def run(self) -> Any:
+        """Return the result."""
+        grad = torch.no_grad() if self.state == "no_grad" else nullcontext()
+        with warnings.catch_warnings(), grad:
+            warnings.simplefilter("ignore")
+            exec(self.code, self.names)
+        return self.names["y"]
+
+
+def value_of(x: Any) -> float:
+    """Return the first value of a tensor, an array, a data frame or an image."""
+    if hasattr(x, "iloc"):
+        return float(x.iloc[0, 0])
+    return x.getpixel((0, 0)) if hasattr(x, "getpixel") else x[0, 0].item()
+
+
+def each(
+    observed: dict[tuple[str, str], Record],
+) -> list[tuple[calls.Operation, str, Record]]:
+    """Return the probes that ended with a result."""
+    return [
+        (calls.OPERATIONS[name], state, record)
+        for (name, state), record in observed.items()
+        if record["error"] is None
+    ]
+
+
+def test_gradients_by_asking_autograd_for_the_derivative(observed: dict) -> None:
+    for operation, state, record in each(observed):
+        again = Again(operation, state)
+        result = again.run()
+        arrives = None
+        if again.leaf is not None:
+            arrives = False
+            if isinstance(result, torch.Tensor) and result.requires_grad:
+                (gradient,) = torch.autograd.grad(
+                    (result * 2).sum(), again.leaf, allow_unused=True
+                )
+                arrives = gradient is not None and bool(gradient.any())
+        assert arrives is record["gradient_flows"], (operation.code, state)
+
+
+def test_memory_by_writing_through_the_result(observed: dict) -> None:
+    for operation, state, record in each(observed):
+        again = Again(operation, state)
+        result, x = again.run(), again.x
+        if isinstance(result, np.ndarray) and not result.flags.writeable:
+            shares = np.shares_memory(result, x.detach().numpy())
+        elif isinstance(result, list):
+            result[0][0] = 77.0
+            shares = x[0, 0].item() == 77.0
+        elif isinstance(result, float):
+            shares = False
+        else:
+            where = (0,) * result.ndim
+            tensor = isinstance(result, torch.Tensor)
+            inference = tensor and result.is_inference()
+            with torch.inference_mode() if inference else torch.no_grad():
+                result[where] = 77.0
+            shares = value_of(x) == 77.0
+        assert bool(shares) is record["shares_memory"], (operation.code, state)
+
+
+def test_version_counters_by_an_alarm_in_the_backward_pass(observed: dict) -> None:
+    """A write into x stops a backward pass through the result's saved values."""
+    checked = 0
+    for operation, state, record in each(observed):
+        if record["shares_version"] is None or not record["shares_memory"]:
+            continue
+        again = Again(operation, state)
+        result, factor = again.run(), torch.ones(1, requires_grad=True)
+        product = (result.detach() * factor).sum()  # saves the result's values
+        with torch.no_grad():
+            again.x.mul_(2)
+        try:
+            product.backward()
+            alarm = False
+        except RuntimeError as error:
+            assert "modified by an inplace operation" in str(error)
+            alarm = True
+        assert alarm is record["shares_version"], (operation.code, state)
+        checked += 1
+    assert checked > 40
+
+
+@pytest.mark.skipif(not EVERYTHING, reason="follows the inner workings of torch")
+def test_bytes_by_the_allocators_own_events(observed: dict) -> None:
+    """Torch's profiler and NumPy's tracemalloc count what each call left behind."""
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    held, by_numpy = [], {}
+    numpy_only = [tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)]
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        with profile(
+            activities=[ProfilerActivity.CPU], profile_memory=True, acc_events=True
+        ) as profiler:
+            for operation, state, _ in each(observed):
+                again = Again(operation, state)
+                name = f"probe {operation.id} {state}"
+                tracemalloc.clear_traces()
+                with record_function(name):
+                    result = again.run()
+                traces = tracemalloc.take_snapshot().filter_traces(numpy_only).traces
+                by_numpy[name] = sum(trace.size for trace in traces)
+                held.append((again, result))
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    left = {
+        event.name: event.cpu_memory_usage + by_numpy[event.name]
+        for event in profiler.events()
+        if event.name in by_numpy
+    }
+    assert len(left) == len(held)
+    # The bytes behind np.asarray(image) are an object of Python's.
+    others = ("pin-memory", "share-memory", "image-as-tensor")
+    # What a call frees, or leaves beside its result: a weight that the module had, the
+    # frame's map of its columns, what is kept for the backward pass.
+    beside = {
+        "load-state-dict-assign": -24, "module-double": -24, "column-from-numpy": 32,
+    }  # fmt: skip
+    for_backward = {"functional-call": 12, "index": 16, "mul-in-place": 8}
+    wrong: dict[tuple[str, str], tuple[int, int | None]] = {}
+    for operation, state, record in each(observed):
+        if record["result_device"] == "cuda" or operation.id in others:
+            continue  # other allocators: a GPU's, the system's
+        if (operation.id, state) == ("detach-in-place", "nonleaf"):
+            continue  # the graph behind x is freed
+        bytes_left = left[f"probe {operation.id} {state}"]
+        bytes_left -= beside.get(operation.id, 0)
+        bytes_left -= for_backward.get(operation.id, 0) if record["grad_fn"] else 0
+        if bytes_left != (record["new_bytes"] or 0):
+            wrong[operation.code, state] = (bytes_left, record["new_bytes"])
+    assert wrong == {}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_cuda_the_queue_and_the_allocator_say_the_same() -> None:
+    for code, waits in (("x.clone()", False), ("x.cpu()", True), ("x.detach()", False)):
+        record = probes.observe(code, "leaf", "cuda")
+        assert record["waits"] is waits, code
+        on_device = record["result_device"] == "cuda"
+        assert record["cuda_bytes"] == (record["new_bytes"] if on_device else 0), code
+
+
+def test_errors_and_warnings_come_from_the_code_itself(observed: dict) -> None:
+    for (name, state), record in observed.items():
+        if record["error"] is None or record["error"].startswith("Python ended"):
+            continue
+        kind, _, message = record["error"].partition(": ")
+        with pytest.raises(Exception) as raised:
+            Again(calls.OPERATIONS[name], state).run()
+        assert type(raised.value).__name__ == kind
+        assert " ".join(str(raised.value).split()).startswith(message[:60])
+
+
+def test_what_the_lessons_build_on(published: dict) -> None:
+    """Gradient and memory of a leaf, on each machine; None: shared on the CPU alone."""
+    expected = {
+        "detach": (False, True), "detach-clone": (False, False),
+        "clone": (True, False), "new-leaf": (False, False),
+        "empty-like-copy": (True, False), "copy-copy": (False, True),
+        "detach-to-cpu-copy": (False, False), "independent-array": (False, False),
+        "state-dict": (False, True), "load-state-dict": (False, False),
+        "parameter": (False, True), "to-cpu": (True, None), "cpu": (True, None),
+        "numpy-force": (False, None),
+    }  # fmt: skip
+    seen = set()
+    for record in published["records"]:
+        name = record["operation"]
+        if record["state"] == "leaf" and name in expected:
+            flows, shares = expected[name]
+            shares = record["device"] == "cpu" if shares is None else shares
+            answer = record["gradient_flows"], record["shares_memory"]
+            assert answer == (flows, shares), record
+            seen.add(name)
+        for text in filter(None, (record["error"], record["warning"])):
+            assert not re.search(r"0x[0-9a-f]{4}|Triggered|/\w+/\w+/\w+\.", text)
+    assert seen == set(expected)
+
+
+# -- Published, and the same everywhere ----------------------------------------------
+
+
+def facts_of(record: Record) -> Record:
+    return {name: record[name] for name in calls.COLUMNS}
+
+
+def test_new_runs_give_what_is_published(
+    published: dict, observed: dict, second: dict
+) -> None:
+    """Live records come first; of two devices no cell is called CUDA."""
+    by_source: dict[str, list[Record]] = {}
+    for record in published["records"]:
+        by_source.setdefault(record["source"], []).append(record)
+    live = [facts_of(r) for r in by_source["live"] if r["device"] == "cpu"]
+    assert live == list(observed.values()) and len(live) > 400
+    first = published["machines"][0]
+    assert (first["name"], first["source"]) == (fingerprint().name, "live")
+    assert {r["machine"] for r in by_source["live"]} == {first["name"]}
+    made = by_source["stand-in"]
+    for record in made:
+        key = record["operation"], record["state"], record["device"]
+        assert facts_of(record) == second[key]
+        needs = calls.OPERATIONS[record["operation"]].needs
+        assert record["device"] == "standin" or needs == data.ACCELERATOR, key
+        assert "cuda" not in (record["device"], record["result_device"])
+    assert {key for key in second if key[2] == "standin"} <= {
+        (r["operation"], r["state"], r["device"]) for r in made
+    }
+    with_it = [m for m in published["machines"] if m["source"] == "stand-in"]
+    assert [m["label"].partition(",")[0] for m in with_it] == [
+        "stand-in device (no GPU)"
+    ]
+    # A call that goes to no device gives the same whether there is one or not.
+    for (name, state), record in observed.items():
+        if calls.OPERATIONS[name].needs != data.ACCELERATOR:
+            there = second[name, state, "cpu"] | {"cuda_bytes": None}
+            assert there == record, (name, state)
+
+
+def test_between_two_devices(second: dict) -> None:
+    """The rules that the lessons teach, of an x that is on the other device."""
+    copied, itself = (False, False), (True, True)
+    expected = {
+        # call: the same object, shares memory; where the result is
+        "to-cpu": (*copied, "cpu"), "to-cpu-copy": (*copied, "cpu"),
+        "to-cpu-non-blocking": (*copied, "cpu"), "cpu": (*copied, "cpu"),
+        "numpy-force": (*copied, "cpu"), "to-device": (*itself, "standin"),
+        "to-device-copy": (*copied, "standin"), "cuda": (*itself, "standin"),
+        "detach": (False, True, "standin"), "module-to-cpu": (*itself, "cpu"),
+        "module-to-device": (*itself, "standin"),
+    }  # fmt: skip
+    for name, facts in expected.items():
+        record = second[name, "leaf", "standin"]
+        seen = (record["same_object"], record["shares_memory"], record["result_device"])
+        assert seen == facts, name
+    there = second["to-device", "leaf", "cpu"]
+    assert (there["result_device"], there["cuda_bytes"]) == ("standin", 24)
+    moved = second["module-to-cpu", "leaf", "standin"]
+    assert moved["changes_x"] and moved["new_bytes"] == 24
+    assert second["module-to-cpu", "leaf", "cpu"]["changes_x"] is False
+    for name, error in {
+        "pin-memory": "RuntimeError: cannot pin 'standin",
+        "numpy": "TypeError: can't convert standin:0 device type tensor",
+    }.items():
+        assert second[name, "constant", "standin"]["error"].startswith(error)
+
+
+def test_json_and_csv_agree(published: dict, site: Path) -> None:
+    with (site / "atlas.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row, record in zip(rows, published["records"], strict=True):
+        assert list(row) == list(published["columns"])
+        for name, value in record.items():
+            text = "" if value is None else str(value)
+            assert row[name] == (text.lower() if isinstance(value, bool) else text)
+
+
+# -- The page ------------------------------------------------------------------------
+
+
+def sign_words(record: Record | None) -> list[str]:
+    """Say what the sign of a record means, as a screen reader is to hear it."""
+    if record is None:
+        return []
+    if record["error"] is not None:
+        return ["raises", record["error"].partition(":")[0]]
+    words = {True: "shares memory", False: "has its own memory"}
+    said = words[record["shares_memory"]]
+    if record["same_object"]:
+        said = "is x itself, moved" if record["new_bytes"] else "is x itself"
+    gradient = {True: ["gradient flows back"], False: ["gradient stops"], None: []}
+    return [*said.split(", "), *gradient[record["gradient_flows"]]]
+
+
+def test_the_page_and_home_show_the_published_records(
+    published: dict, site: Path
+) -> None:
+    here: dict[tuple[str, str], Record] = {}
+    there: dict[tuple[str, str], Record] = {}
+    # Of an x on the CPU: live, or of whom has a second device to go to.
+    for source in ("live", "stand-in"):
+        for record in published["records"]:
+            if record["source"] == source:
+                shown_in = here if record["device"] == "cpu" else there
+                shown_in[record["operation"], record["state"]] = record
+    page, states = soup(site / "atlas.html"), list(published["states"])
+    for row in published["operations"]:
+        drawn = page.find(id=row["id"])
+        assert row["code"].split("\n")[0] in drawn.get_text()
+        cells = drawn.find_all("td", recursive=False)
+        if row["needs"] in calls.LIBRARIES:
+            record = here[row["id"], "constant"]
+            words = [*sign_words(record), *["warns"] * bool(record["warning"])]
+            what = calls.SUBJECTS[row["subject"]]
+            assert [cell.get_text() for cell in cells] == [what, ", ".join(words)]
+            continue
+        assert len(cells) == 2 * len(states)
+        for number, cell in enumerate(cells):
+            on_device, state = divmod(number, len(states))
+            state = states[state]
+            if row["subject"] == "a" and not on_device and state not in row["states"]:
+                state = row["states"][0]
+            record = (there if on_device else here).get((row["id"], state))
+            sign = cell.select_one("svg[role=img]")
+            words = [] if sign is None else sign["aria-label"].split(", ")
+            assert words == sign_words(record), (row["code"], number)
+            if record and record["error"]:
+                assert record["error"] in drawn.select_one(".facts").get_text()
+    symbols = {f"#{symbol['id']}" for symbol in page.select("symbol")}
+    assert {use["href"] for use in page.select("use")} <= symbols
+    by_code = {row["code"]: row["id"] for row in published["operations"]}
+    rows = soup(site / "index.html").select("table.calls tbody tr")
+    assert len(rows) >= 8
+    for row in rows:
+        record = here[by_code[row.select_one("code").get_text()], "leaf"]
+        told = [
+            span.get_text("\n").split("\n")[0]
+            for span in row.select("td span[data-value]:not([hidden])")
+        ]
+        words = {True: "yes", False: "no"}
+        flows, shares = record["gradient_flows"], record["shares_memory"]
+        assert told[:2] == [words[flows], words[shares]], row
+
+
+def test_where_machines_differ_both_answers_stand(published: dict, site: Path) -> None:
+    """Every recorded answer that is not the live one is marked in its row's facts."""
+    page, live = soup(site / "atlas.html"), {}
+    labels = {machine["name"]: machine["label"] for machine in published["machines"]}
+    told = "same_object", "shares_memory", "gradient_flows", "requires_grad", "error"
+    for record in published["records"]:
+        key = record["operation"], record["state"], record["device"]
+        if record["source"] == "live":
+            live[key] = record
+        here = live.get(key, record) if record["source"] == "recorded" else record
+        if any(record[name] != here[name] for name in told):
+            notes = page.find(id=record["operation"]).select("details .elsewhere")
+            text = " ".join(note.get_text() for note in notes)
+            assert labels[record["machine"]] in text, record
+
+
+def test_what_is_folded_opens_for_search_filter_address_and_paper(
+    browser: Any, address: str
+) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{address}atlas.html")
+    fold, rows = page.locator(".atlas-apart"), page.locator(".atlas-apart tr[id]")
+    search = page.locator(".atlas-filter").get_by_role("searchbox")
+    is_open = "one => one.open"
+    assert not fold.evaluate(is_open) and rows.filter(visible=True).count() == 0
+    for words, some in {
+        "dataframe": {"column-from-numpy", "frame-alone", "mixed-from-numpy"},
+        "PIL": {"image-as-tensor", "image-from-numpy"},
+    }.items():
+        search.fill(words)
+        found = rows.filter(visible=True).evaluate_all("all => all.map(one => one.id)")
+        assert some <= set(found) and len(found) < rows.count(), words
+        search.fill("")
+        assert not fold.evaluate(is_open), words
+    search.fill("x.detach()")
+    assert not fold.is_visible()
+    search.fill("numpy")
+    code = page.locator("table.atlas tr[id] summary").filter(visible=True)
+    texts = code.all_inner_texts()
+    assert {"np.asarray(x)", "torch.from_numpy(a)"} <= set(texts) and "x.T" not in texts
+    search.fill("")
+    for event, wanted in (("beforeprint", True), ("afterprint", False)):
+        page.evaluate(f"dispatchEvent(new Event('{event}'))")
+        assert fold.evaluate(is_open) is wanted
+    page.goto(f"{address}atlas.html#frame-alone")
+    page.locator("#frame-alone").wait_for()
+    page.close()
+
+
+def test_an_open_row_can_be_copied_and_run(
+    browser: Any, address: str, published: dict
+) -> None:
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    wanted = {row["id"]: row for row in published["operations"]}
+    for row in ("mask", "no-grad"):
+        page.goto(f"{address}atlas.html#{row}")
+        page.locator(f"#{row}").get_by_role("button", name="Copy").click()
+        page.locator(f"#{row}").get_by_text("Copied the call.").wait_for()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        lines = f"{wanted[row]['given']}\n{wanted[row]['code']}\n"
+        assert copied == lines.lstrip("\n")
+        exec(copied, {"torch": torch, "x": torch.ones(2, 3, requires_grad=True)})
+        page.goto("about:blank")
+    context.close()
+
+
+# -- Probes, and what is kept of them ------------------------------------------------
+
+
+def test_probes_disagree_aloud_and_leave_no_trace() -> None:
+    # Of a memory in common nothing is in sight.
+    with pytest.raises(probes.Disagreement, match=r"storages say True, a write says"):
+        probes.observe("x[:0]")
+    filters = list(warnings.filters)
+    probes.observe("torch.set_grad_enabled(False) or x")
+    assert torch.is_grad_enabled()
+    assert warnings.filters == filters
+    assert probes.observe("x.nonsense")["error"].startswith("AttributeError: ")
+
+
+def test_a_machine_without_libraries_leaves_their_calls_out(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("""import importlib.metadata as metadata
+version = metadata.version
+def hidden(name):
+    if name in ("pandas", "pillow"):
+        raise metadata.PackageNotFoundError(name)
+    return version(name)
+metadata.version = hidden
+""")
+    done = subprocess.run(
+        [sys.executable, *data.PROBES, "--device", "cpu"],
+        capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    said = "Left out: 8 calls that need pandas and pillow, not installed."
+    assert said in done.stderr.splitlines()
+    atlas = json.loads(done.stdout)
+    known = {row["id"] for row in atlas["operations"]}
+    assert {record["operation"] for record in atlas["records"]} == known
+    assert "frame-copy" in calls.OPERATIONS and "frame-copy" not in known
+
+
+KEYS = """
+import sys
+from importlib import metadata
+from tensor_copies.atlas import data
+from tensor_copies.explorer import kept
+from tensor_copies.run import kept_json
+asked, versions = [], data.version_of
+data.version_of = lambda name: "0" if name in sys.argv else versions(name)
+kept_json.load = lambda path: asked.append(path.name) or {"records": []}
+kept.Explorer = dict
+data.live(), data.on_stand_in(), kept.live()
+print(*asked, "torch" in sys.modules)
+"""
+
+
+def test_what_is_kept_hangs_on_what_it_is_made_from(tmp_path: Path) -> None:
+    """Three files: of the Atlas, of it on the stand-in, of the explorer."""
+    conf = tmp_path / "conf"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "conf", conf, ignore=ignored)
+    package = conf / "tensor_maps" / "src"
+    paths = os.environ | {"PYTHONPATH": f"{package}{os.pathsep}{conf}"}
+
+    def asked(*other_versions: str) -> list[str]:
+        command = [sys.executable, "-c", KEYS, *other_versions]
+        done = subprocess.run(command, capture_output=True, text=True, env=paths)
+        *names, torch_is_there = done.stdout.split()
+        assert torch_is_there == "False", "what is kept is read without torch"
+        return names
+
+    before = asked()
+    if len(before) < 3:
+        pytest.skip("a GPU needs no stand-in")
+    for library in calls.LIBRARIES:
+        assert asked(library)[0] != before[0], library
+    for path, others in {
+        package / "tensor_maps" / "atlas" / "probes.py": [True, True, True],
+        conf / "tensor_copies" / "stand_in" / "device.cpp": [False, True, True],
+        conf / "tensor_copies" / "explorer" / "probing.py": [False, False, True],
+        conf / "tensor_copies" / "explorer" / "words.py": [False, False, False],
+        conf / "static" / "explorer.css": [False, False, False],
+    }.items():
+        path.write_text(path.read_text() + "\n")
+        after = asked()
+        changed = [one != other for one, other in zip(before, after, strict=True)]
+        assert changed == others, path.name
+        before = after
+
+
+def test_without_a_compiler_there_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if fingerprint().device_kind != "cpu":
+        pytest.skip("a GPU needs no stand-in")
+    monkeypatch.setattr(data, "KEPT", tmp_path)
+
+    def none(*_: str, **__: object) -> None:
+        raise stand_in.NoCompiler
+
+    monkeypatch.setattr(stand_in, "new_python", none)
+    data.on_stand_in.forget()
+    try:
+        assert data.on_stand_in() is None
+    finally:
+        data.on_stand_in.forget()
+    said = f"Atlas: x on the CPU alone. {stand_in.NoCompiler()}\n"
+    assert capsys.readouterr().out == said and not list(tmp_path.iterdir())
+
+
+# -- Recordings ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Return the file of another machine's Atlas of two records."""
+    rows = [[None] * len(calls.COLUMNS) for _ in range(2)]
+    rows[0][:3] = ["clone", "leaf", "cuda"]
+    rows[1][:3] = ["detach", "leaf", "cuda"]
+    saved = recordings.AtlasRecording(
+        Fingerprint(**OTHER), "2026-01-01", recordings.atlas_key(),
+        list(calls.COLUMNS), rows,
+    )  # fmt: skip
+    path = tmp_path / "recordings" / OTHER_NAME / "atlas.json"
+    recordings.save_atlas(saved, path.parent)
+    assert check.load_atlas(path) == saved
+    return path
+
+
+def change(recording: Path, **values: Any) -> None:
+    recording.write_text(json.dumps(json.loads(recording.read_text()) | values))
+
+
+def test_another_machines_records_are_told_from_live_ones(
+    site: Path, recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = recording.parents[2] / "out"
+    out.mkdir()
+    app = SimpleNamespace(
+        srcdir=recording.parents[2], outdir=out, builder=SimpleNamespace(format="html"),
+        env=SimpleNamespace(metadata={"atlas": {"atlas_probed": "today"}}),
+    )  # fmt: skip
+
+    def published() -> tuple[list[dict], list[dict]]:
+        data.publish(app, None)
+        whole = json.loads((out / "atlas.json").read_text())
+        theirs = [r for r in whole["records"] if r["machine"] == OTHER_NAME]
+        return theirs, [m for m in whole["machines"] if m["name"] == OTHER_NAME]
+
+    records, (machine,) = published()
+    assert [(r["operation"], r["source"]) for r in records] == [
+        *(("clone", "recorded"), ("detach", "recorded"))
+    ]
+    assert (machine["source"], machine["day"]) == ("recorded", "2026-01-01")
+    assert machine["label"].startswith("CUDA (Test Card 9), torch 2.11.0")
+    unknown = json.loads(recording.read_text())["records"]
+    unknown[1][0] = "rm"
+    change(recording, records=unknown)
+    assert published() == ([], [])
+    data.report_stale(app, None)
+    assert "Stale" not in capsys.readouterr().out
+    change(recording, key="0123456789abcdef", columns=["old"], records=[["<script>"]])
+    assert published() == ([], [])
+    data.report_stale(app, None)
+    assert f"Stale: recordings/{OTHER_NAME}, atlas does not match" in (
+        capsys.readouterr().out
+    )
+    change(recording, columns=list(reversed(calls.COLUMNS)), key=recordings.atlas_key())
+    with pytest.raises(recordings.BadRecording, match="its columns are not those"):
+        check.load_atlas(recording)

@@ -1,0 +1,149 @@
+"""Hold what the stand-in does against two other accounts of a second device.
+
+``python witnesses.py [OPERATION]``, with conf/ on Python's path, runs the rows of
+the Atlas, or one, and prints a list of JSON: for each cell the row, how many facts
+another witness confirmed, and which it denied. Of a single row the stand-in is
+given a fault first, which a witness has to deny.
+
+``FakeTensorMode`` follows PyTorch's rules for CUDA with tensors that have no data; the
+``meta`` device shares the refusals of all devices that are not the CPU. Neither runs
+our code. Where one of them cannot tell, because it has no data or no CUDA, it is not
+asked; the phrases by which it says so are listed here.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import torch
+from tensor_copies.stand_in import NAME, for_stand_in, load
+from tensor_maps.atlas import calls, probes
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
+
+# What a witness says when it cannot tell what a device would do, and why.
+CANNOT_TELL = {
+    ".numpy() is not supported for tensor subclasses": "a fake has no data",
+    "Cannot copy out of meta tensor": "no data to copy",
+    "item() cannot be called on meta tensors": "no data to read",
+    "Torch not compiled with CUDA enabled": "CUDA itself is asked",
+    "Found no NVIDIA driver": "CUDA itself is asked",
+    "from the 'CUDA' backend": "CUDA itself is asked",
+    "Can't pickle local object": "a fake is not written to a file",
+    "NYI: aten._pin_memory": "FakeTensorMode does not know pinned memory",
+    "Cannot view a tensor with shape": "FakeTensorMode's words for a RuntimeError",
+    "aten.nonzero": "how many there are depends on data",
+    "torch.nonzero() raises unimplemented": "how many there are depends on data",
+    "_share_fd_: only available on CPU": "its storage is on neither device",
+    "_apply(): Couldn't swap": "a device sets the data of parameters",
+    "Unknown device type meta for Dlpack": "DLPack has no meta device",
+    "Cannot pack tensors on meta": "DLPack has no meta device",
+}
+# Facts that FakeTensorMode gets wrong on every device, by a call, and why.
+WRONG_IN_FAKES = {
+    "copy.copy(x)": ("shares_memory", "it makes a fake anew, with a storage of its own")
+}
+
+
+def main(*only: str) -> None:
+    """Print who denies what."""
+    load()
+    if only:
+        copies = torch.Tensor.cpu
+        torch.Tensor.cpu = lambda x: copies(x) if x.device.type != NAME else x
+    cells = [
+        (operation.id, *compare(operation, state))
+        for operation in calls.OPERATIONS.values()
+        for state in operation.states
+        if operation.subject == "x" and operation.id in (only or calls.OPERATIONS)
+    ]
+    print(json.dumps(cells))
+
+
+def compare(operation: calls.Operation, state: str) -> tuple[int, list[str]]:
+    """Run one call on the stand-in and before both witnesses; return who disagrees."""
+
+    def look(place: str) -> dict[str, Any]:
+        code = [operation.given, operation.code]
+        if place == NAME:
+            code = map(for_stand_in, code)
+        with warnings.catch_warnings(), torch.set_grad_enabled(state != "no_grad"):
+            warnings.simplefilter("ignore")
+            return _facts(*code, state, place)
+
+    torch.ops.standin.let_cuda_be_faked()
+    here = look(NAME)
+    with FakeTensorMode():
+        fake = look("cuda")
+    fake.pop(WRONG_IN_FAKES.get(operation.code, ("",))[0], None)
+    # The meta device knows no result that is a copy on the CPU: only what it refuses.
+    meta = {fact: saw for fact, saw in look("meta").items() if fact == "raises"}
+    confirmed, denied = 0, []
+    for witness, facts in (("FakeTensorMode", fake), ("the meta device", meta)):
+        for fact in facts.keys() & here.keys():
+            if facts[fact] == here[fact]:
+                confirmed += 1
+            else:
+                denied.append(
+                    f"{operation.id}, {state}: {fact.replace('_', ' ')}: the stand-in "
+                    f"says {here[fact]}, {witness} says {facts[fact]}"
+                )
+    return confirmed, sorted(denied)
+
+
+def _facts(given: str, call: str, state: str, place: str) -> dict[str, Any]:
+    """Return what was seen; a fact that this place cannot tell is missing."""
+    names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "np": np, "copy": copy}
+    with torch.enable_grad():
+        names["x"], _ = probes._new_x(state, place)
+    exec(given, names)
+    x = names["x"]
+    try:
+        result = _run(call, names)
+    except Exception as error:
+        if _cannot_tell(error, place):
+            return {}
+        return {"raises": type(error).__name__}
+    facts: dict[str, Any] = {"raises": "nothing", "same_object": result is x}
+    if isinstance(result, torch.Tensor):
+        away = result.device.type != "cpu"
+        facts |= {
+            "is_a_parameter": isinstance(result, torch.nn.Parameter),
+            "device": "that of x" if away else "the CPU",
+            "shares_memory": _memory(result) == _memory(x),
+            "requires_grad": result.requires_grad,
+            "is_leaf": result.is_leaf,
+        }
+    return facts
+
+
+def _run(call: str, names: dict[str, Any]) -> Any:
+    try:
+        code = compile(call, "<call>", "eval")
+    except SyntaxError:
+        exec(call, names)
+        return names["y"]
+    return eval(code, names)
+
+
+def _cannot_tell(error: Exception, place: str) -> bool:
+    return place != NAME and (
+        isinstance(error, DataDependentOutputException)
+        or any(phrase in str(error) for phrase in CANNOT_TELL)
+    )
+
+
+def _memory(tensor: torch.Tensor) -> tuple[str, int]:
+    """Return what tells a tensor's memory from any other."""
+    storage = tensor.untyped_storage()
+    if tensor.device.type == NAME or type(tensor) is torch.Tensor:
+        return tensor.device.type, storage.data_ptr()
+    return tensor.device.type, storage._cdata  # a fake has no address
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

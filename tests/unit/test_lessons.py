@@ -1,0 +1,113 @@
+"""The house rules that a lesson's script keeps."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from reading import NAMES, READING_ORDER, SCRIPTS, code_lines
+from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+from tensor_copies.lessons.opening import described
+from tensor_copies.run.markers import lead_line, setup_line, without_markers
+
+EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
+# What a phone of 390 px shows without scrolling sideways, and what all lines keep.
+NARROW, WIDE = 50, 56
+# The one form in which a lesson asks whether two tensors share memory.
+SHARES_MEMORY = '''
+def shares_memory(a, b):
+    """Compare the storages of two live tensors."""
+    a, b = a.untyped_storage(), b.untyped_storage()
+    return a.data_ptr() == b.data_ptr()
+'''
+
+# Lessons with more than 140 lines, for the code that times, probes or draws, which is
+# folded on the page. None may join them; one that has become short leaves the list.
+LONGER = {
+    "copy_a_tensor", "copy_between_devices", "expanded_tensors",
+    "in_place_and_backward", "load_on_another_device", "memory_of_a_copy",
+    "stop_a_gradient", "what_stays_alive", "why_a_copy_costs",
+}  # fmt: skip
+
+
+def test_each_lesson_has_one_place_in_the_reading_order() -> None:
+    assert sorted(path.name for path in SCRIPTS) == sorted(READING_ORDER)
+
+
+@EACH
+def test_code_fits_a_phone(script: Path) -> None:
+    lines = [one for one in code_lines(script) if without_markers(one[1])]
+    assert [(n, line) for n, line in lines if len(line) > WIDE] == []
+    # Nearly all fit the phone; the rest can be scrolled.
+    shown = [line for _, line in lines if line.strip()]
+    assert sum(len(line) > NARROW for line in shown) <= len(shown) / 7
+
+
+@EACH
+def test_length(script: Path) -> None:
+    # One idea: 40 to 120 lines, and some room.
+    lines = len(without_markers(script.read_text()).splitlines())
+    blocks = split_code_and_text_blocks(str(script))[1]
+    folded = [block.content for block in blocks if "gallery_folded" in block.content]
+    assert 40 <= lines <= 165
+    assert (lines > 140) == (script.stem in LONGER)
+    assert lines - sum(len(code.splitlines()) for code in folded) <= 140
+
+
+@EACH
+def test_stands_alone(script: Path) -> None:
+    header = re.search(
+        r"^# /// script\n((?:# .*\n)+)# ///$", script.read_text(), re.MULTILINE
+    )
+    metadata = tomllib.loads(re.sub("^# ", "", header[1], flags=re.MULTILINE))
+    named = {re.match(r"[\w-]+", item)[0] for item in metadata["dependencies"]}
+    imported = set()
+    for node in ast.walk(ast.parse(script.read_text())):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            imported.add(node.module.split(".")[0])
+    packages = {"torch", "numpy", "matplotlib", "perfplot"}
+    assert imported & packages <= named
+    assert imported - packages <= sys.stdlib_module_names
+
+
+@EACH
+def test_opens_and_closes_as_all_do(script: Path) -> None:
+    text = script.read_text()
+    assert 'print("This lesson runs on:", device)' in text
+    remember = text.index("# Remember\n# --------\n")
+    assert 1 <= text[remember:].count("\n# - ") <= 3
+    # The foot of the page leads on.
+    assert "Next:" not in text[remember:]
+
+
+@EACH
+def test_first_answer_then_picture_then_what_is_to_be_seen(script: Path) -> None:
+    text = script.read_text(encoding="utf-8")
+    said = ast.get_docstring(ast.parse(text)).split("\n\n")
+    _, answer, outlook = said[:3]
+    assert not answer.startswith("You will") and outlook.startswith("You will")
+    # One sentence; a point within a name does not end it.
+    assert len(re.findall(r"[.?!](?=\s|$)", answer)) == 1
+    first = text.partition('"""\n')[2].partition('"""\n')[2]
+    assert setup_line(script) and first.startswith("\n# sphinx_gallery_setup = True\n")
+    assert lead_line(script)
+
+
+@EACH
+def test_memory_is_compared_in_one_form(script: Path) -> None:
+    text = script.read_text(encoding="utf-8")
+    asks = re.search(r"(?<![.\w])shares_memory\(", text) is not None
+    assert asks == (SHARES_MEMORY in text)
+    assert "untyped_storage().data_ptr()" not in text
+
+
+def test_what_a_setup_defines_is_said() -> None:
+    code = "import torch\n\ndevice, n = 'cpu', 3\n" + SHARES_MEMORY
+    assert described(code) == "imports, the device, ``n``, ``shares_memory()``"

@@ -1,0 +1,155 @@
+"""Every name that conf/ uses and no library promises to keep, in one list.
+
+A name that is gone after an update fails here first, with what to do then. A private
+name that is not on the list fails too: look for a documented way, or add it.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+from pkgutil import resolve_name
+
+import pytest
+import torch
+from reading import ROOT, SCRIPTS
+from sphinx_gallery import backreferences
+
+# A folder stands for all that is in it.
+MAPS = "tensor_maps/src/tensor_maps"
+ATLAS, STAND_IN = f"{MAPS}/atlas", "tensor_copies/stand_in/loading.py"
+KERNELS, FRESHNESS = (f"tensor_copies/run/{n}.py" for n in ("kernels", "freshness"))
+MODES = "torch.utils._python_dispatch"
+GALLERY, SHARED = "sphinx_gallery.gen_rst", "sphinx.ext.intersphinx._shared"
+HTML = "sphinx.builders.html:StandaloneHTMLBuilder"
+# The name, the module of conf/ that uses it, and what to do without it.
+TAKEN = [
+    ("torch._C.DisableTorchFunction", MAPS, "see PyTorch's notes on extending: without "
+     "it a mode of the program sees what steps() reads"),
+    ("torch._C._len_torch_dispatch_stack", MAPS, "switch the modes off in each look: "
+     "it only says whether there are any"),
+    (f"{MODES}._disable_current_modes", MAPS, "skip the look while a mode is active"),
+    ("torch._C._functorch.is_batchedtensor", MAPS, "a map then says of a tensor inside "
+     "vmap only that it has no storage"),
+    ("torch.Tensor._backward_hooks", MAPS, "holders() then does not say which hooks of "
+     "a tensor hold another one"),
+    ("torch._C._is_cow_tensor", MAPS, "a look then makes the copy that `_lazy_clone` "
+     "puts off"),
+    ("torch._C._data_address", MAPS, "as for _is_cow_tensor"),
+    ("torch.Tensor._version", MAPS, "PyTorch's notes on in-place checks name the "
+     "counter; drop `version` from observe() if there is none"),
+    ("torch.Tensor._version", ATLAS, "as above; drop the column shares_version"),
+    ("torch._C._get_privateuse1_backend_name", ATLAS, "it names the backend that is "
+     "not torch's own: take the name as an argument"),
+    ("torch.UntypedStorage._cdata", MAPS, "it tells storages without an address (meta) "
+     "apart: take Tensor.is_set_to"),
+    ("torch.cuda._sleep", ATLAS, "any kernel that keeps the device busy for about a "
+     "second does: a matmul in a loop"),
+    ("torch._register_device_module", STAND_IN, "PyTorch's page on PrivateUse1 names "
+     "what to call"),
+    ("torch.autograd.Variable._execution_engine", STAND_IN, "see if a Python that ends "
+     "after a backward pass on the stand-in is aborted; if not, drop the last task"),
+    ("sphinx_gallery.gen_rst.extract_intro_and_title",
+     "tensor_copies/lessons/overviews.py", "take the second paragraph of the script's "
+     "docstring as it is written"),
+    ("sphinx_gallery.backreferences.NameFinder", "tensor_copies/run/code_links.py",
+     "see if it finds methods written in C by now, and drop code_links.py"),
+    ("jupyter_cache.executors.utils.executenb", KERNELS, "see if MyST-NB has an option "
+     "for the kernel manager; or drop kernels.py: kernels then talk over TCP"),
+]  # fmt: skip
+# What is no name of Python: a place whose source must have these words.
+WRITTEN = [
+    (GALLERY, FRESHNESS, [".cost.json", "passing_examples"],
+     "let apart.py write the run of a lesson, which knows how it ended"),
+    (GALLERY, "tensor_copies/lessons/calls.py", [".codeobj.json"],
+     "take the names from the links of the pages, or the gallery's mini-galleries"),
+    (SHARED, "tensor_copies/lessons/calls.py", ["intersphinx_named_inventory"],
+     "read conf/inventories/*.inv with sphinx.util.inventory.InventoryFile"),
+    (SHARED, "tensor_copies/atlas/page.py", ["intersphinx_inventory"],
+     "make pending_xref nodes, as calls.py does"),
+    ("sphinx.environment:BuildEnvironment", "tensor_copies/run/outdated.py",
+     ["self.dlfiles"], "let a page be read again when a file that it offers changes"),
+    ("myst_nb.sphinx_", FRESHNESS, ["nb_metadata", "exec_data"],
+     "the stamp of a page that computes: take the day of its file in the cache"),
+    (HTML, "tensor_copies/web/made_pages.py", ["if self.search:"],
+     "drop replace_search: Sphinx then writes an index that nothing reads"),
+    ("joblib.parallel:BatchedCalls", "tensor_copies/run/apart.py",
+     ["self.items = list("], "take the name of the lesson from what is called"),
+]  # fmt: skip
+# What lessons take: readers copy it, so there is little of it, and each has a reason.
+IN_LESSONS = {
+    "_version": "PyTorch's notes on in-place checks name it",
+    "_sleep": "nothing public keeps a GPU busy for a known time",
+    "_subclasses": "FakeTensorMode: PyTorch's documents name it by this path",
+}
+# Promised by Python, in spite of its name.
+DOCUMENTED = {"os._exit", "sys._getframe"}
+OF_NAMED_TUPLES = ("._asdict", "._fields", "._replace", "._make")
+
+
+@pytest.mark.parametrize(("name", "used_in", "otherwise"), TAKEN)
+def test_the_name_is_there(name: str, used_in: str, otherwise: str) -> None:
+    place = ROOT / "conf" / used_in
+    sources = place.rglob("*.py") if place.is_dir() else [place]
+    last = name.rpartition(".")[2]
+    assert any(last in one.read_text("utf-8") for one in sources), "take it off"
+    try:
+        resolve_name(name)
+    except Exception as gone:
+        pytest.fail(f"{gone!r}. What to do in conf/{used_in}: {otherwise}")
+
+
+@pytest.mark.parametrize(("place", "used_in", "words", "otherwise"), WRITTEN)
+def test_the_words_are_there(
+    place: str, used_in: str, words: list[str], otherwise: str
+) -> None:
+    assert (ROOT / "conf" / used_in).exists(), "take it off the list"
+    source = inspect.getsource(resolve_name(place))
+    assert all(word in source for word in words), f"conf/{used_in}: {otherwise}"
+
+
+def test_the_gallery_looks_up_names_by_five_facts() -> None:
+    finder = backreferences.NameFinder(global_variables={"x": torch.ones(1)})
+    finder.visit(ast.parse("import os\nos.getcwd()\nx.detach()"))
+    assert {len(option) for option in finder.get_mapping()} == {5}, "see code_links.py"
+
+
+def underscored(module: ast.Module) -> set[str]:
+    """Return the names with a leading underscore that a module takes from others."""
+    names = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute):
+            owner = ast.unparse(node.value)
+            private = node.attr.startswith("_") and not node.attr.startswith("__")
+            if private and owner not in ("self", "cls"):
+                names.add(f"{owner}.{node.attr}")
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            ours = node.module.startswith(("tensor_copies", "tensor_maps", "__"))
+            path = [f"{node.module}.{alias.name}" for alias in node.names]
+            names |= {name for name in path if "._" in name and not ours}
+    return {n for n in names - DOCUMENTED if not n.endswith(OF_NAMED_TUPLES)}
+
+
+def test_no_private_name_is_missing_from_the_list() -> None:
+    listed = {(used_in, name.rpartition(".")[2]) for name, used_in, _ in TAKEN}
+    listed |= {(MAPS, last) for last in ("_C", "_functorch", "_python_dispatch")}
+    for path in sorted((ROOT / "conf").rglob("*.py")):
+        used_in = path.relative_to(ROOT / "conf").as_posix()
+        places = [used_in, *(p.as_posix() for p in Path(used_in).parents)]
+        for name in underscored(ast.parse(path.read_text(encoding="utf-8"))):
+            last = name.rpartition(".")[2]
+            assert any((place, last) in listed for place in places), (
+                f"conf/{used_in} uses {name}: is there a documented way? If not, add "
+                "it to the list above"
+            )
+
+
+def test_lessons_take_no_other_private_name() -> None:
+    used = set()
+    for script in SCRIPTS:
+        names = underscored(ast.parse(script.read_text(encoding="utf-8")))
+        found = {part for name in names for part in name.split(".") if part[0] == "_"}
+        assert found <= set(IN_LESSONS), script
+        used |= found
+    assert used == set(IN_LESSONS), "take it off the list"
