@@ -19,15 +19,15 @@ from tensor_copies.run.code_keys import (  # noqa: E402
 )
 from tensor_copies.run.fingerprint import (  # noqa: E402
     UnfitMachine,
+    check,
     lesson_seconds,
-    today,
 )
 from tensor_copies.run.freshness import pages_key  # noqa: E402
 from tensor_copies.web.address import site_address  # noqa: E402
 
 try:
     kept_pages = pages_key()
-    today()  # refuses a day that is none
+    check(("torch", "numpy"))  # refuses a day that is none too
 except UnfitMachine as unfit:
     raise ConfigError(str(unfit)) from None
 address = site_address()
