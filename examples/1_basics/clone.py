@@ -39,7 +39,6 @@ b = torch.tensor([3.0], device=device)
 w.requires_grad_()
 b.requires_grad_()
 
-# sphinx_gallery_step_ask = "w.clone() -> w.detach()"
 v = w.clone()
 print(f"{v = }")
 print(f"{v.requires_grad = }")

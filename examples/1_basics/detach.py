@@ -51,7 +51,6 @@ assert y.item() == 5 and w.grad.item() == 2
 # ``requires_grad=False``. So it is a *leaf*: no recorded operation made it
 # (:doc:`leaf_tensors`). As it does not require grad, it is a constant for autograd.
 
-# sphinx_gallery_step_ask = "w.detach() -> w.clone()"
 z = w.detach()
 print(f"{z = }")
 print(f"{z.requires_grad = }")

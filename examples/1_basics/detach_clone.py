@@ -38,7 +38,6 @@ w = torch.tensor([1.0], device=device)
 w.requires_grad_()
 
 z = w.detach()
-# sphinx_gallery_step_ask = "z.clone() -> z.detach()"
 s = z.clone()
 print(f"{z = }")
 print(f"{s = }")

@@ -27,7 +27,6 @@ print("This lesson runs on:", device)
 # goes to the array, ``z``.
 
 x = torch.tensor([2.0])
-# sphinx_gallery_step_ask = "x.numpy() -> x.numpy().copy()"
 z = x.numpy()
 z[0] = 7.0
 print(f"{z = }")

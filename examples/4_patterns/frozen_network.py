@@ -32,7 +32,6 @@ t = torch.tensor([7.0], device=device)
 c = torch.tensor([9.0], device=device)
 for parameter in w, b, t, c:
     parameter.requires_grad_()
-# sphinx_gallery_step_ask = "w.detach() -> w.clone()"
 z = w.detach()
 y, u = x * w + b, z * t + c
 y.backward()

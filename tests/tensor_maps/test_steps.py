@@ -21,7 +21,6 @@ from reading import EVERYTHING
 from tensor_copies.errors import watched_cells
 from tensor_copies.figures import steps as kept_steps
 from tensor_copies.recordings.cells import cells
-from tensor_copies.recordings.format import keys
 from tensor_copies.run import kernels
 from tensor_maps import Steps
 
@@ -60,13 +59,6 @@ def check_data(data: dict[str, Any]) -> None:
     assert data["format"] == 2 and data["steps"]
     assert len(data["drawings"]) == len(data["captions"])
     used = {step["drawing"] for step in data["steps"]}
-    for ask in data.get("asks", ()):
-        assert 0 <= ask["step"] < len(data["steps"]) and ask["question"]
-        assert len(ask["pictures"]) == 2 and ask["pictures"][0] != ask["pictures"][1]
-        step = data["steps"][ask["step"]]
-        right = ask["pictures"][ask["right"]]
-        assert right == step["drawing"]
-        used |= set(ask["pictures"])
     assert used - {None} == set(range(len(data["drawings"])))
     for drawing in data["drawings"]:
         svg = ElementTree.fromstring(drawing)
@@ -110,35 +102,6 @@ def test_why_a_lesson_is_not_watched(code: str, why: str, tmp_path: Path) -> Non
     assert kept_steps.not_watched(script) == why
 
 
-def test_asks_stand_above_their_statement(tmp_path: Path) -> None:
-    script = tmp_path / "lesson.py"
-    marker = '# sphinx_gallery_step_ask = "{}"\n'
-    script.write_text(
-        "w = 1\n" + marker.format("w + 1 -> w - 1") + "z = (\n w + 1\n)\n"
-    )
-    (ask,) = kept_steps.asks_of(script)
-    assert (ask.line, ask.end, ask.instead) == (3, 5, "z = (\n w - 1\n)")
-    for wrong in ("w + 1", "v -> w", "-> w", "w ->"):
-        script.write_text(marker.format(wrong) + "z = w + 1\n")
-        with pytest.raises(kept_steps.ExtensionError, match="line 1"):
-            kept_steps.asks_of(script)
-
-
-def test_an_ask_leaves_recordings_valid(tmp_path: Path) -> None:
-    script = ROOT / "examples" / "1_basics" / "detach.py"
-    text = script.read_text()
-    plain = tmp_path / "detach.py"
-    plain.write_text(kept_steps.ASK.sub("", text).replace("\n\nz = ", "\nz = ", 1))
-    assert list(keys(plain).values()) == list(keys(script).values())
-
-
-def test_lessons_that_ask() -> None:
-    asking = {script.stem for script in LESSONS if kept_steps.asks_of(script)}
-    assert asking >= {
-        *("detach", "clone", "detach_clone", "numpy_bridge", "frozen_network")
-    }
-
-
 def test_the_steps_of_each_lesson_are_kept_and_light(site: Path) -> None:
     docs = ROOT / "docs"
     for script in LESSONS:
@@ -153,7 +116,6 @@ def test_the_steps_of_each_lesson_are_kept_and_light(site: Path) -> None:
         check_data(data)
         assert data["title"] == script.stem
         assert "sphinx_gallery_" not in "\n".join(data["code"])
-        assert ("asks" in data) == bool(kept_steps.asks_of(script))
         statements = ast.parse("\n".join(data["code"])).body
         first = {step["first"] for step in data["steps"]}
         simple = {node.lineno for node in statements if not hasattr(node, "body")}
@@ -208,14 +170,6 @@ def test_steps_are_kept_and_made_again_with_the_lesson(tiny_site: TinySite) -> N
     tiny_site.write_lessons(lessons)
     assert tiny_site.build().status == 0
     assert json.loads(kept()[1].read_bytes())["steps"][2]["changed"] == ["z"]
-
-
-def test_an_ask_without_a_difference_fails_with_one_line(tiny_site: TinySite) -> None:
-    marker = '# sphinx_gallery_step_ask = "x.view(2) -> x.view(-1)"'
-    first = f"import torch\nx = torch.ones(2)\n{marker}\ny = x.view(2)"
-    tiny_site.write_lessons({"good.py": lesson("Good", first)})
-    built = tiny_site.build()
-    assert built.status != 0 and "there is nothing to ask" in built.output
 
 
 # Pairs of mistakes -------------------------------------------------------------------

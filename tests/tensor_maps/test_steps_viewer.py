@@ -83,18 +83,11 @@ NASTY = [
 TEXTS = st.lists(st.sampled_from(NASTY) | st.text(max_size=4), max_size=6).map("".join)
 
 
-def asked_of(data: dict[str, Any], place: int) -> dict[str, Any]:
-    """Return data with a question before a step: its picture, or the one before it."""
-    pictures = [data["steps"][at]["drawing"] for at in (place - 1, place)]
-    ask = {"step": place, "question": "What is z on?", "pictures": pictures}
-    return data | {"asks": [ask | {"right": 1, "instead": "z = w.new()"}]}
-
-
 @pytest.fixture(scope="module")
 def data() -> dict[str, Any]:
     """Return the steps of a program that prints what would break out of a page."""
     seen = Steps(f"Title {BREAKS_OUT}").run(PROGRAM, {"__name__": "__main__"})
-    return asked_of(seen.data(), DETACHED)
+    return seen.data()
 
 
 @pytest.fixture
@@ -265,7 +258,7 @@ def test_a_browser_shows_any_text(tab: Any, tmp_path: Path, data: dict) -> None:
         | {"printed": text, "said": text, "raised": text, "event": None}
         for text in texts
     ]
-    odd = data | {"title": "".join(texts), "steps": steps, "asks": []}
+    odd = data | {"title": "".join(texts), "steps": steps}
     save_steps(odd, tmp_path / "odd.html")
     tab.goto((tmp_path / "odd.html").as_uri())
     tab.keyboard.press("End")
@@ -281,7 +274,7 @@ def test_of_much_output_the_end_is_shown(tab: Any, tmp_path: Path, data: dict) -
     steps = [
         one | {"printed": f"{at:09}\n" * 1000} for at, one in enumerate(data["steps"])
     ]
-    save_steps(data | {"steps": steps, "asks": []}, tmp_path / "much.html")
+    save_steps(data | {"steps": steps}, tmp_path / "much.html")
     tab.goto((tmp_path / "much.html").as_uri())
     tab.keyboard.press("End")
     output = tab.locator(".steps-output").text_content()
@@ -402,7 +395,7 @@ def test_without_events_every_line_is_shown(
 ) -> None:
     plain = [step | {"event": None} for step in data["steps"]]
     for name, steps, shown in (("no", plain, len(plain)), ("one", plain[:1], 1)):
-        save_steps(data | {"steps": steps, "asks": []}, tmp_path / f"{name}.html")
+        save_steps(data | {"steps": steps}, tmp_path / f"{name}.html")
         tab.goto((tmp_path / f"{name}.html").as_uri())
         assert number(tab) == f"1 of {shown}"
         assert not tab.get_by_role("switch").is_visible()
@@ -428,50 +421,6 @@ def test_a_loop_is_left_and_an_iteration_passed(
     assert number(tab).startswith(f"{inside[-1] + 2} of")
     assert not past.is_visible() and not tab.locator(".steps-turns").is_visible()
     assert tab.evaluate(FOCUSED) == "Forward"  # what was pressed is gone
-
-
-def test_before_the_surprise_it_asks(
-    tab: Any, saved: Path, data: dict[str, Any], events: list[int]
-) -> None:
-    (ask,) = data["asks"]
-    truth = data["steps"][DETACHED]["said"]
-    at, count = events.index(DETACHED), len(events)
-    tab.goto(f"{saved.as_uri()}#step-{events[at - 1] + 1}")
-    tab.keyboard.press("ArrowRight")
-    assert said_on(tab) == f"{ask['question']} Choose one, or go forward."
-    assert number(tab) == f"before {at + 1} of {count}"
-    assert not tab.locator(".steps-kind").is_visible()
-    before = "".join(one["printed"] for one in data["steps"][: events[at]])
-    assert tab.locator(".steps-output").text_content() == before
-    assert tab.locator(".steps-output b").text_content() == ""
-    pictures = tab.get_by_role("group", name=ask["question"]).locator(".steps-choice")
-    assert pictures.count() == 2
-    # In the order of the data, as the number of the step is even.
-    pictures.nth(0).press("Enter")
-    more = " The other picture is that of z = w.new()."
-    assert said_on(tab) == f"Not this one: {truth}{more}"
-    assert pictures.nth(0).get_attribute("class") == "steps-choice wrong"
-    assert pictures.nth(1).get_attribute("class") == "steps-choice right"
-    pictures.nth(1).press("Enter")  # too late
-    assert said_on(tab) == f"Not this one: {truth}{more}"
-    tab.get_by_role("button", name="Forward").press("Enter")
-    assert said_on(tab) == truth and tab.evaluate(FOCUSED) == "Forward"
-    # It asks once; a jump is not asked; a question can be passed.
-    tab.keyboard.press("ArrowLeft")
-    tab.keyboard.press("ArrowRight")
-    assert said_on(tab) == truth
-    tab.reload()
-    assert said_on(tab) == truth
-    tab.keyboard.press("ArrowLeft")
-    tab.keyboard.press("ArrowRight")
-    pictures.nth(1).press("Enter")
-    assert said_on(tab) == f"Right: {truth}{more}"
-    tab.keyboard.press("ArrowLeft")
-    assert number(tab) == f"{at} of {count}"
-    tab.reload()
-    tab.keyboard.press("ArrowRight")
-    tab.keyboard.press("ArrowRight")
-    assert said_on(tab) == truth
 
 
 # -- Pictures --------------------------------------------------------------------------
@@ -582,7 +531,7 @@ def lesson(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "conf" / "static" / "code.js", static)
     for name in ("steps.js", "steps.css", "page.css"):
         (static / name).write_text(asset(name), encoding="utf-8")
-    data = asked_of(moving(), 3)
+    data = moving()
     (static / "steps.lesson.js").write_text(as_script(data), encoding="utf-8")
     page = tmp_path / "lesson.html"
     page.write_text(
@@ -617,12 +566,6 @@ def test_steps_load_when_they_are_asked_for(tab: Any, lesson: Path) -> None:
     # It goes on where it was left, and loads nothing again.
     button.press("Enter")
     assert number(tab) == "2 of 5"
-    tab.keyboard.press("ArrowRight")  # it asks, before a step of an odd number
-    first = tab.locator(".steps-choice").nth(0)
-    first.press("Enter")
-    assert said_on(tab).startswith("Right: ")
-    assert first.get_attribute("class") == "steps-choice right"
-    tab.keyboard.press("ArrowLeft")
     assert sorted(asked_for_steps(asked)) == wanted
     dialog.get_by_role("button", name="Close").click()
     assert not dialog.is_visible() and tab.evaluate(FOCUSED) == "Step through"
@@ -673,9 +616,6 @@ def test_axe_finds_nothing_in_steps(
         page.goto("about:blank")
         page.goto(address)
         page.locator(".steps").wait_for()
-        if address.startswith(saved.as_uri()):
-            page.keyboard.press("ArrowRight")  # it asks
-            assert page.locator(".steps-choice").count() == 2
         page.evaluate(AXE)
         found += page.evaluate(PROBLEMS)
     context.close()

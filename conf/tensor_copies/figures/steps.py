@@ -11,12 +11,6 @@ values, also those that it does not print.
 
 A lesson that takes times is not watched: watching makes each call of a Python function
 a little slower.
-
-A comment above a statement asks the reader which of two pictures comes next::
-
-    # sphinx_gallery_step_ask = "w.detach() -> w.clone()"
-
-The other picture is that of a run in which the statement has this call exchanged.
 """
 
 from __future__ import annotations
@@ -26,13 +20,10 @@ import gzip
 import io
 import json
 import pickle
-import re
 import sys
 import weakref
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +50,6 @@ NOT_WATCHED_OUTSIDE_FUNCTIONS = dict.fromkeys(
 # first number that is light enough, or else the last.
 MOST_BYTES = 11_900
 DRAWN = (5, 4, 3, 2)
-QUESTION = "Which picture comes next?"
-ASK = re.compile(r"""^# sphinx_gallery_step_ask = "(.+)"$""", re.MULTILINE)
 _watching: dict[str, Steps] = {}
 
 
@@ -137,11 +126,10 @@ def end(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
         if (folder / f"{lesson}.md5").exists():  # the gallery's note that it has passed
             if seen.failed:
                 raise ExtensionError(f"{lesson} could not be watched:\n{seen.failed}")
-            asks = [(ask, _other_run(script, ask)) for ask in asks_of(script)]
             path = _seen_path(folder, script.stem)
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("wb") as file:
-                _Pickler(file).dump((seen, asks))
+                _Pickler(file).dump(seen)
             _drawn(path, script)  # several lessons run at once, and pages do not
 
 
@@ -193,112 +181,21 @@ def _drawn(path: Path, script: Path) -> Path:
         for other in path.parent.glob(f"{path.stem}.*.json"):
             other.unlink()
         with path.open("rb") as file:
-            seen, asks = _Unpickler(file).load()
+            seen = _Unpickler(file).load()
         aside = drawn.with_suffix(".new")
-        aside.write_text(_as_json(seen, asks, script), encoding="utf-8")
+        aside.write_text(_as_json(seen, script), encoding="utf-8")
         aside.replace(drawn)
     return drawn
 
 
-def _as_json(seen: Steps, asks: list[tuple[Ask, Steps]], script: Path) -> str:
+def _as_json(seen: Steps, script: Path) -> str:
     """Return steps with their drawings: the same steps give the same text."""
     for most in DRAWN:
-        data = seen.data(most)
-        for ask, other in asks:
-            _add_ask(data, seen, other, ask, most)
-        shown = as_shown(data, script)
+        shown = as_shown(seen.data(most), script)
         text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
         if len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES:
             break
     return text
-
-
-@dataclass(frozen=True)
-class Ask:
-    """A question before a step: its statement's lines, and the call that is exchanged.
-
-    ``instead`` is the text of the statement with the ``new`` call.
-    """
-
-    line: int
-    end: int
-    new: str
-    instead: str
-
-
-def asks_of(script: Path) -> list[Ask]:
-    """Return what the markers of a lesson ask, in order.
-
-    Raises
-    ------
-    ExtensionError
-        If a marker is not written as ``"old -> new"``, or not above a statement of the
-        lesson's own level that has ``old`` once.
-    """
-    text = script.read_text(encoding="utf-8")
-    if not ASK.search(text):
-        return []
-    lines, tree, found = text.splitlines(), ast.parse(text), []
-    for number, line in enumerate(lines, 1):
-        marked = ASK.fullmatch(line)
-        if not marked:
-            continue
-        old, arrow, new = (part.strip() for part in marked[1].partition("->"))
-        below = [node for node in tree.body if node.lineno > number]
-        first, last = (below[0].lineno, below[0].end_lineno) if below else (0, 0)
-        statement = "\n".join(lines[first - 1 : last])
-        if not (old and arrow and new) or statement.count(old) != 1:
-            raise ExtensionError(
-                f"{script.name}, line {number}: a marker that asks for a step stands "
-                'above a statement, is written "old -> new", and the statement has '
-                "`old` once"
-            )
-        found.append(Ask(first, last, new, statement.replace(old, new)))
-    return found
-
-
-def _other_run(script: Path, ask: Ask) -> Steps:
-    """Run a lesson up to the statement of a question, that with the call exchanged."""
-    from tensor_maps.steps.watch import Steps
-
-    lines = script.read_text(encoding="utf-8").splitlines()[: ask.end]
-    lines[ask.line - 1 :] = ask.instead.split("\n")
-    seed_everything()
-    other, namespace = Steps(script.stem), {"__name__": "__main__"}
-    with redirect_stdout(io.StringIO()):
-        try:
-            other.run("\n".join(lines), namespace, f"<{script.stem} with {ask.new}>")
-        except Exception as error:
-            raise ExtensionError(
-                f"{script.name}: with `{ask.new}` the statement on line {ask.line} "
-                f"raises {type(error).__name__}, and there is no other picture"
-            ) from None
-    return other
-
-
-def _add_ask(
-    data: dict[str, Any], seen: Steps, other: Steps, ask: Ask, drawn: int
-) -> None:
-    """Add a question to the steps of a lesson, with the picture of the other run."""
-    place = [step["first"] for step in data["steps"]].index(ask.line)
-    right = data["steps"][place]["drawing"]
-    drawing, caption = other.picture(place, seen.names_drawn(drawn)[place])
-    if drawing == data["drawings"][right]:
-        raise ExtensionError(
-            f"{data['title']}: with `{ask.new}` the picture of line {ask.line} is the "
-            "same: there is nothing to ask"
-        )
-    data["drawings"].append(drawing)
-    data["captions"].append(caption)
-    data.setdefault("asks", []).append(
-        {
-            "step": place,
-            "question": QUESTION,
-            "pictures": [right, len(data["drawings"]) - 1],
-            "right": 0,
-            "instead": ask.instead,
-        }
-    )
 
 
 def as_shown(data: dict[str, Any], script: Path) -> dict[str, Any]:

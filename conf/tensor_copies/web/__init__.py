@@ -44,7 +44,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # When all pages have been read.
     fill = in_order(chain_links.make_link, cheat_sheet.fill)
     app.connect("doctree-resolved", fill)
-    frame = in_order(foot.add_foot, head.add_head, head.add_styles)
+    frame = in_order(foot.add_foot, head.add_head, head.load_what_is_used)
     app.connect("html-page-context", frame)
     app.connect("env-updated", search_index.write)
     app.connect("builder-inited", made_pages.replace_search)

@@ -26,13 +26,21 @@ LONGEST = 160  # characters; what a search engine shows of a description
 SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
 SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
 CARD, CARD_SIZE = "_static/card.png", (1200, 630)
+OF_CELLS = "mystnb."  # styles of a page that computes
+UNUSED = (
+    # Furo's rules for extensions and an ad that this site does not have.
+    "furo-extensions.",
+    "sg-tags.",  # filters the gallery's cards by tags; no lesson has any
+    # Keys and marks of Sphinx's own search, in the place of which there is ours.
+    *("doctools.", "documentation_options.", "sphinx_highlight."),
+)
 ON_CARD = "Two tensors that share one memory, without gradient. Beside them a copy."
 
 
 def add_head(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Put description and card into the head of a page,."""
+    """Put description and card into the head of a page."""
     said = app.env.metadata.get(page, {}).get("description", SITE)
     description = context.get("description", said)
     title = escape(Markup(context.get("title", "")).striptags())
@@ -67,10 +75,29 @@ def add_head(
     context["metatags"] = "\n".join([*kept, *lines])
 
 
-def add_styles(app: Sphinx, page: str, *_: object) -> None:
-    """Load the styles in ``static/`` that a page's front matter names (``styles:``)."""
+def load_what_is_used(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Load the styles that a page's front matter names (``styles:``), and no unused.
+
+    Extensions add their files to every page. Left out, they save a phone 12 kB before
+    a page is drawn, a quarter of a lesson.
+    """
     for name in app.env.metadata.get(page, {}).get("styles", "").split():
         app.add_css_file(name)
+    unused = UNUSED if _computes(doctree) else (*UNUSED, OF_CELLS)
+    for kind in ("css_files", "script_files"):
+        context[kind] = [
+            file
+            for file in context[kind]
+            if not Path(str(file.filename)).name.startswith(unused)
+        ]
+
+
+def _computes(doctree: nodes.document | None) -> bool:
+    return doctree is not None and any(
+        "cell" in box["classes"] for box in doctree.findall(nodes.container)
+    )
 
 
 def keep_description(app: Sphinx, doctree: nodes.document) -> None:

@@ -3,7 +3,7 @@
 // a notebook hands over the element that is to be filled.
 "use strict";
 function tensorCopiesSteps(data, place = document.currentScript.place) {
-  const { code, steps, drawings, captions, asks = [] } = data;
+  const { code, steps, drawings, captions } = data;
   const inDialog = place.matches("button");
   const key = inDialog ? place.id : place.dataset.key;
   const make = (name, attributes, ...children) => {
@@ -73,8 +73,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   const nextTurn = button("Next iteration", () => go(later(false)));
   const pastLoop = button("After the loop", () => go(later(true)));
   const loop = make("span", { class: "steps-loop" }, turns, nextTurn, pastLoop);
-  const back = button("Back", () => go(asking ? spot() : spot() - 1));
-  const forward = button("Forward", () => onward(), "steps-forward");
+  const back = button("Back", () => go(spot() - 1));
+  const forward = button("Forward", () => go(spot() + 1), "steps-forward");
   const title = make(inDialog ? "h2" : "h1", {}, data.title);
   const head = make("div", { class: "steps-head" }, title, link);
   const box = make("div", { class: "steps" }, make("div", {}, head, see,
@@ -86,8 +86,6 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   everyLine.hidden = [0, steps.length].includes(events.length);
   // The steps that are gone to, and the one that is shown, by its place among all.
   let list = [], at = 0;
-  let asking = null;
-  const asked = new Set();
   const spot = () => list.indexOf(at);
   // A page may be refused its storage: then the switch holds until it is reloaded.
   const remembered = (value) => {
@@ -128,17 +126,9 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     });
     return next < 0 ? -1 : list.findIndex((index) => index >= next);
   };
-  const onward = () => {
-    const next = list[spot() + 1];
-    const ask = asks.find((one) => one.step === next && !asked.has(one));
-    if (!asking && ask) {
-      asked.add(ask);
-      show(at, ask);
-    } else go(spot() + 1);
-  };
   const go = (number) => {
     const wanted = list[Math.min(Math.max(0, number), list.length - 1)];
-    show(wanted, null, wanted > at && number === spot() + 1);
+    show(wanted, wanted > at && number === spot() + 1);
   };
   const press = (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -187,32 +177,6 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   };
   // One object with two names has one tag.
   const tagged = (tag) => tag.dataset.name.split(", ");
-  const pictures = (ask) => {
-    // The order hangs on the step alone: the right one is not always the first.
-    const turned = [...ask.pictures.keys()];
-    if (ask.step % 2) turned.reverse();
-    const choices = turned.map((number, place) => {
-      const right = number === ask.right;
-      const choice = button(make("span", {}, `Picture ${place + 1}`), () => {
-        if (choices.some((one) => one.matches(".right"))) return;
-        choices.forEach((one, other) => {
-          if (turned[other] === ask.right) one.classList.add("right");
-          one.setAttribute("aria-disabled", "true");
-        });
-        if (!right) choice.classList.add("wrong");
-        const judged = right ? "Right: " : "Not this one: ";
-        said.replaceChildren(judged + steps[ask.step].said);
-        if (ask.instead) {
-          const other = make("code", {}, ask.instead);
-          said.append(" The other picture is that of ", other, ".");
-        }
-      }, "steps-choice");
-      choice.append(drawn(ask.pictures[number]));
-      return choice;
-    });
-    const group = { class: "steps-ask", role: "group", "aria-label": ask.question };
-    return make("div", group, ...choices);
-  };
 
   // -- What moves, where the reader has not asked for less -------------------------
   const move = (was, now, step) => {
@@ -304,14 +268,14 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
       : ` (the last ${MOST_OUTPUT} of ${whole.length} characters)`;
     output.scrollTop = output.scrollHeight;
   };
-  const show = (index, ask = null, moves = false) => {
-    [at, asking] = [index, ask];
-    const step = steps[ask ? ask.step : at], number = spot() + 1;
+  const show = (index, moves = false) => {
+    at = index;
+    const step = steps[at], number = spot() + 1;
     // What ran up to the next event, and was printed there, belongs to this one.
     const next = list[number] ?? steps.length, from = number > 1 ? at : 0;
-    const words = `${number + (ask ? 1 : 0)} of ${list.length}`;
-    count.textContent = `${ask ? "before " : ""}${words}`;
-    const nested = ask ? [] : step.turn.filter(([, of]) => of > 1);
+    const words = `${number} of ${list.length}`;
+    count.textContent = words;
+    const nested = step.turn.filter(([, of]) => of > 1);
     turns.textContent = nested.length
       ? `iteration ${nested.map((pair) => pair.join(" of ")).join(", ")}` : "";
     for (const [jump, whole] of [[nextTurn, false], [pastLoop, true]]) {
@@ -321,28 +285,28 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     }
     loop.hidden = !nested.length;
     slider.value = number;
-    const event = ask ? null : step.event;
+    const { event } = step;
     statement.textContent = textOf(step);
     slider.setAttribute("aria-valuetext", `${words}: ${statement.textContent}`);
     for (const mark of marks.children) mark.classList.remove("lit");
     marks.children[events.indexOf(at)]?.classList.add("lit");
     kind.replaceChildren(make("b", { "aria-hidden": true }, SIGNS[event] ?? ""), event ?? "");
     kind.hidden = !event;
-    back.setAttribute("aria-disabled", number < 2 && !ask);
+    back.setAttribute("aria-disabled", number < 2);
     forward.setAttribute("aria-disabled", number === list.length);
-    said.replaceChildren(ask ? `${ask.question} Choose one, or go forward.` : step.said);
-    raised.textContent = ask ? "" : step.raised ?? "";
+    said.replaceChildren(step.said);
+    raised.textContent = step.raised ?? "";
     const was = see.querySelector("svg");
-    box.style.setProperty("--see", ask ? "60dvh" : `min(${highest + 80}px, 36dvh)`);
-    see.replaceChildren(ask ? pictures(ask) : drawn(step.drawing, step));
+    box.style.setProperty("--see", `min(${highest + 80}px, 36dvh)`);
+    see.replaceChildren(drawn(step.drawing, step));
     scaled();
-    print(ask ? next : from, next);
+    print(from, next);
     light(step, next);
     const now = see.querySelector("svg");
     if (moves && now && matchMedia("(prefers-reduced-motion: no-preference)").matches) {
       move(was ?? make("i", {}), now, step);
     }
-    link.hidden = !key || Boolean(ask);
+    link.hidden = !key;
     link.href = `#${key}-${at + 1}`;
     if (key) address(link.hash);
   };
