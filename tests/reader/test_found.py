@@ -213,8 +213,9 @@ def test_a_report_names_page_machine_and_torch(hosted: TinySite) -> None:
     import torch
 
     assert f"torch {torch.__version__}," in body
-    command = [sys.executable, str(hosted.folder / "conf" / "machine.py")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", "tensor_copies.run.fingerprint"]
+    conf = hosted.folder / "conf"
+    done = subprocess.run(command, cwd=conf, capture_output=True, text=True, check=True)
     signature, _, machine = done.stdout.strip().partition(" ")
     assert re.fullmatch(r"[0-9a-f]{16}", signature)
     assert f"Fingerprint: {signature}" in body and machine in body
