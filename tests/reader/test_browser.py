@@ -15,7 +15,7 @@ from reading import SCRIPTS, page_of
 from visits import COLOURS, KINDS, Visitor, pages_of
 
 # First visit, compressed, scrolled to the end.
-MOST_KB, MOST_KB_OF_LONG_PAGES, MOST_REQUESTS = 65, 85, 18
+MOST_KB, MOST_KB_OF_LONG_PAGES, MOST_REQUESTS = 50, 80, 16
 AAA = 7.0
 LESSON = KINDS[2]
 

@@ -38,7 +38,7 @@ def test_all_by_keyboard(site: Path, address: str, tab: Any) -> None:
         assert tab.evaluate(style) != "none", reached[-1]
     assert "Skip to content" in reached[0]
     everything = "\n".join(reached)
-    for wanted in ("sidebar-search", "theme-toggle", "download", "<pre", "next-page"):
+    for wanted in ("sidebar-search", "theme-toggle", "download", "next-page"):
         assert wanted in everything, wanted
     # Every control that can be seen can be reached.
     controls = tab.locator("article a:visible, article summary:visible").count()
@@ -49,7 +49,7 @@ def test_the_tabs_of_all_blocks_show_one_machine_and_are_remembered(
     site: Path, address: str, tab: Any
 ) -> None:
     pages = [page_of(site, script) for script in SCRIPTS]
-    tabbed = [page for page in pages if page.read_text().count("<fieldset") > 1]
+    tabbed = [page for page in pages if page.read_text().count("machine-tabs") > 1]
     if not tabbed:
         pytest.skip("no lesson differs between machines")
     tab.goto(address + str(tabbed[0].relative_to(site)), wait_until="load")
