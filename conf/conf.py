@@ -72,10 +72,10 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "within_subsection_order": "tensor_copies.run.lesson_list.ReadingOrder",
     "reset_modules": (
-        "tensor_copies.figures.steps.end",
+        "tensor_copies.figures.steps.end_watching",
         "tensor_copies.run.isolation.prepare",
         "tensor_copies.run.code_links.link_methods",
-        "tensor_copies.figures.steps.begin",
+        "tensor_copies.figures.steps.begin_watching",
     ),
     "reset_modules_order": "both",
     "parallel": 2,  # each lesson in a process of its own: run/apart.py

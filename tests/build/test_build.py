@@ -481,7 +481,9 @@ def recording_of(site: TinySite, name: str) -> None:
     keys = recordings.keys(site.folder / SECTION / f"{name}.py").values()
     blocks = tuple(recordings.Block(key, "seen elsewhere", ()) for key in keys)
     whole = recordings.Recording(f"1_first/{name}", machine, "2026-01-02", blocks)
-    recordings.save(whole, {}, site.folder / "docs" / "recordings" / machine.name)
+    recordings.save_recording(
+        whole, {}, site.folder / "docs" / "recordings" / machine.name
+    )
 
 
 def test_two_builds_from_nothing_are_equal(

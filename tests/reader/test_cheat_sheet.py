@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup, Tag
 from reading import ROOT, soup
 from tensor_copies.errors.messages import best_cures
 from tensor_copies.explorer.chains import chain_of
-from tensor_copies.explorer.kept import live as live_explorer
+from tensor_copies.explorer.kept import live_explorer as live_explorer
 from tensor_copies.explorer.page import still
 from tensor_copies.run.fingerprint import fingerprint
 from tensor_copies.web.cheat_sheet import foot_of

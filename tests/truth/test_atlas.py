@@ -543,7 +543,7 @@ asked, versions = [], data.version_of
 data.version_of = lambda name: "0" if name in sys.argv else versions(name)
 kept_json.load = lambda path: asked.append(path.name) or {"records": []}
 kept.Explorer = dict
-data.live(), data.on_stand_in(), kept.live()
+data.live_atlas(), data.on_stand_in(), kept.live_explorer()
 print(*asked, "torch" in sys.modules)
 """
 
@@ -638,7 +638,7 @@ def test_another_machines_records_are_told_from_live_ones(
     )  # fmt: skip
 
     def published() -> tuple[list[dict], list[dict]]:
-        data.publish(app, None)
+        data.publish_atlas(app, None)
         whole = json.loads((out / "atlas.json").read_text())
         theirs = [r for r in whole["records"] if r["machine"] == OTHER_NAME]
         return theirs, [m for m in whole["machines"] if m["name"] == OTHER_NAME]
@@ -653,11 +653,11 @@ def test_another_machines_records_are_told_from_live_ones(
     unknown[1][0] = "rm"
     change(recording, records=unknown)
     assert published() == ([], [])
-    data.report_stale(app, None)
+    data.report_stale_atlas(app, None)
     assert "Stale" not in capsys.readouterr().out
     change(recording, key="0123456789abcdef", columns=["old"], records=[["<script>"]])
     assert published() == ([], [])
-    data.report_stale(app, None)
+    data.report_stale_atlas(app, None)
     assert f"Stale: recordings/{OTHER_NAME}, atlas does not match" in (
         capsys.readouterr().out
     )

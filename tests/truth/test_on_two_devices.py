@@ -58,7 +58,7 @@ def asks_for_a_device(script: Path) -> bool:
 def blocks_recorded(script: Path, folder: Path) -> list[recordings.Block]:
     """Return what a stand-in of this torch saw of the code that a lesson has now."""
     for path in folder.glob(f"stand-in-*/{script.stem}.json"):
-        seen = check.load(path)
+        seen = check.load_recording(path)
         code = [block.key for block in seen.blocks]
         current = code == list(recordings.keys(script).values())
         if current and seen.machine.torch == torch.__version__:
@@ -175,7 +175,9 @@ def test_the_recording_is_no_ones_but_the_stand_ins(path: Path) -> None:
     """A number of a time, or the name of another device, would be no one's."""
     data = json.loads(path.read_text())
     if "blocks" in data:
-        assert check.load(path).machine.label.startswith("stand-in device (no GPU), ")
+        assert check.load_recording(path).machine.label.startswith(
+            "stand-in device (no GPU), "
+        )
     for block in data.get("blocks", []):
         printed = "\n".join(block.get("output", ()))
         assert "CUDA" not in printed and "cuda" not in printed

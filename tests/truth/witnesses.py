@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from tensor_copies.stand_in import NAME, for_stand_in, load
+from tensor_copies.stand_in import NAME, for_stand_in, load_device
 from tensor_maps.atlas import calls, probes
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
@@ -51,7 +51,7 @@ WRONG_IN_FAKES = {
 
 def main(*only: str) -> None:
     """Print who denies what."""
-    load()
+    load_device()
     if only:
         copies = torch.Tensor.cpu
         torch.Tensor.cpu = lambda x: copies(x) if x.device.type != NAME else x

@@ -426,20 +426,20 @@ def test_refused(kind: str, recorded_site: TinySite, tmp_path: Path) -> None:
     path = pretend_other_machine(site, lambda line: line) / "a.json"
     change, reason = REFUSED[kind]
     whole = path.read_text()
-    assert check.load(path).lesson == "1_first/a"
+    assert check.load_recording(path).lesson == "1_first/a"
     path.write_text(json.dumps(change(json.loads(whole))))
     with pytest.raises(recordings.BadRecording, match=reason) as refused:
-        check.load(path)
+        check.load_recording(path)
     message = str(refused.value)
     assert message.startswith(f"recordings/{OTHER_NAME}/a.json is refused: ")
     assert "\n" not in message
     for text in ("", whole[: len(whole) // 2], "<<<<<<< HEAD\n" + whole):
         path.write_text(text)
         with pytest.raises(recordings.BadRecording, match="not whole JSON"):
-            check.load(path)
+            check.load_recording(path)
     path.unlink()
     with pytest.raises(recordings.BadRecording, match="cannot be read"):
-        check.load(path)
+        check.load_recording(path)
 
 
 def test_a_refused_recording_stops_the_build_with_one_line(

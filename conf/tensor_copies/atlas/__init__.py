@@ -13,14 +13,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
     from tensor_copies.atlas import data, page
     from tensor_copies.run import ahead
 
-    ahead.add("atlas", data.live)
+    ahead.add("atlas", data.live_atlas)
     ahead.add("atlas", data.on_stand_in)
     app.add_directive("atlas", page.AtlasTable)
     app.add_directive("atlas-calls", page.AtlasCalls)
     app.add_directive("atlas-columns", page.AtlasColumns)
     app.add_directive("atlas-files", page.AtlasFiles)
     app.connect("html-page-context", page.add_script)
-    app.connect("build-finished", data.publish)
+    app.connect("build-finished", data.publish_atlas)
     # After the report, beside the stale recordings of lessons.
-    app.connect("build-finished", data.report_stale, priority=950)
+    app.connect("build-finished", data.report_stale_atlas, priority=950)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -30,7 +30,7 @@ from tensor_copies.recordings.format import (
     BadRecording,
     atlas_key,
 )
-from tensor_copies.recordings.others import loaded, refuse, report
+from tensor_copies.recordings.others import loaded, refuse, report_problems
 from tensor_copies.run import kept_json, progress
 from tensor_copies.run.ahead import once
 from tensor_copies.run.code_keys import (
@@ -97,7 +97,7 @@ def probe(*, with_device: bool = False) -> dict[str, Any]:
 
 
 @once
-def live() -> dict[str, Any]:
+def live_atlas() -> dict[str, Any]:
     """Return what this machine sees, from the last time it looked if it did."""
     path = KEPT / f"{atlas_made_from()}.json"
     return kept_json.load(path) or _probed(path)
@@ -146,7 +146,7 @@ def recorded(app: Sphinx) -> list[AtlasRecording]:
 
 def views(app: Sphinx) -> list[View]:
     """Return what all machines saw: this one first, the stand-in last."""
-    atlas, here = live(), fingerprint()
+    atlas, here = live_atlas(), fingerprint()
     found = list(_views(here, LIVE, atlas["day"], atlas["records"]))
     found.sort(key=lambda view: view.device != here.device_kind)
     states = {row["id"]: row["states"] for row in atlas["operations"]}
@@ -185,18 +185,18 @@ def _views(
 
 def note_use(app: Sphinx, page: str) -> None:
     """Remember that a page shows the Atlas, and which."""
-    app.env.metadata[page]["atlas_probed"] = live()["day"]
+    app.env.metadata[page]["atlas_probed"] = live_atlas()["day"]
 
 
 def _is_shown(app: Sphinx) -> bool:
     return any("atlas_probed" in metadata for metadata in app.env.metadata.values())
 
 
-def publish(app: Sphinx, exception: Exception | None) -> None:
+def publish_atlas(app: Sphinx, exception: Exception | None) -> None:
     """Write ``atlas.json`` and ``atlas.csv`` beside the pages."""
     if exception is not None or app.builder.format != "html" or not _is_shown(app):
         return
-    atlas, seen = live(), views(app)
+    atlas, seen = live_atlas(), views(app)
     columns = {**ABOUT_MACHINE, **atlas["columns"]}
     machines = {
         (view.machine.name, view.source): {
@@ -235,10 +235,12 @@ def _in_csv(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def report_stale(app: Sphinx, exception: Exception | None) -> None:
+def report_stale_atlas(app: Sphinx, exception: Exception | None) -> None:
     """Name each Atlas of other probes than today's, and what renews it."""
     if exception is not None or not _is_shown(app):
         return
     for recording in recorded(app):
         if recording.key != atlas_key():
-            report(recording.machine, "atlas", "does not match tensor_maps.atlas")
+            report_problems(
+                recording.machine, "atlas", "does not match tensor_maps.atlas"
+            )

@@ -24,7 +24,7 @@ from tensor_copies.atlas.data import (
     ACCELERATOR,
     STAND_IN,
     View,
-    live,
+    live_atlas,
     note_use,
     views,
 )
@@ -151,7 +151,7 @@ class Drawing:
 
     def __init__(self, app: Sphinx, page: str) -> None:
         self.app, self.page = app, page
-        self.atlas = live()
+        self.atlas = live_atlas()
         seen = views(app)
         on_cpu = [view for view in seen if view.device == "cpu"]
         self.here, *others = on_cpu
@@ -464,10 +464,12 @@ class AtlasColumns(SphinxDirective):
         """Return one definition for each column, that of the state with all states."""
         note_use(self.env.app, self.env.docname)
         listing = nodes.definition_list(classes=["atlas-columns"])
-        for name, meaning in {**ABOUT_MACHINE, **live()["columns"]}.items():
+        for name, meaning in {**ABOUT_MACHINE, **live_atlas()["columns"]}.items():
             said = nodes.definition("", nodes.paragraph(text=f"{meaning}."))
             if name == "state":
-                said += nodes.bullet_list("", *map(_state, live()["states"].items()))
+                said += nodes.bullet_list(
+                    "", *map(_state, live_atlas()["states"].items())
+                )
             term = nodes.term("", "", nodes.literal(text=name))
             listing += nodes.definition_list_item("", term, said)
         return [listing]

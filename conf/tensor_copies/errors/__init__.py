@@ -22,5 +22,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("wording", cards.Wording)
     app.add_node(cards.error_index)
     app.connect("env-updated", search.write_messages)
-    app.connect("html-page-context", cards.add_files)
+    app.connect("html-page-context", cards.load_card_styles)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -164,7 +164,7 @@ def _line_to(section: nodes.section) -> nodes.paragraph:
     return nodes.paragraph("", "", link)
 
 
-def add_files(app: Sphinx, page: str, *_: object) -> None:
+def load_card_styles(app: Sphinx, page: str, *_: object) -> None:
     """Load the style, and the scripts of the box, on the page that has them."""
     if FACT in app.env.metadata.get(page, {}):
         app.add_css_file(STYLE)

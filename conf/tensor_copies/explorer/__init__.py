@@ -17,10 +17,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     from tensor_copies.explorer import kept, page
     from tensor_copies.run import ahead
 
-    ahead.add("explorer", kept.live)
+    ahead.add("explorer", kept.live_explorer)
     app.add_directive("explorer", page.ExplorerDirective)
     app.add_node(page.explorer, html=(page.visit_explorer, None))
     # After the error index was read: the messages lead to their entries.
     app.connect("env-updated", page.write_data)
-    app.connect("html-page-context", page.add_files)
+    app.connect("html-page-context", page.load_explorer)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -78,7 +78,7 @@ def probe_chains() -> tuple[dict[str, Any], Seen]:
 
 
 @once
-def live() -> Explorer:
+def live_explorer() -> Explorer:
     """Return what this machine sees, from the last time it looked if it did."""
     kept = _kept_chains()
     if (packed := kept_json.load(kept)) is None:

@@ -21,7 +21,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from tensor_copies.explorer.chains import Chain, chain_of, expression_of
 from tensor_copies.explorer.data import Explorer
-from tensor_copies.explorer.kept import live
+from tensor_copies.explorer.kept import live_explorer
 from tensor_copies.explorer.scenes import framed, pack_pictures, picture
 from tensor_copies.explorer.signs import STYLE
 from tensor_copies.explorer.words import facts_shown, headline
@@ -59,7 +59,7 @@ class ExplorerDirective(SphinxDirective):
         """Return the explorer as it opens."""
         app, page = self.env.app, self.env.docname
         self.env.metadata[page]["has_explorer"] = True
-        data, stills = live(), []
+        data, stills = live_explorer(), []
         for chain in STILLS:
             drawing, said = still(data, chain)
             stills.append(
@@ -108,8 +108,12 @@ def address_of(
     chain = chain_of(code)
     if chain is None or "```{explorer}" not in home.read_text(encoding="utf-8"):
         return None
-    for kind in live().devices:
-        if (kind != DEVICE) == away and (kind, state or STATE, chain) in live():
+    for kind in live_explorer().devices:
+        if (kind != DEVICE) == away and (
+            kind,
+            state or STATE,
+            chain,
+        ) in live_explorer():
             asked = {"y": ".".join(chain)} | ({"x": state} if state else {})
             asked |= {"on": kind} if away else {}
             at = app.builder.get_relative_uri(page, app.config.root_doc)
@@ -129,7 +133,7 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
     pages = [page for page in metadata if "has_explorer" in metadata[page]]
     if app.builder.format != "html" or not pages:
         return []
-    data = live().packed
+    data = live_explorer().packed
     known = json.loads(metadata.get(ERRORS, {}).get("messages", "[]"))
     found = {at: entry_of(text, known) for at, text in enumerate(data["texts"]) if text}
     errors = ""
@@ -137,7 +141,7 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
         errors = app.builder.get_relative_uri(pages[0], ERRORS)
     whole = {
         **data,
-        **pack_pictures(live()),
+        **pack_pictures(live_explorer()),
         "cures": {at: anchor for at, anchor in found.items() if anchor is not None},
         "errors": errors,
     }
@@ -173,7 +177,7 @@ def _runs_of_words(message: str) -> set[tuple[str, ...]]:
     return {tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)}
 
 
-def add_files(app: Sphinx, page: str, *_: object) -> None:
+def load_explorer(app: Sphinx, page: str, *_: object) -> None:
     """Load script, data and style on the page that has the explorer."""
     if "has_explorer" in app.env.metadata.get(page, {}):
         app.add_js_file(DATA, loading_method="defer")

@@ -21,7 +21,7 @@ from typing import Any
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.figures.pictures import NO_DRAWING, keep, on_card
+from tensor_copies.figures.pictures import NO_DRAWING, keep_for_card, on_card
 from tensor_copies.run.blocks import blocks_of
 from tensor_copies.run.markers import MAP_LEAD
 
@@ -53,7 +53,7 @@ def _kept(
     path.write_text(NO_DRAWING, encoding="utf-8")  # the gallery looks for a file
     kept = {"map": observed, "graph": graph}
     path.with_suffix(".json").write_text(json.dumps(kept), encoding="utf-8")
-    keep(_card(observed), path, Path(block_vars["src_file"]), block.lineno)
+    keep_for_card(_card(observed), path, Path(block_vars["src_file"]), block.lineno)
     return f".. lesson-map:: {path.stem}\n"
 
 

@@ -26,7 +26,7 @@ def card_file(source: Path, page: str) -> Path | None:
     return path if path.exists() else None
 
 
-def keep(drawing: str, picture: Path, script: Path, line: int) -> None:
+def keep_for_card(drawing: str, picture: Path, script: Path, line: int) -> None:
     """Keep the drawing of a block of a script, if it is the one for the lesson's card.
 
     That is the first of the block that opens the page, or else of the lesson: a chart

@@ -86,17 +86,17 @@ def _names(tree: ast.AST) -> Iterator[str]:
             yield node.value
 
 
-def begin(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
+def begin_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
     """Begin to watch a lesson (a ``reset_modules`` hook: the last before it runs)."""
     if when != "before":
         return
     script = script_of(gallery_conf, lesson)
     if script is None or not_watched(script):
         return
-    _watching[lesson] = watch(script, script.read_text(encoding="utf-8"))
+    _watching[lesson] = watch_script(script, script.read_text(encoding="utf-8"))
 
 
-def watch(script: Path, source: str) -> Steps:
+def watch_script(script: Path, source: str) -> Steps:
     """Begin to watch what is run as a lesson, whose text is now ``source``."""
     from tensor_maps.steps.watch import Steps
 
@@ -106,7 +106,7 @@ def watch(script: Path, source: str) -> Steps:
     return seen
 
 
-def end(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
+def end_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
     """Keep what was seen of a lesson (a ``reset_modules`` hook: the first after it).
 
     Raises

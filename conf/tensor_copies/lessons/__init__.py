@@ -29,9 +29,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before pages run (300), of which one may take times.
     app.connect("env-before-read-docs", answers.run_missing, priority=250)
     # Before Sphinx collects the contents, files and pictures of a page (500).
-    app.connect("doctree-read", page.change_page, priority=400)
+    app.connect("doctree-read", page.change_lesson, priority=400)
     # When every lesson has been read.
-    app.connect("doctree-resolved", remember.fill)
+    app.connect("doctree-resolved", remember.fill_remembered)
     app.connect("html-page-context", overviews.lead_on)
-    app.connect("build-finished", player.publish)
+    app.connect("build-finished", player.publish_steps)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

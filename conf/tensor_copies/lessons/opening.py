@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.lessons.predictions import say
+from tensor_copies.lessons.predictions import set_words
 from tensor_copies.recordings.beside import FOLDED
 from tensor_copies.run.blocks import blocks_of
 from tensor_copies.run.folds import fold, fold_words
@@ -31,7 +31,7 @@ def fold_setup(page: LessonPage) -> None:
     setup = setup_line(page.script)
     for block in (one for one in page.blocks if one.line == setup):
         line = fold_words()
-        say(line, f"Setup: {described(block.code.astext())}")
+        set_words(line, f"Setup: {described(block.code.astext())}")
         folded = (block.code, *block.outputs, *block.samples)
         block.fold = fold("", line, *folded, kind=SETUP)
         block.outputs, block.samples = [], []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
-def change_page(app: Sphinx, doctree: document) -> None:
+def change_lesson(app: Sphinx, doctree: document) -> None:
     """Change a page of the gallery; leave every other page as it is."""
     script = lesson_scripts(app).get(app.env.docname)
     if script is None:

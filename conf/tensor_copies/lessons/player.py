@@ -63,7 +63,7 @@ def published_name(page: str) -> str:
     return "/".join([FOLDER, "steps", *page.split("/")[-2:]]) + ".js"
 
 
-def publish(app: Sphinx, error: Exception | None) -> None:
+def publish_steps(app: Sphinx, error: Exception | None) -> None:
     """Write the viewer, and the steps of each lesson, as files that a page loads."""
     if error is not None or app.builder.format != "html":
         return
@@ -71,9 +71,9 @@ def publish(app: Sphinx, error: Exception | None) -> None:
         if (kept := steps_file(app.srcdir, page, script)) is not None:
             data = json.loads(kept.read_text(encoding="utf-8"))
             data["title"] = app.env.titles[page].astext()
-            write(app, published_name(page), as_script(data))
+            write_file(app, published_name(page), as_script(data))
     for name in VIEWER:
-        write(app, f"{FOLDER}/{name}", asset(name))
+        write_file(app, f"{FOLDER}/{name}", asset(name))
 
 
 def as_script(data: dict[str, Any]) -> str:
@@ -85,7 +85,7 @@ def as_script(data: dict[str, Any]) -> str:
     return f"tensorCopiesSteps({text});\n"
 
 
-def write(app: Sphinx, name: str, text: str) -> None:
+def write_file(app: Sphinx, name: str, text: str) -> None:
     """Write a file of the built site."""
     path = Path(app.outdir, name)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -170,7 +170,7 @@ def _reveal(words: str, answer: list[nodes.Node]) -> fold:
     """Return a fold: in sight is the question, which opens its answer."""
     # The style sheet adds what to do, and leaves the question to the choices.
     asked = nodes.inline(classes=["predict-question"])
-    say(asked, words)
+    set_words(asked, words)
     begin, end = _html('<div class="predict-answer">\n'), _html("</div>\n")
     line = fold_words("", "", asked)
     return fold("", line, begin, *answer, end, kind=PREDICT)
@@ -180,7 +180,7 @@ def _html(markup: str) -> nodes.raw:
     return nodes.raw("", markup, format="html")
 
 
-def say(node: nodes.TextElement, words: str) -> None:
+def set_words(node: nodes.TextElement, words: str) -> None:
     """Add words to a line; what stands between double backticks is code."""
     for place, piece in enumerate(CODE.split(words)):
         node += nodes.literal(text=piece) if place % 2 else nodes.Text(piece)

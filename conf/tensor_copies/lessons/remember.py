@@ -30,7 +30,7 @@ class Remember(SphinxDirective):
         return [remember()]
 
 
-def fill(app: Sphinx, doctree: nodes.document, page: str) -> None:
+def fill_remembered(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Put the points of every lesson, which must have some, into their place."""
     for place in list(doctree.findall(remember)):
         sheet = nodes.container(classes=["remember"])

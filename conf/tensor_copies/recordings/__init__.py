@@ -16,7 +16,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(provenance.machine_tabs, html=(provenance.visit_machine_tabs, None))
     for kind in ("chart", "map", "table"):
         app.add_directive(f"lesson-{kind}", beside.Kept)
-    app.connect("source-read", live.require_readable)
+    app.connect("source-read", live.require_short)
     # After the report: what is stale is the last thing that is said.
     app.connect("build-finished", others.report_stale, priority=950)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

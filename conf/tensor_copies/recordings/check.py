@@ -32,7 +32,7 @@ class _Wrong(Exception):
     """What is wrong with a file, in half a sentence."""
 
 
-def load(path: Path) -> Recording:
+def load_recording(path: Path) -> Recording:
     """Read the recording of a lesson; raise :class:`BadRecording` if it is wrong."""
     with _naming(path):
         return _lesson(path, _read(path))

@@ -235,7 +235,7 @@ def keys(script: Path) -> dict[int, str]:
     return found
 
 
-def save(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
+def save_recording(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
     """Write a recording and its figures into the folder of its machine.
 
     ``figures`` has the content of each figure's file by its name: data, or the bytes

@@ -142,7 +142,7 @@ def _is_box(node: nodes.Node, name: str) -> bool:
     return isinstance(node, nodes.container) and name in node["classes"]
 
 
-def require_readable(app: Sphinx, page: str, source: list[str]) -> None:
+def require_short(app: Sphinx, page: str, source: list[str]) -> None:
     """Raise :class:`TooLong` for a lesson that would take minutes to be read."""
     script = lesson_scripts(app).get(page)
     if script is not None and len(source[0]) > LONGEST_PAGE:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sphinx.util import logging
 
-from tensor_copies.recordings.check import load, load_page
+from tensor_copies.recordings.check import load_page, load_recording
 from tensor_copies.recordings.format import (
     BadRecording,
     PageRecording,
@@ -45,7 +45,7 @@ def loaded(app: Sphinx, pattern: str, load: Callable[[Path], Any]) -> list[Any]:
 def load_all(app: Sphinx, lesson: str) -> list[Recording]:
     """Return the recordings of a lesson (``section/name``) by other machines."""
     name, found = lesson.rpartition("/")[2], []
-    for recording in loaded(app, f"{name}.json", load):
+    for recording in loaded(app, f"{name}.json", load_recording):
         if recording.lesson == lesson:
             found.append(recording)
         else:
@@ -89,15 +89,17 @@ def report_stale(app: Sphinx, exception: Exception | None) -> None:
             same, of = current_blocks(recording, script)
             if same < of:
                 matches = f"matches {same} of {of} blocks"
-                report(recording.machine, script.stem, matches)
+                report_problems(recording.machine, script.stem, matches)
     for recording, current in load_pages(app):
         if not current:
-            report(recording.machine, recording.page, "does not match the page")
+            report_problems(
+                recording.machine, recording.page, "does not match the page"
+            )
     for where in _orphans(app):
         logger.warning("Orphan: %s belongs to no lesson or page; remove it", where)
 
 
-def report(machine: Fingerprint, name: str, matches: str) -> None:
+def report_problems(machine: Fingerprint, name: str, matches: str) -> None:
     """Say that a recording is stale, in what, and what renews it."""
     progress.say(
         f"Stale: recordings/{machine.name}, {name} {matches}; on that machine, run "

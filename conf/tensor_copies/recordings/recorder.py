@@ -32,7 +32,7 @@ from tensor_copies.recordings.format import (
     Recording,
     keys,
     require_fitting,
-    save,
+    save_recording,
 )
 from tensor_copies.recordings.live import LiveBlock, read_blocks
 from tensor_copies.run.apart import (
@@ -53,7 +53,9 @@ MEASURED = {"panels", "samples"}  # what a chart of times has, and its samples
 TIMES = "It shows times. Those of the stand-in device are times of this host."
 
 
-def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+def scrape_for_recording(
+    block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]
+) -> str:
     """Keep what a block shows, but for its text (an image scraper)."""
     figures: list[Any] = [{"map": one} for one in requested_maps(block, block_vars)]
     figures += _drawn()
@@ -149,7 +151,7 @@ def _run(docs: Path, options: dict[str, Any]) -> tuple[Sphinx, dict[str, str]]:
     few = len([*docs.parent.glob("examples/*/*.py")]) <= FEW
     set_forkserver_preload([*PRELOADED, __name__, *([] if few else [COMPILER])])
     changed = {
-        "image_scrapers": (f"{__name__}.scrape",),
+        "image_scrapers": (f"{__name__}.scrape_for_recording",),
         "reset_modules": ("tensor_copies.run.isolation.prepare",),
     }
     settings = {
@@ -186,7 +188,7 @@ def _save(
             files[names[-1]] = content
         blocks.append(Block(wanted[live.line], text, names))
     lesson = f"{script.parent.name}/{script.stem}"
-    save(Recording(lesson, machine, today(), blocks), files, folder)
+    save_recording(Recording(lesson, machine, today(), blocks), files, folder)
 
 
 def _printed(live: LiveBlock, figures: list[Any]) -> str:

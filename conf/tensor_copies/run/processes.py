@@ -32,15 +32,6 @@ def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
     return plain
 
 
-def beside_others(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the same for one that runs torch while this process works.
-
-    What torch has computed on several threads is the same; but these do not keep a
-    core busy while they wait for each other.
-    """
-    return with_our_packages(environment) | {"OMP_WAIT_POLICY": "PASSIVE"}
-
-
 def taken_by(pid: int) -> dict[int, int]:
     """Return the bytes in memory of a process and of each that goes back to it."""
     import psutil  # not at the top: who lacks a package is told so first

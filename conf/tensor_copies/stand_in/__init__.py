@@ -16,7 +16,7 @@ from __future__ import annotations
 import torch  # noqa: F401
 
 from tensor_copies.stand_in.compiling import CACHE, NoCompiler, NoStandIn
-from tensor_copies.stand_in.loading import is_loaded, load
+from tensor_copies.stand_in.loading import is_loaded, load_device
 from tensor_copies.stand_in.scripts import environment, for_stand_in, new_python
 from tensor_copies.stand_in.torch_standin import NAME
 
@@ -28,6 +28,6 @@ __all__ = [
     "environment",
     "for_stand_in",
     "is_loaded",
-    "load",
+    "load_device",
     "new_python",
 ]

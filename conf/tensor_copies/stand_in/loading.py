@@ -25,7 +25,7 @@ def is_loaded() -> bool:
     return getattr(torch, NAME, None) is torch_standin
 
 
-def load(cache: Path = CACHE) -> None:
+def load_device(cache: Path = CACHE) -> None:
     """Give this process the device ``standin``; a second call does nothing.
 
     To compile it takes some ten seconds; ``cache`` keeps it for every later process.
@@ -77,4 +77,4 @@ def _let_backward_end() -> None:
 def load_in_child() -> None:
     """Load the device because torch was imported (see :func:`environment`)."""
     if CACHE_VARIABLE in os.environ:
-        load(Path(os.environ[CACHE_VARIABLE]))
+        load_device(Path(os.environ[CACHE_VARIABLE]))

@@ -39,22 +39,22 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before Sphinx collects the contents of a page (500).
     app.connect("doctree-read", pages.change_page, priority=400)
     # When all parts of a page are in place, and before its reading ends (900).
-    keep = in_order(head.keep_description, sections.keep)
+    keep = in_order(head.keep_description, sections.keep_sections)
     app.connect("doctree-read", keep, priority=895)
     # When all pages have been read.
-    fill = in_order(chain_links.make_link, cheat_sheet.fill)
+    fill = in_order(chain_links.make_link, cheat_sheet.fill_sheet)
     app.connect("doctree-resolved", fill)
     frame = in_order(foot.add_foot, head.add_head, head.load_what_is_used)
     app.connect("html-page-context", frame)
-    app.connect("env-updated", search_index.write)
+    app.connect("env-updated", search_index.write_index)
     app.connect("builder-inited", made_pages.replace_search)
     app.connect("html-collect-pages", made_pages.make)
 
     def finish(app: Sphinx, exception: Exception | None) -> None:
         if exception is None and app.builder.format == "html":
-            steps_of_pairs.publish(app)
-            files.write(app)
-            wheel.publish(app)
+            steps_of_pairs.publish_pairs(app)
+            files.write_files(app)
+            wheel.publish_wheel(app)
 
     app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

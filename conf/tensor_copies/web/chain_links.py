@@ -8,7 +8,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from tensor_copies.atlas.data import live
+from tensor_copies.atlas.data import live_atlas
 from tensor_copies.explorer.chains import CALLS
 from tensor_copies.explorer.page import address_of
 from tensor_copies.lessons.actions import explorer_link
@@ -32,7 +32,7 @@ def make_link(app: Sphinx, doctree: nodes.document, page: str) -> None:
             continue
         codes = [
             row["code"]
-            for row in live()["operations"]
+            for row in live_atlas()["operations"]
             if page.endswith(f"/{row['lesson']}") and not row["given"]
         ]
         codes += chains_in(lesson_scripts(app)[page])

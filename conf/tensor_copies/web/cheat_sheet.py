@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.atlas.data import live as live_atlas
+from tensor_copies.atlas.data import live_atlas as live_atlas
 from tensor_copies.atlas.data import note_use
 from tensor_copies.atlas.page import (
     DEVICE_NAMES,
@@ -31,7 +31,7 @@ from tensor_copies.atlas.page import (
 )
 from tensor_copies.errors.messages import BestCure, best_cures
 from tensor_copies.explorer.chains import chain_of
-from tensor_copies.explorer.kept import live as live_explorer
+from tensor_copies.explorer.kept import live_explorer as live_explorer
 from tensor_copies.explorer.page import still
 from tensor_copies.explorer.signs import sheet
 from tensor_copies.run.fingerprint import fingerprint
@@ -156,7 +156,7 @@ class SheetFoot(SphinxDirective):
         return [sheet_part()]
 
 
-def fill(app: Sphinx, doctree: nodes.document, page: str) -> None:
+def fill_sheet(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Put messages and foot into their places."""
     for place in list(doctree.findall(sheet_part)):
         made = foot_of(app, page)

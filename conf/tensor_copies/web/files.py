@@ -14,14 +14,14 @@ from urllib.parse import urljoin
 
 from sphinx.application import Sphinx
 
-from tensor_copies.lessons.player import write as write_file
+from tensor_copies.lessons.player import write_file
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.web.head import SITE
 from tensor_copies.web.search_index import pages_in_order
 from tensor_copies.web.sections import sections_of
 
 
-def write(app: Sphinx) -> None:
+def write_files(app: Sphinx) -> None:
     """Write the files, or remove what is not wanted any more."""
     if app.builder.name != "html":
         return

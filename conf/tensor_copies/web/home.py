@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.atlas.data import live, note_use
+from tensor_copies.atlas.data import live_atlas, note_use
 from tensor_copies.errors.messages import entries
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.run.templates import TEMPLATES
@@ -26,7 +26,9 @@ class MessageBox(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a form that asks the search page; its example is what most meet."""
-        records = (one for one in live()["records"] if one["operation"] == "numpy")
+        records = (
+            one for one in live_atlas()["records"] if one["operation"] == "numpy"
+        )
         form = TEMPLATES.get_template("web/message_box.html").render(
             search=self.env.app.builder.get_relative_uri(self.env.docname, "search"),
             example=next((one["error"] for one in records if one["error"]), ""),
@@ -53,7 +55,7 @@ class Doors(SphinxDirective):
 
 def _doors(app: Sphinx) -> list[tuple[str, str, str]]:
     lessons = lesson_scripts(app)
-    atlas = live()
+    atlas = live_atlas()
     calls, kinds = len(atlas["operations"]), len(atlas["states"])
     messages = len(entries(Path(app.env.doc2path("errors"))))
     mistakes, questions = (

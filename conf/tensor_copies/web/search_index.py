@@ -22,8 +22,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from tensor_copies.lessons.player import FOLDER
-from tensor_copies.lessons.player import write as write_file
+from tensor_copies.lessons.player import FOLDER, write_file
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_of
 
@@ -52,7 +51,7 @@ def pages_in_order(app: Sphinx) -> list[str]:
     return first + sorted(app.env.found_docs - set(first))
 
 
-def write(app: Sphinx, env: BuildEnvironment) -> None:
+def write_index(app: Sphinx, env: BuildEnvironment) -> None:
     """Write the script when all pages have been read."""
     if app.builder.format != "html":
         return

@@ -19,7 +19,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import docname_join
 
-from tensor_copies.atlas.data import live
+from tensor_copies.atlas.data import live_atlas
 from tensor_copies.atlas.page import one_line, sign_of
 from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.lessons.opening import SETUP
@@ -56,7 +56,7 @@ class Section:
     text: str  # all, with code and outputs in their order, as Markdown
 
 
-def keep(app: Sphinx, doctree: nodes.document) -> None:
+def keep_sections(app: Sphinx, doctree: nodes.document) -> None:
     """Keep the sections of the page that is being read, when all parts are in place."""
     page = app.env.docname
     found = [asdict(one) for one in _sections(app, doctree)]
@@ -112,7 +112,7 @@ def _sections(app: Sphinx, doctree: nodes.document) -> Iterator[Section]:
 
 def _calls() -> Iterator[Section]:
     """Yield a section for each row of the Atlas, with what was seen of its first x."""
-    atlas = live()
+    atlas = live_atlas()
     seen = {(one["operation"], one["state"]): one for one in atlas["records"]}
     for row in atlas["operations"]:
         state = row["states"][0]

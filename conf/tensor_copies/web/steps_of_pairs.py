@@ -6,7 +6,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from tensor_copies.errors.watched_cells import watched_pairs
-from tensor_copies.lessons.player import FOLDER, as_script, button, write
+from tensor_copies.lessons.player import FOLDER, as_script, button, write_file
 
 # The headings of the pairs that have a button, by the name of their steps.
 FACT = "steps_of_pairs"
@@ -34,13 +34,15 @@ def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
     app.env.metadata[page][FACT] = headings
 
 
-def publish(app: Sphinx) -> None:
+def publish_pairs(app: Sphinx) -> None:
     """Write the steps of each pair that has a button."""
     for page, facts in app.env.metadata.items():
         headings = facts.get(FACT, {})
         steps = watched_pairs(app, page) if headings else {}
         for name, heading in headings.items():
-            write(app, _file(page, name), as_script({**steps[name], "title": heading}))
+            write_file(
+                app, _file(page, name), as_script({**steps[name], "title": heading})
+            )
 
 
 def _file(page: str, name: str) -> str:

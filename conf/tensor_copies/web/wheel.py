@@ -42,7 +42,7 @@ def install_from(base: str) -> str:
     return urljoin(base, WHEEL) if base else Path(WHEEL).name
 
 
-def publish(app: Sphinx) -> None:
+def publish_wheel(app: Sphinx) -> None:
     """Build the wheel among the site's files.
 
     Raises
