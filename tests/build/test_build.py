@@ -570,7 +570,7 @@ SHAPED = {
     f"{PACKAGE}/reading.py": {"lessons", "cells", "read", *PROBED},
     f"{PACKAGE}/atlas/run.py": {"cells", "read", *PROBED},
     f"{PACKAGE}/atlas/calls.toml": {"cells", "read", *PROBED},
-    f"{PACKAGE}/draw.py": {"lessons", "cells", "read"},
+    f"{PACKAGE}/draw.py": {"cells", "read"},
     f"{PACKAGE}/steps/trace.py": {"lessons", "cells", "read"},
     f"{PACKAGE}/steps/words.py": {"cells", "read"},
     "conf/conf.py": {"read"},

@@ -21,7 +21,11 @@ from typing import Any
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.figures.pictures import NO_DRAWING, keep_for_card, on_card
+from tensor_copies.figures.pictures import (
+    NO_DRAWING,
+    keep_for_card,
+    on_card,
+)
 from tensor_copies.run.blocks import blocks_of
 from tensor_copies.run.markers import MAP_LEAD
 
@@ -53,7 +57,7 @@ def _kept(
     path.write_text(NO_DRAWING, encoding="utf-8")  # the gallery looks for a file
     kept = {"map": observed, "graph": graph}
     path.with_suffix(".json").write_text(json.dumps(kept), encoding="utf-8")
-    keep_for_card(_card(observed), path, Path(block_vars["src_file"]), block.lineno)
+    keep_for_card({"map": observed}, path, Path(block_vars["src_file"]), block.lineno)
     return f".. lesson-map:: {path.stem}\n"
 
 
@@ -73,6 +77,12 @@ def draw_map(observed: dict[str, Any], prefix: str, graph: bool | None = None) -
         markup.replace("<div>", f'<div class="{name}">', 1)
         for name, markup in both.items()
     )
+
+
+def drawn_card(kept: Path) -> str:
+    """Return the drawing for the card of a lesson from what was kept for it."""
+    data = json.loads(kept.read_text(encoding="utf-8"))
+    return _card(data["map"]) if "map" in data else data["drawing"]
 
 
 def _card(observed: dict[str, Any]) -> str:

@@ -1,12 +1,15 @@
 """The picture that opens a lesson, on the lesson's card in an overview.
 
 It is the small form of a tensor map (maps.py), or a line chart. It becomes a part of
-the overview and so follows its colours.
+the overview and so follows its colours. A map is kept as data, and drawn when the
+overview is read.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from tensor_maps.pen import TEXT
 
@@ -20,17 +23,20 @@ _kept: dict[Path, int] = {}
 
 
 def card_file(source: Path, page: str) -> Path | None:
-    """Return where the drawing for the card of a lesson is, if it has one."""
+    """Return where is kept what the card of a lesson shows, if it has a drawing."""
     lesson = Path(source, page)
     path = _path(lesson.parent / "images", lesson.name)
     return path if path.exists() else None
 
 
-def keep_for_card(drawing: str, picture: Path, script: Path, line: int) -> None:
+def keep_for_card(
+    drawn_from: dict[str, Any], picture: Path, script: Path, line: int
+) -> None:
     """Keep the drawing of a block of a script, if it is the one for the lesson's card.
 
     That is the first of the block that opens the page, or else of the lesson: a chart
-    opens some pages, and has none.
+    opens some pages, and has none. It is kept as a ``drawing``, or as the ``map`` that
+    it is drawn from.
     """
     path = _path(picture.parent, script.stem)
     lead = lead_line(script)
@@ -39,7 +45,7 @@ def keep_for_card(drawing: str, picture: Path, script: Path, line: int) -> None:
         return
     _kept[path] = line
     path.parent.mkdir(exist_ok=True)
-    path.write_text(drawing, encoding="utf-8")
+    path.write_text(json.dumps(drawn_from), encoding="utf-8")
 
 
 def on_card(width: float, height: float, marks: str) -> str:
@@ -54,4 +60,4 @@ def on_card(width: float, height: float, marks: str) -> str:
 
 
 def _path(images: Path, lesson: str) -> Path:
-    return images / "thumb" / f"sphx_glr_{lesson}_card.svg"
+    return images / "thumb" / f"sphx_glr_{lesson}_card.json"

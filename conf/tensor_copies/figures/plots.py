@@ -50,7 +50,8 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
             marks = POINTS.sub(r'\1="\2"', markup, count=2)  # the card has its own unit
             width, height = (72.0 * inches for inches in figure.get_size_inches())
             drawing = on_card(width, height, marks)
-            keep_for_card(drawing, path, Path(block_vars["src_file"]), block.lineno)
+            kept = {"drawing": drawing}
+            keep_for_card(kept, path, Path(block_vars["src_file"]), block.lineno)
             shown = ".. raw:: html\n\n" + indent(framed_figure(markup), "    ")
         else:
             # The page draws it as a table, beside those of other machines.

@@ -14,6 +14,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx_gallery.gen_rst import extract_intro_and_title
 
+from tensor_copies.figures.maps import drawn_card
 from tensor_copies.figures.pictures import card_file
 from tensor_copies.recordings.live import UnknownPage
 from tensor_copies.run.blocks import blocks_of
@@ -88,7 +89,7 @@ def _card(app: Sphinx, link: addnodes.pending_xref) -> nodes.list_item:
     script = lesson_scripts(app)[lesson]
     if (kept := card_file(app.srcdir, lesson)) is not None:
         app.env.note_dependency(kept)
-        item += nodes.raw("", kept.read_text(encoding="utf-8"), format="html")
+        item += nodes.raw("", drawn_card(kept), format="html")
     said, _ = extract_intro_and_title(script, blocks_of(script)[0].content)
     item += nodes.paragraph(text=said)
     return item

@@ -18,9 +18,9 @@ from tensor_copies.run.fingerprint import CONF, fingerprint, quality
 
 ROOT = CONF.parent
 PACKAGE = "tensor_maps/src/tensor_maps"
-# What lessons leave is made by these files of conf/, beside the script itself: their
-# maps too, which are drawn as they run. What only finds words for steps and draws them
-# is not among them.
+# What lessons leave is made by these files of conf/, beside the script itself. What
+# only draws it, or finds words for steps, is not among them.
+OBSERVING = ("observe", "reading", "words", "graph", "memory", "overlap", "compare")
 WATCHING = ("watch", "course", "trace", "monitor", "listen", "decorate", "syntax")
 LOOKING = ("step", "fact", "facts", "names", "content")
 SHAPES_LESSONS = (
@@ -29,7 +29,7 @@ SHAPES_LESSONS = (
     "tensor_copies/run/code_links.py",
     "tensor_copies/run/figure.mplstyle",
     "tensor_copies/figures/*",
-    f"{PACKAGE}/*.py",
+    *(f"{PACKAGE}/{name}.py" for name in OBSERVING),
     *(f"{PACKAGE}/steps/{name}.py" for name in (*WATCHING, *LOOKING)),
 )
 # What finds words for steps that were seen, and draws them.
