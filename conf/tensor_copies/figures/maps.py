@@ -6,7 +6,7 @@ A code block asks for a map with a comment that neither page nor notebook shows:
 
 and for one that says what the block changed, against the state before it, with
 ``sphinx_gallery_tensor_map_change``. What ``sphinx_gallery_tensor_map_lead`` names is
-drawn first, for the top of the page. With ``sphinx_gallery_tensor_map_graph = True``
+drawn first, for the top of the page (lead.py). With ``sphinx_gallery_tensor_map_graph = True``
 beside it the first of them also shows the operations of the autograd graph. The script
 itself holds none of our code.
 """
@@ -16,18 +16,21 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
+from tensor_copies.figures.lead import lead_scene, observed_lead
 from tensor_copies.figures.pictures import (
     NO_DRAWING,
     keep_for_card,
     on_card,
 )
 from tensor_copies.run.blocks import blocks_of
-from tensor_copies.run.markers import MAP_LEAD
+
+if TYPE_CHECKING:
+    from tensor_maps.scene import Drawing
 
 MAP, CHANGE, GRAPH = "tensor_map", "tensor_map_change", "tensor_map_graph"
 # Pixels: the room on a phone, beside the text of a wide page, and on a card.
@@ -40,24 +43,15 @@ _before: dict[str, dict[str, Any]] = {}
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Return the reST of the map that a block asks for (an image scraper)."""
     found = requested_maps(block, block_vars)
-    asked = extract_file_config(block.content)
-    # The map of the lead, which comes first, has no graph of its own accord.
-    graphs = [None] * (len(found) - 1) + [asked.get(GRAPH)]
-    return "\n".join(
-        _kept(observed, graph, block, block_vars)
-        for observed, graph in zip(found, graphs, strict=False)
-    )
+    return "\n".join(_kept(kept, block, block_vars) for kept in found)
 
 
-def _kept(
-    observed: dict[str, Any], graph: bool | None, block: Any, block_vars: dict[str, Any]
-) -> str:
+def _kept(kept: dict[str, Any], block: Any, block_vars: dict[str, Any]) -> str:
     """Keep a map as data, from which it is drawn when its page is read."""
     path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
     path.write_text(NO_DRAWING, encoding="utf-8")  # the gallery looks for a file
-    kept = {"map": observed, "graph": graph}
     path.with_suffix(".json").write_text(json.dumps(kept), encoding="utf-8")
-    keep_for_card({"map": observed}, path, Path(block_vars["src_file"]), block.lineno)
+    keep_for_card(kept, path, Path(block_vars["src_file"]), block.lineno)
     return f".. lesson-map:: {path.stem}\n"
 
 
@@ -82,10 +76,16 @@ def draw_map(observed: dict[str, Any], prefix: str, graph: bool | None = None) -
 def drawn_card(kept: Path) -> str:
     """Return the drawing for the card of a lesson from what was kept for it."""
     data = json.loads(kept.read_text(encoding="utf-8"))
-    return _card(data["map"]) if "map" in data else data["drawing"]
+    if "map" not in data:
+        return data["drawing"]
+    made = lead_scene(data, CARD) if "raises" in data else _small(data["map"])
+    marks = "".join(made.marks)
+    # A drawing on a card begins at its upper edge.
+    moved = f'<g transform="translate(0 {-made.top:g})">{marks}</g>'
+    return on_card(made.width, made.height, moved)
 
 
-def _card(observed: dict[str, Any]) -> str:
+def _small(observed: dict[str, Any]) -> Drawing:
     """Return the small form of a map: what shares comes first, if not all fit."""
     from tensor_maps.draw import scene
 
@@ -100,11 +100,7 @@ def _card(observed: dict[str, Any]) -> str:
             name for found in on if len(found) > 1 for (name, *_) in found if name
         ]
         names = [*sharing, *(name for name in names if name not in sharing)]
-    made = scene(observed, names=names[:MOST_ON_CARD], width=CARD, graph=False)
-    marks = "".join(made.marks)
-    # A drawing on a card begins at its upper edge.
-    moved = f'<g transform="translate(0 {-made.top:g})">{marks}</g>'
-    return on_card(made.width, made.height, moved)
+    return scene(observed, names=names[:MOST_ON_CARD], width=CARD, graph=False)
 
 
 def framed_map(markup: str) -> str:
@@ -113,14 +109,12 @@ def framed_map(markup: str) -> str:
 
 
 def requested_maps(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what the maps of a block show: the one that opens the page comes first."""
-    found = [requested_map(block, block_vars)]
-    asked = extract_file_config(block.content)
-    if MAP_LEAD in asked:
-        from tensor_maps.observe import observe
-
-        found.insert(0, observe(_named(asked[MAP_LEAD], block, block_vars)))
-    return [observed for observed in found if observed is not None]
+    """Return what is kept of the maps of a block: the one that opens the page first."""
+    found = [observed_lead(block, block_vars)]
+    if (observed := requested_map(block, block_vars)) is not None:
+        graph = extract_file_config(block.content).get(GRAPH)
+        found.append({"map": observed, "graph": graph})
+    return [kept for kept in found if kept is not None]
 
 
 def requested_map(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | None:

@@ -9,6 +9,8 @@ that makes them has changed: no lesson runs for another word.
 What a watched lesson leaves to chance is the same in each build: its steps show all
 values, also those that it does not print.
 
+Of the events those are told that have to do with the picture that opens the page.
+
 A lesson that takes times is not watched: watching makes each call of a Python function
 a little slower.
 """
@@ -20,6 +22,7 @@ import gzip
 import io
 import json
 import pickle
+import re
 import sys
 import weakref
 from collections import defaultdict
@@ -28,12 +31,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sphinx.errors import ExtensionError
+from sphinx_gallery.py_source_parser import extract_file_config
 
+from tensor_copies.figures.lead import read_lead
 from tensor_copies.run.blocks import blocks_of, script_of
 from tensor_copies.run.clocks import CLOCKS, LIBRARY
 from tensor_copies.run.code_keys import DRAWS_STEPS, digest_of
 from tensor_copies.run.isolation import seed_everything
-from tensor_copies.run.markers import LINE
+from tensor_copies.run.markers import LINE, MAP_LEAD, lead_line
 
 if TYPE_CHECKING:
     from tensor_maps.steps.watch import Steps
@@ -46,10 +51,11 @@ NOT_WATCHED = dict.fromkeys((*CLOCKS, LIBRARY), TIMES)
 NOT_WATCHED_OUTSIDE_FUNCTIONS = dict.fromkeys(
     ("profile", "tracemalloc", "getrusage", "max_memory_allocated"), COUNTS
 )
-# What a reader loads, compressed. To keep to it a picture may have fewer names: the
-# first number that is light enough, or else the last.
-MOST_BYTES = 11_900
+# What a reader loads, compressed, and how high a picture of an event is, in pixels. To
+# keep to it a picture may have fewer names: the first number that does, or the last.
+MOST_BYTES, MOST_HIGH = 11_900, 210
 DRAWN = (5, 4, 3, 2)
+SIZE = re.compile(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"')
 _watching: dict[str, Steps] = {}
 
 
@@ -190,12 +196,36 @@ def _drawn(path: Path, script: Path) -> Path:
 
 def _as_json(seen: Steps, script: Path) -> str:
     """Return steps with their drawings: the same steps give the same text."""
+    about = _lead_of(script)
     for most in DRAWN:
-        shown = as_shown(seen.data(most), script)
+        shown = as_shown(seen.data(most, *about), script)
+        shown["wide"], shown["high"] = size_of_events(shown)
         text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
-        if len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES:
+        is_light = len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES
+        if is_light and shown["high"] <= MOST_HIGH:
             break
     return text
+
+
+def _lead_of(script: Path) -> tuple[list[str], tuple[int, int]]:
+    """Return the names that open a lesson's page, and the lines of their block."""
+    line = lead_line(script)
+    for kind, content, first in blocks_of(script):
+        if kind == "code" and first == line:
+            marker = extract_file_config(content).get(MAP_LEAD)
+            names = read_lead(marker).names if marker else []
+            # As steps write the names of items.
+            names = [name.replace('"', "'") for name in names]
+            return names, (first, first + content.count("\n"))
+    return [], (0, 0)
+
+
+def size_of_events(data: dict[str, Any]) -> tuple[float, float]:
+    """Return how wide the widest, and how high the highest drawing of an event is."""
+    drawn = {step["drawing"] for step in data["steps"] if step["event"]} - {None}
+    sizes = [SIZE.search(data["drawings"][at]).groups() for at in drawn]
+    wide, high = zip(*sizes, strict=True) if sizes else ((0,), (0,))
+    return max(map(float, wide)), max(map(float, high))
 
 
 def as_shown(data: dict[str, Any], script: Path) -> dict[str, Any]:

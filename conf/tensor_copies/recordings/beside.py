@@ -20,6 +20,7 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.figures import charts
+from tensor_copies.figures.lead import draw_lead
 from tensor_copies.figures.maps import draw_map, framed_map
 from tensor_copies.figures.samples import as_csv, link_text
 from tensor_copies.figures.tables import CLASS, table_node, without_table
@@ -55,7 +56,7 @@ class Kept(SphinxDirective):
         name = self.arguments[0]
         data = kept(self.env.app, name)
         if "map" in data:
-            return [map_node(data["map"], name, data["graph"])]
+            return [map_node(data, name)]
         if "table" in data:
             table = table_node(data["table"])
             return [nodes.container("", table, classes=[CLASS], table=name)]
@@ -74,11 +75,12 @@ def _images(app: Sphinx) -> Path:
     return Path(app.srcdir, app.env.docname).parent / "images"
 
 
-def map_node(
-    observed: dict[str, Any], name: str, graph: bool | None = None
-) -> nodes.raw:
+def map_node(data: dict[str, Any], name: str) -> nodes.raw:
     """Return a drawn map; ``name`` begins its ids, and is the file of a live one."""
-    markup = framed_map(draw_map(observed, name, graph))
+    if "raises" in data:
+        markup = draw_lead(data, name)
+    else:
+        markup = framed_map(draw_map(data["map"], name, data.get("graph")))
     return nodes.raw("", markup, format="html", map=name)
 
 

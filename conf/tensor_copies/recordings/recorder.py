@@ -57,7 +57,9 @@ def scrape_for_recording(
     block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]
 ) -> str:
     """Keep what a block shows, but for its text (an image scraper)."""
-    figures: list[Any] = [{"map": one} for one in requested_maps(block, block_vars)]
+    figures: list[Any] = [
+        {"map": kept["map"]} for kept in requested_maps(block, block_vars)
+    ]
     figures += _drawn()
     if (table := requested_table(block, block_vars)) is not None:
         figures.append({"table": table})

@@ -153,9 +153,10 @@ class _Part:
         self._drawn = [one for one in outputs if one not in self._texts]
         self._printed = live.printed if self._texts else ""
         # A drawing that is no map has no data, and is like no recorded one.
-        maps = [kept(app, one["map"]) if "map" in one else {} for one in self._drawn]
-        self._maps = [{"map": data.get("map")} for data in maps]
-        self._graphs = [data.get("graph") for data in maps]
+        self._kept = [
+            kept(app, one["map"]) if "map" in one else {} for one in self._drawn
+        ]
+        self._maps = [{"map": data.get("map")} for data in self._kept]
 
     def is_seen_by(self, seen: Seen) -> bool:
         """Whether a machine saw the same, but for the name of its only device."""
@@ -190,11 +191,11 @@ class _Part:
             there = variant(one.machine, label, "recorded")
             if one.machine.device_kind == "stand-in":
                 there += stand_in_note()
-            graphs = chain(self._graphs, repeat(None))
-            for (file, data), graph in zip(
-                one.alternatives.items(), graphs, strict=False
+            drawn_as = chain(self._kept, repeat({}))
+            for (file, data), live in zip(
+                one.alternatives.items(), drawn_as, strict=False
             ):
-                there += _drawn_or_picture(one.machine, file, data, graph)
+                there += _drawn_or_picture(one.machine, file, data and live | data)
             if one.output:
                 texts = [] if measured else [self._printed]
                 there += with_marks(one.output, texts)
@@ -208,9 +209,9 @@ def _here(figure: dict[str, Any]) -> dict[str, Any]:
 
 
 def _drawn_or_picture(
-    machine: Fingerprint, file: str, data: dict[str, Any], graph: bool | None
+    machine: Fingerprint, file: str, data: dict[str, Any]
 ) -> nodes.Node:
-    """Draw a recorded map from its data, or show a picture as it is."""
+    """Draw a recorded map from its data, as the live one, or show a picture as it is."""
     if "picture" in data:
         uri = f"/recordings/{machine.name}/{file}"
         alt = f"Picture that the lesson drew on {machine}"
@@ -218,7 +219,7 @@ def _drawn_or_picture(
     if not data:
         return nodes.paragraph(text="This machine's figure cannot be shown.")
     name = f"{slug(machine)}-{Path(file).stem.replace('.', '-')}"
-    return map_node(data["map"], name, graph)
+    return map_node(data, name)
 
 
 def _normal(text: str) -> str:

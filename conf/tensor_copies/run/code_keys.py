@@ -33,7 +33,10 @@ SHAPES_LESSONS = (
     *(f"{PACKAGE}/steps/{name}.py" for name in (*WATCHING, *LOOKING)),
 )
 # What finds words for steps that were seen, and draws them.
-DRAWS_STEPS = ("tensor_copies/figures/steps.py", f"{PACKAGE}/**/*.py")
+DRAWS_STEPS = (
+    *(f"tensor_copies/figures/{name}.py" for name in ("steps", "lead")),
+    f"{PACKAGE}/**/*.py",
+)
 # What the cells of pages import, and what watches them.
 SHAPES_PAGES = (
     f"{PACKAGE}/**/*.py",

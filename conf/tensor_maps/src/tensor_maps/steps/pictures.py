@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 
 from tensor_maps.compare import changed, only
@@ -17,14 +18,21 @@ WIDTH = 360.0  # pixels: a phone shows it whole
 MARKED = ("values", "version", "gradient", "storage")
 
 
-def names_to_draw(step: Step, last: list[str], most: int) -> list[str]:
+def names_to_draw(
+    step: Step, last: list[str], most: int, about: Iterable[str] = ()
+) -> list[str]:
     """Return the names to draw, at most so many.
 
     These are what the event concerns, what changed, what the statement names and
     what shares memory with that; then, as room is left, those of the ``last`` picture.
+    Of a step that is told ``about`` some names, these take the place of all but the
+    first.
     """
     seen = step.after.observed
     looked = {name: None for one in seen["tensors"] for name in one["names"]}
+    if about:
+        wanted = dict.fromkeys((*event_of(step)[1], *about))
+        return [name for name in wanted if name in looked][:most]
     asked = names_in(step.unit)
     said = [name for name in looked if root_of(name) in asked]
     # A plain name says more than one of many parameters.

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from tensor_maps.steps.about import About
 from tensor_maps.steps.course import (
     Course,
     Expected,
@@ -427,13 +428,23 @@ class Steps:
             text += f"\n{count_of(self._noted.not_shown, 'more step')} not shown"
         return text
 
-    def data(self, drawn: int = MOST_DRAWN) -> dict:
+    def data(
+        self,
+        drawn: int = MOST_DRAWN,
+        about: Iterable[str] | None = None,
+        lines: tuple[int, int] = (1, sys.maxsize),
+    ) -> dict:
         """Return all steps and their drawings, as data that JSON can hold.
 
         Parameters
         ----------
         drawn
             How many names a picture has at most.
+        about
+            Names whose story is told: events of others are no events then, unless one
+            raises, is cut or is written (see :class:`tensor_maps.steps.about.About`).
+        lines
+            The first and the last line of the statements that lead to these names.
 
         Returns
         -------
@@ -446,11 +457,14 @@ class Steps:
             ``printed``, ``raised`` (only if it did), ``changed`` (names), ``event``
             and ``names`` (what happened, see ``steps[0].event``, and to which names),
             ``drawing`` (its index, or null) and ``note`` (only if there is more to
-            say).
+            say). With ``about``, ``lead`` is the index of the event after which these
+            names are what they are to be, or null.
         """
+        story = None if about is None else About(self._steps, about, lines)
         drawings: dict[tuple[str, str], int] = {}
         steps = []
-        for step, names in zip(self._steps, self.names_drawn(drawn), strict=True):
+        shown = self.names_drawn(drawn, story)
+        for at, (step, names) in enumerate(zip(self._steps, shown, strict=True)):
             picture = picture_of(step, names)
             said, notes = step_words(step)
             if names and (more := step.after.names - len(names)):
@@ -460,6 +474,8 @@ class Steps:
             if step is self._steps[-1] and (more := self._noted.not_shown):
                 notes.append(f"{more} more steps are not shown")
             event, concerned = event_of(step)
+            if story is not None and at not in story.told:
+                event = None
             number = picture and drawings.setdefault(picture, len(drawings))
             told = step.place() | {
                 "said": said,
@@ -472,7 +488,7 @@ class Steps:
             told |= {"raised": step.raised} if step.raised else {}
             told |= {"note": "; ".join(notes)} if notes else {}
             steps.append(told)
-        return {
+        data = {
             "format": STEPS_FORMAT,
             "title": self.title,
             "torch": torch.__version__,
@@ -481,12 +497,16 @@ class Steps:
             "drawings": [drawing for drawing, _ in drawings],
             "captions": [caption for _, caption in drawings],
         }
+        return data if story is None else data | {"lead": story.leads}
 
-    def names_drawn(self, drawn: int = MOST_DRAWN) -> list[list[str]]:
+    def names_drawn(
+        self, drawn: int = MOST_DRAWN, story: About | None = None
+    ) -> list[list[str]]:
         """Return for each step the names in its picture."""
         found: list[list[str]] = []
-        for step in self._steps:
-            found.append(names_to_draw(step, found[-1] if found else [], drawn))
+        for at, step in enumerate(self._steps):
+            about = story.names if story and at in story.told & story.near else ()
+            found.append(names_to_draw(step, found[-1] if found else [], drawn, about))
         return found
 
     def picture(self, number: int, names: list[str]) -> tuple[str, str] | None:

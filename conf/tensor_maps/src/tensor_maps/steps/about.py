@@ -1,0 +1,65 @@
+"""Choose the events of a few tensors: how their picture came about, and what followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tensor_maps.steps.events import entries_of, event_of
+from tensor_maps.steps.step import Step
+
+MOST_EVENTS = 15
+# What happens to other tensors is told if it is one of these.
+ALWAYS = frozenset({"raises", "cut", "written"})
+
+
+class About:
+    """The events that are told of some names, and the one after which they are shown.
+
+    Told is what concerns one of the ``names``, or what shares memory with it; of other
+    tensors what raises, is cut or is written. Of a loop one turn is told, and no name
+    that its head only hands on. Of more than 15 events those that concern no name go
+    first, then repetitions, then what is far from the one that ``leads``: the last
+    event of a name within these ``lines``.
+    """
+
+    def __init__(
+        self, steps: list[Step], names: Iterable[str], lines: tuple[int, int]
+    ) -> None:
+        self.names, (first, last) = list(names), lines
+        events = {
+            at: event_of(step)
+            for at, step in enumerate(steps)
+            if step.collapsed or not step.unit.is_head or step.raised
+        }
+        events = {at: event for at, event in events.items() if event[0]}
+        place = {at: steps[at].place()["first"] for at in events}
+        within = [at for at in events if first <= place[at] <= last]
+        before = [at for at in events if place[at] <= last]
+        # Names that these tensors have had before, such as `net.weight`.
+        known = set(self.names)
+        for at in within[-1:]:
+            known |= on_the_memory_of(steps[at], self.names)
+        self.near = {
+            at
+            for at, (_, concerned) in events.items()
+            if not self.names
+            or (known | on_the_memory_of(steps[at], known)) & set(concerned)
+        }
+        of_names = [at for at in within if at in self.near]
+        self.leads = next((own[-1] for own in (of_names, within, before) if own), None)
+        told, met = [], set()
+        for at, (kind, concerned) in events.items():
+            is_first = all(turn == 1 for turn, _ in steps[at].place()["turn"])
+            if at == self.leads or (is_first and (at in self.near or kind in ALWAYS)):
+                event = (kind, *concerned)
+                far = abs(at - (self.leads or 0))
+                told.append((at != self.leads, at not in self.near, event in met, far, at))
+                met.add(event)
+        self.told = {at for *_, at in sorted(told)[:MOST_EVENTS]}
+
+
+def on_the_memory_of(step: Step, names: Iterable[str]) -> set[str]:
+    """Return the names that share memory with one of these after a step."""
+    entry = entries_of(step)
+    storages = {entry[name]["storage"] for name in names if name in entry} - {None}
+    return {name for name, seen in entry.items() if seen["storage"] in storages}
