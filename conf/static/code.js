@@ -130,37 +130,48 @@
   });
 })();
 
-// Steps through a lesson: what shows them is loaded when they are asked for, by the
-// button or by an address that names a step.
+// The player, and buttons that open steps: what shows them is loaded when they are asked
+// for, by a button, a key within the player or an address that names a step.
 (() => {
   "use strict";
   const folder = document.documentElement.dataset.content_root + "_static/";
   const load = (name, more) => new Promise((done, failed) => document.head.append(
     Object.assign(document.createElement(name), more, { onload: done, onerror: failed })));
+  const KEYS = ["ArrowLeft", "ArrowRight", "Home", "End"];
   let viewer;
-  const open = async (button) => {
+  const open = async (place, what) => {
     try {
       viewer ??= Promise.all([
         load("link", { rel: "stylesheet", href: `${folder}steps.css` }),
         load("script", { src: `${folder}steps.js` }),
       ]);
       await viewer;
-      if (!button.open) await load("script", { src: button.dataset.steps, place: button });
-      button.open();
+      await (place.loaded ??= load("script", { src: place.dataset.steps, place }));
+      place.open(what);
     } catch {
-      viewer = null;
-      button.textContent = "The steps did not load: try again";
+      viewer = place.loaded = null;
+      const says = place.querySelector(".player-said") ?? place;
+      says.textContent = "The steps did not load: try again";
     }
   };
-  const buttons = [...document.querySelectorAll("button.step-through")];
+  const places = [...document.querySelectorAll(".player, button.step-through")];
   const named = () => {
     const name = location.hash.match(/^#(.+)-\d+$/)?.[1];
-    const button = buttons.find(({ id }) => id === name);
-    if (button) open(button);
+    const place = places.find(({ id }) => id === name);
+    if (place) open(place, "address");
   };
-  for (const button of buttons) {
-    button.hidden = false;
-    button.addEventListener("click", () => open(button));
+  for (const place of places) {
+    for (const button of place.matches("button") ? [place] : place.querySelectorAll("[data-go]")) {
+      button.hidden = false;
+      button.addEventListener("click", () => open(place, button.dataset.go ?? "large"));
+    }
+    place.addEventListener("keydown", (event) => {
+      const { key, target, altKey, ctrlKey, metaKey, shiftKey } = event;
+      if (place.matches("button") || target.matches("input") || !KEYS.includes(key)) return;
+      if (altKey || ctrlKey || metaKey || shiftKey) return;
+      event.preventDefault();
+      open(place, key);
+    });
   }
   addEventListener("hashchange", named);
   named();

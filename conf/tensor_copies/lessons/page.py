@@ -25,10 +25,10 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     actions.offer_files(app, page)
     actions.link_to_colab(app, page)
     actions.leave_place_for_explorer(page)
-    player.add_button(app, page)
     beside.say_tables_once(app, page.blocks)
     live.bound_outputs(script, page.blocks)
     shown.add_recordings(app, script, page.blocks)
+    player.play(app, page)
     # The folds take the outputs of all machines, so they come last.
     predictions.ask(app, page)
     opening.fold_setup(page)

@@ -1,8 +1,9 @@
-"""Stepping through code: the button that opens its steps, and the files behind it.
+"""The player: the first picture of a lesson plays its events.
 
 The viewer is that of ``tensor_maps``, which shows a reader's own steps; the site
-publishes it from there. Neither it nor the steps of a lesson are loaded before the
-button is pressed (static/code.js), and without scripts there is no button.
+publishes it from there. Neither it nor the steps of a lesson are loaded before a button
+or a key of the picture is pressed (static/code.js). Without scripts it is a picture,
+with the statement that led to it and what that did.
 """
 
 from __future__ import annotations
@@ -15,40 +16,73 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.osutil import relative_uri
+from tensor_maps.pen import text_width
 from tensor_maps.steps.viewer import asset
 
 from tensor_copies.figures.steps import steps_file
 from tensor_copies.run.code_keys import key_of
 from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.run.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from tensor_copies.lessons.lesson_page import LessonPage
 
 FOLDER = "_static"
 VIEWER = ("steps.js", "steps.css")
+KEY = "step"  # begins the addresses of a lesson's steps
 
 
-def add_button(app: Sphinx, page: LessonPage) -> None:
-    """Put the button into the row of actions of a lesson that has steps."""
+def play(app: Sphinx, page: LessonPage) -> None:
+    """Make the picture that opens a lesson play its steps, if it has some.
+
+    Where no event leads to the picture, a button opens the steps.
+    """
     name = app.env.docname
     if (kept := steps_file(app.srcdir, name, page.script)) is None:
         return
     app.env.note_dependency(kept)
     text = kept.read_text(encoding="utf-8")
-    page.actions.append(button(app, published_name(name), text, "step"))
+    data = json.loads(text)
+    opening = next((block for block in page.blocks if block.lead), None)
+    if opening is None or data["lead"] is None:
+        page.actions.append(button(app, published_name(name), text, KEY))
+        return
+    figure = TEMPLATES.get_template("lessons/player.html").render(
+        key=KEY, address=_address(app, published_name(name), text), **_shown(data)
+    )
+    before, after = figure.split("<!-- picture -->\n")
+    opening.lead = [
+        nodes.raw("", before, format="html"),
+        *opening.lead,
+        nodes.raw("", after, format="html"),
+    ]
+
+
+def _shown(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what the player shows before anything is loaded: the event that leads."""
+    told = [step for step in data["steps"] if step["event"]]
+    step = data["steps"][data["lead"]]
+    first, *more = data["code"][step["first"] - 1 : step["last"]]
+    return {
+        "wide": data["wide"],
+        "high": data["high"],
+        "number": told.index(step) + 1,
+        "count": len(told),
+        "statement": f"{first.strip()} \N{HORIZONTAL ELLIPSIS}" if more else first.strip(),
+        "said": step["said"],
+        # Room is left for it: nothing below the player moves.
+        "longest": max((one["said"] for one in told), key=text_width),
+    }
 
 
 def button(app: Sphinx, file: str, text: str, name: str, of: str = "") -> nodes.raw:
     """Return a button, which the script shows, that opens steps in a published file.
 
-    Another ``text`` of them makes another address: a browser keeps what it has loaded.
     ``name`` begins the addresses of single steps. Where a page has several buttons,
     ``of`` says what this one steps through.
     """
-    page = app.builder.get_target_uri(app.env.docname)
-    address = relative_uri(page, f"{file}?v={key_of(text)[:8]}")
     more = {"aria-label": f"Step through: {of}"} if of else {}
-    attributes = {"id": name, "data-steps": address, **more}
+    attributes = {"id": name, "data-steps": _address(app, file, text), **more}
     said = " ".join(f'{name}="{escape(value)}"' for name, value in attributes.items())
     return nodes.raw(
         "",
@@ -56,6 +90,15 @@ def button(app: Sphinx, file: str, text: str, name: str, of: str = "") -> nodes.
         "</button>\n",
         format="html",
     )
+
+
+def _address(app: Sphinx, file: str, text: str) -> str:
+    """Return the address of steps from the page that is read.
+
+    Another ``text`` of them makes another address: a browser keeps what it has loaded.
+    """
+    page = app.builder.get_target_uri(app.env.docname)
+    return relative_uri(page, f"{file}?v={key_of(text)[:8]}")
 
 
 def published_name(page: str) -> str:

@@ -1,10 +1,11 @@
 // Shows what became of tensors, event by event, from what data() of steps returned. A
-// page of the site hands over the button that was pressed, and gets a dialog; a file or
-// a notebook hands over the element that is to be filled.
+// file or a notebook hands over the element that is to be filled. A page of the site
+// hands over the button that was pressed, and gets a dialog; or the figure of a player,
+// which shows the event that the dialog shows, with what it has room for.
 "use strict";
 function tensorCopiesSteps(data, place = document.currentScript.place) {
   const { code, steps, drawings, captions } = data;
-  const inDialog = place.matches("button");
+  const inFigure = place.matches("figure"), inDialog = inFigure || place.matches("button");
   const key = inDialog ? place.id : place.dataset.key;
   const make = (name, attributes, ...children) => {
     const made = document.createElement(name);
@@ -73,8 +74,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   const nextTurn = button("Next iteration", () => go(later(false)));
   const pastLoop = button("After the loop", () => go(later(true)));
   const loop = make("span", { class: "steps-loop" }, turns, nextTurn, pastLoop);
-  const back = button("Back", () => go(spot() - 1));
-  const forward = button("Forward", () => go(spot() + 1), "steps-forward");
+  const back = button("Back", () => KEYS.ArrowLeft());
+  const forward = button("Forward", () => KEYS.ArrowRight(), "steps-forward");
   const title = make(inDialog ? "h2" : "h1", {}, data.title);
   const head = make("div", { class: "steps-head" }, title, link);
   const box = make("div", { class: "steps" }, make("div", {}, head, see,
@@ -130,17 +131,17 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     const wanted = list[Math.min(Math.max(0, number), list.length - 1)];
     show(wanted, wanted > at && number === spot() + 1);
   };
+  const KEYS = {
+    ArrowLeft: () => go(spot() - 1), ArrowRight: () => go(spot() + 1),
+    Home: () => go(0), End: () => go(list.length - 1),
+  };
   const press = (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const does = {
-      ArrowLeft: () => back.click(), ArrowRight: () => forward.click(),
-      Home: () => go(0), End: () => go(list.length - 1),
-    }[event.key];
     // Code that is wider than its box is moved by the arrows.
-    const { target } = event, wide = target.scrollWidth > target.clientWidth;
-    if (!does || (wide && target.matches("[role=region]"))) return;
+    const { key, target } = event, wide = target.scrollWidth > target.clientWidth;
+    if (!KEYS[key] || (wide && target.matches("[role=region]"))) return;
     event.preventDefault();
-    does();
+    KEYS[key]();
   };
 
   // -- The picture ----------------------------------------------------------------
@@ -235,6 +236,28 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     }
   };
 
+  // -- In the figure of a player, of which the picture that it had stays -----------------
+  const part = (name) => inFigure && place.querySelector(`.player-${name}`);
+  const arrow = (way) => inFigure && place.querySelector(`[data-go="Arrow${way}"]`);
+  const played = make("div", { class: "player-now" });
+  if (inFigure) part("picture").append(played);
+  const inPlace = (step, words) => {
+    const isOwn = at === data.lead;
+    part("picture").classList.toggle("away", !isOwn);
+    played.replaceChildren(isOwn ? "" : drawn(step.drawing, step));
+    const svg = played.querySelector("svg");
+    if (svg) svg.style.width = `${100 * sizes[step.drawing][0] / data.wide}%`;
+    const [first, ...more] = code.slice(step.first - 1, step.last);
+    part("statement").textContent = first.trim() + (more.length ? " …" : "");
+    part("count").textContent = words;
+    part("said").textContent = step.said;
+  };
+  // Where a reader looks: what is there moves.
+  const stage = () => {
+    if (!inFigure || box.checkVisibility()) return see;
+    return played.childElementCount ? played : part("picture");
+  };
+
   // -- Showing a step -----------------------------------------------------------------
   const textOf = ({ first, last }) => {
     const whole = code.slice(first - 1, last);
@@ -292,17 +315,19 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     marks.children[events.indexOf(at)]?.classList.add("lit");
     kind.replaceChildren(make("b", { "aria-hidden": true }, SIGNS[event] ?? ""), event ?? "");
     kind.hidden = !event;
-    back.setAttribute("aria-disabled", number < 2);
-    forward.setAttribute("aria-disabled", number === list.length);
+    for (const one of [back, arrow("Left")]) one?.setAttribute("aria-disabled", number < 2);
+    for (const one of [forward, arrow("Right")])
+      one?.setAttribute("aria-disabled", number === list.length);
     said.replaceChildren(step.said);
     raised.textContent = step.raised ?? "";
-    const was = see.querySelector("svg");
+    const was = stage().querySelector("svg");
     box.style.setProperty("--see", `min(${highest + 80}px, 36dvh)`);
     see.replaceChildren(drawn(step.drawing, step));
+    if (inFigure) inPlace(step, words);
     scaled();
     print(from, next);
     light(step, next);
-    const now = see.querySelector("svg");
+    const now = stage().querySelector("svg");
     if (moves && now && matchMedia("(prefers-reduced-motion: no-preference)").matches) {
       move(was ?? make("i", {}), now, step);
     }
@@ -326,12 +351,12 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     show(index);
   };
   addEventListener("hashchange", () => {
-    if (box.checkVisibility() && wanted() !== null) open(wanted());
+    if (!inFigure && box.checkVisibility() && wanted() !== null) open(wanted());
   });
 
   // -- Where it is shown --------------------------------------------------------------
-  choose(remembered(), false);
-  at = list[0];
+  choose(!inFigure && remembered(), false);
+  at = inFigure ? data.lead : list[0];
   (inDialog ? box : document).addEventListener("keydown", press);
   if (!inDialog) {
     place.replaceChildren(box);
@@ -341,17 +366,21 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   const dialog = make("dialog", {
     class: "steps-dialog",
     close: () => {
-      address("");
-      place.focus();
+      if (!inFigure) address("");
+      (part("large") ?? place).focus();
     },
   }, box);
   title.id = `${key}-title`;
   dialog.setAttribute("aria-labelledby", title.id);
   head.append(button("Close", () => dialog.close()));
   document.body.append(dialog);
-  place.open = () => {
-    if (!dialog.open) dialog.showModal();
-    forward.focus();
+  place.open = (what) => {
+    if (inFigure && KEYS[what]) return KEYS[what]();
+    if (!inFigure || what === "large") {
+      if (!dialog.open) dialog.showModal();
+      forward.focus();
+    }
     open(wanted() ?? at);
+    if (what === "address") place.scrollIntoView({ block: "center" });
   };
 }

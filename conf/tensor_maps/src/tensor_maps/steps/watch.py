@@ -441,8 +441,8 @@ class Steps:
         drawn
             How many names a picture has at most.
         about
-            Names whose story is told: events of others are no events then, unless one
-            raises, is cut or is written (see :class:`tensor_maps.steps.about.About`).
+            Names whose story is told, in at most 15 events: those of other names are
+            no events then, unless something raises, is cut or is written.
         lines
             The first and the last line of the statements that lead to these names.
 
