@@ -243,7 +243,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   if (inFigure) part("picture").append(played);
   const inPlace = (step, words) => {
     const isOwn = at === data.lead;
-    part("picture").classList.toggle("away", !isOwn);
+    part("picture").classList.toggle("played", !isOwn);
     played.replaceChildren(isOwn ? "" : drawn(step.drawing, step));
     const svg = played.querySelector("svg");
     if (svg) svg.style.width = `${100 * sizes[step.drawing][0] / data.wide}%`;
