@@ -55,7 +55,7 @@ def scene(*rows: tuple[str, str], arcs: int = 0, cut: bool = False) -> str:
     )
 
 
-LONG = "l comes from c and w: a gradient flows back to both of them. " * 3
+LONG = "l is computed from c and w. Gradients flow back to both. " * 3
 MOVING = """import torch
 w = torch.ones(1, requires_grad=True)
 z = w.detach()

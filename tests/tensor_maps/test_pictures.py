@@ -449,21 +449,21 @@ def test_captions_say_what_is_one() -> None:
     x = leaf(1.0)
     y, z, c = x.detach(), torch.ones(1), x.clone()
     for named, said in (
-        ({"x": x, "same": x}, "x and same are one object."),
+        ({"x": x, "same": x}, "x and same are the same object."),
         (
             {"x": x, "y": y},
-            "x and y share one memory. No gradient flows back through y.",
+            "x and y share memory. No gradient flows back through y.",
         ),
-        ({"z": z}, "z has a memory of its own."),
-        ({"z": z, "x": x}, "Each has a memory of its own."),
+        ({"z": z}, "z has its own memory."),
+        ({"z": z, "x": x}, "Each has its own memory."),
         ({"x": x, "c": c.unsqueeze(0).view(-1)}, "c is a copy of x."),
         (
             {"c": c, "d": c.detach()},
-            "c and d share one memory. No gradient flows back through d.",
+            "c and d share memory. No gradient flows back through d.",
         ),
         (
             {"d": c.detach(), "c": c},
-            "d and c share one memory. No gradient flows back through d.",
+            "d and c share memory. No gradient flows back through d.",
         ),
     ):
         assert scene(observe(named)).caption == said

@@ -18,7 +18,7 @@ from torch import nn
 
 TOLD = Path(__file__).with_name("told.txt").read_text(encoding="utf-8")
 PROGRAMS = dict(part.split("\n", 1) for part in TOLD.split("\n=== ")[1:])
-NOTHING = "None: Nothing that has a name here changes."
+NOTHING = "None: No named tensor changes."
 
 
 def written_of(step: dict) -> str:
@@ -116,9 +116,10 @@ def test_beside_many_names_what_a_statement_names_is_drawn_and_told() -> None:
     )
     parameters = {f"net.{name}" for name, _ in net.named_parameters()}
     assert changed(seen) == [{"z"}, {"c0", "z"}, {"x"}, {"out"}, parameters]
-    assert told(seen)[:2] == ["z shares c0's memory.", "c0 and z now hold [2]: "
-                              "they share memory."]  # fmt: skip
-    assert told(seen)[3].startswith("out comes from net.0.weight, net.0.bias and 48 ")
+    assert told(seen)[:2] == ["z shares c0's memory.", "c0 and z now hold [2]. "
+                              "They share memory."]  # fmt: skip
+    said = "out is computed from net.0.weight, net.0.bias and 48 "
+    assert told(seen)[3].startswith(said)
     for step, names in zip(seen.data()["steps"], seen.names_drawn(), strict=True):
         assert set(step["changed"]) <= set(names) or len(step["changed"]) > 5
     # What shares with what is written is in the picture too.
@@ -141,10 +142,10 @@ def test_a_picture_shows_who_shares_and_marks_what_was_there() -> None:
     assert ["tm-cell changed" in one for one in pictures] == [0, 0, 0, 0, 1, 0]
     captions = [data["captions"][step["drawing"]] for step in data["steps"]]
     assert captions[1] == (
-        "w and other share one memory. No gradient flows back through other."
+        "w and other share memory. No gradient flows back through other."
     )
     same = ran("a = torch.ones(1)\nb = a").data()
-    assert same["captions"][-1] == "a and b are one object."
+    assert same["captions"][-1] == "a and b are the same object."
 
 
 # What there is to look at -------------------------------------------------------------

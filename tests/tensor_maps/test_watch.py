@@ -211,7 +211,7 @@ def test_modes_transforms_and_compilers_see_the_programs_own_calls() -> None:
     with steps() as seen:
         y = compiled(torch.ones(2, 3), w)
         y.backward()
-    assert told(seen)[0] == "y comes from w: a gradient flows back to w."
+    assert told(seen)[0] == "y is computed from w. A gradient flows back to w."
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
 
 

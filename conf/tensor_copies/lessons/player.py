@@ -68,7 +68,9 @@ def _shown(data: dict[str, Any]) -> dict[str, Any]:
         "high": data["high"],
         "number": told.index(step) + 1,
         "count": len(told),
-        "statement": f"{first.strip()} \N{HORIZONTAL ELLIPSIS}" if more else first.strip(),
+        "statement": f"{first.strip()} \N{HORIZONTAL ELLIPSIS}"
+        if more
+        else first.strip(),
         "said": step["said"],
         # Room is left for it: nothing below the player moves.
         "longest": max((one["said"] for one in told), key=text_width),

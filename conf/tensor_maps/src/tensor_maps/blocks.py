@@ -186,7 +186,10 @@ def arrange(
         block = _straight(memory, row, pills, room)
     limit = min(room, max(block.width, LEAST_TEXT))
     for line in [*extra, *memory.lines]:
-        block.texts += [(one, FAINT) for one in wrap(line, limit)]
+        # A line that is whole in Helvetica is made to fit in any other font.
+        is_whole = text_width(line, SMALL) * LOOSE <= limit
+        lines = [line] if is_whole else wrap(line, limit)
+        block.texts += [(one, FAINT) for one in lines]
     for tag in memory.tags:
         if tag.raises:
             line = tag.raises if len(memory.tags) == 1 else f"{tag.name}: {tag.raises}"

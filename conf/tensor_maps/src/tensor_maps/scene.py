@@ -119,15 +119,15 @@ def caption_of(story: Story) -> str:
     for memory in story.memories:
         names = [name for tag in memory.tags for name in tag.name.split(", ")]
         if len(names) > 1:
-            what = "are one object" if len(memory.tags) == 1 else "share one memory"
+            what = "are the same object" if len(memory.tags) == 1 else "share memory"
             said.append(f"{listing(names)} {what}.")
     said += [
         f"{copy.name} is a copy of {source.name}." for source, copy in story.copies
     ]
     names = [tag.name for one in story.memories if one.cells for tag in one.tags]
     if not said and names:
-        each = f"{names[0]} has a memory" if len(names) == 1 else "Each has a memory"
-        said.append(f"{each} of its own.")
+        each = names[0] if len(names) == 1 else "Each"
+        said.append(f"{each} has its own memory.")
     if stops := [tag.name for tag, _ in story.stops]:
         said.append(f"No gradient flows back through {listing(stops)}.")
     if len(story.devices) == 1 and story.devices != ["cpu"]:

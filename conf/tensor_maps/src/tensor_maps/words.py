@@ -124,7 +124,7 @@ def _describe_storage(observed: dict, storage: dict) -> str:
     windows = storage["windows"]
     names = [names_of(observed["tensors"][window["tensor"]]) for window in windows]
     is_part = len(names) == 1 and not windows[0]["covers_all"]
-    said = "share memory" if len(names) > 1 else "has a memory of its own"
+    said = "share memory" if len(names) > 1 else "has its own memory"
     said = "is on a part of a memory" if is_part else said
     address = "" if storage["addressed"] else ", no memory address"
     if storage["mapped"] > 1:

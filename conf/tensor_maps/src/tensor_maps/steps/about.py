@@ -53,7 +53,9 @@ class About:
             if at == self.leads or (is_first and (at in self.near or kind in ALWAYS)):
                 event = (kind, *concerned)
                 far = abs(at - (self.leads or 0))
-                told.append((at != self.leads, at not in self.near, event in met, far, at))
+                told.append(
+                    (at != self.leads, at not in self.near, event in met, far, at)
+                )
                 met.add(event)
         self.told = {at for *_, at in sorted(told)[:MOST_EVENTS]}
 

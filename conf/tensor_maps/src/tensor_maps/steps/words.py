@@ -51,7 +51,7 @@ def _said_of_statement(step: Step) -> str:
         if isinstance(node, DEFINITIONS):
             return f"{node.name} is defined."
         if isinstance(node, ast.Assert):
-            return "The assertion holds."
+            return "The assertion passes."
     text = _nothing(step)
     if step.printed:
         lines = count_of(len(step.printed.splitlines()), "line")
@@ -62,7 +62,7 @@ def _said_of_statement(step: Step) -> str:
 def _nothing(step: Step) -> str:
     """Say that nothing changes, and of what it is not known."""
     look = step.after
-    said = ["Nothing that has a name here changes."]
+    said = ["No named tensor changes."]
     if look.left:
         looked = look.names - len(look.left)
         said = [f"No tensor among the {looked} of {look.names} names that were looked "
@@ -151,19 +151,19 @@ def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
     seen = [entry[name] for name in names if name in entry]
     storages = {one["storage"] for one in seen if one["storage"] is not None}
     shared = len(names) > 1 and len(storages) == 1 and len(seen) == len(names)
-    end = ": they share memory" if shared else ""
+    end = " They share memory." if shared else ""
     if len({id(one) for one in seen}) == 1 and len(seen) == len(names) > 1:
-        end = ": they are the same tensor"
+        end = " They are the same tensor."
     values = [one["values"] for one in seen]
     known = len(values) == len(names) and None not in values
     if known and len(set(values)) == 1:
-        return [f"{_few(names)} now hold{_s(names)} {values[0]}{end}."]
+        return [f"{_few(names)} now hold{_s(names)} {values[0]}.{end}"]
     is_short = known and sum(map(len, values)) <= MOST_LETTERS
     if is_short and len(names) <= MOST_SAID:
         both = zip(names, values, strict=True)
         each = [f"{name} now holds {value}" for name, value in both]
-        return [f"{listing(each)}{end}."]
-    return [f"{_few(names)} now hold{_s(names)} other values{end}."]
+        return [f"{listing(each)}.{end}"]
+    return [f"{_few(names)} now hold{_s(names)} other values.{end}"]
 
 
 def _said_of_new(step: Step, entry: dict[str, dict]) -> list[str]:
@@ -225,8 +225,7 @@ def _said_of_group(
         return f"{text}; {flow}." if flow else f"{text}.{cut}"
     if flow:
         leaves = _leaves(step, first)
-        come = "comes" if len(names) == 1 else "come"
-        return f"{few} {come} from {leaves}{device}: {_flow_to(first, leaves)}."
+        return f"{few} {are} computed from {leaves}{device}. {_flow_to(first, leaves)}."
     what = "array" if entries_of(step)[names[0]]["kind"] == "array" else "tensor"
     kind = f"a different {what}" if len(names) == 1 else f"different {what}s"
     what = f"now {kind}" if is_other else "new"
@@ -264,10 +263,10 @@ def _flow(step: Step, new: New) -> str:
 def _flow_to(new: New, leaves: str) -> str:
     count = len(new.leaves) + new.unnamed
     if count == 0:
-        return "no leaf was reached"
+        return "No leaf was reached"
     if count == 1:
-        return f"a gradient flows back to {leaves if new.leaves else 'it'}"
-    return f"gradients flow back to {'both' if count == 2 else 'all of them'}"
+        return f"A gradient flows back to {leaves if new.leaves else 'it'}"
+    return f"Gradients flow back to {'both' if count == 2 else 'all of them'}"
 
 
 def _said_of_moved(step: Step, moved: list[str]) -> list[str]:
@@ -283,7 +282,7 @@ def _said_of_moved(step: Step, moved: list[str]) -> list[str]:
                  for old, new in places)  # fmt: skip
         how = "up" if up else "within it"
         if len(names) == 1:
-            said.append(f"{names[0]} is what was {was[0]}.")
+            said.append(f"{names[0]} is the tensor that was {was[0]}.")
         else:
             said.append(f"{len(names)} items of {root} moved {how}: {names[0]} was "
                         f"{was[0]}.")  # fmt: skip
