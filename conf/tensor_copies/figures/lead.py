@@ -123,9 +123,8 @@ def observed_lead(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | No
         if is_there and is_drawn(value):
             found[name] = value
         elif name not in lead.raises:
-            kind = (
-                f"of type {type(value).__name__}" if is_there else "not defined there"
-            )
+            kind = type(value).__name__
+            kind = f"of type {kind}" if is_there else "not defined there"
             raise ExtensionError(
                 f"{place} opens the page with {name!r}, which is {kind}: name tensors "
                 "or arrays that exist at the block's end"

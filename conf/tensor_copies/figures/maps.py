@@ -6,9 +6,9 @@ A code block asks for a map with a comment that neither page nor notebook shows:
 
 and for one that says what the block changed, against the state before it, with
 ``sphinx_gallery_tensor_map_change``. What ``sphinx_gallery_tensor_map_lead`` names is
-drawn first, for the top of the page (lead.py). With ``sphinx_gallery_tensor_map_graph = True``
-beside it the first of them also shows the operations of the autograd graph. The script
-itself holds none of our code.
+drawn first, for the top of the page (lead.py). With
+``sphinx_gallery_tensor_map_graph = True`` beside it the map also shows the operations
+of the autograd graph. The script itself holds none of our code.
 """
 
 from __future__ import annotations

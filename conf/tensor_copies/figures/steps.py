@@ -200,6 +200,8 @@ def _as_json(seen: Steps, script: Path) -> str:
     for most in DRAWN:
         shown = as_shown(seen.data(most, *about), script)
         shown["wide"], shown["high"] = size_of_events(shown)
+        if not about[0]:  # a chart opens the page
+            shown["lead"] = None
         text = json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
         is_light = len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES
         if is_light and shown["high"] <= MOST_HIGH:

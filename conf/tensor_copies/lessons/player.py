@@ -35,7 +35,7 @@ KEY = "step"  # begins the addresses of a lesson's steps
 def play(app: Sphinx, page: LessonPage) -> None:
     """Make the picture that opens a lesson play its steps, if it has some.
 
-    Where no event leads to the picture, a button opens the steps.
+    Where it is a chart, or no event leads to it, a button opens the steps.
     """
     name = app.env.docname
     if (kept := steps_file(app.srcdir, name, page.script)) is None:
@@ -68,9 +68,7 @@ def _shown(data: dict[str, Any]) -> dict[str, Any]:
         "high": data["high"],
         "number": told.index(step) + 1,
         "count": len(told),
-        "statement": f"{first.strip()} \N{HORIZONTAL ELLIPSIS}"
-        if more
-        else first.strip(),
+        "statement": first.strip() + " \N{HORIZONTAL ELLIPSIS}" * bool(more),
         "said": step["said"],
         # Room is left for it: nothing below the player moves.
         "longest": max((one["said"] for one in told), key=text_width),

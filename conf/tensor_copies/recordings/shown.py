@@ -211,7 +211,7 @@ def _here(figure: dict[str, Any]) -> dict[str, Any]:
 def _drawn_or_picture(
     machine: Fingerprint, file: str, data: dict[str, Any]
 ) -> nodes.Node:
-    """Draw a recorded map from its data, as the live one, or show a picture as it is."""
+    """Draw a recorded map from its data, or show a picture as it is."""
     if "picture" in data:
         uri = f"/recordings/{machine.name}/{file}"
         alt = f"Picture that the lesson drew on {machine}"

@@ -1,4 +1,4 @@
-"""Choose the events of a few tensors: how their picture came about, and what followed."""
+"""Choose the events of a few tensors: how their picture comes about, what follows."""
 
 from __future__ import annotations
 
@@ -48,14 +48,11 @@ class About:
         of_names = [at for at in within if at in self.near]
         self.leads = next((own[-1] for own in (of_names, within, before) if own), None)
         told, met = [], set()
-        for at, (kind, concerned) in events.items():
+        for at, event in ((at, (kind, *names)) for at, (kind, names) in events.items()):
             is_first = all(turn == 1 for turn, _ in steps[at].place()["turn"])
-            if at == self.leads or (is_first and (at in self.near or kind in ALWAYS)):
-                event = (kind, *concerned)
-                far = abs(at - (self.leads or 0))
-                told.append(
-                    (at != self.leads, at not in self.near, event in met, far, at)
-                )
+            is_near, far = at in self.near, abs(at - (self.leads or 0))
+            if at == self.leads or (is_first and (is_near or event[0] in ALWAYS)):
+                told.append((at != self.leads, not is_near, event in met, far, at))
                 met.add(event)
         self.told = {at for *_, at in sorted(told)[:MOST_EVENTS]}
 
