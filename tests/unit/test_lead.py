@@ -28,16 +28,17 @@ def kept(marker: str, **names: Any) -> dict[str, Any]:
 def test_all_parts_of_the_marker_are_drawn() -> None:
     layer = torch.nn.Linear(2, 1)
     found = kept(
-        'layer.weight, kept["a,b"], kept["a,b"] copied to rows[0,1],'
+        'layer.weight, kept["a,b"], p copied to q[0],'
         " y raises RuntimeError, layer.weight raises torch.OutOfMemoryError",
         layer=layer,
         kept={"a,b": WEIGHT},
-        rows={(0, 1): WEIGHT.detach().clone()},
+        p=torch.ones(1),
+        q=[torch.ones(1)],
     )
     drawn = draw_lead(found, "lead")
     tags = BeautifulSoup(drawn, "html.parser").select(".tm-tag")
     named = {tag["data-name"] for tag in tags}
-    assert named == {"layer.weight", 'kept["a,b"]', "rows[0,1]", "y"}
+    assert named == {"layer.weight", 'kept["a,b"]', "p", "q[0]", "y"}
     assert drawn.count('class="tm-copy"') == 1
     assert "y raises RuntimeError." in drawn
     assert "layer.weight raises torch.OutOfMemoryError." in drawn

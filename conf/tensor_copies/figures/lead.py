@@ -115,16 +115,17 @@ def observed_lead(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | No
         ) from None
     found = {}
     for name in lead.names:
+        kind = "not defined there"
         try:
-            is_there = _is_path(_parsed(name))
-            value = eval(name, block_vars["example_globals"]) if is_there else None
-        except Exception:
-            is_there = False
-        if is_there and is_drawn(value):
-            found[name] = value
-        elif name not in lead.raises:
-            kind = type(value).__name__
-            kind = f"of type {kind}" if is_there else "not defined there"
+            if _is_path(_parsed(name)):
+                found[name] = eval(name, block_vars["example_globals"])
+                kind = f"of type {type(found[name]).__name__}"
+        except Exception:  # it is not there
+            pass
+        if name in found and is_drawn(found[name]):
+            continue
+        found.pop(name, None)
+        if name not in lead.raises:
             raise ExtensionError(
                 f"{place} opens the page with {name!r}, which is {kind}: name tensors "
                 "or arrays that exist at the block's end"
