@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from reading import SCRIPTS, page_of, soup
+from tensor_copies.figures.lead import read_lead
 
 WITH_MAPS = [
     script
     for script in SCRIPTS
     if script.parent.name in ("1_basics", "2_numpy_and_devices")
 ]
-# What opens the page stands first, wherever it is drawn.
-LEAD_MAP = (
-    r"_map_lead = \"(.+)\"|_map = \"(.+)\"\n"
-    r"(?:# sphinx_gallery_tensor_map_graph = True\n)?# sphinx_gallery_lead = True"
-)
 
 
 def words_of(figure: Any) -> str:
@@ -33,14 +30,16 @@ def test_each_lesson_of_basics_and_devices_shows_its_maps(
     maps = soup(page_of(site, script)).select("figure.tensor-map")
     live = [one for one in maps if one.find_parent(class_="recorded") is None]
     text = script.read_text()
-    asked = re.findall(r"_tensor_map(?:_change|_lead)? = \"(.+)\"", text)
-    lead = "".join(re.search(LEAD_MAP, text).groups(""))
-    asked.remove(lead)
-    for names, map_ in zip([lead, *asked], live, strict=True):
+    # What opens the page stands first, wherever it is drawn.
+    leads = re.findall(r"_tensor_map_lead = ([\"'])(.+)\1", text)
+    asked = [read_lead(marker).names for _, marker in leads]
+    others = re.findall(r"_tensor_map(?:_change)? = \"(.+)\"", text)
+    asked += [names.split(", ") for names in others]
+    for names, map_ in zip(asked, live, strict=True):
         drawn = " ".join(text.get_text() for text in map_.select("text"))
-        for name in names.split(", "):
-            assert re.search(rf"\b{name}\b", words_of(map_))
-            assert re.search(rf"\b{name}\b", drawn)
+        for name in map(re.escape, names):
+            assert re.search(rf"(?<!\w){name}(?!\w)", words_of(map_))
+            assert re.search(rf"(?<!\w){name}(?!\w)", drawn)
         assert not map_.select("script, style, image")
 
 
@@ -60,3 +59,32 @@ def test_operations_are_drawn_where_they_are_the_subject(site: Path) -> None:
     for script in asked:
         maps = soup(page_of(site, script)).select(".tensor-map")
         assert any("Backward0" in map_.get_text() for map_ in maps), script
+
+
+MOST_EVENTS = 15
+
+
+def test_each_picture_plays_the_events_of_its_lesson(site: Path) -> None:
+    counts = []
+    for script in SCRIPTS:
+        page = soup(page_of(site, script))
+        file = site / "_static" / "steps" / script.parent.name / f"{script.stem}.js"
+        if not file.exists():
+            assert not page.select(".player, .step-through"), script.stem
+            continue
+        text = file.read_text(encoding="utf-8")
+        data = json.loads(text[text.index("(") + 1 : text.rindex(")")])
+        events = [at for at, step in enumerate(data["steps"]) if step["event"]]
+        counts.append(len(events))
+        assert len(events) <= MOST_EVENTS, script.stem
+        if data["lead"] is None:
+            assert page.select_one("#step.step-through"), script.stem
+            continue
+        (player,) = page.select(".lesson-lead > .player#step")
+        shown = player.select_one(".player-count").get_text()
+        assert shown == f"{events.index(data['lead']) + 1} of {len(events)}"
+        said = player.select_one(".player-said").get_text()
+        assert said == data["steps"][data["lead"]]["said"]
+        # The first picture is of what the lesson names, not of what it has loaded.
+        assert player.select_one(".player-picture svg text"), script.stem
+    assert counts

@@ -19,8 +19,10 @@ from bs4 import BeautifulSoup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import ROOT
-from steps_data import moving
-from tensor_copies.lessons.player import as_script
+from steps_data import MOVING, moving
+from tensor_copies.figures.steps import size_of_events
+from tensor_copies.lessons.player import as_script, shown_first
+from tensor_copies.run.templates import TEMPLATES
 from tensor_maps import Steps
 from tensor_maps.steps.viewer import asset, save_steps, steps_frame, steps_page
 
@@ -583,6 +585,149 @@ def test_an_address_opens_its_step(browser: Any, lesson: Path) -> None:
         assert number(page) == shown
         assert page.evaluate(SMALL, 44) == [] and page.evaluate(FITS)
     context.close()
+
+
+# -- The player: the picture that opens a lesson ---------------------------------------
+
+LEAD = 2  # of the steps: at its event the lesson's own picture is shown
+OWN = '<figure class="tensor-map lead" style="--own:100;--own-high:50">'
+OWN += '<svg id="own" viewBox="0 0 100 50"><text y="20">own</text></svg></figure>'
+STATE = """() => {
+  const part = (name) => document.querySelector(`.player-${name}`);
+  const own = document.querySelector("#own").checkVisibility({visibilityProperty: true});
+  const drawn = document.querySelectorAll(".player-now svg").length;
+  return [part("count").textContent, part("statement").textContent,
+    part("said").textContent, own, drawn, location.hash];
+}"""
+HEIGHT = "document.querySelector('.player').getBoundingClientRect().height"
+
+
+@pytest.fixture
+def player(lesson: Path) -> Path:
+    """Return a page whose first picture plays the same steps."""
+    data = moving() | {"lead": LEAD}
+    data["wide"], data["high"] = size_of_events(data)
+    static = lesson.with_name("_static")
+    (static / "steps.lesson.js").write_text(as_script(data), encoding="utf-8")
+    styles = (ROOT / "conf" / "static" / "lessons.css").read_text(encoding="utf-8")
+    (static / "lessons.css").write_text(styles, encoding="utf-8")
+    figure = TEMPLATES.get_template("lessons/player.html").render(
+        key="step", address="_static/steps.lesson.js", **shown_first(data)
+    )
+    page = lesson.read_text(encoding="utf-8")
+    before, after = page.split("<button")[0], page.split("</button>")[1]
+    figure = figure.replace("<!-- picture -->", OWN)
+    style = '<link rel="stylesheet" href="_static/lessons.css">'
+    before = before.replace("<main>", f"{style}<main><article>")
+    text = (
+        f"{before}<p>Above</p>{figure}{after.replace('</main>', '</article></main>')}"
+    )
+    lesson.write_text(text, encoding="utf-8")
+    return lesson
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_the_first_picture_plays(tab: Any, player: Path, width: int) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(player.as_uri())
+    at_first = ["2 of 5", "z = w.detach()", "z shares w's memory.", True, 0, ""]
+    assert tab.evaluate(STATE) == at_first
+    assert asked_for_steps(asked) == []
+    high = tab.evaluate(HEIGHT)
+
+    def shows(place: int, step: dict[str, Any]) -> None:
+        tab.wait_for_function(
+            "(text) => document.querySelector('.player-count').textContent === text",
+            arg=f"{place} of 5",
+        )
+        is_own = place == 2
+        wanted = [f"{place} of 5", MOVING[step["first"] - 1], step["said"]]
+        wanted += [is_own, 0 if is_own else 1, f"#step-{place + 1}"]
+        assert tab.evaluate(STATE) == wanted
+        assert tab.evaluate(HEIGHT) == high and tab.evaluate(FITS)
+
+    steps = moving()["steps"]
+    forward = tab.get_by_role("button", name="Forward")
+    forward.press("Enter")
+    shows(3, steps[3])
+    wanted = ["steps.css", "steps.js", "steps.lesson.js"]
+    assert sorted(asked_for_steps(asked)) == wanted
+    for key, place in (("ArrowLeft", 2), ("ArrowLeft", 1), ("End", 5), ("Home", 1)):
+        tab.keyboard.press(key)
+        shows(place, steps[place])
+    tab.keyboard.press("ArrowLeft")
+    shows(1, steps[1])
+    back = tab.get_by_role("button", name="Back")
+    assert back.get_attribute("aria-disabled") == "true"
+    forward.click()
+    shows(2, steps[2])  # as it was at first
+    assert back.get_attribute("aria-disabled") == "false"
+    assert sorted(asked_for_steps(asked)) == wanted
+    # Elsewhere the keys do what they always do.
+    tab.evaluate("document.activeElement.blur()")
+    tab.keyboard.press("ArrowRight")
+    shows(2, steps[2])
+
+
+def test_the_player_is_opened_large_at_its_event(tab: Any, player: Path) -> None:
+    tab.goto(player.as_uri())
+    large = tab.get_by_role("button", name="Open large")
+    large.press("Enter")
+    dialog = tab.get_by_role("dialog", name="What moves")
+    dialog.wait_for()
+    assert number(tab) == "2 of 5" and tab.evaluate(FOCUSED) == "Forward"
+    assert dialog.locator(".steps-see svg").is_visible()
+    tab.keyboard.press("End")
+    tab.keyboard.press("Escape")
+    tab.wait_for_function("!document.querySelector('dialog[open]')")
+    state = tab.evaluate(STATE)
+    assert state[0] == "5 of 5" and state[3:] == [False, 1, "#step-6"]
+    assert tab.evaluate(FOCUSED) == "Open large"
+
+
+def test_an_address_shows_its_event_in_the_picture(tab: Any, player: Path) -> None:
+    for place, shown in ((5, "4 of 5"), (3, "2 of 5"), (1, "1 of 6")):
+        tab.goto("about:blank")
+        tab.goto(f"{player.as_uri()}#step-{place}")
+        tab.wait_for_function("document.querySelector('.steps-dialog')")
+        state = tab.evaluate(STATE)
+        assert state[0] == shown and state[3] == (place == 3)
+        assert state[5] == f"#step-{place}"
+        assert not tab.get_by_role("dialog").is_visible()
+    tab.evaluate("location.hash = '#step-6'")
+    tab.wait_for_function("document.querySelector('.player-now svg')")
+    assert tab.evaluate(STATE)[2] == moving()["steps"][5]["said"]
+
+
+def test_without_scripts_it_is_a_picture_with_a_caption(
+    browser: Any, player: Path
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(player.as_uri())
+    assert page.locator("#own").is_visible()
+    assert page.locator(".player-statement").inner_text() == "z = w.detach()"
+    assert page.locator(".player-said").inner_text() == "z shares w's memory."
+    assert not page.get_by_role("button").count()
+    assert not page.get_by_text("2 of 5").is_visible()
+    context.close()
+
+
+def test_a_player_that_does_not_load_says_so(tab: Any, player: Path) -> None:
+    steps = player.with_name("_static") / "steps.lesson.js"
+    kept = steps.rename(steps.with_suffix(".kept"))
+    wrong: list[str] = []
+    tab.on("requestfailed", lambda request: wrong.append(request.url))
+    tab.goto(player.as_uri())
+    forward = tab.get_by_role("button", name="Forward")
+    forward.click()
+    tab.get_by_text("try again").wait_for()
+    assert len(wrong) == 1
+    kept.rename(steps)
+    forward.click()
+    tab.get_by_text("3 of 5").wait_for()
 
 
 def test_a_mistake_is_stepped_through_beside_its_cure(browser: Any, site: Path) -> None:

@@ -48,7 +48,7 @@ def play(app: Sphinx, page: LessonPage) -> None:
         page.actions.append(button(app, published_name(name), text, KEY))
         return
     figure = TEMPLATES.get_template("lessons/player.html").render(
-        key=KEY, address=_address(app, published_name(name), text), **_shown(data)
+        key=KEY, address=_address(app, published_name(name), text), **shown_first(data)
     )
     before, after = figure.split("<!-- picture -->\n")
     opening.lead = [
@@ -58,7 +58,7 @@ def play(app: Sphinx, page: LessonPage) -> None:
     ]
 
 
-def _shown(data: dict[str, Any]) -> dict[str, Any]:
+def shown_first(data: dict[str, Any]) -> dict[str, Any]:
     """Return what the player shows before anything is loaded: the event that leads."""
     told = [step for step in data["steps"] if step["event"]]
     step = data["steps"][data["lead"]]

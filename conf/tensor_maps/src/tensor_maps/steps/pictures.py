@@ -25,13 +25,13 @@ def names_to_draw(
 
     These are what the event concerns, what changed, what the statement names and
     what shares memory with that; then, as room is left, those of the ``last`` picture.
-    Of a step that is told ``about`` some names, these take the place of all but the
-    first.
+    Of a step that is told ``about`` some names, these are drawn, and what the event
+    concerns.
     """
     seen = step.after.observed
     looked = {name: None for one in seen["tensors"] for name in one["names"]}
     if about:
-        wanted = dict.fromkeys((*event_of(step)[1], *about))
+        wanted = dict.fromkeys((*about, *event_of(step)[1]))
         return [name for name in wanted if name in looked][:most]
     asked = names_in(step.unit)
     said = [name for name in looked if root_of(name) in asked]
