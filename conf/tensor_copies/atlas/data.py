@@ -78,7 +78,7 @@ class View:
     def machine_label(self) -> str:
         """Name the machine; the stand-in by what it is."""
         if self.source == STAND_IN:
-            return f"stand-in device (no GPU), {fingerprint().label.partition(', ')[2]}"
+            return f"simulated device, {fingerprint().label.partition(', ')[2]}"
         return self.machine.label
 
     @property
