@@ -105,10 +105,11 @@ def test_the_setup_is_folded_and_the_lead_opens_the_page(marked: TinySite) -> No
         "runs",
     ]
     maps = [one.svg["aria-label"] for one in page.select("figure.tensor-map")]
-    lead = page.select_one("section > p:not([class]) + .lesson-lead")
+    lead = page.select_one("section > h1 + p:not([class]) + .lesson-lead")
     assert len(maps) == 3 and lead.svg["aria-label"] == maps[0]
     assert maps[0].startswith("z = ") and "here" not in maps[0]
-    cards = soup(marked.page("index")).select(".lesson-cards svg rect[rx] + text")
+    assert text(lead.find_next_sibling(class_="lesson-actions")) == "Script Notebook"
+    cards = soup(marked.page("index")).select(".lesson-rows svg rect[rx] + text")
     assert [one.get_text() for one in cards] == ["z"]
 
 

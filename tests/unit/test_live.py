@@ -107,9 +107,9 @@ def without_files(document: nodes.document) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (without_comments, "a: no comment stands before the block on line 7"),
-        (with_words_before_the_code, "a: no code follows the comment on line 7"),
-        (with_outputs_in_a_box, "a: a container follows the block on line 7"),
+        (without_comments, "a: no comment stands before the block on line 6"),
+        (with_words_before_the_code, "a: no code follows the comment on line 6"),
+        (with_outputs_in_a_box, "a: a container follows the block on line 6"),
         (without_files, "a: it has not a title and two files to download"),
     ],
 )

@@ -39,7 +39,8 @@ CALL = re.compile(r":(?:meth|func):`~?(?:torch\.Tensor\.)?([^`]+)`")
 EMPHASIS = re.compile(r"(?<!\w)\*(\w[^*]*)\*")
 # What the script fills and shows: it needs one to be of use.
 FILTER = """<div class="lesson-filter" hidden>
-<label>Filter <input type="search" placeholder="such as clone or NumPy" autocomplete="off" spellcheck="false"></label>
+<label>Filter <input type="search" placeholder="such as clone or NumPy"
+ autocomplete="off" spellcheck="false"></label>
 <p role="status"></p>
 <button type="button" hidden>Forget what I have read</button>
 </div>

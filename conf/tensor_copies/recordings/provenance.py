@@ -106,7 +106,9 @@ def elsewhere(compared: int, seen: dict[Fingerprint, int], same: set[Any]) -> st
         said.append(f"The same results {_joined(agree)}.")
     if differ := [f"on {one.in_sentence}" for one in seen if one not in same]:
         where = _joined(differ)
-        said.append(f"{where[0].upper()}{where[1:]}, results differ only where tabs show both.")
+        said.append(
+            f"{where[0].upper()}{where[1:]}, results differ only where tabs show both."
+        )
     return " ".join(said)
 
 
