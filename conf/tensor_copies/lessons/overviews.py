@@ -55,8 +55,8 @@ def change_overview(app: Sphinx, doctree: nodes.document) -> None:
     if name != "index" or not f"{folder}/".startswith(f"{gallery}/"):
         return
     top = next(doctree.findall(nodes.section))
-    _list_in_order(app, top, is_section=folder != gallery)
-    listed, names = _take_cards(top)
+    _list_in_order(app, doctree, top, is_section=folder != gallery)
+    listed, names = _take_cards(doctree, top)
     lessons = {
         lesson: script
         for lesson, script in lesson_scripts(app).items()
@@ -81,13 +81,15 @@ def change_overview(app: Sphinx, doctree: nodes.document) -> None:
     app.env.metadata[page]["styles"] = "lesson_list.css"
 
 
-def _take_cards(top: nodes.section) -> tuple[set[str], dict[str, list[str]]]:
+def _take_cards(
+    doctree: nodes.document, top: nodes.section
+) -> tuple[set[str], dict[str, list[str]]]:
     """Take the gallery's cards, which are boxes of raw HTML, and its sections away.
 
     Return the lessons that have cards, and the ids of the sections by their folders.
     """
     listed, names = set(), {}
-    for section in list(top.findall(nodes.section)):
+    for section in list(doctree.findall(nodes.section)):
         links = []
         for node in list(section.children):
             if isinstance(node, addnodes.only):
@@ -102,11 +104,13 @@ def _take_cards(top: nodes.section) -> tuple[set[str], dict[str, list[str]]]:
     return listed, names
 
 
-def _list_in_order(app: Sphinx, top: nodes.section, is_section: bool) -> None:
+def _list_in_order(
+    app: Sphinx, doctree: nodes.document, top: nodes.section, is_section: bool
+) -> None:
     """Let the sidebar list the sections, or the lessons of a section."""
     lessons = lesson_scripts(app)
     folder = app.env.docname.rpartition("/")[0]
-    trees = list(top.findall(addnodes.toctree))
+    trees = list(doctree.findall(addnodes.toctree))
     if not trees:  # there are no lessons in it
         app.env.metadata[app.env.docname]["orphan"] = True
         return
