@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 TEXT_LINK = re.compile(r":\w+:`([^`<]+?)\s*<[^`>]*>`")
 ROLE = re.compile(r":(?!meth|func)\w+:`~?([^`]+)`")
 CALL = re.compile(r":(?:meth|func):`~?(?:torch\.Tensor\.)?([^`]+)`")
+SENTENCE = re.compile(r".+?[.?!](?=\s|$)")
+LONGEST_ANSWER = 125  # characters, of more than one sentence
 EMPHASIS = re.compile(r"(?<!\w)\*(\w[^*]*)\*")
 # What the script fills and shows: it needs one to be of use.
 FILTER = """<div class="lesson-filter" hidden>
@@ -134,7 +136,7 @@ def _is_link(node: nodes.Node) -> bool:
 
 
 def _row(app: Sphinx, lesson: str, script: Path) -> nodes.list_item:
-    """Return the row of a lesson: picture, title, the first sentence of its answer."""
+    """Return the row of a lesson: picture, title, answer."""
     app.env.note_dependency(str(script))
     item = nodes.list_item()
     if (kept := card_file(app.srcdir, lesson)) is not None:
@@ -151,7 +153,7 @@ def _row(app: Sphinx, lesson: str, script: Path) -> nodes.list_item:
 
 
 def title_and_answer(script: Path) -> tuple[str, str]:
-    """Return the title of a lesson, and the first sentence of its answer.
+    """Return the title of a lesson, and as many sentences of its answer as a row has.
 
     Names that are links on its page are code here, between double backticks.
     """
@@ -159,8 +161,12 @@ def title_and_answer(script: Path) -> tuple[str, str]:
     words = " ".join(answer.split())
     words = TEXT_LINK.sub(r"\1", words)
     words = EMPHASIS.sub(r"\1", CALL.sub(r"``\1()``", ROLE.sub(r"``\1``", words)))
-    first = re.match(r".*?[.?!](?=\s|$)", words)
-    return head.partition("\n")[0], first[0] if first else words
+    first, *more = SENTENCE.findall(words) or [words]
+    for sentence in more:
+        if len(first + sentence) > LONGEST_ANSWER:
+            break
+        first += sentence
+    return head.partition("\n")[0], first
 
 
 def lead_on(
