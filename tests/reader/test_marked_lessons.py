@@ -199,15 +199,15 @@ def test_an_edit_comes_to_the_page_the_sheet_the_calls_and_the_search(
 
 
 LEAD = "# sphinx_gallery_lead = True"
+LONG = '# sphinx_gallery_short_title = "An idea that takes two lines here"\nprint(1)'
 WRONG = {
     r"a.py: the block on line 11 has a prediction without": (
         "print(1)", "print('end')\n# sphinx_gallery_predict = 7"),
     r"a: the block on line 11 is to open the page and draws nothing": (
         "print(1)", f"print('end')\n{LEAD}"),
-    "a.py, line 6: sphinx_gallery_try names 'x.detatch()', which the explorer does not "
+    "a.py, line 7: sphinx_gallery_try names 'x.detatch()', which the explorer does not "
     "show: write x.detach()": ('# sphinx_gallery_try = "x.detatch()"\nprint(1)',),
-    "a.py, line 8: the short title 'An idea that takes two lines here' has 33 char": (
-        '# sphinx_gallery_short_title = "An idea that takes two lines here"\nprint(1)',),
+    "a.py, line 6: the short title 'An idea that takes two lines here' has 33": (LONG,),
     r"a.py: the block on line 11 is marked as the setup": (
         "print(1)", "print('end')\n# sphinx_gallery_setup = True"),
 }  # fmt: skip

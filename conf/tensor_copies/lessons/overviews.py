@@ -37,7 +37,7 @@ TEXT_LINK = re.compile(r":\w+:`([^`<]+?)\s*<[^`>]*>`")
 ROLE = re.compile(r":(?!meth|func)\w+:`~?([^`]+)`")
 CALL = re.compile(r":(?:meth|func):`~?(?:torch\.Tensor\.)?([^`]+)`")
 SENTENCE = re.compile(r".+?[.?!](?=\s|$)")
-LONGEST_ANSWER = 125  # characters, of more than one sentence
+LONGEST_ANSWER = 160  # characters, of more than one sentence
 EMPHASIS = re.compile(r"(?<!\w)\*(\w[^*]*)\*")
 # What the script fills and shows: it needs one to be of use.
 FILTER = """<div class="lesson-filter" hidden>
