@@ -98,16 +98,16 @@ def elsewhere(compared: int, seen: dict[Fingerprint, int], same: set[Any]) -> st
     said = []
     agree = [
         f"on {machine.in_sentence}"
-        + (f" (of {count} of {compared} outputs)" if count < compared else "")
+        + (f", for {count} of {compared} outputs," if count < compared else "")
         for machine, count in seen.items()
         if machine in same
     ]
     if agree:
-        said.append(f"The same results {_joined(agree)}.")
+        said.append(f"The same results {_joined(agree).removesuffix(',')}.")
     if differ := [f"on {one.in_sentence}" for one in seen if one not in same]:
         where = _joined(differ)
         said.append(
-            f"{where[0].upper()}{where[1:]}, results differ only where tabs show both."
+            f"{where[0].upper()}{where[1:]}, results differ only in outputs with tabs."
         )
     return " ".join(said)
 
