@@ -15,10 +15,7 @@
 
   const filter = () => {
     const asked = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const { row, words, group } of rows) {
-      const all = `${words} ${group.querySelector("h2, h1").textContent.toLowerCase()}`;
-      row.hidden = !asked.every((word) => all.includes(word));
-    }
+    for (const { row, words } of rows) row.hidden = !asked.every((word) => words.includes(word));
     for (const group of groups) {
       if (group.matches("section section"))
         group.hidden = rows.every((one) => one.group !== group || one.row.hidden);
