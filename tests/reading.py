@@ -84,7 +84,7 @@ def parts_of(page: Path) -> list[Part]:
         text = block.get_text()
         above = block.parent.parent
         if "highlight-Python" in above["class"]:
-            if above.find_parent(class_="predict-answer"):  # the end of that block
+            if above.find_parent(class_="checked"):  # the end of that block
                 parts[-1] = Part(parts[-1].code + text, parts[-1].output)
             else:
                 parts.append(Part(text, ""))

@@ -21,12 +21,12 @@ from reading import PATIENCE, ROOT
 # A variable that all processes have which a build of a tiny site has started.
 MARK = "BUILDS_THE_TINY_SITE"
 INDEX = "# Tiny\n\n```{{toctree}}\n{}\n```\n"
-TINY_LESSON = '''"""
-{title}
+TINY_LESSON = '''"""{title}
 {underline}
 
 A lesson of a tiny site.
 """
+# sphinx_gallery_short_title = "Tiny"
 {first}
 # %%
 # Then

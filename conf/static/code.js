@@ -81,7 +81,7 @@
       const done = await write(text());
       button.focus();
       button.textContent = done ? "Copied" : "Failed";
-      status.textContent = done ? said : "Not copied: select the code and copy it yourself.";
+      status.textContent = done ? said : "Copy failed. Select the code and copy it.";
       setTimeout(() => {
         button.textContent = label;
         status.textContent = "";
@@ -90,16 +90,38 @@
     return button;
   };
   for (const pre of blocks) {
-    if (pre.closest(".predict-answer")) continue; // a proof alone does not run
+    if (pre.closest(".predict-answer, .checked")) continue; // a proof alone does not run
     const place = lesson.indexOf(pre);
-    const made = [makeButton("Copy", "Copied this block.", () => textOf(pre))];
+    // What a lesson folds below an output ends the block above it.
+    let end = place + 1;
+    while (place >= 0 && lesson[end]?.closest(".checked")) end += 1;
+    const whole = () => place < 0 ? textOf(pre) : lesson.slice(place, end).map(textOf).join("");
+    const made = [makeButton("Copy", "Copied this block.", whole)];
     if (place > 0) {
-      const soFar = () => lesson.slice(0, place + 1).map(textOf).join("\n");
+      const soFar = () => lesson.slice(0, end).map((part, at) =>
+        (at && !part.closest(".checked") ? "\n" : "") + textOf(part)).join("");
       const said = "Copied the lesson up to here.";
-      made.unshift(makeButton("Copy all to here", said, soFar));
+      made.unshift(makeButton("Copy up to here", said, soFar));
     }
     pre.after(...made);
   }
+})();
+
+// A lesson whose end was in sight is ticked in the list of lessons (lesson_list.js).
+(() => {
+  "use strict";
+  const STORE = "tensor-copies-read";
+  const end = document.querySelector(".sphx-glr-example-title #remember > :last-child");
+  const name = location.pathname.match(/([^/]+\/[^/]+?)(\.html|\/)?$/)?.[1];
+  if (!end || !name) return;
+  new IntersectionObserver((seen, observer) => {
+    if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+    observer.disconnect();
+    try {
+      const read = JSON.parse(localStorage.getItem(STORE)) || [];
+      localStorage.setItem(STORE, JSON.stringify([...new Set([...read, name])]));
+    } catch { /* private window: nothing is kept */ }
+  }).observe(end);
 })();
 
 // Code that is wider than its box is scrolled with the arrow keys: while it is, the Tab

@@ -36,8 +36,8 @@
     const wrong = done.filter(({ key, radios }) => !isRight(radios[first[key]]));
     const links = {};
     for (const { proof } of wrong) {
-      for (const { href } of proof.querySelectorAll("a[href*=auto_examples]")) {
-        links[href] = href.match(/([^/]+?)(\.html|\/)?$/)[1].replaceAll("_", " ");
+      for (const { href, textContent } of proof.querySelectorAll("a[href*=auto_examples]")) {
+        links[href] = textContent;
       }
     }
     const left = boxes.length - done.length;

@@ -105,10 +105,12 @@ def test_the_setup_is_folded_and_the_lead_opens_the_page(marked: TinySite) -> No
         "runs",
     ]
     maps = [one.svg["aria-label"] for one in page.select("figure.tensor-map")]
-    lead = page.select_one("section > p:not([class]) + .lesson-lead")
+    lead = page.select_one("section > h1 + p:not([class]) + .lesson-lead")
     assert len(maps) == 3 and lead.svg["aria-label"] == maps[0]
     assert maps[0].startswith("z = ") and "here" not in maps[0]
-    cards = soup(marked.page("index")).select(".lesson-cards svg rect[rx] + text")
+    actions = text(lead.find_next_sibling(class_="lesson-actions"))
+    assert actions.startswith("Script Notebook")
+    cards = soup(marked.page("index")).select(".lesson-rows svg rect[rx] + text")
     assert [one.get_text() for one in cards] == ["z"]
 
 
@@ -131,7 +133,10 @@ def test_the_box_holds_every_machines_output_the_proof_and_the_reason(
     assert shown == ["device cpu w [7.0, 0.0]", "device cuda:0 w [7.0, 0.0]"]
     assert len(box.select(".machine-tabs input")) == 2
     said = text(box)
-    assert "assert w[0] == 7.0" in said and "This is why." in said
+    (proof,) = box.select(".predict-answer > details.checked")
+    assert text(proof.summary) == "Printed and checked by 3 lines"
+    assert text(proof.pre).endswith("assert w[0] == 7.0") and "This is why." in said
+    assert "print" not in text(box.find_previous_sibling(class_="highlight-Python"))
     for outside in ("This leads on.", "made", "end True"):
         assert outside not in said and outside in text(page)
     radios = box.find_previous_sibling().select("input")
@@ -194,11 +199,15 @@ def test_an_edit_comes_to_the_page_the_sheet_the_calls_and_the_search(
 
 
 LEAD = "# sphinx_gallery_lead = True"
+LONG = '# sphinx_gallery_short_title = "An idea that takes two lines here"\nprint(1)'
 WRONG = {
     r"a.py: the block on line 11 has a prediction without": (
         "print(1)", "print('end')\n# sphinx_gallery_predict = 7"),
     r"a: the block on line 11 is to open the page and draws nothing": (
         "print(1)", f"print('end')\n{LEAD}"),
+    "a.py, line 7: sphinx_gallery_try names 'x.detatch()', which the explorer does not "
+    "show: write x.detach()": ('# sphinx_gallery_try = "x.detatch()"\nprint(1)',),
+    "a.py, line 6: the short title 'An idea that takes two lines here' has 33": (LONG,),
     r"a.py: the block on line 11 is marked as the setup": (
         "print(1)", "print('end')\n# sphinx_gallery_setup = True"),
 }  # fmt: skip

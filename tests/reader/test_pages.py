@@ -27,8 +27,7 @@ from visits import KINDS
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 STAMP = re.compile(
-    r"Run with torch \S+, NumPy \S+, Python \S+ on (the CPU|CUDA) \(.+\) "
-    r"on \d{1,2} [A-Z][a-z]+ 20\d\d\."
+    r"Ran on (CPU|CUDA \(.+\)) with torch [\d.]+ on \d{1,2} [A-Z][a-z]+ 20\d\d\."
 )
 NO_DOCUMENTS = {"404.html", "genindex.html", "search.html"}
 # Attributes that name another element of the page, or several.
@@ -179,8 +178,8 @@ def test_a_lesson_offers_its_downloads_and_leads_on_once(
     script: Path, site: Path
 ) -> None:
     page = soup(page_of(site, script))
-    links = page.select("article > section > h1 + .lesson-actions a[download]")
-    assert [one.get_text() for one in links] == ["Script (.py)", "Notebook (.ipynb)"]
+    links = page.select("article > section > .lesson-lead + .lesson-actions a")
+    assert [one.get_text() for one in links[:2]] == ["Script", "Notebook"]
     offered = {
         suffix: path.name
         for suffix, path in downloads_of(page_of(site, script)).items()
@@ -227,7 +226,7 @@ def test_home_answers_with_expressions_that_lead_to_their_proof(site: Path) -> N
 
 
 def test_the_table_of_patterns_says_what_the_lessons_write(site: Path) -> None:
-    index = site / "auto_examples" / "index.html"
+    index = site / "auto_examples" / "4_patterns" / "index.html"
     patterns = [script for script in SCRIPTS if script.parent.name == "4_patterns"]
     by_page = {page_of(site, script): script for script in patterns}
     told = set()
@@ -270,10 +269,10 @@ def test_names_in_code_lead_to_their_documentation(site: Path, pages: dict) -> N
     assert {"docs.pytorch.org", "numpy.org", "docs.python.org"} <= hosts
 
 
-def test_cards_of_overviews_are_in_the_pages_colours(site: Path) -> None:
+def test_pictures_of_overviews_are_in_the_pages_colours(site: Path) -> None:
     drawn = set()
     for overview in (site / "auto_examples").rglob("index.html"):
-        for item in soup(overview).select("ul.lesson-cards > li"):
+        for item in soup(overview).select("ul.lesson-rows > li"):
             assert not item.select("img, [id]")
             name = Path(item.a["href"]).stem
             for drawing in item.select("svg"):

@@ -89,7 +89,7 @@ HARD_TO_READ = """() => {
       return {left, right, top: middle - size / 2.5, bottom: middle + size / 2.5, size,
               words: text.textContent};
     }).filter((text) => text.right > text.left);
-    const map = drawing.matches(".tensor-map svg, .lesson-cards svg");
+    const map = drawing.matches(".tensor-map svg, .lesson-rows svg");
     for (const [at, one] of texts.entries()) {
       if (one.left < edge.left - one.size / 4 || one.right > edge.right + one.size / 4)
         found.push("cut off: " + one.words);

@@ -316,9 +316,7 @@ def test_new_runs_give_what_is_published(
         (r["operation"], r["state"], r["device"]) for r in made
     }
     with_it = [m for m in published["machines"] if m["source"] == "stand-in"]
-    assert [m["label"].partition(",")[0] for m in with_it] == [
-        "stand-in device (no GPU)"
-    ]
+    assert [m["label"].partition(",")[0] for m in with_it] == ["simulated device"]
     # A call that goes to no device gives the same whether there is one or not.
     for (name, state), record in observed.items():
         if calls.OPERATIONS[name].needs != data.ACCELERATOR:

@@ -175,9 +175,8 @@ def test_the_recording_is_no_ones_but_the_stand_ins(path: Path) -> None:
     """A number of a time, or the name of another device, would be no one's."""
     data = json.loads(path.read_text())
     if "blocks" in data:
-        assert check.load_recording(path).machine.label.startswith(
-            "stand-in device (no GPU), "
-        )
+        label = check.load_recording(path).machine.label
+        assert label.startswith("simulated device, ")
     for block in data.get("blocks", []):
         printed = "\n".join(block.get("output", ()))
         assert "CUDA" not in printed and "cuda" not in printed
@@ -296,12 +295,12 @@ def test_is_shown_by_its_name_until_cuda_is(tiny_site: TinySite) -> None:
     before, shown = one.select(".recorded")  # each with what its own machine saw
     assert "CPU, torch 2.9, Python" in before.select_one("p").get_text()
     assert before.select_one("pre").get_text().strip() == "device old\nsame"
-    assert "stand-in device (no GPU), torch " in shown.select_one("p").get_text()
+    assert "simulated device, torch " in shown.select_one("p").get_text()
     assert shown.select_one("pre").get_text().strip() == "device standin\nsame"
     # What is left out, and why, stands on the page of machines.
     assert "It shows times." not in page.get_text()
     (note,) = shown.select(".stand-in-note")
-    assert note.get_text().startswith("No GPU: host memory")
+    assert note.get_text().startswith("No GPU: CPU memory")
     assert note.a["href"].endswith("machines.html#stand-in-device")
 
     data["machine"] = OTHER

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 from reading import NAMES, READING_ORDER, SCRIPTS, code_lines
+from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+from tensor_copies.lessons.checked import split, words_of
 from tensor_copies.lessons.opening import described
-from tensor_copies.run.markers import lead_line, setup_line, without_markers
+from tensor_copies.run.markers import setup_line, without_markers
+from tensor_copies.run.short_titles import short_title
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 # What a phone of 390 px shows without scrolling sideways, and what all lines keep.
@@ -24,6 +27,8 @@ def shares_memory(a, b):
     a, b = a.untyped_storage(), b.untyped_storage()
     return a.data_ptr() == b.data_ptr()
 '''
+
+OPENS = re.compile(r"^# sphinx_gallery_(?:tensor_map_lead|lead|timeline) = ", re.M)
 
 # Lessons with more than 140 lines, for the code that times, probes or draws, which is
 # folded on the page. None may join them; one that has become short leaves the list.
@@ -88,16 +93,62 @@ def test_opens_and_closes_as_all_do(script: Path) -> None:
 
 
 @EACH
-def test_first_answer_then_picture_then_what_is_to_be_seen(script: Path) -> None:
+def test_it_opens_with_an_answer_and_one_picture(script: Path) -> None:
     text = script.read_text(encoding="utf-8")
-    said = ast.get_docstring(ast.parse(text)).split("\n\n")
-    _, answer, outlook = said[:3]
-    assert not answer.startswith("You will") and outlook.startswith("You will")
-    # One sentence; a point within a name does not end it.
-    assert len(re.findall(r"[.?!](?=\s|$)", answer)) == 1
+    _, answer = ast.get_docstring(ast.parse(text)).split("\n\n")
+    assert "You will" not in answer
+    # A point within a name does not end a sentence.
+    assert 1 <= len(re.findall(r"[.?!](?=\s|$)", answer)) <= 2
     first = text.partition('"""\n')[2].partition('"""\n')[2]
     assert setup_line(script) and first.startswith("\n# sphinx_gallery_setup = True\n")
-    assert lead_line(script)
+    assert len(OPENS.findall(text)) == 1
+
+
+def test_short_titles_tell_lessons_apart(tmp_path: Path) -> None:
+    titles = list(map(short_title, SCRIPTS))  # which refuses what is too long
+    assert len(set(titles)) == len(titles)
+    script = tmp_path / "a.py"
+    marker = '# sphinx_gallery_short_title = "{}"\n'
+    for marked, said in (
+        ("", "line 6: the lesson has no short title"),
+        (marker.format("x" * 29), "line 6: the short title 'x+' has 29 char"),
+        (marker.format("``x``"), "line 6: .* of plain text without backticks"),
+    ):
+        script.write_text(f'"""A\n=\n\nB.\n"""\n{marked}import torch\n')
+        with pytest.raises(ExtensionError, match=rf"^a\.py, {said}"):
+            short_title(script)
+
+
+# What a page folds of a block
+
+
+SPLIT = {
+    "x = 1\nprint(f'{x = }')\nassert x\n": ("x = 1\n", "by 2 lines"),
+    "x = 1\nprint(f'{x = }')\n\nassert x\nassert (x\n or 1)": ("x = 1\n", "by 4 lines"),
+    "x = 1\nprint('x', x)\nassert x": ("x = 1\n", "Printed and checked by 2 lines"),
+    "x = 1\nassert x": ("x = 1\n", "Checked by 1 assertion"),
+    "x = 1  # one\n\n# That is one.\nassert x\nassert 1": ("x = 1  # one\n", "by 2"),
+    # Words that are only in the print, and blocks that print alone, stay in sight.
+    "x = 1\nprint(x)\nassert x": ("x = 1\nprint(x)\n", "Checked by 1 assertion"),
+    "x = 1\nprint(f'{x}')\nassert x": ("x = 1\nprint(f'{x}')\n", "1 assertion"),
+    "print(f'{x = }')\nassert x": ("print(f'{x = }')\n", "Checked by 1 assertion"),
+    "x = 1\nprint(f'{x = }')\n": None,
+    "assert x\nassert 1": None,
+    "x = 1; assert x": None,
+    "for x in y:\n    assert x": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", SPLIT)
+def test_the_proof_of_a_block_is_folded(code: str) -> None:
+    shown, proof = split(code)
+    if SPLIT[code] is None:
+        assert (shown, proof) == (code, "")
+    else:
+        start, words = SPLIT[code]
+        assert shown == start and words in words_of(proof)
+        assert ast.dump(ast.parse(shown + proof)) == ast.dump(ast.parse(code))
+        assert "# That" not in shown
 
 
 @EACH

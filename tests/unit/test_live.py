@@ -38,7 +38,7 @@ def made_by_the_gallery() -> nodes.document:
         "",
         nodes.title(text="A"),
         nodes.paragraph(text="Answer."),
-        comment("7-9"),
+        comment("6-9"),
         nodes.literal_block(text="print(1)"),
         nodes.literal_block(text="1", classes=["sphx-glr-script-out"]),
         comment("10-11"),
@@ -68,7 +68,7 @@ def test_a_page_is_taken_apart_and_put_together(script: Path) -> None:
     document = made_by_the_gallery()
     page = read(document, script)
     first, second = page.blocks
-    assert (first.line, first.code.astext()) == (7, "print(1)")
+    assert (first.line, first.code.astext()) == (6, "print(1)")
     assert [node.astext() for node in first.outputs] == ["1"]
     assert [node.astext() for node in first.words] == ["Words."]
     assert (second.line, second.samples[0]["classes"]) == (12, ["benchmark-data"])
@@ -80,10 +80,10 @@ def test_a_page_is_taken_apart_and_put_together(script: Path) -> None:
     assert [type(node) for node in document] == [nodes.section]
     shown = [node for node in section(document) if not isinstance(node, nodes.comment)]
     assert [node.astext() for node in shown] == [
-        "A", "Action.", "Answer.", "<figure></figure>", "print(1)", "1", "Words.",
+        "A", "Answer.", "<figure></figure>", "Action.", "print(1)", "1", "Words.",
         "draw()", "",
     ]  # fmt: skip
-    assert [node["classes"] for node in (shown[1], shown[3])] == [[ACTIONS], [LEAD]]
+    assert [node["classes"] for node in shown[2:4]] == [[LEAD], [ACTIONS]]
 
 
 def without_comments(document: nodes.document) -> None:
@@ -107,9 +107,9 @@ def without_files(document: nodes.document) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (without_comments, "a: no comment stands before the block on line 7"),
-        (with_words_before_the_code, "a: no code follows the comment on line 7"),
-        (with_outputs_in_a_box, "a: a container follows the block on line 7"),
+        (without_comments, "a: no comment stands before the block on line 6"),
+        (with_words_before_the_code, "a: no code follows the comment on line 6"),
+        (with_outputs_in_a_box, "a: a container follows the block on line 6"),
         (without_files, "a: it has not a title and two files to download"),
     ],
 )

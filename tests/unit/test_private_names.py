@@ -50,9 +50,6 @@ TAKEN = [
      "what to call"),
     ("torch.autograd.Variable._execution_engine", STAND_IN, "see if a Python that ends "
      "after a backward pass on the stand-in is aborted; if not, drop the last task"),
-    ("sphinx_gallery.gen_rst.extract_intro_and_title",
-     "tensor_copies/lessons/overviews.py", "take the second paragraph of the script's "
-     "docstring as it is written"),
     ("sphinx_gallery.backreferences.NameFinder", "tensor_copies/run/code_links.py",
      "see if it finds methods written in C by now, and drop code_links.py"),
     ("jupyter_cache.executors.utils.executenb", KERNELS, "see if MyST-NB has an option "

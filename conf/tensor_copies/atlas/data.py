@@ -78,7 +78,7 @@ class View:
     def machine_label(self) -> str:
         """Name the machine; the stand-in by what it is."""
         if self.source == STAND_IN:
-            return f"stand-in device (no GPU), {fingerprint().label.partition(', ')[2]}"
+            return f"simulated device, {fingerprint().label.partition(', ')[2]}"
         return self.machine.label
 
     @property
@@ -128,7 +128,7 @@ def on_stand_in() -> dict[str, Any] | None:
 def _probed(path: Path, *, with_device: bool = False) -> dict[str, Any]:
     seen = {"day": today(), **probe(with_device=with_device)}
     kept_json.save(path, seen)
-    where = " on the stand-in" if with_device else ""
+    where = " on the simulated device" if with_device else ""
     progress.say(f"Atlas: probed {len(seen['records'])} records{where}")
     return seen
 

@@ -30,6 +30,8 @@ from tensor_copies.atlas.data import (
 )
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
+from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.run.short_titles import short_title
 from tensor_copies.run.templates import TEMPLATES
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ NOTHING = "\N{EN DASH}"
 ERRORS = "errors"  # the page of the error index
 PLAIN = "leaf"  # the state of x that is shown first
 # What a reader calls a kind of device.
-DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "stand-in"}
+DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "simulated device"}
 PLACES = ("x on the CPU", "x on another device")
 COLUMNS = {"nonleaf": "non-leaf"}  # the heading of a state, if not its name
 CHIPS = ("shares", "itself", "copies", "raises", "flows", "stops")
@@ -295,9 +297,10 @@ class Drawing:
     def lesson_link(self, row: Record) -> Record:
         """Return the link to the lesson of a row."""
         target = f"auto_examples/{row['lesson']}"
-        if target not in self.app.env.found_docs:
+        script = lesson_scripts(self.app).get(target)
+        if script is None:
             logger.warning("the Atlas links to %s, which there is not", target)
-        name = row["lesson"].rpartition("/")[2].replace("_", " ")
+        name = short_title(script) if script else target
         uri = self.app.builder.get_relative_uri(self.page, target)
         return {"uri": uri, "text": f"Lesson: {name}", "kind": ""}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 
 Chain = tuple[str, ...]
@@ -56,6 +57,11 @@ def walk(calls: Iterable[str], chain: Chain = ()) -> Iterator[Chain]:
 def expression_of(chain: Chain) -> str:
     """Return the expression of a chain, such as ``x.detach().clone()``."""
     return "x" + "".join(CALLS[key].code for key in chain)
+
+
+def nearest(code: str) -> list[str]:
+    """Return the chains that are written most like an expression, the nearest first."""
+    return get_close_matches(code, _chains())
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The picture that opens a lesson, on the lesson's card in an overview.
+"""The picture that opens a lesson, in the lesson's row in an overview.
 
 It is the small form of a tensor map (maps.py), or a line chart. It becomes a part of
 the overview and so follows its colours. A map is kept as data, and drawn when the
@@ -17,7 +17,7 @@ from tensor_copies.run.markers import lead_line
 
 # What the gallery finds of a picture that is drawn when its page is read.
 NO_DRAWING = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
-LEAST_WIDTH = 216  # a smaller drawing is not enlarged more than one of this width
+LEAST_WIDTH = 140  # a smaller drawing is not enlarged more than one of this width
 # The block whose drawing this build has kept, by the card's file.
 _kept: dict[Path, int] = {}
 

@@ -1,4 +1,4 @@
-"""The row of actions under the title of a lesson: where it stands, what can be done."""
+"""The row of actions below the picture of a lesson: what a reader can do with it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,24 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 
-from tensor_copies.lessons.notebooks import BRANCH, GPU, offered_script
-from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.lessons.notebooks import BRANCH, offered_script
+from tensor_copies.run.short_titles import of_first_block
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
     from tensor_copies.lessons.lesson_page import LessonPage
 
-LABELS = {".py": "Script (.py)", ".ipynb": "Notebook (.ipynb)"}
+LABELS = {".py": "Script", ".ipynb": "Notebook"}
 COLAB = "https://colab.research.google.com/github"
+TRY = "try"
 
 
 class explorer_link(nodes.paragraph):
-    """The place of the link to the explorer, which is filled when pages are written."""
+    """The place of the link to the explorer, which is filled when pages are written.
 
-
-def say_place(app: Sphinx, page: LessonPage) -> None:
-    """Say which of how many lessons it is."""
-    lessons = list(lesson_scripts(app))
-    text = f"Lesson {lessons.index(app.env.docname) + 1} of {len(lessons)}"
-    page.actions.append(nodes.paragraph(text=text, classes=["lesson-place"]))
+    ``code`` is what the author has named, ``where`` its place in the script.
+    """
 
 
 def offer_files(app: Sphinx, page: LessonPage) -> None:
@@ -44,10 +41,12 @@ def link_to_colab(app: Sphinx, page: LessonPage) -> None:
     if repository := app.config.site_repository.removeprefix("https://github.com/"):
         name = app.env.docname.partition("/")[2]
         address = f"{COLAB}/{repository}/blob/{BRANCH}/{name}.ipynb"
-        link = nodes.reference("", f"Colab ({GPU} GPU)", refuri=address)
+        link = nodes.reference("", "Colab", refuri=address)
         page.actions.append(nodes.paragraph("", "", link))
 
 
 def leave_place_for_explorer(page: LessonPage) -> None:
-    """Leave a place for the link to the call that the lesson is about."""
-    page.actions.append(explorer_link())
+    """Leave a place for the link to the calls that the author has named, if any."""
+    code, where = of_first_block(page.script, TRY)
+    if code is not None:
+        page.actions.append(explorer_link(code=str(code), where=where))

@@ -15,9 +15,9 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.lessons.overviews import words_of
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.run.outdated import depend_on_lessons
+from tensor_copies.run.short_titles import short_title
 
 LIBRARIES = {"torch": "PyTorch", "numpy": "NumPy"}
 
@@ -30,7 +30,7 @@ class Calls(SphinxDirective):
         app = self.env.app
         depend_on_lessons(app)
         used = calls_of_lessons(app)
-        everywhere = list(lesson_scripts(app))
+        everywhere = lesson_scripts(app)
         sections = []
         for library, name in LIBRARIES.items():
             listing = nodes.definition_list(classes=["calls-of-lessons"])
@@ -88,14 +88,14 @@ def _documented(app: Sphinx, name: str) -> bool:
 
 
 def _entry(
-    call: str, pages: list[str], everywhere: list[str]
+    call: str, pages: list[str], everywhere: dict[str, Path]
 ) -> nodes.definition_list_item:
     official = addnodes.pending_xref(
         "", nodes.literal(text=call), refdomain="py", reftype="obj", reftarget=call,
         refexplicit=True, refwarn=True,
     )  # fmt: skip
     lessons = nodes.paragraph()
-    if len(everywhere) > 1 and pages == everywhere:
+    if len(everywhere) > 1 and pages == list(everywhere):
         lessons += nodes.Text("Every lesson.")
         pages = []
     for number, page in enumerate(pages):
@@ -103,7 +103,7 @@ def _entry(
             "", refdomain="std", reftype="doc", reftarget=f"/{page}", refexplicit=True,
             refwarn=True,
         )  # fmt: skip
-        link += nodes.inline(text=words_of(page))
+        link += nodes.inline(text=short_title(everywhere[page]))
         lessons += [nodes.Text(", " if number else ""), link]
     term = nodes.term("", "", official, ids=[call], classes=["call"])
     return nodes.definition_list_item("", term, nodes.definition("", lessons))

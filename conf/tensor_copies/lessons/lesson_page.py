@@ -1,4 +1,8 @@
-"""The page of a lesson as data: read once from what the gallery made, written once."""
+"""The page of a lesson as data: read once from what the gallery made, written once.
+
+Its first screen has the title, the answer (the first paragraph), the picture of the
+answer, one row of actions, in this order.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +33,14 @@ class LessonPage:
         for block in self.blocks:
             block.write()
         section = self.title.parent
-        for lead in (block.lead for block in self.blocks if block.lead):
-            answer = next((n for n in section if type(n) is nodes.paragraph), None)
-            if answer is None:
-                raise UnknownPage(self.script.stem, "no paragraph is under its title")
-            opening = nodes.container("", *lead, classes=[LEAD])
-            section.insert(section.index(answer) + 1, opening)
-        row = nodes.container("", *self.actions, classes=[ACTIONS])
-        section.insert(section.index(self.title) + 1, row)
+        answer = next((n for n in section if type(n) is nodes.paragraph), None)
+        if answer is None:
+            raise UnknownPage(self.script.stem, "no paragraph is under its title")
+        leads = (block.lead for block in self.blocks if block.lead)
+        first = [nodes.container("", *lead, classes=[LEAD]) for lead in leads]
+        first.append(nodes.container("", *self.actions, classes=[ACTIONS]))
+        place = section.index(answer) + 1
+        section[place:place] = first
 
 
 def read(doctree: nodes.document, script: Path) -> LessonPage:

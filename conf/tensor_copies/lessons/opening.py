@@ -1,7 +1,7 @@
 """What a lesson's page folds: its setup, and code that only times, draws or counts.
 
 The block that is the lesson's setup is folded with its outputs. It stays where it is in
-the script, the notebook and what "Copy all to here" copies. Of a block that asks with a
+the script, the notebook and what "Copy up to here" copies. Of a block that asks with a
 comment only the code is folded; what it printed or drew stays in sight::
 
     # sphinx_gallery_folded = "The code that timed it"

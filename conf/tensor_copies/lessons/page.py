@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensor_copies.lessons import actions, opening, overviews, player, predictions
+from tensor_copies.lessons import (
+    actions,
+    checked,
+    opening,
+    overviews,
+    player,
+    predictions,
+)
 from tensor_copies.lessons.lesson_page import read
 from tensor_copies.recordings import beside, live, shown
 from tensor_copies.run.lesson_list import lesson_scripts
@@ -21,7 +28,6 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
         overviews.change_overview(app, doctree)
         return
     page = read(doctree, script)
-    actions.say_place(app, page)
     actions.offer_files(app, page)
     actions.link_to_colab(app, page)
     actions.leave_place_for_explorer(page)
@@ -30,8 +36,9 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     shown.add_recordings(app, script, page.blocks)
     player.play(app, page)
     # The folds take the outputs of all machines, so they come last.
-    predictions.ask(app, page)
     opening.fold_setup(page)
     opening.fold_code(page)
+    checked.fold_proofs(page)
+    predictions.ask(app, page)
     page.write()
     app.env.metadata[app.env.docname]["styles"] = "lessons.css"

@@ -5,8 +5,8 @@ A code block of a lesson asks with a comment that neither page nor notebook show
     # sphinx_gallery_predict = "What does ``w`` hold now?"
 
 On its page everything that answers stands in a native ``<details>`` under that
-question: the outputs of every machine, the tensor map, the assertions at the end of
-the block, and the text that follows, to the next heading or cell. The script, the
+question: the outputs of every machine, the tensor map, the folded proof (checked.py),
+and the text that follows, to the next heading or cell. The script, the
 notebook and the recordings stay as they are.
 
 On a page that computes, a cell tagged ``predict`` asks with the text above it. Its
@@ -25,7 +25,6 @@ and the answer is opened by hand.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -37,7 +36,6 @@ from sphinx.util.docutils import SphinxDirective
 from tensor_copies.lessons.answers import choices_for, key, normal
 from tensor_copies.lessons.questions import ASK, Question, questions_of
 from tensor_copies.recordings.comparing import on_one_device
-from tensor_copies.recordings.live import set_text
 from tensor_copies.recordings.provenance import short
 from tensor_copies.run.code_keys import key_of
 from tensor_copies.run.fingerprint import fingerprint
@@ -78,9 +76,9 @@ def ask(app: Sphinx, page: LessonPage) -> None:
                 f"{page.script.name}: a block asks {asked.words!r} and shows nothing"
             )
         offered = _choices(app, asked, number, block.printed, block.elsewhere)
-        answer = [*shown, *_take_proof(block.code), *block.words]
+        answer = [*shown, *block.proof, *block.words]
         block.outputs = [*offered, _reveal(asked.words, answer)]
-        block.samples, block.words = [], []
+        block.samples, block.proof, block.words = [], [], []
 
 
 def ask_in_cells(app: Sphinx, doctree: nodes.document) -> None:
@@ -147,23 +145,6 @@ def _choices(
         ],
     )
     return [choices("", markup, format="html", words=asked.words)]
-
-
-def _take_proof(code: nodes.literal_block) -> list[nodes.literal_block]:
-    """Cut the assertions at the end of a block off it; return them, if it has some."""
-    text = code.astext()
-    first = None
-    for statement in reversed(ast.parse(text).body):
-        if not isinstance(statement, ast.Assert):
-            break
-        first = statement.lineno
-    if first in (None, 1):
-        return []
-    lines = text.splitlines(keepends=True)
-    proof = code.deepcopy()
-    set_text(code, "".join(lines[: first - 1]).rstrip() + "\n")
-    set_text(proof, "".join(lines[first - 1 :]))
-    return [proof]
 
 
 def _reveal(words: str, answer: list[nodes.Node]) -> fold:

@@ -66,6 +66,7 @@ class LiveBlock:
     code: nodes.literal_block
     outputs: list[nodes.Element] = field(default_factory=list)
     samples: list[nodes.Element] = field(default_factory=list)  # links to them
+    proof: list[nodes.Element] = field(default_factory=list)  # folded below them
     words: list[nodes.Node] = field(default_factory=list)  # the text that follows
     fold: nodes.Element | None = None  # what takes the place of the code
     lead: list[nodes.Element] = field(default_factory=list)
@@ -79,7 +80,7 @@ class LiveBlock:
 
     def write(self) -> None:
         """Put the block into its place on the page."""
-        below = [*self.outputs, *self.samples, *self.words]
+        below = [*self.outputs, *self.proof, *self.samples, *self.words]
         self.place.replace_self([self.fold or self.code, *below])
 
 

@@ -3,13 +3,13 @@
 - Tabs stand on a block whose outputs differ. They are radio buttons: the script
   (static/code.js) shows one machine in all blocks of the page. Without it each output
   is readable under its label.
-- The line at the foot says how many outputs are the same on which other machine.
+- The line at the foot says on which other machines the outputs are the same.
 """
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx import addnodes
@@ -19,10 +19,9 @@ from tensor_copies.run.fingerprint import Fingerprint
 if TYPE_CHECKING:
     from sphinx.writers.html5 import HTML5Translator
 
-# What the reader of its output is told of the stand-in device; the page has the rest.
+# What the reader of its output is told of the simulated device; a page has the rest.
 STAND_IN = (
-    "No GPU: host memory that PyTorch takes for a second device. Times would say "
-    "nothing, and are left out. "
+    "No GPU: CPU memory that PyTorch takes for a second device. Times are left out. "
 )
 
 
@@ -57,7 +56,7 @@ def visit_machine_tabs(self: HTML5Translator, node: machine_tabs) -> None:
 def short(machine: Fingerprint) -> str:
     """Return the device and the torch of a machine: what a reader tells it by."""
     if machine.device_kind == "stand-in":
-        return "stand-in device (no GPU)"
+        return "simulated device"
     return machine.label.rpartition(", Python")[0]
 
 
@@ -83,23 +82,36 @@ def variant(machine: Fingerprint, label: str, kind: str) -> nodes.container:
 def stand_in_note() -> nodes.paragraph:
     """Return what the reader of the stand-in's output is told, with a link to more."""
     link = addnodes.pending_xref(
-        "", nodes.inline(text="More of it"), refdomain="std", reftype="ref",
+        "", nodes.inline(text="What is simulated"), refdomain="std", reftype="ref",
         reftarget="stand-in-device", refexplicit=True, refwarn=True,
     )  # fmt: skip
     words = nodes.Text(STAND_IN)
     return nodes.paragraph("", "", words, link, classes=["stand-in-note"])
 
 
-def elsewhere(outputs: int, same: dict[Fingerprint, int]) -> str:
-    """Say for the foot of a page how much of it is the same on other machines.
+def elsewhere(compared: int, seen: dict[Fingerprint, int], same: set[Any]) -> str:
+    """Say for the foot of a page on which other machines its results are the same.
 
-    Of the ``outputs`` that can be compared, ``same`` says how many each other machine
-    saw the same. Nothing is said where no machine was compared.
+    Of the ``compared`` outputs, ``seen`` says how many each of them has; ``same`` has
+    those whose outputs all are the same. Nothing is said where no machine has any.
     """
-    counts = [
-        f"{count} on {'the ' * (machine.device_kind == 'stand-in')}{short(machine)}"
-        for machine, count in same.items()
+    said = []
+    agree = [
+        f"on {machine.in_sentence}"
+        + (f", for {count} of {compared} outputs," if count < compared else "")
+        for machine, count in seen.items()
+        if machine in same
     ]
-    of = "1 output" if outputs == 1 else f"{outputs} outputs"
-    said = f"Of {of} compared, the same elsewhere: {', '.join(counts)}."
-    return said if counts else ""
+    if agree:
+        said.append(f"The same results {_joined(agree).removesuffix(',')}.")
+    if differ := [f"on {one.in_sentence}" for one in seen if one not in same]:
+        where = _joined(differ)
+        said.append(
+            f"{where[0].upper()}{where[1:]}, results differ only in outputs with tabs."
+        )
+    return " ".join(said)
+
+
+def _joined(parts: list[str]) -> str:
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last

@@ -3,10 +3,10 @@
 Each code block's output is compared with what the recordings of other machines hold for
 the same code. Where all are the same, the output stays as it is. Where they differ,
 tabs on the block show one machine at a time, with the parts that differ marked. The
-foot of the page says how much of it is the same elsewhere. The setup, which says the
+foot of the page says where the results are the same. The setup, which says the
 name of the device, is not compared.
 
-What the stand-in device saw is shown where CUDA has not seen the same code.
+What the simulated device saw is shown where CUDA has not seen the same code.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def add_recordings(app: Sphinx, script: Path, blocks: Sequence[LiveBlock]) -> No
     page = app.env.docname
     recordings = load_all(app, page.partition("/")[2])
     wanted, lead, setup = keys(script), lead_line(script), setup_line(script)
-    compared, same = 0, Counter()
+    compared, having, differing = 0, Counter(), set()
     for live in blocks:
         seen = cuda_first(
             [
@@ -80,9 +80,12 @@ def add_recordings(app: Sphinx, script: Path, blocks: Sequence[LiveBlock]) -> No
         agreed = _show_block(app, live, seen, opening, measured)
         if seen and agreed and not measured:
             compared += 1
-            for one in seen:
-                same[one.machine] += all(one.machine in machines for machines in agreed)
-    app.env.metadata[page]["elsewhere"] = elsewhere(compared, same)
+            for machine in (one.machine for one in seen):
+                having[machine] += 1
+                if not all(machine in machines for machines in agreed):
+                    differing.add(machine)
+    same = having.keys() - differing
+    app.env.metadata[page]["elsewhere"] = elsewhere(compared, having, same)
 
 
 def _seen(app: Sphinx, recording: Recording, block: Block) -> Seen:

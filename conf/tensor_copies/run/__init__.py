@@ -18,6 +18,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         kernels,
         lesson_list,
         outdated,
+        short_titles,
         silence,
         sphinx_process,
     )
@@ -35,7 +36,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", sphinx_process.collect_garbage, priority=50)
     # Before the gallery: it would fail on an unreadable script without its name.
     begin = in_order(
-        lesson_list.require_readable, freshness.drop_what_is_stale, apart.begin
+        *(lesson_list.require_readable, short_titles.require_all),
+        *(freshness.drop_what_is_stale, apart.begin),
     )
     app.connect("builder-inited", begin, priority=400)
     # After the gallery: note what ran, and stop here if a lesson failed.

@@ -49,7 +49,7 @@ INSTALL = "run `nox -s docs`, or `python -m pip install --group docs` with pip 2
 DEVICES = {
     "cpu": ("the CPU ({})", "CPU"),
     "cuda": ("CUDA ({})", "CUDA ({})"),
-    "stand-in": ("the stand-in device (no GPU: {})", "stand-in device (no GPU)"),
+    "stand-in": ("the simulated device (in CPU memory)", "simulated device"),
 }
 
 
@@ -100,9 +100,22 @@ class Fingerprint:
     @property
     def label(self) -> str:
         """A short name of the machine for readers."""
-        device = DEVICES[self.device_kind][1].format(self.device_name)
-        torch = self.torch.partition("+")[0]
-        return f"{device}, torch {torch}, Python {_minor(self.python)}"
+        return f"{self._device}, torch {self._torch}, Python {_minor(self.python)}"
+
+    @property
+    def in_sentence(self) -> str:
+        """What a reader tells the machine by, after "on"."""
+        if self.device_kind == "stand-in":
+            return f"a {self._device} (torch {self._torch})"
+        return f"{self._device} with torch {self._torch}"
+
+    @property
+    def _device(self) -> str:
+        return DEVICES[self.device_kind][1].format(self.device_name)
+
+    @property
+    def _torch(self) -> str:
+        return self.torch.partition("+")[0]
 
     def __str__(self) -> str:
         device = DEVICES[self.device_kind][0].format(self.device_name)

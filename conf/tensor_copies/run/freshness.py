@@ -172,15 +172,18 @@ def stamp(app: Sphinx, docname: str) -> str:
     """Return the line that says where the outputs of a page come from."""
     run = Run.load(run_path(app, docname))
     if run is not None:
-        return f"Run with {run.fingerprint} on {in_words(run.day)}."
+        return _ran(run.fingerprint, run.day)
     metadata = getattr(app.env, "nb_metadata", {}).get(docname, {})
     if "exec_data" in metadata:
-        day = day_of(metadata["exec_data"]["mtime"])
-        return f"Run with {fingerprint()} on {in_words(day)}."
+        return _ran(fingerprint(), day_of(metadata["exec_data"]["mtime"]))
     probed = app.env.metadata.get(docname, {}).get("atlas_probed")
     if probed is not None:
-        return f"Run with {fingerprint()} on {in_words(probed)}."
-    return f"No code runs on this page. The lessons ran with {fingerprint()}."
+        return _ran(fingerprint(), probed)
+    return f"No code runs on this page. The lessons ran on {fingerprint().in_sentence}."
+
+
+def _ran(machine: Fingerprint, day: str) -> str:
+    return f"Ran on {machine.in_sentence} on {in_words(day)}."
 
 
 def in_words(day: str) -> str:

@@ -1,4 +1,8 @@
-"""Which lessons there are, their order (``examples/order.txt``), and their pages."""
+"""Which lessons there are, their order (``examples/order.txt``), and their pages.
+
+Lessons are sorted by folder, and inside a folder by that file. Its lines ``# ...`` are
+the headings under which the list of lessons shows those that follow.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,23 @@ from tensor_copies.run import progress
 from tensor_copies.run.fingerprint import CONF
 
 ORDER = CONF.parent / "examples" / "order.txt"
-READING_ORDER = (
-    tuple(ORDER.read_text(encoding="utf-8").split()) if ORDER.is_file() else ()
-)
 MARK = b"\xef\xbb\xbf"  # what some editors put before the text of a file
+
+
+def _groups() -> dict[str, str]:
+    """Return the heading above each name in the order; it is empty above the first."""
+    heading, found = "", {}
+    lines = ORDER.read_text(encoding="utf-8").splitlines() if ORDER.is_file() else ()
+    for line in filter(None, map(str.strip, lines)):
+        if line.startswith("#"):
+            heading = line.removeprefix("#").strip()
+        else:
+            found[line] = heading
+    return found
+
+
+GROUPS = _groups()
+READING_ORDER = tuple(GROUPS)
 
 
 class UnreadableLesson(ExtensionError):
@@ -40,7 +57,11 @@ def _find(app: Sphinx) -> dict[str, Path]:
     # The gallery will ask for a place of one that has none.
     scripts = sorted(
         root.rglob("*.py"),
-        key=lambda script: (place.get(script.name, len(place)), script.name),
+        key=lambda script: (
+            script.parent,
+            place.get(script.name, len(place)),
+            script.name,
+        ),
     )
     return {
         (gallery / script.relative_to(root)).with_suffix("").as_posix(): script

@@ -25,7 +25,7 @@ REPORT = """What is wrong, and what did you expect?
 
 Page: {page}
 {stamp}
-Fingerprint: {signature}
+Fingerprint: {machine} [{signature}]
 """
 
 
@@ -65,6 +65,7 @@ def report_link(app: Sphinx, page: str, stamp: str) -> str:
     body = REPORT.format(
         page=app.config.html_baseurl + uri,
         stamp=stamp,
+        machine=fingerprint(),
         signature=fingerprint().signature,
     )
     title = f"{app.env.titles[page].astext()}: "

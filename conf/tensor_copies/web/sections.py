@@ -219,7 +219,9 @@ class _Text:
                     self.markdown.append(f"- `{code}`: {said}")
 
     def _take_block(self, node: nodes.literal_block) -> None:
-        text = node.astext().strip()
+        text = node.get("whole", node.astext()).strip()
+        if not text:
+            return  # it stands with the code above it
         if "text_plain" in node["classes"] and text.startswith("<"):
             return  # the name of an object whose picture is shown
         is_output = bool(PRINTED & set(node["classes"]))
