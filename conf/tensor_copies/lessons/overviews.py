@@ -16,6 +16,7 @@ from sphinx_gallery.gen_rst import extract_intro_and_title
 
 from tensor_copies.figures.maps import drawn_card
 from tensor_copies.figures.pictures import card_file
+from tensor_copies.figures.timelines import card as timeline_card
 from tensor_copies.recordings.live import UnknownPage
 from tensor_copies.run.blocks import blocks_of
 from tensor_copies.run.lesson_list import lesson_scripts
@@ -87,7 +88,9 @@ def _card(app: Sphinx, link: addnodes.pending_xref) -> nodes.list_item:
     item = nodes.list_item("", nodes.paragraph("", "", link))
     lesson = link["reftarget"].lstrip("/")
     script = lesson_scripts(app)[lesson]
-    if (kept := card_file(app.srcdir, lesson)) is not None:
+    if drawn := timeline_card(script):
+        item += nodes.raw("", drawn, format="html")
+    elif (kept := card_file(app.srcdir, lesson)) is not None:
         app.env.note_dependency(kept)
         item += nodes.raw("", drawn_card(kept), format="html")
     said, _ = extract_intro_and_title(script, blocks_of(script)[0].content)

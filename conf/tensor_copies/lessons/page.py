@@ -29,6 +29,7 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     beside.say_tables_once(app, page.blocks)
     live.bound_outputs(script, page.blocks)
     shown.add_recordings(app, script, page.blocks)
+    opening.open_with_timeline(page)
     # The folds take the outputs of all machines, so they come last.
     predictions.ask(app, page)
     opening.fold_setup(page)
