@@ -17,6 +17,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from tensor_copies.figures import charts
 from tensor_copies.figures.pictures import NO_DRAWING, keep_for_card, on_card
 
 if TYPE_CHECKING:
@@ -54,7 +55,11 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
             keep_for_card(kept, path, Path(block_vars["src_file"]), block.lineno)
             shown = ".. raw:: html\n\n" + indent(framed_figure(markup), "    ")
         else:
-            # The page draws it as a table, beside those of other machines.
+            # The page draws it, beside those of other machines.
+            if "lines" in data:
+                drawing = on_card(charts.WIDE, charts.HIGH, charts.line_marks(data))
+                kept = {"drawing": drawing}
+                keep_for_card(kept, path, Path(block_vars["src_file"]), block.lineno)
             path.with_suffix(".json").write_text(json.dumps(data), encoding="utf-8")
             markup = NO_DRAWING
             shown = f".. lesson-chart:: {path.stem}\n    :place: {place}"
@@ -95,7 +100,8 @@ def data_of(figure: Figure) -> dict[str, Any] | None:
     One is a row of axes, each with one horizontal ``errorbar`` over names: the ratios
     of one size. Its title is the size, and on a second line a time; a text at a row
     is the ratio in words; the title above all is the conclusion. The other is axes
-    with one ``barh`` over names and a ``bar_label``. charts.py has the keys.
+    with one ``barh`` over names and a ``bar_label``, or with nothing but lines that
+    have a label and numbers. charts.py has the keys.
     """
     panels = [_ratios_of(axes) for axes in figure.axes]
     if panels and None not in panels:
@@ -104,7 +110,25 @@ def data_of(figure: Figure) -> dict[str, Any] | None:
     if len(figure.axes) == 1 and (bars := _bars_of(figure.axes[0])) is not None:
         (axes,) = figure.axes
         return {"title": axes.get_title(), "xlabel": axes.get_xlabel(), "bars": bars}
+    if len(figure.axes) == 1 and (lines := _lines_of(figure.axes[0])) is not None:
+        (axes,) = figure.axes
+        said = {"title": axes.get_title(), "xlabel": axes.get_xlabel()}
+        return said | {"ylabel": axes.get_ylabel(), "lines": lines}
     return None
+
+
+def _lines_of(axes: Axes) -> list[dict[str, Any]] | None:
+    """Return the lines that axes show, or None if they show something else."""
+    drawn, scales = axes.get_lines(), {axes.get_xscale(), axes.get_yscale()}
+    if axes.images or axes.patches or axes.containers or axes.texts or not drawn:
+        return None
+    if scales != {"linear"} or any(str(one.get_label())[0] == "_" for one in drawn):
+        return None
+    return [
+        {"name": line.get_label()}
+        | {"xs": _rounded(line.get_xdata()), "ys": _rounded(line.get_ydata())}
+        for line in drawn
+    ]
 
 
 def _ratios_of(axes: Axes) -> dict[str, Any] | None:

@@ -67,7 +67,8 @@ def card(script: Path) -> str | None:
     if asked is None:
         return None
     part = drawing(_known()[asked[1]]["runs"][-1])
-    marks = TEMPLATES.get_template("figures/timelines.html").module.marks(part, WIDTH)
+    template = TEMPLATES.get_template("figures/timeline_part.html")
+    marks = template.render(part=part, width=WIDTH)
     return on_card(WIDTH, part["height"], marks)
 
 
