@@ -27,12 +27,12 @@ from markupsafe import Markup, escape
 from tensor_copies.run.templates import TEMPLATES
 
 HALVES = {-1: "½", -2: "¼"}
-MOST_TICKS = 5
+MOST_TICKS = 6
 # From the outermost value or tick to the edge, in powers of two. On the right there is
 # room for the number of the slowest.
 MARGIN, ROOM = 0.3, 0.9
 # Hundredths of the width that a number in words needs.
-WORDS = 48
+WORDS = 44
 READING = (
     "Left of 1: faster. Right: slower. Dot: median. Bar: middle half of the ratios. "
     "Number: beyond the spread."
