@@ -90,9 +90,7 @@ for name, source in {"x": x, "pinned": pinned}.items():
         call = f"{name}.to(device, non_blocking={flag})"
         copies[call] = partial(move, non_blocking=flag)
 last = "x.pin_memory().to(device, non_blocking=True)"
-copies[last] = lambda: (
-    x.pin_memory().to(device, non_blocking=True)
-)
+copies[last] = lambda: x.pin_memory().to(device, non_blocking=True)
 rows = []
 for call, copy in copies.items() if device == "cuda" else ():
     columns = "returned after", "done after", "first time"

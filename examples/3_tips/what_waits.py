@@ -90,8 +90,8 @@ assert not gpu or [*map(waits, others)] == ["yes"] * 2
 # Right after a call, the clock shows how long it took to queue the work. The next call
 # that waits is charged with the work itself. So synchronize before you read the clock,
 # and leave out the first run, as ``Timer`` does (:doc:`measure_a_copy`). Below is the
-# product's share of the time of product and ``item``. On CUDA it is small without the
-# wait, and large with it. On a CPU it is always large: the product is done at return.
+# product's share of both times. On CUDA it is small without the wait. On a CPU it is
+# always large: the product is done when the call returns.
 
 n = 2**11 if gpu else 2**9
 big = torch.ones(n, n, device=device)
@@ -110,9 +110,8 @@ for wait in False, False, True:
 # One wait for a loop
 # -------------------
 # ``item`` and ``print`` wait in each iteration. Add up detached losses on the device
-# instead, and read the sum once. The profiler counts the reads: ``item`` in the loop
-# makes ten more. Add up in ``float32``, also if the losses are ``bfloat16``: a sum in
-# ``bfloat16`` stops growing at 256, because it has too few bits for 257.
+# instead, and read the sum once. The profiler counts the reads. Add up in ``float32``,
+# also if the losses are ``bfloat16``, which has too few bits to count beyond 256.
 
 w = torch.tensor(2.0, device=device).requires_grad_()
 reads, cpu = {}, [ProfilerActivity.CPU]
@@ -136,9 +135,8 @@ assert total == 40 and half == 256
 # %%
 # ``detach`` first, ``numpy`` last
 # --------------------------------
-# The order doesn't change which call waits. But autograd records a copy that comes
-# before ``detach``, and nobody needs that node (:doc:`../1_basics/clone_detach`).
-# ``numpy`` comes last because it needs a CPU tensor (:ref:`numpy-device`).
+# The order doesn't change which call waits. But autograd records a copy before
+# ``detach`` (:doc:`../1_basics/clone_detach`). ``numpy`` needs a CPU tensor.
 #
 # Remember
 # --------

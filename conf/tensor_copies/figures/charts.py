@@ -11,7 +11,8 @@ code between backticks; and
   divided by) and ``rows``: ``name``, ``low``, ``middle`` and ``high`` of the ratio,
   and ``text`` where the ratio is told from 1;
 - or ``bars``: ``name``, ``value`` and ``text``;
-- or ``lines``: ``name``, ``xs`` and ``ys``, and beside them ``ylabel``.
+- or ``lines``: ``name``, ``xs`` and ``ys``; and beside them ``ylabel`` and the axes
+  ``across`` and ``up``: their ``ends``, ``log``, and ``ticks``, places with words.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from markupsafe import Markup, escape
 
 from tensor_copies.run.templates import TEMPLATES
 
-HALVES = {-1: "½", -2: "¼"}
+HALVES = {-1: "½", -2: "¼", -3: "⅛"}
 MOST_TICKS = 6
 # From the outermost value or tick to the edge, in powers of two. On the right there is
 # room for the number of the slowest.
@@ -39,7 +40,7 @@ READING = (
 )
 TIME = re.compile(r"\d (ns|µs|ms|s)\b")
 # Of a chart of lines, in pixels: all of it, its edges, the least between two labels.
-WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM, APART = 400, 200, 30, 80, 10, 40, 16
+WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM, APART = 430, 200, 52, 134, 10, 40, 16
 DASHES = ("none", "7 4", "2 4", "7 3 2 3", "none")
 
 
@@ -205,24 +206,23 @@ def line_marks(data: dict[str, Any]) -> str:
 
     Each line has its name at its end; where ends meet, the names are moved apart.
     """
-    xs = [x for line in data["lines"] for x in line["xs"]]
-    ys = [y for line in data["lines"] for y in line["ys"]]
+    across, up = (LEFT, WIDE - RIGHT), (HIGH - BOTTOM, TOP)
     lines = []
     for number, (line, dash) in enumerate(zip(data["lines"], DASHES, strict=False)):
-        across = _scale(line["xs"], xs, LEFT, WIDE - RIGHT)
-        up = _scale(line["ys"], ys, HIGH - BOTTOM, TOP)
-        points = " ".join(f"{x:g},{y:g}" for x, y in zip(across, up, strict=True))
+        xs = _scale(line["xs"], data["across"], *across)
+        ys = _scale(line["ys"], data["up"], *up)
+        points = " ".join(f"{x:g},{y:g}" for x, y in zip(xs, ys, strict=True))
         drawn = {"ink": f"--line-{number + 1}", "dash": dash, "points": points}
-        lines.append(drawn | {"name": line["name"], "end": across[-1], "y": up[-1]})
+        lines.append(drawn | {"name": line["name"], "end": xs[-1], "y": ys[-1]})
     last = -APART
     for line in sorted(lines, key=lambda line: line["y"]):
         last = line["y"] = max(line["y"], last + APART)
     ticks = {
-        "x": [(_scale([x], xs, LEFT, WIDE - RIGHT)[0], f"{x:g}") for x in _ends(xs)],
-        "y": [(_scale([y], ys, HIGH - BOTTOM, TOP)[0], f"{y:g}") for y in _ends(ys)],
+        "x": _ticks(data["across"], *across),
+        "y": _ticks(data["up"], *up),
     }
     said = {"lines": lines, "ticks": ticks, "xlabel": data["xlabel"]}
-    size = {"width": WIDE, "height": HIGH}
+    size = {"width": WIDE, "height": HIGH, "left": LEFT, "right": WIDE - RIGHT}
     return TEMPLATES.get_template("figures/lines.html").render(said | size)
 
 
@@ -238,12 +238,16 @@ def _framed(data: dict[str, Any]) -> str:
     )
 
 
-def _ends(values: list[float]) -> list[float]:
-    return [min(values), (min(values) + max(values)) / 2, max(values)]
+def _ticks(axis: dict[str, Any], start: float, end: float) -> list[tuple[float, str]]:
+    places = _scale([place for place, _ in axis["ticks"]], axis, start, end)
+    return [(at, said) for at, (_, said) in zip(places, axis["ticks"], strict=True)]
 
 
 def _scale(
-    values: list[float], of: list[float], start: float, end: float
+    values: list[float], axis: dict[str, Any], start: float, end: float
 ) -> list[float]:
-    least, length = min(of), max(of) - min(of) or 1.0
-    return [round(start + (end - start) * (v - least) / length, 1) for v in values]
+    to = math.log2 if axis["log"] else float
+    low, high = map(to, axis["ends"])
+    return [
+        round(start + (end - start) * (to(v) - low) / (high - low), 1) for v in values
+    ]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 INK = "#010203"  # the colour that figure.mplstyle gives to text and axes
@@ -113,22 +114,36 @@ def data_of(figure: Figure) -> dict[str, Any] | None:
     if len(figure.axes) == 1 and (lines := _lines_of(figure.axes[0])) is not None:
         (axes,) = figure.axes
         said = {"title": axes.get_title(), "xlabel": axes.get_xlabel()}
-        return said | {"ylabel": axes.get_ylabel(), "lines": lines}
+        said |= {"ylabel": axes.get_ylabel(), "lines": lines}
+        across = _axis(axes.xaxis, axes.get_xlim(), axes.get_xscale())
+        return said | {
+            "across": across,
+            "up": _axis(axes.yaxis, axes.get_ylim(), axes.get_yscale()),
+        }
     return None
 
 
 def _lines_of(axes: Axes) -> list[dict[str, Any]] | None:
     """Return the lines that axes show, or None if they show something else."""
-    drawn, scales = axes.get_lines(), {axes.get_xscale(), axes.get_yscale()}
+    drawn = axes.get_lines()
     if axes.images or axes.patches or axes.containers or axes.texts or not drawn:
         return None
-    if scales != {"linear"} or any(str(one.get_label())[0] == "_" for one in drawn):
+    if any(str(one.get_label()).startswith("_") for one in drawn):
         return None
     return [
         {"name": line.get_label()}
         | {"xs": _rounded(line.get_xdata()), "ys": _rounded(line.get_ydata())}
         for line in drawn
     ]
+
+
+def _axis(axis: Axis, ends: tuple[float, float], scale: str) -> dict[str, Any]:
+    """Return the ends of an axis, whether it is logarithmic, and its ticks."""
+    low, high = ends
+    at = [float(place) for place in axis.get_ticklocs() if low <= place <= high]
+    said = axis.get_major_formatter().format_ticks(at)
+    ticks = [list(tick) for tick in zip(at, said, strict=True)]
+    return {"ends": _rounded(ends), "log": scale == "log", "ticks": ticks}
 
 
 def _ratios_of(axes: Axes) -> dict[str, Any] | None:

@@ -36,6 +36,13 @@ def open_with_timeline(page: LessonPage) -> None:
             block.lead = [nodes.raw("", markup, format="html")]
 
 
+def label_documents(doctree: nodes.document) -> None:
+    """Set links that say what document a fact is from as labels."""
+    for link in doctree.findall(nodes.reference):
+        if link.astext().startswith("From "):
+            link["classes"].append("from-document")
+
+
 def fold_setup(page: LessonPage) -> None:
     """Fold the block that is the setup, with its outputs."""
     setup = setup_line(page.script)

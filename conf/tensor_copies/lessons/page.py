@@ -30,6 +30,7 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     live.bound_outputs(script, page.blocks)
     shown.add_recordings(app, script, page.blocks)
     opening.open_with_timeline(page)
+    opening.label_documents(doctree)
     # The folds take the outputs of all machines, so they come last.
     predictions.ask(app, page)
     opening.fold_setup(page)
