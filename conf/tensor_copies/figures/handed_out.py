@@ -19,7 +19,8 @@ def handed_out(
 ) -> dict[str, Any] | None:
     """Return what a block's marker names as columns and rows, or None without one.
 
-    Without rows it is None too: a machine may have nothing to measure. ``what`` it should be is for the message; ``cell`` makes of a value what is kept.
+    Without rows it is None too: a machine may have nothing to measure. ``what`` it
+    should be is for the message; ``cell`` makes of a value what is kept.
 
     Raises
     ------

@@ -30,10 +30,10 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     live.bound_outputs(script, page.blocks)
     shown.add_recordings(app, script, page.blocks)
     opening.open_with_timeline(page)
-    opening.label_documents(doctree)
     # The folds take the outputs of all machines, so they come last.
     predictions.ask(app, page)
     opening.fold_setup(page)
     opening.fold_code(page)
     page.write()
+    opening.label_documents(doctree)
     app.env.metadata[app.env.docname]["styles"] = "lessons.css"
