@@ -35,7 +35,7 @@ ways = {
     "t.detach().numpy().copy()": (  # NumPy copies
         lambda t: t.detach().numpy().copy()
     ),
-    "t.detach().clone().numpy()": (  # torch copies
+    "t.detach().clone().numpy()": (  # torch
         lambda t: t.detach().clone().numpy()
     ),
     "t.clone().detach().numpy()": (  # in the graph
@@ -63,7 +63,8 @@ assert all(a.tolist() == [7, 1, 1] for a in arrays)
 def in_words(ratio):
     if ratio > 1:
         return f"takes {ratio:.1f} times the time"
-    return f"is about {1 / ratio:.2g} times faster"
+    ratio = 1 / ratio
+    return f"is about {ratio:.2g} times faster"
 
 
 SIZES = [1, 2**10, 2**20, 2**24]  # elements
@@ -97,16 +98,17 @@ low, mid, high = np.quantile(ratios, parts, 0)
 differs = (low > 4 / 3) | (high < 3 / 4)
 medians = np.median(times, axis=0)
 rows = [{"call": call} for call in calls]
-verdict, same = [], "no difference beyond the spread"
+verdict = []
 fig, axs = plt.subplots(1, 4, sharex=True, sharey=True)
 for s, axes in enumerate(axs):
     bars = mid[s] - low[s], high[s] - mid[s]
     axes.errorbar(mid[s], calls, xerr=bars, fmt="o")
     found = []
     for c in np.flatnonzero(differs[s]):
-        axes.text(high[s, c], c, f" {mid[s, c]:.1f}×")
-        found += [f"`{calls[c]}` {in_words(mid[s, c])}"]
-    said = ", ".join(found) or same
+        ratio = mid[s, c]
+        axes.text(high[s, c], c, f" {ratio:.1f}×")
+        found += [f"`{calls[c]}` {in_words(ratio)}"]
+    said = ", ".join(found) or "no difference"
     verdict.append(f"{LABELS[s]}: {said}.")
     for row, time in zip(rows, medians[s]):
         digits = f"{time:.2e}"  # three, as in 2.90e-06
@@ -117,7 +119,8 @@ for s, axes in enumerate(axs):
 axs[0].set_xscale("log", base=2)
 axs[0].invert_yaxis()
 fig.set_size_inches(12, 3)
-fig.suptitle(f"Small, {verdict[0]}\nLarge, {verdict[-1]}")
+small, large = verdict[0], verdict[-1]
+fig.suptitle(f"Small, {small}\nLarge, {large}")
 fig.supxlabel(f"Time relative to `{calls[0]}`")
 plt.show()
 print(*rows[0], sep=" | ")

@@ -113,8 +113,9 @@ for step, new in steps.values():
 fig, axes = plt.subplots(figsize=(10, 2))
 axes.bar_label(axes.barh([*steps], times), labels)
 axes.invert_yaxis()
-faster = f"{times[0] / times[-1]:.2g} times faster"
-axes.set_title(f"Without new pages it is about {faster}")
+ratio = times[0] / times[-1]
+faster = f"about {ratio:.2g} times faster"
+axes.set_title(f"Without new pages it is {faster}")
 axes.set_xlabel("A copy of 64 MiB: time, new pages")
 plt.show()
 # sphinx_gallery_lead = True
@@ -133,7 +134,7 @@ for _ in range(3):
     buffer.copy_(w.detach())
     chain.copy_(w)
 last = chain.grad_fn.next_functions[0][0]
-print("The last write is connected to", type(last).__name__)
+print("The write before:", type(last).__name__)
 assert last and not buffer.grad_fn
 
 # %%

@@ -72,8 +72,8 @@ for row in rows:
 asked = [row["needs values"] for row in rows]
 others = str, lambda x: torch.ones(4).to(x.device)
 assert asked == ["no"] * 3 + ["yes"] * 6
-assert not gpu or asked == [row["waits"] for row in rows]
-assert not gpu or [*map(waits, others)] == ["yes"] * 2
+assert not gpu or asked == [r["waits"] for r in rows]
+assert not gpu or {*map(waits, others)} == {"yes"}
 # sphinx_gallery_timeline = "what_waits"
 # sphinx_gallery_folded = "The calls, and the code that asks"
 # sphinx_gallery_table = "rows"
@@ -88,10 +88,9 @@ assert not gpu or [*map(waits, others)] == ["yes"] * 2
 # Time a step
 # -----------
 # Right after a call, the clock shows how long it took to queue the work. The next call
-# that waits is charged with the work itself. So synchronize before you read the clock,
-# and leave out the first run, as ``Timer`` does (:doc:`measure_a_copy`). Below is the
-# product's share of both times. On CUDA it is small without the wait. On a CPU it is
-# always large: the product is done when the call returns.
+# that waits is charged with the work. So synchronize before you read the clock, and
+# leave out the first run, as ``Timer`` does (:doc:`measure_a_copy`). On CUDA the
+# product's share of both times is small without the wait. On a CPU it is always large.
 
 n = 2**11 if gpu else 2**9
 big = torch.ones(n, n, device=device)
@@ -113,11 +112,12 @@ for wait in False, False, True:
 # instead, and read the sum once. The profiler counts the reads. Add up in ``float32``,
 # also if the losses are ``bfloat16``, which has too few bits to count beyond 256.
 
-w = torch.tensor(2.0, device=device).requires_grad_()
+w = torch.tensor(2.0, device=device)
+w.requires_grad_()
 reads, cpu = {}, [ProfilerActivity.CPU]
 for read in torch.Tensor.item, torch.Tensor.detach:
     with profile(activities=cpu) as log:
-        total = torch.zeros((), device=device)  # float32
+        total = torch.zeros((), device=device)
         for _ in range(10):
             total += read(w * w)
         total = total.item()
