@@ -26,10 +26,9 @@ print("This lesson runs on:", device)
 # Most calls on a CUDA tensor only *queue* work and return (`From the PyTorch
 # documentation
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution>`__). A
-# call that needs values waits for the work that computes them. Without a GPU you can
-# find these calls with a tensor on ``meta``: it has no values, so they raise. On CUDA
-# the folded code also checks that the same calls wait: it queues an event behind some
-# work, and asks whether that is done when the call returns.
+# call that needs values waits for the work that computes them. You find these calls
+# without a GPU: on ``meta``, where a tensor has no values, they raise. On CUDA the folded
+# code also asks whether work that was queued before a call is done when it returns.
 
 gpu = device == "cuda"
 calls = {
@@ -43,6 +42,7 @@ calls = {
     "x[x > 1]": lambda x: x[x > 1],
     "x.equal(x + 1)": lambda x: x.equal(x + 1),
 }
+others = str, lambda x: torch.ones(4).to(x.device)
 
 
 def waits(call):
@@ -70,10 +70,10 @@ print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 asked = [row["needs values"] for row in rows]
-others = str, lambda x: torch.ones(4).to(x.device)
 assert asked == ["no"] * 3 + ["yes"] * 6
-assert not gpu or asked == [r["waits"] for r in rows]
-assert not gpu or {*map(waits, others)} == {"yes"}
+waited = [row["waits"] for row in rows[3:] if gpu]
+waited += [*map(waits, others)] if gpu else []
+assert {*waited} <= {"yes"}
 # sphinx_gallery_timeline = "what_waits"
 # sphinx_gallery_folded = "The calls, and the code that asks"
 # sphinx_gallery_table = "rows"
