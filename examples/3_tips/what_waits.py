@@ -27,8 +27,8 @@ print("This lesson runs on:", device)
 # documentation
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution>`__). A
 # call that needs values waits for the work that computes them. You find these calls
-# without a GPU: on ``meta``, where a tensor has no values, they raise. On CUDA the folded
-# code also asks whether work that was queued before a call is done when it returns.
+# without a GPU: on ``meta``, where a tensor has no values, they raise. On CUDA the
+# folded code also asks whether work queued before a call is done when it returns.
 
 gpu = device == "cuda"
 calls = {
