@@ -31,9 +31,9 @@ print("This lesson runs on:", device)
 
 x = torch.ones(2, device=device, requires_grad=True)
 y = x.detach().clone()
-y[0] = 7.0
-print(f"{x.tolist() = }, {y.tolist() = }")
-assert x[0] == 1 and not y.requires_grad
+print(f"{y.requires_grad = }")
+assert torch.equal(x, y) and not y.requires_grad
+assert x.data_ptr() != y.data_ptr()
 # sphinx_gallery_tensor_map_lead = "x, y, x copied to y"
 
 # %%

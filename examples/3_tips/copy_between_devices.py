@@ -52,16 +52,17 @@ assert same is x and copied[0] == 1
 # How long does the call take, and how long the copy? Without the flag, the call returns
 # when the copy is done. With the flag, it returns at once from pinned memory. Pageable
 # memory is *staged* first, that is, copied to pinned memory of the driver, and the
-# call returns once that is done (`From the CUDA documentation
-# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__).
+# call returns once that is done. `From the CUDA documentation
+# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__
 #
 # Pinning takes time too: ``x.pin_memory().to(device, non_blocking=True)`` can be up
 # to twice as slow as ``x.to(device)``. For many small pageable tensors the flag helps,
-# because you wait once for all of them (`From PyTorch's tutorial
-# <https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html>`__). PyTorch
-# keeps freed pinned memory and uses it again, so only the first call has to pin new
-# memory (`From PyTorch's source
-# <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/core/CachingHostAllocator.h>`__).
+# because you wait once for all of them. `From PyTorch's tutorial
+# <https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html>`__
+#
+# PyTorch keeps freed pinned memory and uses it again, so only the first call has to pin
+# new memory. `From PyTorch's source
+# <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/core/CachingHostAllocator.h>`__
 #
 # On a GPU the folded code measures both, with the CPU's clock and with CUDA's events:
 # the first run of each copy, and the median of ten more.
@@ -119,8 +120,8 @@ for row in rows:
 # 5.0 arrives. On a CPU 1.0 arrives, because the copy is done when the call returns.
 #
 # On PCIe systems a pageable source is safe, because it is staged before the call
-# returns (`From the CUDA documentation
-# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__).
+# returns. `From the CUDA documentation
+# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__
 
 
 def busy():

@@ -23,10 +23,10 @@ print("This lesson runs on:", device)
 # %%
 # Does the call need values?
 # --------------------------
-# Most calls on a CUDA tensor only *queue* work and return (`From the PyTorch
+# Most calls on a CUDA tensor only *queue* work and return. `From the PyTorch
 # documentation
-# <https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution>`__). A
-# call that needs values waits for the work that computes them. You find these calls
+# <https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution>`__
+# A call that needs values waits for the work that computes them. You find these calls
 # without a GPU: on ``meta``, where a tensor has no values, they raise. On CUDA the
 # folded code also asks whether work queued before a call is done when it returns.
 
@@ -80,10 +80,10 @@ assert {*waited} <= {"yes"}
 
 # %%
 # Two more calls wait on CUDA. ``print(x)`` needs values, except on ``meta``. A copy to
-# the GPU from ordinary CPU memory waits for the work queued before it (`From the CUDA
+# the GPU from ordinary CPU memory waits for the work queued before it. `From the CUDA
 # documentation
-# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__). Copies
-# that don't wait are in :doc:`copy_between_devices`.
+# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__ Copies that
+# don't wait are in :doc:`copy_between_devices`.
 #
 # Time a step
 # -----------

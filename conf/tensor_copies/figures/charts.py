@@ -167,7 +167,7 @@ def _ratios(data: dict[str, Any], axis: _Axis) -> dict[str, Any]:
         ]
         at = " and ".join(part["title"] for part in pair) if all(quiet) else ""
         pairs.append({"columns": pair, "quiet": quiet, "alike": alike, "none_at": at})
-    return {"names": names, "pairs": pairs, "sizes": len(columns)}
+    return {"names": names, "pairs": pairs}
 
 
 def _longest(bars: Iterable[dict[str, Any]]) -> float:

@@ -25,7 +25,7 @@ from tensor_copies.run.templates import TEMPLATES
 LANES = {"cpu": "CPU (your Python)", "copy": "Copy engine", "gpu": "GPU kernels"}
 # The colour of a bar; what waits has none, and a broken outline.
 INKS = {"run": "--line-1", "copy": "--line-2", "kernel": "--line-3", "wait": ""}
-WIDTH, LANE, BAR, LINE = 340, 48, 24, 17  # pixels; LINE is of the text of a mark
+WIDTH, LANE, BAR, LINE = 276, 48, 24, 17  # pixels; LINE is of the text of a mark
 LONGEST = 10  # the end of the time axis
 
 
