@@ -32,21 +32,21 @@ print("This lesson runs on:", device)
 warnings.simplefilter("ignore")  # one warns
 torch.set_num_threads(1)
 nbytes = [4**k for k in range(1, 14)]
-calls = "x.detach().clone()", "torch.tensor(x)"
-times = {call: [] for call in calls}
-for n in nbytes:
-    known = {"x": torch.ones(n // 4, device=device)}
-    for call in calls:
-        timer = Timer(call, globals=known)
+ways = "x.detach().clone()", "torch.tensor(x)"
+times = {way: [] for way in ways}
+for size in nbytes:
+    about = {"x": torch.ones(size // 4, device=device)}
+    for way in ways:
+        timer = Timer(way, globals=about)
         time = timer.blocked_autorange
         runs = [time(0, 0.02).median for _ in "123"]
-        times[call].append(1e6 * min(runs))
+        times[way] += [1e6 * min(runs)]  # in µs
 base, other = times.values()
-times_of = zip(nbytes, base)
 limit = 2 * min(base)
-flat = max(n for n, t in times_of if t < limit) >> 10
-for call in calls:
-    plt.loglog(nbytes, times[call], label=call)
+pairs = zip(nbytes, base)
+flat = max(b for b, us in pairs if us < limit) >> 10
+for way in ways:
+    plt.loglog(nbytes, times[way], label=way)
 labels = ["4 B", "16 KiB", "64 MiB"]
 plt.xticks([4, 2**14, 2**26], labels)
 plt.yticks([1, 1e3, 1e5], ["1 µs", "1 ms", "100 ms"])
