@@ -40,15 +40,16 @@ def timeline_for(script: Path) -> tuple[int, str] | None:
     Raises ``ExtensionError`` for a name that timelines.toml does not have.
     """
     asked = timeline_of(script)
-    if asked is None:
-        return None
-    line, name = asked
+    return asked and (asked[0], draw(_named(script, *asked)))
+
+
+def _named(script: Path, line: int, name: str) -> dict[str, Any]:
     if name not in _known():
         raise ExtensionError(
             f"{script.name}: the block on line {line} asks for the timeline {name!r}. "
             f"figures/timelines.toml has {', '.join(_known())}: name one of them"
         )
-    return line, draw(_known()[name])
+    return _known()[name]
 
 
 def draw(timeline: dict[str, Any]) -> str:
@@ -66,7 +67,7 @@ def card(script: Path) -> str | None:
     asked = timeline_of(script)
     if asked is None:
         return None
-    part = drawing(_known()[asked[1]]["runs"][-1])
+    part = drawing(_named(script, *asked)["runs"][-1])
     template = TEMPLATES.get_template("figures/timeline_part.html")
     marks = template.render(part=part, width=WIDTH)
     return on_card(WIDTH, part["height"], marks)
