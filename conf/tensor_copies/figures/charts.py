@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
+from tensor_maps.pen import safe_width
 
 from tensor_copies.run.templates import TEMPLATES
 
@@ -39,8 +40,9 @@ READING = (
     "Number: beyond the spread."
 )
 TIME = re.compile(r"\d (ns|µs|ms|s)\b")
-# Of a chart of lines, in pixels: all of it, its edges, the least between two labels.
-WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM, APART = 430, 200, 52, 134, 10, 40, 16
+# Of a chart of lines, in pixels: all of it, its edges, the least between two names,
+# and what is beside the longest name.
+WIDE, HIGH, LEFT, TOP, BOTTOM, APART, BESIDE = 430, 200, 52, 10, 40, 16, 12
 DASHES = ("none", "7 4", "2 4", "7 3 2 3", "none")
 
 
@@ -63,7 +65,7 @@ def draw(panels: list[Panel], same: list[tuple[str, str]] | None = None) -> str:
     explained = first["xlabel"]
     if "lines" in first:
         parts = [{"drawing": _framed(panel.data)} for panel in panels]
-        explained = ""
+        explained = first["ylabel"]
     elif "bars" in first:
         most = _longest(bar for panel in panels for bar in panel.data["bars"])
         parts = [_bars(panel.data, most) for panel in panels]
@@ -206,7 +208,8 @@ def line_marks(data: dict[str, Any]) -> str:
 
     Each line has its name at its end; where ends meet, the names are moved apart.
     """
-    across, up = (LEFT, WIDE - RIGHT), (HIGH - BOTTOM, TOP)
+    room = max(safe_width(line["name"], 13, bold=True) for line in data["lines"])
+    across, up = (LEFT, WIDE - room - BESIDE), (HIGH - BOTTOM, TOP)
     lines = []
     for number, (line, dash) in enumerate(zip(data["lines"], DASHES, strict=False)):
         xs = _scale(line["xs"], data["across"], *across)
@@ -222,7 +225,7 @@ def line_marks(data: dict[str, Any]) -> str:
         "y": _ticks(data["up"], *up),
     }
     said = {"lines": lines, "ticks": ticks, "xlabel": data["xlabel"]}
-    size = {"width": WIDE, "height": HIGH, "left": LEFT, "right": WIDE - RIGHT}
+    size = {"width": WIDE, "height": HIGH, "left": LEFT, "right": across[1]}
     return TEMPLATES.get_template("figures/lines.html").render(said | size)
 
 

@@ -101,8 +101,8 @@ def data_of(figure: Figure) -> dict[str, Any] | None:
     One is a row of axes, each with one horizontal ``errorbar`` over names: the ratios
     of one size. Its title is the size, and on a second line a time; a text at a row
     is the ratio in words; the title above all is the conclusion. The other is axes
-    with one ``barh`` over names and a ``bar_label``, or with nothing but lines that
-    have a label and numbers. charts.py has the keys.
+    with one ``barh`` over names and a ``bar_label``, or with nothing but lines, each
+    with a label, or with a text at its end. charts.py has the keys.
     """
     panels = [_ratios_of(axes) for axes in figure.axes]
     if panels and None not in panels:
@@ -126,14 +126,17 @@ def data_of(figure: Figure) -> dict[str, Any] | None:
 def _lines_of(axes: Axes) -> list[dict[str, Any]] | None:
     """Return the lines that axes show, or None if they show something else."""
     drawn = axes.get_lines()
-    if axes.images or axes.patches or axes.containers or axes.texts or not drawn:
+    if axes.images or axes.patches or axes.containers or not drawn:
         return None
-    if any(str(one.get_label()).startswith("_") for one in drawn):
+    names = [str(line.get_label()) for line in drawn]
+    if axes.texts and len(axes.texts) == len(drawn):
+        names = [text.get_text().strip() for text in axes.texts]
+    elif axes.texts or any(name.startswith("_") for name in names):
         return None
     return [
-        {"name": line.get_label()}
+        {"name": name}
         | {"xs": _rounded(line.get_xdata()), "ys": _rounded(line.get_ydata())}
-        for line in drawn
+        for name, line in zip(names, drawn, strict=True)
     ]
 
 
