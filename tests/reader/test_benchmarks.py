@@ -273,12 +273,13 @@ def test_lines_end_at_names_that_do_not_meet() -> None:
     assert "<b>: 0, 4" in figure.svg["aria-label"]
     points = figure.polyline["points"].split()
     log = {**axis, "ends": [1, 16], "log": True, "ticks": []}
-    lines = [{"name": "a", "xs": [1, 4, 16], "ys": [1, 4, 16]}]
+    lines = [line | {"xs": [1, 4, 16], "ys": [1, 4, 16]} for line in lines]
     bent = drawn(("here", {**data, "lines": lines, "across": log, "up": log}))
     ends = bent.polyline["points"].split()
     assert [ends[0], ends[-1]] == points  # powers stand as far apart as numbers
     places = np.array([point.split(",") for point in points], dtype=float)
-    assert [float(n) for n in ends[1].split(",")] == pytest.approx(places.mean(0))
+    middle = np.array(ends[1].split(","), dtype=float)
+    assert abs(middle - places.mean(0)).max() < 0.1
 
 
 def test_bars_share_one_scale() -> None:
