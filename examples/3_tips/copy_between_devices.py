@@ -3,18 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-What does ``non_blocking=True`` promise?
-========================================
+When is a ``non_blocking=True`` copy done?
+==========================================
 
-From pinned memory the call returns before the copy is done, and you have to wait
-for it yourself.
-
-You will see when a copy from the CPU to a CUDA device returns, when it is done,
-and what goes wrong if you do not wait. Without CUDA you will see that the flag
-changes nothing.
+With ``non_blocking=True`` and pinned memory, the call returns before the copy is
+done. Synchronize before you refill the source or read a result on the CPU.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "non_blocking=True"
 import time
 from functools import partial
 
@@ -25,55 +22,59 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# On one device the flag does nothing
-# -----------------------------------
-# If nothing has to move, :meth:`torch.Tensor.to` returns the same object. With
-# ``copy=True`` it copies, and on a CPU the copy is done when the call returns.
+# Pinned memory
+# -------------
+# The operating system may move ordinary, *pageable* memory while a GPU reads it. So a
+# GPU reads *pinned* memory, which stays where it is. :meth:`torch.Tensor.pin_memory`
+# copies a tensor there. It needs an accelerator, so on a CPU ``x`` itself is used.
 
 x = torch.ones(2**22)  # 16 MiB
+pinned = x.pin_memory() if device == "cuda" else x
+print(f"{pinned.is_pinned() = }")
+assert pinned.is_pinned() == (device == "cuda")
+# sphinx_gallery_timeline = "non_blocking"
+
+# %%
+# On one device the flag does nothing
+# -----------------------------------
+# If the tensor is already there, :meth:`torch.Tensor.to` returns the same object.
+# With ``copy=True`` it copies. On a CPU that copy is done when the call returns.
+
 same = x.to("cpu", non_blocking=True)
 copied = x.to("cpu", non_blocking=True, copy=True)
 x[0] = 2.0
-print(f"{same[0].item() = }")
-print(f"{copied[0].item() = }")
+print(f"{same[0].item() = }, {copied[0].item() = }")
 assert same is x and copied[0] == 1
-# sphinx_gallery_lead = True
-# sphinx_gallery_tensor_map = "x, same, copied"
-
-# %%
-# Pinned memory
-# -------------
-# The system may move ordinary, *pageable* memory while a device reads it. So a
-# device reads from *pinned* memory, which stays where it is.
-# :meth:`torch.Tensor.pin_memory` copies a tensor there. It needs an accelerator.
-
-try:
-    pinned = x.pin_memory()
-    print(f"{pinned.is_pinned() = }")
-    assert pinned.is_pinned()
-except RuntimeError as error:
-    pinned = x
-    message = str(error).splitlines()[0]
-    print("RuntimeError:", message)
-    assert device == "cpu"
 
 # %%
 # Two clocks
 # ----------
-# The host's clock says when the call returned, and CUDA's events say when the copy
-# was done. The table has the medians of ten copies; without CUDA it stays empty.
-# From pageable memory the call returns once the source is *staged*: copied to
-# pinned memory of the driver. To pin ``x`` is a copy too, as the last row shows.
-# With many small pageable copies the flag helps: you wait once for all of them
-# (`PyTorch's guide
-# <https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html>`_).
+# How long does the call take, and how long the copy? Without the flag, the call returns
+# when the copy is done. With the flag, it returns at once from pinned memory. Pageable
+# memory is *staged* first, that is, copied to pinned memory of the driver, and the
+# call returns once that is done. `From the CUDA documentation
+# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__
+#
+# Pinning takes time too: ``x.pin_memory().to(device, non_blocking=True)`` can be up
+# to twice as slow as ``x.to(device)``. For many small pageable tensors the flag helps,
+# because you wait once for all of them. `From PyTorch's tutorial
+# <https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html>`__
+#
+# PyTorch keeps freed pinned memory and uses it again, so only the first call has to pin
+# new memory. `From PyTorch's source
+# <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/core/CachingHostAllocator.h>`__
+#
+# On a GPU the folded code measures both, with the CPU's clock and with CUDA's events:
+# the first run of each copy, and the median of ten more.
 
 
-def median_of_ten(copy):
+event = partial(torch.cuda.Event, enable_timing=True)
+
+
+def times_of(copy):
     runs = []
-    for _ in range(11):  # the first one warms up
-        start = torch.cuda.Event(enable_timing=True)
-        end = torch.cuda.Event(enable_timing=True)
+    for _ in range(11):
+        start, end = event(), event()
         torch.cuda.synchronize()
         start.record()
         began = time.perf_counter()
@@ -82,47 +83,50 @@ def median_of_ten(copy):
         end.record()
         torch.cuda.synchronize()
         runs.append((ms, start.elapsed_time(end)))
-    return np.median(runs[1:], axis=0)
+    usual = np.median(runs[1:], axis=0)
+    return *usual, runs[0][1]
 
 
 copies = {}
-for name, source in {"x": x, "pinned": pinned}.items():
+for name, source in ("x", x), ("pinned", pinned):
     move = partial(source.to, device)
     for flag in False, True:
         call = f"{name}.to(device, non_blocking={flag})"
         copies[call] = partial(move, non_blocking=flag)
 last = "x.pin_memory().to(device, non_blocking=True)"
-copies[last] = lambda: (  # pins each time
+copies[last] = lambda: (  # into pinned memory first
     x.pin_memory().to(device, non_blocking=True)
 )
 rows = []
-for call, copy in copies.items():
-    returned = done = "–"
-    if device == "cuda":
-        times = median_of_ten(copy)
-        returned, done = (f"{t:#.3g} ms" for t in times)
-    row = {"copy": call, "returned after": returned}
-    rows.append(row | {"done after": done})
-print(*rows[0], sep=" | ")
+head = ["No GPU here: not timed."]
+if device == "cuda":
+    head = ["copy", "returned", "done", "first time"]
+    for call, copy in copies.items():
+        times = times_of(copy)
+        cells = [f"{t:#.3g} ms" for t in times]
+        rows.append(dict(zip(head, [call, *cells])))
+print(*head, sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 # sphinx_gallery_folded = "The code that times"
 # sphinx_gallery_table = "rows"
 
 # %%
-# To the device: do not refill a pinned source
-# --------------------------------------------
-# What you queue on the same stream waits for the copy. The host does not wait.
-# Here ``torch.cuda._sleep`` keeps the stream busy. It is private: use it to try
-# things out, no more, where no public call takes a known time. So the host writes
-# 5.0 first, then the copy reads it, and 5.0 arrives. A pageable source is safe, for
-# it is staged before the call returns (`NVIDIA's account
-# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`_).
+# To the GPU: do not refill a pinned source
+# -----------------------------------------
+# Work that you queue later on the same stream waits for the copy, but the CPU doesn't
+# wait. Here ``torch.cuda._sleep`` keeps the GPU busy. (It's private, so use it only
+# for experiments.) On CUDA the CPU writes 5.0 before the copy has read the source, and
+# 5.0 arrives. On a CPU 1.0 arrives, because the copy is done when the call returns.
+#
+# On PCIe systems a pageable source is safe, because it is staged before the call
+# returns. `From the CUDA documentation
+# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__
 
 
 def busy():
     if device == "cuda":
-        torch.cuda._sleep(2 * 10**8)  # about 0.1 s
+        torch.cuda._sleep(2 * 10**8)  # cycles
 
 
 busy()
@@ -132,30 +136,33 @@ print(f"sent 1.0, {there[-1].item() = }")
 assert there[-1] == 1 or device == "cuda"
 
 # %%
-# To the host: do not read too early
-# ----------------------------------
-# From CUDA the result is a new pinned tensor, and until the copy is done you read
-# what happens to be there. So wait: for an event, for the stream as below, or for
-# all that is queued, with :func:`torch.cuda.synchronize`. ``item``, ``tolist``,
-# ``print`` and ``if`` on a CUDA tensor, and ``cpu`` without the flag, wait by
-# themselves. In a loop each of these waits costs time.
+# To the CPU: do not read too early
+# ---------------------------------
+# From CUDA the result is a new pinned tensor. Until the copy is done you read what
+# happened to be there. Wait for the stream, as below, for an event, or for all work
+# with :func:`torch.cuda.synchronize`. ``item``, ``tolist``, ``print`` and ``if`` on a
+# CUDA tensor wait by themselves, and so does ``cpu`` (:doc:`what_waits`).
 
-for value in 1.0, 2.0:
+
+def receive(value):
     source = torch.full_like(there, value)
     busy()
     result = source.to("cpu", non_blocking=True)
     early = result[0].item()
     if device == "cuda":
         torch.cuda.current_stream().synchronize()
-    late = result[0].item()
-    print(f"sent {value}: {early = }, {late = }")
-    assert late == value
-    assert result.is_pinned() == (device == "cuda")
-    del result  # the next one may get its memory
+    assert result.is_pinned() or device == "cpu"
+    return early, result[0].item()
+
+
+receive(1.0)  # its memory may be used again
+early, late = receive(2.0)
+print(f"sent 2.0: {early = }, {late = }")
+assert late == 2
 
 # %%
 # Remember
 # --------
-# - From pinned memory the call returns at once, from pageable once it is staged.
-# - Wait before you refill a pinned source or read on the host: nothing raises.
+# - With the flag and pinned memory, "returned" doesn't mean "copied": synchronize.
+# - Until then, don't refill the source or read the result. Nothing raises if you do.
 # - Pinning copies too: keep the buffer, or use ``DataLoader(pin_memory=True)``.

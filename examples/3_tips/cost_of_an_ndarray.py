@@ -3,17 +3,16 @@
 # dependencies = ["torch>=2.6", "numpy", "perfplot", "matplotlib"]
 # ///
 """
-Copy into an ndarray: which way is the fastest?
-===============================================
+Which ndarray copy is fastest?
+==============================
 
-Each way copies once, so choose by what you need: which one is the fastest on this
-machine, and at which size, the picture says.
-
-You will see three ways to an array with its own memory timed side by side, each
-time divided by that of the first way, and a verdict made from the numbers.
+All three copy once, so choose by what you need. The chart shows which is fastest
+on this machine at each size.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Fastest ndarray copy"
+# sphinx_gallery_try = "x.detach().numpy().copy()"
 import os
 
 import matplotlib.pyplot as plt
@@ -28,16 +27,15 @@ print("This lesson runs on:", device)
 # %%
 # Three ways, one result
 # ----------------------
-# NumPy copies the alias, or PyTorch copies the tensor: detached first, or within
-# the graph. All tensors here are on the CPU, so that the time is that of the copy
-# and not of the way between two devices. For that, see
-# :doc:`copy_between_devices`.
+# NumPy copies the array that shares memory with the tensor. Or PyTorch copies the
+# tensor: detached first, or within the graph. All tensors here are on the CPU, so the
+# time is that of the copy alone. From a GPU: :doc:`copy_between_devices`.
 
 ways = {
     "t.detach().numpy().copy()": (  # NumPy copies
         lambda t: t.detach().numpy().copy()
     ),
-    "t.detach().clone().numpy()": (  # torch copies
+    "t.detach().clone().numpy()": (  # torch
         lambda t: t.detach().clone().numpy()
     ),
     "t.clone().detach().numpy()": (  # in the graph
@@ -45,21 +43,29 @@ ways = {
     ),
 }
 t = torch.ones(3)
-for call, way in ways.items():
-    array = way(t)
+arrays = [way(t) for way in ways.values()]
+for array in arrays:
     array[0] = 7
-    print(f"{call} leaves {t[0].item() = }")
-    assert t[0] == 1  # its own memory
-    assert array.tolist() == [7, 1, 1]
+print(f"{t.tolist() = }, {arrays[2].tolist() = }")
+assert t[0] == 1  # each has its own memory
+assert all(a.tolist() == [7, 1, 1] for a in arrays)
 
 # %%
-# The time of each, divided
-# -------------------------
-# ``perfplot.bench`` times each way as often as fits a twentieth of a second and
-# reports its fastest run; a warm-up comes first. Each round has another order, and in
-# each round the times are divided by that of the first way. The bar is the
-# middle half of the rounds, the dot their median, and the table has the median
-# times. To see why 64 MiB take so long, :doc:`count the pages <pages_of_a_copy>`.
+# Relative times
+# --------------
+# ``perfplot.bench`` times each way as often as fits a twentieth of a second, after a
+# warm-up, and reports the fastest single call. Each round has another order, and in
+# each round the times are divided by that of the first way. The bar is the middle half
+# of these ratios, the dot their median. The table has the median times. Why 64 MiB take
+# so long: :doc:`pages_of_a_copy`.
+
+
+def in_words(ratio):
+    if ratio > 1:
+        return f"takes {ratio:.1f} times the time"
+    ratio = 1 / ratio
+    return f"is about {ratio:.2g} times faster"
+
 
 SIZES = [1, 2**10, 2**20, 2**24]  # elements
 LABELS = ["4 B", "4 KiB", "4 MiB", "64 MiB"]
@@ -92,18 +98,18 @@ low, mid, high = np.quantile(ratios, parts, 0)
 differs = (low > 4 / 3) | (high < 3 / 4)
 medians = np.median(times, axis=0)
 rows = [{"call": call} for call in calls]
-verdict, same = [], "no call differs beyond the spread"
+verdict = []
 fig, axs = plt.subplots(1, 4, sharex=True, sharey=True)
 for s, axes in enumerate(axs):
     bars = mid[s] - low[s], high[s] - mid[s]
     axes.errorbar(mid[s], calls, xerr=bars, fmt="o")
     found = []
     for c in np.flatnonzero(differs[s]):
-        factor = f"{mid[s, c]:.1f}×"
-        axes.text(high[s, c], c, f" {factor}")
-        found += [f"{calls[c]} takes {factor} as long"]
-    said = ", ".join(found) or same
-    verdict.append(f"A tensor of {LABELS[s]}: {said}.")
+        ratio = mid[s, c]
+        axes.text(high[s, c], c, f" {ratio:.1f}×")
+        found += [f"`{calls[c]}` {in_words(ratio)}"]
+    said = ", ".join(found) or "no difference"
+    verdict.append(f"{LABELS[s]}: {said}.")
     for row, time in zip(rows, medians[s]):
         digits = f"{time:.2e}"  # three, as in 2.90e-06
         places = 2 - int(digits[-3:]) % 3
@@ -113,8 +119,9 @@ for s, axes in enumerate(axs):
 axs[0].set_xscale("log", base=2)
 axs[0].invert_yaxis()
 fig.set_size_inches(12, 3)
-fig.suptitle(f"{verdict[0]}\n{verdict[-1]}")
-fig.supxlabel(f"Time / time of {calls[0]}")
+small, large = verdict[0], verdict[-1]
+fig.suptitle(f"Small, {small}\nLarge, {large}")
+fig.supxlabel(f"Time relative to `{calls[0]}`")
 plt.show()
 print(*rows[0], sep=" | ")
 for row in rows:
@@ -125,10 +132,10 @@ for row in rows:
 # sphinx_gallery_table = "rows"
 
 # %%
-# A benchmark like this one was in an article of 2021, which took it for a comparison
-# of CPU and GPU. It is none, there or here: ``torch.ones`` makes tensors on the CPU.
+# An article of 2021 had such a benchmark and took it for a comparison of CPU and GPU.
+# It compares no GPU, there or here: ``torch.ones`` makes tensors on the CPU.
 #
 # Remember
 # --------
 # - All three copy once. Choose by what you need: NumPy's copy is in C order.
-# - For any device: ``t.detach().to("cpu", copy=True).numpy()``.
+# - From any device: ``t.detach().to("cpu", copy=True).numpy()``.

@@ -3,16 +3,14 @@
 # dependencies = ["torch>=2.6", "numpy", "matplotlib"]
 # ///
 """
-Why is a very large copy slow? Count the pages
-==============================================
+Why are very large copies slow? Page faults
+===========================================
 
-A CPU copy of 64 MiB pays for its bytes, and for each page of its new memory.
-
-You will see how many pages three copies are handed, and that pages of 4 KiB often
-cost more than the bytes. Two changes avoid that.
+A 64 MiB CPU copy spends time on moving bytes, and on a page fault for each new page.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Large copies: page faults"
 import os
 from pathlib import Path
 from timeit import repeat
@@ -24,11 +22,11 @@ device = "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# A page is handed out when it is first written
-# ---------------------------------------------
-# When you allocate 64 MiB, the system only reserves addresses. At the first write
-# to a page it has to find memory for it. That is a *page fault*, which it counts.
-# ``warm`` has its pages already, so a write to it causes hardly any.
+# The first write to a page
+# -------------------------
+# Allocating 64 MiB only reserves addresses. The first write to each page makes the
+# system find memory for it, which is a *page fault*. The system counts them. ``warm``
+# already has its pages, so writing to it causes hardly any.
 
 try:
     from resource import RUSAGE_SELF, getrusage
@@ -57,9 +55,9 @@ assert written < pages / 100
 # %%
 # Memory that nobody writes
 # -------------------------
-# ``empty_like`` allocates as many bytes as ``clone``, but writes none.
+# ``empty_like`` allocates as many bytes as ``clone``, but doesn't write to them.
 
-# sphinx_gallery_predict = "How many pages is it handed?"
+# sphinx_gallery_predict = "How many page faults?"
 empty = page_faults(lambda: torch.empty_like(x))
 print(f"{empty = }")
 assert empty < pages / 100
@@ -67,8 +65,8 @@ assert empty < pages / 100
 # %%
 # NumPy asks for larger pages
 # ---------------------------
-# Linux has larger pages too, mostly of 2 MiB. Where its policy is ``madvise``, it
-# hands them to a program that asks. NumPy asks (`NUMPY_MADVISE_HUGEPAGE
+# Linux also has larger pages, mostly of 2 MiB. With its policy ``madvise``, only the
+# programs that ask get them. NumPy asks (`NUMPY_MADVISE_HUGEPAGE
 # <https://numpy.org/doc/stable/reference/global_state.html>`_). PyTorch asks if the
 # process starts with `THP_MEM_ALLOC_ENABLE
 # <https://github.com/pytorch/pytorch/pull/107697>`_ set to 1.
@@ -77,8 +75,8 @@ array = page_faults(x.numpy().copy)
 print(f"{array = }")
 
 # %%
-# You see other numbers if your system hands larger pages to all, or if you use
-# another allocator. The folded code asserts these where neither is so.
+# You see other numbers if your system gives larger pages to all programs, or with
+# another allocator. Otherwise the folded code asserts these.
 
 system = Path("/sys/kernel/mm/transparent_hugepage")
 files = sorted(system.rglob("enabled"))
@@ -98,8 +96,8 @@ if usual and not changes & os.environ.keys():
 # %%
 # The time follows the pages
 # --------------------------
-# Each bar is the fastest of nine calls in one thread. On some machines a new page
-# costs more than on others.
+# Each bar is the fastest of nine calls in one thread. How long a new page takes depends
+# on the machine.
 
 torch.set_num_threads(1)
 steps = {
@@ -115,8 +113,9 @@ for step, new in steps.values():
 fig, axes = plt.subplots(figsize=(10, 2))
 axes.bar_label(axes.barh([*steps], times), labels)
 axes.invert_yaxis()
-share = f"takes {times[-1] / times[0]:.0%} of the time"
-axes.set_title(f"Without new pages a copy {share}.")
+ratio = times[0] / times[-1]
+faster = f"about {ratio:.2g} times faster"
+axes.set_title(f"Without new pages it is {faster}")
 axes.set_xlabel("A copy of 64 MiB: time, new pages")
 plt.show()
 # sphinx_gallery_lead = True
@@ -126,8 +125,8 @@ plt.show()
 # Use memory that is there
 # ------------------------
 # In a loop, allocate a buffer once and write to it. Autograd records ``copy_``, so
-# detach what you write. Otherwise each write hangs on the last one, and the graph
-# grows and is never freed (:ref:`silent-buffer-graph`).
+# detach what you write. Otherwise each write is connected to the last one, and the
+# graph grows and is never freed (:ref:`silent-buffer-graph`).
 
 w = torch.ones(2, requires_grad=True)
 buffer, chain = torch.empty(2), torch.empty(2)
@@ -135,11 +134,12 @@ for _ in range(3):
     buffer.copy_(w.detach())
     chain.copy_(w)
 last = chain.grad_fn.next_functions[0][0]
-print("The last write hangs on", type(last).__name__)
+print("The write before:", type(last).__name__)
 assert last and not buffer.grad_fn
 
 # %%
 # Remember
 # --------
+# - New memory makes a very large copy slow: one page fault for each page.
 # - In a loop, allocate once and write: ``buffer.copy_(x.detach())``.
 # - On Linux, ``THP_MEM_ALLOC_ENABLE=1`` makes PyTorch ask for larger pages.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import re
 import statistics
@@ -106,10 +107,16 @@ def test_the_chart_draws_what_the_samples_say(site: Path) -> None:
             continue
         assert said == pytest.approx([middle, low, high], rel=0.01)
         differs = low > 4 / 3 or high < 3 / 4
-        number = f"{middle:.1f}×" if differs else ""
-        assert cell.span.get_text() == number
         kind = ("slower" if middle > 1 else "faster") if differs else "same"
         assert cell["class"] == [kind]
+        number = cell.svg.find("text")
+        if kind == "same":
+            assert number is None
+        elif kind == "slower":
+            assert number.get_text() == f"{middle:.1f}×"
+        else:
+            times = re.fullmatch(r"([\d.]+)× faster", number.get_text())
+            assert float(times[1]) == pytest.approx(1 / middle, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -123,16 +130,20 @@ def test_the_verdict_is_two_lines_and_says_what_the_chart_shows(
     page = soup(page_of(site, script))
     lines = page.select_one(".chart .verdict").get_text().splitlines()
     told = dict(line.removesuffix(".").split(": ", 1) for line in lines)
-    sizes = [size.removeprefix("A tensor of ") for size in told]
-    assert sizes == ["4 B", "64 MiB"] and len(lines) == 2
+    assert list(told) == ["Small, 4 B", "Large, 64 MiB"] and len(lines) == 2
     cells = panels(page)
-    for size, said in zip(sizes, told.values(), strict=True):
+    for size, said in zip(("4 B", "64 MiB"), told.values(), strict=True):
+        ways = {
+            "slower": "takes {} times the time",
+            "faster": "is about {} times faster",
+        }
         shown = [
-            f"{name} takes {cell.span.get_text()} as long"
+            f"{name} {ways[cell['class'][0]]}".format(r"[\d.]+")
             for (name, of), cell in cells.items()
-            if of == size and cell.span.get_text()
+            if of == size and cell["class"][0] in ways
         ]
-        assert said == ", ".join(shown or ["no call differs beyond the spread"])
+        plain = ", ".join(shown or ["no difference beyond the spread"])
+        assert re.fullmatch(re.sub(r"[()]", r"\\\g<0>", plain), said), (plain, said)
 
 
 def test_the_table_has_the_medians_with_units(site: Path) -> None:
@@ -214,6 +225,61 @@ def test_machines_share_one_axis_and_each_says_its_verdict() -> None:
         )
     words = here.select("td.slower svg")[0]["aria-label"]
     assert words == "1.6, middle half 1.5 to 1.7"
+
+
+def test_a_machine_that_says_the_same_is_not_drawn() -> None:
+    other = json.loads(json.dumps(RATIOS))
+    other["panels"][0]["rows"][1] |= {"low": 2, "middle": 2.1, "high": 2.2}
+    assert charts.said_by(other) == charts.said_by(RATIOS)
+    other["panels"][0]["rows"][1]["middle"] = 0.5  # the other direction
+    assert charts.said_by(other) != charts.said_by(RATIOS)
+    slow = {
+        **BARS,
+        "bars": [{**bar, "value": 2 * bar["value"]} for bar in BARS["bars"]],
+    }
+    assert charts.said_by(slow) == charts.said_by(BARS)  # measured: the order counts
+    counted = [{**bar, "text": str(bar["value"])} for bar in slow["bars"]]
+    assert charts.said_by({**BARS, "bars": counted}) != charts.said_by(BARS)
+    same = [("CPU, torch 2.6", "4 B: `a` is slower.")]
+    panels = [charts.Panel("here", "p", RATIOS)]
+    figure = BeautifulSoup(charts.draw(panels, same), "html.parser")
+    fold = figure.select_one("details")
+    assert fold.summary.get_text() == "The same on CPU, torch 2.6"
+    assert fold.code.get_text() == "a" and len(figure.select(".machine")) == 1
+
+
+def test_a_phone_names_what_does_not_differ() -> None:
+    figure = drawn(("here", RATIOS))
+    assert [row.th.get_text() for row in figure.select("tr.quiet")] == [
+        "x.clone()",
+        "other(x)",
+    ] * 2
+    assert figure.select_one(".alike").get_text() == "No difference: other(x)."
+    calm = json.loads(json.dumps(RATIOS))
+    for panel in calm["panels"]:
+        panel["rows"] = [one | {"text": ""} for one in panel["rows"]]
+    figure = drawn(("here", calm))
+    assert figure.select_one(".alike").get_text() == "No difference at 4 B and 4 KiB."
+    assert len(figure.select("table.quiet")) == 2
+
+
+def test_lines_end_at_names_that_do_not_meet() -> None:
+    axis = {"ends": [0, 4], "log": False, "ticks": [[0, "0"], [4, "4"]]}
+    lines = [{"name": name, "xs": [0, 4], "ys": [0, 4]} for name in ("a", "<b>")]
+    data = {"title": "t", "xlabel": "x", "ylabel": "y", "lines": lines}
+    figure = drawn(("here", {**data, "across": axis, "up": axis}))
+    first, second = (figure.find("text", string=name) for name in ("a", "<b>"))
+    assert abs(float(first["y"]) - float(second["y"])) >= charts.APART
+    assert "<b>: 0, 4" in figure.svg["aria-label"]
+    points = figure.polyline["points"].split()
+    log = {**axis, "ends": [1, 16], "log": True, "ticks": []}
+    lines = [line | {"xs": [1, 4, 16], "ys": [1, 4, 16]} for line in lines]
+    bent = drawn(("here", {**data, "lines": lines, "across": log, "up": log}))
+    ends = bent.polyline["points"].split()
+    assert [ends[0], ends[-1]] == points  # powers stand as far apart as numbers
+    places = np.array([point.split(",") for point in points], dtype=float)
+    middle = np.array(ends[1].split(","), dtype=float)
+    assert abs(middle - places.mean(0)).max() < 0.1
 
 
 def test_bars_share_one_scale() -> None:

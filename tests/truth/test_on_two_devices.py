@@ -34,9 +34,12 @@ from tensor_copies.stand_in import torch_standin
 
 PAGES = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
 # Where a time comes from, what keeps a device busy, what counts what CUDA reserves.
-CLOCKS = {"timings_s", "timeit", "elapsed_time", "perf_counter", "check_output"}
+CLOCKS = {
+    *("timings_s", "timeit", "blocked_autorange"),
+    *("elapsed_time", "perf_counter", "check_output"),
+}
 BUSY, RESERVED = {"_sleep"}, {"memory_reserved"}
-SHOWING = {"print", "errorbar", "barh"}
+SHOWING = {"print", "errorbar", "barh", "loglog"}
 COMMITTED = ROOT / "docs" / "recordings"
 FIRST = {script.parent: script.stem for script in reversed(SCRIPTS)}.values()
 ALWAYS = {

@@ -1,1 +1,1 @@
-"""What is drawn: charts, tensor maps, the pictures on cards. It connects nothing."""
+"""What is drawn: charts, maps, timelines, pictures of cards. It connects nothing."""

@@ -1,31 +1,49 @@
-"""Charts of a lesson: ratios with their spread, or bars, in the reader's colours.
+"""Charts of a lesson: ratios with their spread, bars or lines, in the reader's colours.
 
 A chart is made from plain data (see :func:`figures.plots.data_of`), so that one that
-another machine recorded looks like the live one. It is a table (charts.html): its
-words can be read aloud and wrapped.
+another machine recorded looks like the live one. Ratios and bars are a table
+(charts.html): its words can be read aloud and wrapped.
 
-The data of a chart are ``title``, the conclusion, and ``xlabel``, what is shown; and
+The data of a chart are ``title``, the conclusion, and ``xlabel``, what is shown, with
+code between backticks; and
 
 - ``panels``, one for each size: ``title``, ``note`` (the time of what all others are
   divided by) and ``rows``: ``name``, ``low``, ``middle`` and ``high`` of the ratio,
   and ``text`` where the ratio is told from 1;
-- or ``bars``: ``name``, ``value`` and ``text``.
+- or ``bars``: ``name``, ``value`` and ``text``;
+- or ``lines``: ``name``, ``xs`` and ``ys``; and beside them ``ylabel`` and the axes
+  ``across`` and ``up``: their ``ends``, ``log``, and ``ticks``, places with words.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup, escape
+from tensor_maps.pen import safe_width
+
 from tensor_copies.run.templates import TEMPLATES
 
-HALVES = {-1: "½", -2: "¼"}
-MOST_TICKS = 5
-# From the outermost value or tick to the edge, in powers of two.
-MARGIN = 0.3
-READING = "Dot: the median. Bar: the middle half. A number: beyond the spread."
+HALVES = {-1: "½", -2: "¼", -3: "⅛"}
+MOST_TICKS = 6
+# From the outermost value or tick to the edge, in powers of two. On the right there is
+# room for the number of the slowest.
+MARGIN, ROOM = 0.3, 0.9
+# Hundredths of the width that a number in words needs.
+WORDS = 44
+READING = (
+    "Left of 1: faster. Right: slower. Dot: median. Bar: middle half of the ratios. "
+    "Number: beyond the spread."
+)
+TIME = re.compile(r"\d (ns|µs|ms|s)\b")
+# Of a chart of lines, in pixels: all of it, its edges, the least between two names,
+# and what is beside the longest name.
+WIDE, HIGH, LEFT, TOP, BOTTOM, APART, BESIDE = 430, 200, 52, 10, 40, 16, 12
+DASHES = ("none", "7 4", "2 4", "7 3 2 3", "none")
 
 
 @dataclass(frozen=True)
@@ -37,11 +55,18 @@ class Panel:
     data: dict[str, Any]
 
 
-def draw(panels: list[Panel]) -> str:
-    """Return the charts of one or more machines as one HTML figure, on one scale."""
+def draw(panels: list[Panel], same: list[tuple[str, str]] | None = None) -> str:
+    """Return the charts of one or more machines as one HTML figure, on one scale.
+
+    ``same`` has the names and the verdicts of machines that say what the first one
+    says (see :func:`said_by`): these are not drawn.
+    """
     first, ticks = panels[0].data, []
     explained = first["xlabel"]
-    if "bars" in first:
+    if "lines" in first:
+        parts = [{"drawing": _framed(panel.data)} for panel in panels]
+        explained = first["ylabel"]
+    elif "bars" in first:
         most = _longest(bar for panel in panels for bar in panel.data["bars"])
         parts = [_bars(panel.data, most) for panel in panels]
     else:
@@ -54,11 +79,31 @@ def draw(panels: list[Panel]) -> str:
         explained = f"{explained}. {READING}"
     shown = [
         {"name": panel.name, "prefix": panel.prefix, "verdict": panel.data["title"]}
+        | {"bars": [], "drawing": ""}
         | part
         for panel, part in zip(panels, parts, strict=True)
     ]
     context = {"panels": shown, "explained": explained, "ticks": ticks}
+    context["same"] = same or []
     return TEMPLATES.get_template("figures/charts.html").render(context)
+
+
+def said_by(data: dict[str, Any]) -> Any:
+    """Return what a chart says: charts that say the same are drawn once.
+
+    Of ratios it is which are told from 1, and in which direction; of measured bars,
+    their order. What is counted says its values.
+    """
+    if "panels" in data:
+        return {
+            (panel["title"], row["name"], kind_of(row))
+            for panel in data["panels"]
+            for row in panel["rows"]
+        }
+    if "bars" in data and any(TIME.search(bar["text"]) for bar in data["bars"]):
+        ranked = sorted(data["bars"], key=lambda bar: bar["value"])
+        return [bar["name"] for bar in ranked]
+    return data
 
 
 class _Axis:
@@ -75,7 +120,7 @@ class _Axis:
             for row in panel["rows"]
         ]
         self.least = min(-1.0, *values) - MARGIN
-        self.most = max(1.0, *values) + MARGIN
+        self.most = max(1.0, *values) + ROOM
         # The number 1 is always among them.
         step = 1 + math.floor((self.most - self.least) / MOST_TICKS)
         self.ticks = [
@@ -97,13 +142,34 @@ def kind_of(row: dict[str, Any]) -> str:
     return "slower" if row["middle"] > 1 else "faster"
 
 
+def in_words(row: dict[str, Any]) -> str:
+    """Return a ratio that is told from 1 as a reader says it, else nothing."""
+    kind, middle = kind_of(row), row["middle"]
+    if kind == "same":
+        return ""
+    if kind == "slower":
+        return f"{middle:.1f}×"
+    return f"{1 / middle:.{int(1 / middle < 3)}f}× faster"
+
+
 def _ratios(data: dict[str, Any], axis: _Axis) -> dict[str, Any]:
     columns = [
         part | {"cells": [_cell(row, axis) for row in part["rows"]]}
         for part in data["panels"]
     ]
     names = [row["name"] for row in data["panels"][0]["rows"]]
-    return {"names": names, "columns": columns, "bars": []}
+    pairs = []
+    for start in range(0, len(columns), 2):
+        pair = columns[start : start + 2]
+        # What a phone shows of it: the rows in which something differs.
+        found = [{part["cells"][k]["kind"] for part in pair} for k in range(len(names))]
+        quiet = [kinds <= {"same", "base"} for kinds in found]
+        alike = [
+            name for name, kinds in zip(names, found, strict=True) if kinds == {"same"}
+        ]
+        at = " and ".join(part["title"] for part in pair) if all(quiet) else ""
+        pairs.append({"columns": pair, "quiet": quiet, "alike": alike, "none_at": at})
+    return {"names": names, "pairs": pairs}
 
 
 def _longest(bars: Iterable[dict[str, Any]]) -> float:
@@ -119,11 +185,15 @@ def _bars(data: dict[str, Any], most: float) -> dict[str, Any]:
 
 def _cell(row: dict[str, Any], axis: _Axis) -> dict[str, Any]:
     low, middle, high = row["low"], row["middle"], row["high"]
-    cell = {"middle": axis.share(middle), "text": row.get("text", "")}
+    cell = {"middle": axis.share(middle), "text": in_words(row)}
     if low == high:  # it is what the others are divided by
         return {**cell, "kind": "base", "words": "1, what the others are divided by"}
     words = f"{middle:.3g}, middle half {low:.3g} to {high:.3g}"
-    ends = {"left": axis.share(low), "right": axis.share(high)}
+    left, right = axis.share(low), axis.share(high)
+    beside = {"at": right, "dx": 6, "anchor": "start"}
+    if kind_of(row) == "faster" and left > WORDS:
+        beside = {"at": left, "dx": -6, "anchor": "end"}
+    ends = {"left": left, "right": right, **beside}
     return {**cell, **ends, "kind": kind_of(row), "words": words}
 
 
@@ -131,3 +201,56 @@ def _tick(power: int) -> str:
     if power < 0:
         return HALVES.get(power, f"1/{2**-power}")
     return f"{2**power}×" if power else "1"
+
+
+def line_marks(data: dict[str, Any]) -> str:
+    """Return a chart of lines as parts of an SVG drawing of WIDE x HIGH pixels.
+
+    Each line has its name at its end; where ends meet, the names are moved apart.
+    """
+    room = max(safe_width(line["name"], 13, bold=True) for line in data["lines"])
+    across, up = (LEFT, WIDE - room - BESIDE), (HIGH - BOTTOM, TOP)
+    lines = []
+    for number, (line, dash) in enumerate(zip(data["lines"], DASHES, strict=False)):
+        xs = _scale(line["xs"], data["across"], *across)
+        ys = _scale(line["ys"], data["up"], *up)
+        points = " ".join(f"{x:g},{y:g}" for x, y in zip(xs, ys, strict=True))
+        drawn = {"ink": f"--line-{number + 1}", "dash": dash, "points": points}
+        lines.append(drawn | {"name": line["name"], "end": xs[-1], "y": ys[-1]})
+    last = -APART
+    for line in sorted(lines, key=lambda line: line["y"]):
+        last = line["y"] = max(line["y"], last + APART)
+    ticks = {
+        "x": _ticks(data["across"], *across),
+        "y": _ticks(data["up"], *up),
+    }
+    said = {"lines": lines, "ticks": ticks, "xlabel": data["xlabel"]}
+    size = {"width": WIDE, "height": HIGH, "left": LEFT, "right": across[1]}
+    return TEMPLATES.get_template("figures/lines.html").render(said | size)
+
+
+def _framed(data: dict[str, Any]) -> str:
+    said = "; ".join(
+        f"{line['name']}: {', '.join(f'{y:.3g}' for y in line['ys'])}"
+        for line in data["lines"]
+    )
+    words = escape(f"{data['ylabel']} against {data['xlabel']}. {said}.")
+    return Markup(
+        f'<svg role="img" aria-label="{words}" viewBox="0 0 {WIDE} {HIGH}">'
+        f"{line_marks(data)}</svg>"
+    )
+
+
+def _ticks(axis: dict[str, Any], start: float, end: float) -> list[tuple[float, str]]:
+    places = _scale([place for place, _ in axis["ticks"]], axis, start, end)
+    return [(at, said) for at, (_, said) in zip(places, axis["ticks"], strict=True)]
+
+
+def _scale(
+    values: list[float], axis: dict[str, Any], start: float, end: float
+) -> list[float]:
+    to = math.log2 if axis["log"] else float
+    low, high = map(to, axis["ends"])
+    return [
+        round(start + (end - start) * (to(v) - low) / (high - low), 1) for v in values
+    ]

@@ -19,7 +19,8 @@ def handed_out(
 ) -> dict[str, Any] | None:
     """Return what a block's marker names as columns and rows, or None without one.
 
-    ``what`` it should be is for the message; ``cell`` makes of a value what is kept.
+    Without rows it is None too: a machine may have nothing to measure. ``what`` it
+    should be is for the message; ``cell`` makes of a value what is kept.
 
     Raises
     ------
@@ -31,6 +32,8 @@ def handed_out(
     if name is None:
         return None
     rows = block_vars["example_globals"].get(name)
+    if rows == []:
+        return None
     try:
         columns = list(rows[0])
         assert all(list(row) == columns for row in rows)

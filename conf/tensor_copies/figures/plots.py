@@ -17,12 +17,14 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from tensor_copies.figures import charts
 from tensor_copies.figures.pictures import NO_DRAWING, keep_for_card, on_card
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 INK = "#010203"  # the colour that figure.mplstyle gives to text and axes
@@ -54,7 +56,11 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
             keep_for_card(kept, path, Path(block_vars["src_file"]), block.lineno)
             shown = ".. raw:: html\n\n" + indent(framed_figure(markup), "    ")
         else:
-            # The page draws it as a table, beside those of other machines.
+            # The page draws it, beside those of other machines.
+            if "lines" in data:
+                drawing = on_card(charts.WIDE, charts.HIGH, charts.line_marks(data))
+                kept = {"drawing": drawing}
+                keep_for_card(kept, path, Path(block_vars["src_file"]), block.lineno)
             path.with_suffix(".json").write_text(json.dumps(data), encoding="utf-8")
             markup = NO_DRAWING
             shown = f".. lesson-chart:: {path.stem}\n    :place: {place}"
@@ -95,7 +101,8 @@ def data_of(figure: Figure) -> dict[str, Any] | None:
     One is a row of axes, each with one horizontal ``errorbar`` over names: the ratios
     of one size. Its title is the size, and on a second line a time; a text at a row
     is the ratio in words; the title above all is the conclusion. The other is axes
-    with one ``barh`` over names and a ``bar_label``. charts.py has the keys.
+    with one ``barh`` over names and a ``bar_label``, or with nothing but lines, each
+    with a label, or with a text at its end. charts.py has the keys.
     """
     panels = [_ratios_of(axes) for axes in figure.axes]
     if panels and None not in panels:
@@ -104,7 +111,42 @@ def data_of(figure: Figure) -> dict[str, Any] | None:
     if len(figure.axes) == 1 and (bars := _bars_of(figure.axes[0])) is not None:
         (axes,) = figure.axes
         return {"title": axes.get_title(), "xlabel": axes.get_xlabel(), "bars": bars}
+    if len(figure.axes) == 1 and (lines := _lines_of(figure.axes[0])) is not None:
+        (axes,) = figure.axes
+        said = {"title": axes.get_title(), "xlabel": axes.get_xlabel()}
+        said |= {"ylabel": axes.get_ylabel(), "lines": lines}
+        across = _axis(axes.xaxis, axes.get_xlim(), axes.get_xscale())
+        return said | {
+            "across": across,
+            "up": _axis(axes.yaxis, axes.get_ylim(), axes.get_yscale()),
+        }
     return None
+
+
+def _lines_of(axes: Axes) -> list[dict[str, Any]] | None:
+    """Return the lines that axes show, or None if they show something else."""
+    drawn = axes.get_lines()
+    if axes.images or axes.patches or axes.containers or not drawn:
+        return None
+    names = [str(line.get_label()) for line in drawn]
+    if axes.texts and len(axes.texts) == len(drawn):
+        names = [text.get_text().strip() for text in axes.texts]
+    elif axes.texts or any(name.startswith("_") for name in names):
+        return None
+    return [
+        {"name": name}
+        | {"xs": _rounded(line.get_xdata()), "ys": _rounded(line.get_ydata())}
+        for name, line in zip(names, drawn, strict=True)
+    ]
+
+
+def _axis(axis: Axis, ends: tuple[float, float], scale: str) -> dict[str, Any]:
+    """Return the ends of an axis, whether it is logarithmic, and its ticks."""
+    low, high = ends
+    at = [float(place) for place in axis.get_ticklocs() if low <= place <= high]
+    said = axis.get_major_formatter().format_ticks(at)
+    ticks = [list(tick) for tick in zip(at, said, strict=True)]
+    return {"ends": _rounded(ends), "log": scale == "log", "ticks": ticks}
 
 
 def _ratios_of(axes: Axes) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""What a lesson's page folds: its setup, and code that only times, draws or counts.
+"""A lesson's first screen, and what its page folds: setup, code that times or draws.
 
 The block that is the lesson's setup is folded with its outputs. It stays where it is in
 the script, the notebook and what "Copy up to here" copies. Of a block that asks with a
@@ -12,8 +12,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from docutils import nodes
 from sphinx_gallery.py_source_parser import extract_file_config
 
+from tensor_copies.figures.timelines import timeline_for
 from tensor_copies.lessons.predictions import set_words
 from tensor_copies.recordings.beside import FOLDED
 from tensor_copies.run.blocks import blocks_of
@@ -24,6 +26,21 @@ if TYPE_CHECKING:
     from tensor_copies.lessons.lesson_page import LessonPage
 
 SETUP = "setup"
+
+
+def open_with_timeline(page: LessonPage) -> None:
+    """Let the timeline that a block asks for open the page."""
+    if found := timeline_for(page.script):
+        line, markup = found
+        for block in (one for one in page.blocks if one.line == line):
+            block.lead = [nodes.raw("", markup, format="html")]
+
+
+def label_documents(doctree: nodes.document) -> None:
+    """Set links that say what document a fact is from as labels."""
+    for link in doctree.findall(nodes.reference):
+        if link.astext().startswith("From "):
+            link["classes"].append("from-document")
 
 
 def fold_setup(page: LessonPage) -> None:

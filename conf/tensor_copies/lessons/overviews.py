@@ -21,6 +21,7 @@ from sphinx import addnodes
 
 from tensor_copies.figures.maps import drawn_card
 from tensor_copies.figures.pictures import card_file
+from tensor_copies.figures.timelines import card as timeline_card
 from tensor_copies.lessons.predictions import set_words
 from tensor_copies.recordings.live import UnknownPage
 from tensor_copies.run.blocks import blocks_of
@@ -139,7 +140,9 @@ def _row(app: Sphinx, lesson: str, script: Path) -> nodes.list_item:
     """Return the row of a lesson: picture, title, answer."""
     app.env.note_dependency(str(script))
     item = nodes.list_item()
-    if (kept := card_file(app.srcdir, lesson)) is not None:
+    if drawn := timeline_card(script):
+        item += nodes.raw("", drawn, format="html")
+    elif (kept := card_file(app.srcdir, lesson)) is not None:
         app.env.note_dependency(kept)
         item += nodes.raw("", drawn_card(kept), format="html")
     title, answer = title_and_answer(script)

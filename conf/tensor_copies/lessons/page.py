@@ -34,6 +34,7 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     beside.say_tables_once(app, page.blocks)
     live.bound_outputs(script, page.blocks)
     shown.add_recordings(app, script, page.blocks)
+    opening.open_with_timeline(page)
     player.play(app, page)
     # The folds take the outputs of all machines, so they come last.
     opening.fold_setup(page)
@@ -41,4 +42,5 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     checked.fold_proofs(page)
     predictions.ask(app, page)
     page.write()
+    opening.label_documents(doctree)
     app.env.metadata[app.env.docname]["styles"] = "lessons.css"

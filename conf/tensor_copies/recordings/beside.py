@@ -1,8 +1,8 @@
 """Charts, tables and samples of other machines beside those of this build.
 
-A chart is drawn once for each machine, all on one scale. A chart or a table that all
-machines have the same is shown once; tables that differ are folded. The samples of each
-are offered as CSV.
+A chart is drawn once for each machine that says something else, all on one scale. A
+table that all machines have the same is shown once; tables that differ are folded. The
+samples of each are offered as CSV.
 
 The gallery's scrapers leave the data of charts, maps and tables as files, and on the
 page a directive that names the file.
@@ -109,21 +109,27 @@ def put_beside(app: Sphinx, node: nodes.Element, others: list[Seen]) -> bool:
 
 
 def _add_charts(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
-    """Draw the charts of all machines in the place of the live one, on one scale.
+    """Draw the charts of machines that say something else with the live one.
 
-    A chart that is the live one counts, and measures nothing: it is not drawn twice.
+    They are on one scale. Machines that say the same are named in a fold; one whose
+    chart is the live one counts, and measures nothing: it is not named.
     """
     name = node["chart"]
     live = kept(app, name)
     panels = [charts.Panel(f"{fingerprint().label} (this build)", name, live)]
+    same = []
     for seen in others:
         found = [data for data in seen.figures.values() if CHARTS & set(data)]
         data = found[node["place"]] if len(found) > node["place"] else {}
-        if data != live and CHARTS & set(live) & set(data):
+        if data == live or not CHARTS & set(live) & set(data):
+            continue
+        if charts.said_by(data) == charts.said_by(live):
+            same.append((_label(seen), data["title"]))
+        else:
             prefix = f"{slug(seen.machine)}-{name}"
             panels.append(charts.Panel(_label(seen), prefix, data))
-    if len(panels) > 1:
-        node.children = [nodes.Text(charts.draw(panels))]
+    if len(panels) > 1 or same:
+        node.children = [nodes.Text(charts.draw(panels, same))]
 
 
 def _add_tables(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:

@@ -115,7 +115,7 @@ class AtlasRecording:
 
 
 # What the data of a chart have one of.
-CHARTS = {"panels", "bars"}
+CHARTS = {"panels", "bars", "lines"}
 # Whose data are shown beside the live ones, whatever a reader chooses.
 BESIDE = CHARTS | {"table", "samples"}
 

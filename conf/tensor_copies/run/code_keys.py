@@ -22,13 +22,18 @@ PACKAGE = "tensor_maps/src/tensor_maps"
 # only draws it, or finds words for steps, is not among them.
 OBSERVING = ("observe", "reading", "words", "graph", "memory", "overlap", "compare")
 WATCHING = ("watch", "course", "trace", "monitor", "listen", "decorate", "syntax")
+ONLY_DRAWING = {"charts", "lines", "timelines", "timeline_part"}
 LOOKING = ("step", "fact", "facts", "names", "content")
 SHAPES_LESSONS = (
     *(f"tensor_copies/run/{name}.py" for name in ("apart", "isolation", "blocks")),
     *(f"tensor_copies/run/{name}.py" for name in ("clocks", "markers")),
     "tensor_copies/run/code_links.py",
     "tensor_copies/run/figure.mplstyle",
-    "tensor_copies/figures/*",
+    *(
+        f"tensor_copies/figures/{path.name}"
+        for path in (CONF / "tensor_copies" / "figures").glob("*.*")
+        if path.stem not in ONLY_DRAWING
+    ),
     *(f"{PACKAGE}/{name}.py" for name in OBSERVING),
     *(f"{PACKAGE}/steps/{name}.py" for name in (*WATCHING, *LOOKING)),
 )

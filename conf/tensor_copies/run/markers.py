@@ -7,6 +7,7 @@ ours ask for maps (figures/maps.py), samples (figures/samples.py), predictions
     # sphinx_gallery_setup = True    in the first block: it is folded
     # sphinx_gallery_lead = True     the first figure of the block opens the page
     # sphinx_gallery_tensor_map_lead = "w, z"    a map of these does, drawn here
+    # sphinx_gallery_timeline = "what_waits"     a diagram of timelines.toml does
     # sphinx_gallery_tensor_map_graph = True     the block's map shows its operations
 
 No reader meets them: neither page, notebook nor download shows one.
@@ -24,6 +25,7 @@ from sphinx_gallery.py_source_parser import extract_file_config
 from tensor_copies.run.blocks import blocks_of
 
 SETUP, LEAD, MAP_LEAD = "setup", "lead", "tensor_map_lead"
+TIMELINE = "timeline"
 LINE = re.compile(r"^[ \t]*#[ \t]*sphinx_gallery_\w+.*(?:\n|\Z)", re.MULTILINE)
 
 
@@ -50,15 +52,23 @@ def setup_line(script: Path) -> int | None:
 def lead_line(script: Path) -> int | None:
     """Return the line of the block whose first figure opens the page, if one does.
 
-    Raises ``ExtensionError`` if more than one block is marked.
+    Where a timeline opens it, none does. Raises ``ExtensionError`` if more than one
+    block is marked.
     """
-    marked = [line for line, asked in _marked(script) if {LEAD, MAP_LEAD} & set(asked)]
+    opening = {LEAD, MAP_LEAD, TIMELINE}
+    marked = [line for line, asked in _marked(script) if opening & set(asked)]
     if len(marked) > 1:
         raise ExtensionError(
             f"{script.name}: the blocks on lines {', '.join(map(str, marked))} each "
             f"ask to open the page. Leave sphinx_gallery_{LEAD} or {MAP_LEAD} in one"
         )
-    return marked[0] if marked else None
+    return marked[0] if marked and not timeline_of(script) else None
+
+
+def timeline_of(script: Path) -> tuple[int, str] | None:
+    """Return the line and the name of the timeline that opens the page, if one does."""
+    asked = ((line, asked.get(TIMELINE)) for line, asked in _marked(script))
+    return next(((line, name) for line, name in asked if name), None)
 
 
 def _marked(script: Path) -> list[tuple[int, dict[str, Any]]]:
