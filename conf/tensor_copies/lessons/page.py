@@ -34,4 +34,3 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     opening.fold_setup(page)
     opening.fold_code(page)
     page.write()
-    app.env.metadata[app.env.docname]["styles"] = "lessons.css"
