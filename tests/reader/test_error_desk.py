@@ -163,10 +163,10 @@ def test_silent_mistakes_have_the_index_the_box_and_the_folds(
     page.fill(BOX, "batchnorm")
     assert page.evaluate(OPEN)[0] == "A frozen network whose BatchNorm moves"
     page.fill(BOX, "")
-    unseen = "pairs => pairs.filter(pair => !pair.checkVisibility()).length"
-    assert page.locator(".pair").evaluate_all(unseen) > 20
+    unseen = "parts => parts.filter(part => !part.checkVisibility()).length"
+    assert page.locator(".pair .side").evaluate_all(unseen) > 20
     page.emulate_media(media="print")
-    assert page.locator(".pair").evaluate_all(unseen) == 0
+    assert page.locator(".pair .side").evaluate_all(unseen) == 0
     page.emulate_media(media="screen")
     page.set_viewport_size({"width": 1280, "height": 900})
     links = page.locator(".error-index li a").all_inner_texts()
