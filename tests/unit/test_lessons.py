@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from reading import NAMES, READING_ORDER, SCRIPTS, code_lines
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
-from tensor_copies.figures.tables import is_code
 from tensor_copies.lessons.opening import described
 from tensor_copies.run.markers import lead_line, setup_line, without_markers
 
@@ -112,9 +111,3 @@ def test_memory_is_compared_in_one_form(script: Path) -> None:
 def test_what_a_setup_defines_is_said() -> None:
     code = "import torch\n\ndevice, n = 'cpu', 3\n" + SHARES_MEMORY
     assert described(code) == "imports, the device, ``n``, ``shares_memory()``"
-
-
-def test_code_in_a_table_is_known_from_words() -> None:
-    code = ["x.exp()", "x + 1", "a[::-1]", "w", "rows += 7", "if x.sum() > 1:", "x=y"]
-    words = ["read-only", "yes", "3 MiB", "(4, 1)", "save, load", "grad in A", "-2.0"]
-    assert [text for text in code + words if is_code(text)] == code
