@@ -1,8 +1,9 @@
-// The box of the error index: as a reader types or pastes, the entries that fit move up
-// to it, the best first; without a query all stand where they were. What is asked is
-// kept in the address (?message=...). On a phone an entry is its title and the beginning
-// of its message, until it is opened: by a tap, by the box, by a link, or by the
-// browser's own search in the page. Without this script the whole page is there.
+// The box of the error index and of the silent mistakes: as a reader types or pastes,
+// the entries that fit move up to it, the best first; without a query all stand where
+// they were. What is asked is kept in the address (?message=...). On a phone an entry is
+// its title and the beginning of its message, until it is opened: by a tap, by the box,
+// by a link, or by the browser's own search in the page. Without this script the whole
+// page is there.
 (() => {
   "use strict";
   const form = document.querySelector("form.desk");
@@ -14,7 +15,8 @@
   const searchPage = search.getAttribute("href");
 
   const plain = (text) => text.toLowerCase().replace(/[‘’]/g, "'").replace(/[“”]/g, '"');
-  const entries = [...document.querySelectorAll("section.entry")].map((section) => ({
+  const ENTRY = ".entry, .mistake";
+  const entries = [...document.querySelectorAll(ENTRY)].map((section) => ({
     anchor: section.id,
     section,
     texts: [...section.querySelectorAll(".stream pre, .variant pre")]
@@ -32,7 +34,7 @@
   // -- Folded entries, on a phone ------------------------------------------------------
   const phone = matchMedia("(max-width: 46rem)");
   const partsOf = (section) => {
-    const message = section.querySelector(":scope > .cell");
+    const message = section.querySelector(":scope.entry > .cell");
     return [...section.children].filter((part) =>
       part !== message && !part.matches("h3, span, details.wording"));
   };
@@ -123,7 +125,7 @@
   const reveal = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
-    const entry = target.closest(".entry");
+    const entry = target.closest(ENTRY);
     const folded = entry?.classList.contains("folded");
     if (target.checkVisibility() && !folded) return;
     if (!target.checkVisibility()) {

@@ -17,6 +17,7 @@ from visits import COLOURS, KINDS, Visitor, pages_of
 # First visit, compressed, scrolled to the end.
 MOST_KB, MOST_KB_OF_LONG_PAGES, MOST_REQUESTS = 50, 80, 16
 AAA = 7.0
+SIZES = 5  # title, heading, text, small, code: site.css
 LESSON = KINDS[2]
 
 
@@ -71,6 +72,14 @@ def test_nothing_sticks_out_is_cut_off_or_hard_to_read(
     visits = [visit(page) for page in pages_of(site)]
     assert sum(one.drawings for one in visits) > 0
     assert [one for seen in visits for one in seen.layout] == []
+
+
+def test_a_page_has_no_more_sizes_of_text_than_the_scale(
+    site: Path, visit: Visitor
+) -> None:
+    """In any view; what the theme and the extensions bring counts too."""
+    sizes = {page: visit(page).sizes for page in pages_of(site)}
+    assert {page: found for page, found in sizes.items() if len(found) > SIZES} == {}
 
 
 def luminance(colour: str) -> float:

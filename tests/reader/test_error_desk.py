@@ -16,6 +16,8 @@ PASTED = (
 FOUND = "[...document.querySelectorAll('.found > .entry')].map((entry) => entry.id)"
 ORDER = "[...document.querySelectorAll('.entry')].map((entry) => entry.id)"
 FOLDED = "[...document.querySelectorAll('.entry.folded')].map((entry) => entry.id)"
+OPEN = """[...document.querySelectorAll('.mistake:not(.folded) > h3')].map((title) =>
+  title.textContent.replace('¶', '').trim())"""
 SIZE = "part => parseFloat(getComputedStyle(part).fontSize)"
 
 
@@ -144,6 +146,33 @@ def test_wrong_and_right_stand_side_by_side_where_there_is_room(
         for part in (".cell_input", ".cell_output"):
             a, b = (pair.locator(f"{side} {part}").bounding_box() for side in sides)
             assert a["y"] == pytest.approx(b["y"], abs=1), part
+    page.close()
+
+
+def test_silent_mistakes_have_the_index_the_box_and_the_folds(
+    browser: Any, address: str
+) -> None:
+    """On a phone a list of titles; on paper all; at a desk no line of code is cut."""
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(f"{address}silent_mistakes.html", wait_until="load")
+    short = page.evaluate("document.body.scrollHeight")
+    assert page.evaluate(OPEN) == [] and short < 5 * 844
+    page.evaluate("location.hash = 'silent-fused'")
+    page.wait_for_function("document.querySelector('.mistake:not(.folded)')")
+    assert page.evaluate(OPEN) == ["A fused step that autograd does not see"]
+    page.fill(BOX, "batchnorm")
+    assert page.evaluate(OPEN)[0] == "A frozen network whose BatchNorm moves"
+    page.fill(BOX, "")
+    unseen = "parts => parts.filter(part => !part.checkVisibility()).length"
+    assert page.locator(".pair .side").evaluate_all(unseen) > 20
+    page.emulate_media(media="print")
+    assert page.locator(".pair .side").evaluate_all(unseen) == 0
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    links = page.locator(".error-index li a").all_inner_texts()
+    assert links == page.evaluate(OPEN) and len(links) > 20
+    cut = "blocks => blocks.filter(one => one.scrollWidth > one.clientWidth).length"
+    assert page.locator(".pair pre").evaluate_all(cut) == 0
     page.close()
 
 

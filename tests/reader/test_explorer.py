@@ -28,7 +28,7 @@ from visits import AXE, AXE_RULES, HEADERS, PROBLEMS
 
 STATES = ("leaf", "constant", "nonleaf", "view", "no_grad")
 SAMPLE = 30
-MOST_KB = 60  # 15 of them are what was seen, and its pictures
+MOST_KB = 50  # 15 of them are what was seen, and its pictures
 PICTURE = ".explorer-picture"
 Chain = tuple[str, ...]
 

@@ -63,6 +63,15 @@ COLOURS = """() => {
   }
   return [...seen];
 }"""
+# The sizes of all words in sight but those of drawings, which have their own.
+SIZES = """() => {
+  const parts = new Set(), walk = document.createTreeWalker(document.body, 4);
+  for (let text; (text = walk.nextNode());)
+    if (text.data.trim()) parts.add(text.parentElement);
+  const seen = [...parts].filter((part) =>
+    part.checkVisibility() && !part.closest("svg, math, script, style"));
+  return [...new Set(seen.map((part) => getComputedStyle(part).fontSize))];
+}"""
 # What a reader cannot reach: right of the window, and not in a part that scrolls. The
 # page's own width does not tell, since Furo cuts off what is wider.
 OUTSIDE = """() => {
@@ -282,6 +291,7 @@ class Visit:
     drawings: int = 0
     # The colours of code on what is behind it, by the scheme.
     colours: dict[str, list[str]] = field(default_factory=dict)
+    sizes: list[str] = field(default_factory=list)
     beginning: dict[str, Any] = field(default_factory=dict)
     layout: list[tuple[Any, ...]] = field(default_factory=list)
     axe: list[tuple[Any, ...]] = field(default_factory=list)
@@ -348,6 +358,7 @@ class Visitor:
         self._now.drawings += drawings
         self._now.layout += [(page, scheme, width, *one) for one in found]
         self._now.colours[scheme] = self._tab.evaluate(COLOURS)
+        self._now.sizes = max(self._now.sizes, self._tab.evaluate(SIZES), key=len)
         known = self._known[scheme, width]
         found = problems_of_new_kinds(self._tab, OF_EACH_KIND, known)
         self._now.axe += [(page, scheme, width, *one) for one in found]

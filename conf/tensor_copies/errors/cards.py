@@ -1,5 +1,7 @@
 """How the error index looks: a box, an index of what readers did, a card an entry.
 
+The page of silent mistakes has the box and the index too.
+
 The page's kernel hands over data (:mod:`tensor_copies.errors.page`); the directives
 here draw it. When the page has been read, the parts of each entry are put in the order
 in which a reader with an error needs them: the message, why, the cures, and folded at
@@ -26,7 +28,8 @@ from tensor_copies.run.templates import TEMPLATES
 PAGE = "errors"
 MACHINES = "machines"
 STAND_IN = "stand-in-device"
-FACT = "has_cards"
+FACT, BOX = "has_cards", "has_box"
+ENTRIES = {"entry", "mistake"}  # classes of the sections that an index lists
 LEGEND = ("shares", "copies", "itself", "flows", "stops")
 # What a cure's sign can be: memory, and what becomes of the gradient if there is one.
 BOTH = ("shares-flows", "shares-stops", "copies-flows", "copies-stops")
@@ -64,15 +67,21 @@ class _Drawn(SphinxDirective):
 
 
 class Box(_Drawn):
-    """The box that filters the entries (``{error-box}``), and the page's signs."""
+    """The box that filters the entries (``{error-box}``), and the page's signs.
+
+    The page says what stands in it: ``label``, ``hint`` where nothing is found, and
+    ``index``, the anchor of the list of all entries and the words of the link there.
+    """
 
     template = "errors/box.html"
 
     def facts(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the signs, and where the whole site is searched."""
-        builder = self.env.app.builder
-        search = builder.get_relative_uri(self.env.docname, "search")
-        return {"sheet": sheet(DRAWN), "search": search}
+        """Return the page's words, the signs, and where the whole site is searched."""
+        builder, page = self.env.app.builder, self.env.docname
+        self.env.metadata[page][BOX] = True
+        search = builder.get_relative_uri(page, "search")
+        signs = sheet(DRAWN) if page == PAGE else ""
+        return {**data, "sheet": signs, "search": search}
 
 
 class Legend(_Drawn):
@@ -124,20 +133,30 @@ class ErrorIndex(SphinxDirective):
 
 
 def arrange(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the parts of each entry in order, and list the entries where they belong."""
+    """Put the parts of each entry in order."""
     if app.env.docname != PAGE:
         return
     known = entries(Path(app.env.doc2path(PAGE)))
-    groups: dict[nodes.section, list[nodes.section]] = {}
     for section in doctree.findall(nodes.section):
         if section["ids"][0] in known:
             _fold_code(section)
+
+
+def fill_index(doctree: nodes.document) -> None:
+    """List the entries of a page where it wants them listed, by their groups."""
+    places = list(doctree.findall(error_index))
+    if not places:
+        return
+    groups: dict[nodes.section, list[nodes.section]] = {}
+    for section in doctree.findall(nodes.section):
+        if ENTRIES & {*section["classes"]}:
             groups.setdefault(section.parent, []).append(section)
     listing = nodes.container(classes=["error-index"])
     for group, members in groups.items():
         links = [nodes.list_item("", _line_to(one)) for one in members]
         listing += nodes.container("", _line_to(group), nodes.bullet_list("", *links))
-    for place in list(doctree.findall(error_index)):
+    for place in places:
+        place.parent["classes"].append("index")
         place.replace_self(listing.deepcopy())
 
 
@@ -166,9 +185,10 @@ def _line_to(section: nodes.section) -> nodes.paragraph:
 
 def load_card_styles(app: Sphinx, page: str, *_: object) -> None:
     """Load the style, and the scripts of the box, on the page that has them."""
-    if FACT in app.env.metadata.get(page, {}):
+    facts = app.env.metadata.get(page, {})
+    if FACT in facts:
         app.add_css_file(STYLE)
         app.add_css_file("errors.css")
-    if page == PAGE:
+    if BOX in facts:
         for script in ("find_message.js", "error_desk.js"):
             app.add_js_file(script, loading_method="defer")

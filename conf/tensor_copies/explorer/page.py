@@ -23,7 +23,6 @@ from tensor_copies.explorer.chains import Chain, chain_of, expression_of
 from tensor_copies.explorer.data import Explorer
 from tensor_copies.explorer.kept import live_explorer
 from tensor_copies.explorer.scenes import framed, pack_pictures, picture
-from tensor_copies.explorer.signs import STYLE
 from tensor_copies.explorer.words import facts_shown, headline
 from tensor_copies.run.templates import TEMPLATES
 
@@ -182,5 +181,4 @@ def load_explorer(app: Sphinx, page: str, *_: object) -> None:
     if "has_explorer" in app.env.metadata.get(page, {}):
         app.add_js_file(DATA, loading_method="defer")
         app.add_js_file("explorer.js", loading_method="defer")
-        app.add_css_file(STYLE)
         app.add_css_file("explorer.css")

@@ -25,6 +25,12 @@ from tensor_copies.figures.handed_out import handed_out, path_of
 MARKER = "table"
 CLASS = "lesson-table"
 BETWEEN = " | "
+# What code does, and words that could be read as code: "read-only", "yes".
+CODE = (
+    *(ast.Call, ast.Subscript, ast.Attribute, ast.BinOp),
+    *(ast.Assign, ast.AugAssign, ast.If),
+)
+WORDS = re.compile(r"[A-Za-z]\w*(-\w+)*")
 NUMBER = re.compile(r"-?\d[\d.,]*( ?[%×]| [A-Za-zµ]{1,3})?$|–$")
 
 
@@ -61,7 +67,7 @@ def without_table(text: str, table: dict[str, Any]) -> str:
 def table_node(table: dict[str, Any]) -> nodes.table:
     """Return a table as a part of a page.
 
-    A call is set as code. Where a phone shows a row as a card, each cell is led by the
+    Code is set as code. Where a phone shows a row as a card, each cell is led by the
     name of its column.
     """
     columns, rows = table["columns"], table["rows"]
@@ -83,12 +89,28 @@ def table_node(table: dict[str, Any]) -> nodes.table:
     return nodes.table("", group, classes=[CLASS])
 
 
-def _entry(text: str, number: bool) -> nodes.entry:
-    """Return a cell, with its text as code if it is a call."""
+def is_code(text: str) -> bool:
+    """Whether a text is Python that does something with a name: ``x + 1``, ``a[::2]``.
+
+    A word alone may be both, and is code only as short as names in lessons are.
+    """
+    if WORDS.fullmatch(text):
+        return len(text) == 1
     try:
-        is_call = isinstance(ast.parse(text, mode="eval").body, ast.Call)
+        (done,) = ast.parse(text + " pass" * text.endswith(":")).body
     except (SyntaxError, ValueError):
-        is_call = False
-    words = nodes.literal(text=text) if is_call else nodes.Text(text)
+        return False
+    done = done.value if isinstance(done, ast.Expr) else done
+    done = done.left if isinstance(done, ast.Compare) else done
+    return isinstance(done, CODE) and any(map(_is_name, ast.walk(done)))
+
+
+def _is_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name)
+
+
+def _entry(text: str, number: bool) -> nodes.entry:
+    """Return a cell, with its text as code if it is code."""
+    words = nodes.literal(text=text) if is_code(text) else nodes.Text(text)
     classes = ["number"] if number else []
     return nodes.entry("", nodes.paragraph("", "", words), classes=classes)

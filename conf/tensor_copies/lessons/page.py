@@ -43,4 +43,3 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     predictions.ask(app, page)
     page.write()
     opening.label_documents(doctree)
-    app.env.metadata[app.env.docname]["styles"] = "lessons.css"

@@ -27,6 +27,8 @@ SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
 SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
 CARD, CARD_SIZE = "_static/card.png", (1200, 630)
 OF_CELLS = "mystnb."  # styles of a page that computes
+OF_CODE = ("pygments.", "code.js", "lessons.css")
+OF_QUESTIONS = "predict."
 UNUSED = (
     # Furo's rules for extensions and an ad that this site does not have.
     "furo-extensions.",
@@ -81,23 +83,29 @@ def load_what_is_used(
     """Load the styles that a page's front matter names (``styles:``), and no unused.
 
     Extensions add their files to every page. Left out, they save a phone 12 kB before
-    a page is drawn, a quarter of a lesson.
+    a page is drawn, a quarter of a lesson; and the home page 9 kB, which has no code.
     """
     for name in app.env.metadata.get(page, {}).get("styles", "").split():
         app.add_css_file(name)
-    unused = UNUSED if _computes(doctree) else (*UNUSED, OF_CELLS)
+    unused = list(UNUSED)
+    if not _has(doctree, nodes.container, "cell"):
+        unused.append(OF_CELLS)
+    if not _has(doctree, nodes.literal_block):
+        unused += OF_CODE
+    if not _has(doctree, nodes.inline, "predict-question"):
+        unused.append(OF_QUESTIONS)
     for kind in ("css_files", "script_files"):
         context[kind] = [
             file
             for file in context[kind]
-            if not Path(str(file.filename)).name.startswith(unused)
+            if not Path(str(file.filename)).name.startswith(tuple(unused))
         ]
 
 
-def _computes(doctree: nodes.document | None) -> bool:
-    return doctree is not None and any(
-        "cell" in box["classes"] for box in doctree.findall(nodes.container)
-    )
+def _has(doctree: nodes.document | None, kind: type, name: str = "") -> bool:
+    """Whether a page has a node of a kind, with a class if one is named."""
+    found = doctree.findall(kind) if doctree is not None else ()
+    return any(not name or name in node["classes"] for node in found)
 
 
 def keep_description(app: Sphinx, doctree: nodes.document) -> None:

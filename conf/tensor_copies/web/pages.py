@@ -25,5 +25,6 @@ def change_page(app: Sphinx, doctree: document) -> None:
     # These move what was looked for before.
     cards.arrange(app, doctree)
     pairs.arrange(app, doctree)
+    cards.fill_index(doctree)
     ask_in_cells(app, doctree)
     steps_of_pairs.add_buttons(app, doctree)
