@@ -71,18 +71,20 @@ operations = {
 }
 
 
-def backward_raises(op, write_to, mode):
-    """Modify the input or the output in a grad mode."""
-    w = torch.tensor([1.0, 2.0, 3.0], device=device)
-    x = w.requires_grad_() * 1
-    y = op(x)
-    with mode():
-        (x if write_to == "input" else y).add_(1)
-    try:
-        y.sum().backward()
-    except RuntimeError:
-        return True
-    return False
+def needs(op, mode=torch.enable_grad):
+    """Modify input or output in place: does it raise?"""
+    found = []
+    for which in "input", "output":
+        w = torch.tensor([1.0, 2.0, 3.0], device=device)
+        x = w.requires_grad_() * 1
+        y = op(x)
+        with mode():
+            (x if which == "input" else y).add_(1)
+        try:
+            y.sum().backward()
+        except RuntimeError:
+            found.append(which)
+    return " and ".join(found) or "neither"
 
 
 def note(t):
@@ -96,15 +98,9 @@ for name, op in operations.items():
     x, saved = w * 1, []
     with saved_tensors_hooks(note, lambda t: t):
         op(x)
-    for mode in torch.enable_grad, torch.no_grad:
-        ends = "input", "output"
-        needs = [e for e in ends if backward_raises(op, e, mode)]
-        words = " and ".join(needs) or "neither"
-        if mode is torch.no_grad:
-            under_no_grad.append(words)
-        else:
-            row = {"operation": name, "needs": words}
-            rows.append(row | {"saved": len(saved)})
+    row = {"operation": name, "needs": needs(op)}
+    rows.append(row | {"saved": len(saved)})
+    under_no_grad.append(needs(op, torch.no_grad))
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
@@ -130,8 +126,8 @@ assert found["x[:2]"] == found["x.t()"] == "neither"
 #
 # A copy that comes too late
 # --------------------------
-# ``backward()`` needs the root, 2. ``kept`` has that value. ``y`` has it too, after adding
-# 1 and subtracting it again.
+# ``backward()`` needs the root, 2. ``kept`` has that value, and ``y`` has it again
+# after adding 1 and subtracting 1.
 
 w = torch.tensor([4.0], device=device)
 w.requires_grad_()
@@ -171,8 +167,7 @@ assert root == 2 and y == 3 and w.grad == 0.25
 # %%
 # Remember
 # --------
-# - ``backward()`` raises if a tensor it needs was modified in place, under ``no_grad``
-#   as well.
+# - ``backward()`` raises if a tensor it needs was modified, also under ``no_grad``.
 # - ``exp``, ``sqrt``, ``relu`` and ``softmax`` need their output, ``x * x`` and ``log``
 #   their input, sums and views neither.
 # - Modify a ``clone``, or make a new tensor. A copy saved elsewhere doesn't help.
