@@ -103,7 +103,7 @@ try:
     loss.backward()
 except RuntimeError as error:
     message = str(error).split(":")[0]
-print(f"{saved_at = }, {w._version = }, {z._version = }")
+print(f"{saved_at = }, now {w._version = }")
 print("RuntimeError:", message)
 assert saved_at == 1 and w._version == z._version == 2
 assert "modified by an inplace" in message

@@ -36,7 +36,7 @@ loss = w * product * p
 loss.backward()
 print(f"{product.requires_grad = }")
 print(f"{p.requires_grad = }, {p.grad = }, {w.grad = }")
-assert not product.requires_grad and product.grad is None
+assert not product.requires_grad
 assert p.requires_grad and p.grad.item() == 3 * 6
 assert w.requires_grad and w.grad.item() == 6
 # sphinx_gallery_tensor_map_lead = "w, product, p, loss"
@@ -76,7 +76,7 @@ for row in rows:
     print(*row.values(), sep=" | ")
 seen = [list(row.values())[1:] for row in rows]
 assert seen[1] == seen[2] == ["graph", "False", "False"]
-assert seen[3] == ["graph", "True", "True"] and all(same)
+assert all(same) and seen[3] == ["graph", *["True"] * 2]
 assert seen[4] == seen[5] == ["False"] * 3
 assert [seen[0]] * 3 == seen[6:] == [["True"] * 3] * 3
 # sphinx_gallery_folded = "The code that made them"
@@ -106,7 +106,7 @@ print(f"{view.requires_grad = }, {w.grad = }")
 print("RuntimeError:", message)
 assert view.requires_grad and w.tolist() == [4]
 assert w.grad is None and view.grad is None
-assert message.startswith("A view was created in no_grad")
+assert "created in no_grad" in message
 
 # %%
 # What was recorded before

@@ -72,7 +72,7 @@ operations = {
 
 
 def needs(op, mode=torch.enable_grad):
-    """Modify input or output in place: does it raise?"""
+    """Modify its input, its output: which raises?"""
     found = []
     for which in "input", "output":
         w = torch.tensor([1.0, 2.0, 3.0], device=device)
@@ -106,15 +106,15 @@ for row in rows:
     print(*row.values(), sep=" | ")
 found = {row["operation"]: row["needs"] for row in rows}
 assert list(found.values()) == under_no_grad
-assert found["x * x"] == found["x.log()"] == "input"
-assert found["F.gelu(x)"] == "input"
-assert found["F.layer_norm(x, x.shape)"] == "input"
-assert found["x.exp()"] == found["x.sqrt()"] == "output"
-assert found["x.relu()"] == found["x.softmax(0)"] == "output"
+words = list(found.values())
+assert words[:2] == ["neither"] * 2
+assert words[2] == found["x.log()"] == "input"
+assert words[3] == words[5] == words[6] == "output"
+assert words[7] == words[9] == "input"
+assert found["x.softmax(0)"] == "output"
 assert found["x.std()"] == "input and output"
-assert found["x + 1"] == found["x * 2"] == "neither"
-assert found["x.sum()"] == found["x.clone()"] == "neither"
-assert found["x[:2]"] == found["x.t()"] == "neither"
+assert found["x.sum()"] == "neither"
+assert words[-3:] == ["neither"] * 3  # views, clone
 # sphinx_gallery_folded = "The code that tried them"
 # sphinx_gallery_table = "rows"
 

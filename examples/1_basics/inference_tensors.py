@@ -40,7 +40,7 @@ print(f"{t.is_inference() = }, {new.is_inference() = }")
 print("RuntimeError:", message)
 assert t.is_inference() and not new.is_inference()
 assert w.grad.tolist() == [6, 8]
-assert message.startswith("Inference tensors cannot be saved")
+assert "cannot be saved" in message
 # sphinx_gallery_tensor_map_lead = "t, new, t copied to new, w * t raises RuntimeError"
 
 # %%
@@ -53,11 +53,11 @@ with torch.inference_mode():
     inside = t.clone()
     view = w[:1]
 normal = t + 0, copy.deepcopy(t), view
-same = t.detach(), t[:1], t.to(t.dtype), inside
+shared = t.detach(), t[:1], t.to(t.dtype), inside
 print([one.is_inference() for one in normal])
-print([one.is_inference() for one in same])
+print([one.is_inference() for one in shared])
 assert not any(one.is_inference() for one in normal)
-assert all(one.is_inference() for one in same)
+assert all(one.is_inference() for one in shared)
 assert view.requires_grad and view.grad_fn is None
 
 # %%
@@ -95,8 +95,9 @@ for name, attempt in tries.items():
         attempt(t)
     except RuntimeError:
         row["result"] = "raises"
-    written = t.tolist() != [1, 1]
-    rows.append(row | {"t changes": "yes" if written else "no"})
+    same = t.tolist() == [1, 1]
+    row["t changes"] = "no" if same else "yes"
+    rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")

@@ -90,7 +90,7 @@ opt_b.step()
 opt_a.zero_grad()
 of_b = b.grad.item()
 score.square().backward()
-found = {"step in between, fused": (of_b, a.grad.item())}
+found = {"step between, fused": (of_b, a.grad.item())}
 
 a, b, opt_a, opt_b, _ = start()
 score = a + b  # saves no weight

@@ -23,7 +23,7 @@ print("This lesson runs on:", device)
 # A loss that trains one of two weights
 # -------------------------------------
 # We train ``first`` and ``second``, but somebody has added a ``detach``. The backward
-# pass still runs. One gradient is None.
+# pass still runs, and one gradient is None.
 
 first = torch.tensor([3.0], device=device)
 second = torch.tensor([5.0], device=device)
@@ -61,16 +61,16 @@ def ends(tensor):
 
 
 (leaf,) = ends(loss)
-to_cut, to_second = loss.grad_fn.next_functions
+(to_cut, _), _ = loss.grad_fn.next_functions
 print(f"{leaf is second = }, {to_cut = }")
-assert leaf is second and to_cut[0] is None
+assert leaf is second and to_cut is None
 
 # %%
 # Six ways to use a weight
 # ------------------------
-# Each result is multiplied by ``second``, so that the backward pass runs. ``double()``
-# is a node on the path. A new parameter *is* a leaf, but not the one that you train.
-# ``round()`` stays in the graph, with a gradient of 0, not None.
+# Each result is multiplied by ``second``, so that the backward pass runs. A new
+# parameter *is* a leaf, but not the one that you train. ``round()`` stays in the graph,
+# with a gradient of 0, not None.
 
 ways = "w * 2, w.double(), w.detach(), w.item(), "
 ways += "nn.Parameter(w), w.round()"
@@ -78,21 +78,20 @@ rows = []
 for way in ways.split(", "):
     w = torch.ones(1, device=device, requires_grad=True)
     loss = eval(way) * second
-    end = "None"
+    row = {"way": way, "ends at": "None"}
     for leaf in ends(loss):
         if leaf is not second:
-            end = "w" if leaf is w else "another leaf"
+            other = "w" if leaf is w else "a new leaf"
+            row["ends at"] = other
     loss.backward()
-    grad = None if w.grad is None else w.grad.item()
-    row = {"way": way, "branch ends at": end}
-    rows.append(row | {"w.grad": grad})
+    rows.append(row | {"w.grad": w.grad and w.grad.item()})
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 seen = [tuple(row.values())[1:] for row in rows]
 assert seen[:2] == [("w", 10), ("w", 5)]
 assert seen[2:4] == [("None", None)] * 2
-assert seen[4:] == [("another leaf", None), ("w", 0)]
+assert seen[4:] == [("a new leaf", None), ("w", 0)]
 # sphinx_gallery_folded = "The code of the six ways"
 # sphinx_gallery_table = "rows"
 
@@ -109,7 +108,8 @@ class Twice(nn.Module):
 
 
 def note(layer, inputs, output):
-    if inputs[0].requires_grad and not output.requires_grad:
+    (x,) = inputs
+    if x.requires_grad and not output.requires_grad:
         cuts.append(layer)
 
 
@@ -120,7 +120,7 @@ for layer in model:
     layer.register_forward_hook(note)
 model(x).backward()
 named = model.named_parameters()
-missing = [name for name, p in named if p.grad is None]
+missing = [n for n, p in named if p.grad is None]
 print(f"{cuts = }, {missing = }")
 assert cuts == [model[1]]
 assert missing == ["0.weight", "0.bias"]
@@ -131,13 +131,13 @@ assert missing == ["0.weight", "0.bias"]
 # %%
 # ``Twice`` breaks the graph. The output still requires grad, because of the last
 # layer. If you freeze the first layer, its output doesn't require grad. But neither
-# does its input, so this hook doesn't report it.
+# does its input, so the hook doesn't report it.
 
-cuts.clear()
 model[0].requires_grad_(False)
+cuts.clear()
 model(x)
-print(f"{cuts = }")
-assert cuts == []
+print(f"now {cuts = }")
+assert not cuts
 
 # %%
 # Remember
