@@ -6,14 +6,13 @@
 Take a tensor out of the graph: ``detach``
 ==========================================
 
-:meth:`torch.Tensor.detach` copies nothing: it returns a second tensor on the
-same memory, and autograd does not follow it.
-
-You will see the graph end there, a write through one of the two tensors arrive
-in the other, and which writes autograd notices.
+:meth:`torch.Tensor.detach` doesn't copy. It returns a new tensor that shares
+the memory, and no gradient flows back through it.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "detach"
+# sphinx_gallery_try = "x.detach()"
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -27,101 +26,96 @@ def shares_memory(a, b):
 
 
 # %%
-# A small graph to cut
-# --------------------
-# The numbers are small enough to follow in your head: ``y = 2 * 1 + 3``. After
-# the backward pass the gradient of ``w`` is 2, the value of ``x``.
-
-x = torch.tensor([2.0], device=device)
-w = torch.tensor([1.0], device=device)
-b = torch.tensor([3.0], device=device)
-w.requires_grad_()
-b.requires_grad_()
-
-y = x * w + b
-y.backward()
-print(f"{y = }")
-print(f"{w.grad = }")
-assert y.item() == 5 and w.grad.item() == 2
-
-# %%
 # What ``detach`` returns
 # -----------------------
-# The result has the values and the device of ``w``, but no ``grad_fn`` and
-# ``requires_grad=False``. So it is a *leaf*: no recorded operation made it
-# (:doc:`leaf_tensors`). As it does not require grad, it is a constant for autograd.
+# ``w`` requires grad. ``z`` has the same values on the same device, but no
+# ``grad_fn`` and ``requires_grad=False``. So ``z`` is a *leaf tensor*: no recorded
+# operation computed it (:doc:`leaf_tensors`).
+
+w = torch.tensor([1.0], device=device)
+w.requires_grad_()
 
 z = w.detach()
-print(f"{z = }")
-print(f"{z.requires_grad = }")
-print(f"{z.grad_fn = }")
-print(f"{z.is_leaf = }")
-print(f"{z.grad = }")
-assert z.tolist() == [1.0]
-assert z.device == w.device
+print(f"{z = }, {z.is_leaf = }")
+print(f"{z.requires_grad = }, {z.grad_fn = }")
+assert z.tolist() == [1.0] and z.device == w.device
 assert not z.requires_grad and z.grad_fn is None
 assert z.is_leaf and z.grad is None
 # sphinx_gallery_tensor_map_lead = "w, z"
-# sphinx_gallery_tensor_map = "x, w, b, y, z"
 
 # %%
 # A new object, not new memory
 # ----------------------------
 # ``z is w`` is False, because ``detach`` makes a new Python object. That says nothing
-# about memory. To ask about memory, compare the storages.
+# about memory. Compare the storages to find out whether two tensors share memory.
 
-print(f"{z is w = }")
-print(f"{shares_memory(z, w) = }")
+print(f"{z is w = }, {shares_memory(z, w) = }")
 assert z is not w
 assert shares_memory(z, w)
 
 # %%
+# The gradient stops at ``z``
+# ---------------------------
+# ``y`` uses ``w`` twice, directly and through ``z``. Autograd only follows the direct
+# use. So the gradient of ``w`` is 2, the value of ``x``.
+
+x = torch.tensor([2.0], device=device)
+y = x * w + z
+y.backward()
+print(f"{y = }")
+print(f"{w.grad = }, {z.grad = }")
+assert y.item() == 2 * 1 + 1
+assert w.grad.item() == 2 and z.grad is None
+# sphinx_gallery_tensor_map = "x, w, z, y"
+# sphinx_gallery_tensor_map_graph = True
+
+# %%
 # Write to one of the two
 # -----------------------
-# To autograd ``z`` is a constant, and ``w`` is not. The write names ``z`` alone.
+# Autograd tracks ``w`` but not ``z``. You modify only ``z``, in place.
 
 z[0] = 2.0
-print(f"{z = }")
 print(f"{w = }")
 assert w.tolist() == [2.0]
-# sphinx_gallery_predict = "What does ``w`` hold now?"
+# sphinx_gallery_predict = "What is ``w`` now?"
 # sphinx_gallery_predict_instead = "w.detach() -> w.detach().clone()"
 # sphinx_gallery_predict_instead_2 = "w.detach() -> w raises"
 # sphinx_gallery_tensor_map_change = "w, z"
 
 # %%
-# ``w`` holds 2 as well: the write went to the memory of both.
+# ``w`` is also 2, because both tensors share the memory that you wrote to.
 #
 # Autograd notices the write
 # --------------------------
-# Both tensors share one *version counter*, which you can read as ``_version``
-# (it is PyTorch's own: look at it, build nothing on it). A write such as
-# ``z[0] = 2.0`` adds one.
+# Both tensors share one *version counter*, which you can read as ``_version``. (It's
+# private. Look at it, but don't rely on it.) An in-place write such as
+# ``z[0] = 2.0`` increments it.
 #
-# An operation that saves a tensor for the backward pass notes the count. If the count
-# is another when the backward pass needs the tensor, PyTorch stops instead of
-# computing a wrong gradient. Which operation saves what: :doc:`in_place_and_backward`.
-
-print(f"{z._version = }, {w._version = }")
-assert z._version == w._version == 1
+# An operation that saves a tensor for the backward pass also saves its version. If
+# the version counter has changed when ``backward()`` needs the tensor, PyTorch raises
+# instead of computing a wrong gradient. :doc:`in_place_and_backward` lists which
+# operation saves what.
 
 loss = (w * w).sum()  # saves w for backward
+saved_at = w._version
 z[0] = 7.0
 try:
     loss.backward()
 except RuntimeError as error:
     message = str(error).split(":")[0]
-    print("RuntimeError:", message)
+print(f"{saved_at = }, now {w._version = }")
+print("RuntimeError:", message)
+assert saved_at == 1 and w._version == z._version == 2
 assert "modified by an inplace" in message
 
 # %%
 # A write that autograd does not notice
 # -------------------------------------
-# The counter misses some writes: through
-# :doc:`NumPy <../2_numpy_and_devices/numpy_bridge>`, through ``.data``, and the
-# step of an optimizer with ``fused=True`` (:ref:`silent-fused`). Here ``w`` changes
-# twice, and the counter stays. The step subtracts ``lr`` times the gradient, which is
-# still 2.
+# Some writes don't increment the version counter: through
+# :doc:`NumPy <../2_numpy_and_devices/numpy_bridge>`, through ``.data``, and by an
+# optimizer with ``fused=True`` (:ref:`silent-fused`). Here ``w`` changes twice, but
+# its version stays the same. The optimizer subtracts ``lr`` times the gradient, which
+# is still 2.
 
 before = w._version
 w.data[0] = 8.0
@@ -135,6 +129,6 @@ assert w._version == before
 # %%
 # Remember
 # --------
-# - ``detach`` allocates nothing: a new object on the same storage.
-# - The result is a constant for autograd, but its value follows the original.
-# - If you are going to write to it, add ``.clone()``.
+# - ``detach`` makes a new tensor object on the same storage. It copies no values.
+# - The result doesn't require grad, but its values change with the original.
+# - Add ``.clone()`` if you want to modify the result.

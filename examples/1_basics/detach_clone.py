@@ -6,14 +6,13 @@
 Make an independent copy: ``detach().clone()``
 ==============================================
 
-``w.detach().clone()`` shares nothing with ``w``: no memory, no version
-counter, no graph.
-
-You will see that it makes exactly one copy, what stays when ``w`` changes, and
-the one more call that turns the copy into one that you can train.
+``w.detach().clone()`` copies ``w`` once, into new memory with its own version
+counter. The copy is outside the graph, so no gradient flows back to ``w``.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "detach().clone()"
+# sphinx_gallery_try = "x.detach().clone()"
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -27,69 +26,61 @@ def shares_memory(a, b):
 
 
 # %%
-# Two steps, one copy
-# -------------------
-# :meth:`torch.Tensor.detach` leaves the graph and shares the memory of ``w``.
-# :meth:`torch.Tensor.clone` then copies. What it copies is a constant for
-# autograd, so the copy is one too.
+# Two calls in one line
+# ---------------------
+# :meth:`torch.Tensor.detach` leaves the graph and shares memory with ``w``.
+# :meth:`torch.Tensor.clone` then copies. It copies a tensor that doesn't require
+# grad, so the copy doesn't require grad either.
 
-x = torch.tensor([2.0], device=device)
 w = torch.tensor([1.0], device=device)
 w.requires_grad_()
 
-z = w.detach()
-s = z.clone()
-print(f"{z = }")
+s = w.detach().clone()
 print(f"{s = }")
-assert z.tolist() == s.tolist() == [1.0]
-assert z.is_leaf and s.is_leaf
-assert not z.requires_grad and not s.requires_grad
-# sphinx_gallery_tensor_map = "w, z, s"
-# sphinx_gallery_lead = True
+print(f"{s.requires_grad = }, {s.is_leaf = }")
+assert s.tolist() == [1.0]
+assert s.is_leaf and not s.requires_grad
+# sphinx_gallery_tensor_map_lead = "w, s, w copied to s"
 
 # %%
 # One copy, not two
 # -----------------
-# Three tensors are alive: ``w``, the step in between and the result. Only the
-# result has new memory, as many bytes as the tensor has. (CUDA's allocator takes
-# more from the GPU: it rounds up to 512 bytes.)
+# Look between the two calls. ``z`` still shares memory with ``w``. Only the result has
+# new memory, as many bytes as the tensor has. (CUDA's allocator rounds up, to 512
+# bytes for so small a tensor.)
 
+z = w.detach()
+start = torch.cuda.memory_allocated()  # 0 on a CPU
+s = z.clone()
+taken = torch.cuda.memory_allocated() - start
 print(f"{shares_memory(z, w) = }")
 print(f"{shares_memory(s, w) = }")
 print(f"{s.untyped_storage().nbytes() = }")
 assert shares_memory(z, w)
 assert not shares_memory(s, w)
 assert s.untyped_storage().nbytes() == 4
-if device == "cuda":
-    start = torch.cuda.memory_allocated()
-    one_more = z.clone()
-    taken = torch.cuda.memory_allocated() - start
-    assert taken == 512
+assert taken <= 512  # the blocks of two copies are 1024
 
 # %%
 # When ``w`` changes
 # ------------------
-# An optimizer changes parameters in place, as here.
+# Like an optimizer, this changes ``w`` in place.
 
 with torch.no_grad():
     w.fill_(7.0)
-print(f"{w = }")
-print(f"{z = }")
-print(f"{s = }")
+print(f"{z = }, {s = }")
 assert z.tolist() == [7.0] and s.tolist() == [1.0]
 assert w._version == z._version == 1
 assert s._version == 0
-# sphinx_gallery_predict = "What do ``z`` and ``s`` hold?"
+# sphinx_gallery_predict = "What are ``z`` and ``s``?"
 # sphinx_gallery_predict_instead = "s = z.clone() -> s = w.detach()"
-# sphinx_gallery_predict_instead_2 = "w.detach() -> w.detach().clone()"
+# sphinx_gallery_predict_instead_2 = "z = w.detach() -> z = w.detach().clone()"
 # sphinx_gallery_tensor_map_change = "w, z, s"
 
 # %%
-# ``z`` is constant for autograd only: its value follows ``w``. ``s`` keeps its
-# value and has a version counter of its own.
-
-# %%
-# A write to ``s`` is not seen in ``w`` either.
+# ``z`` doesn't require grad, but its values change with ``w``. ``s`` keeps its values
+# and has its own version counter. In the other direction, a write to ``s`` doesn't
+# change ``w``.
 
 s[0] = 5.0
 print(f"{w = }")
@@ -98,21 +89,21 @@ assert w.tolist() == [7.0] and w._version == 1
 # %%
 # No gradient goes through the copy
 # ---------------------------------
-# In :doc:`retain_grad` the sum ``x * w + w.clone()`` gave ``w`` a gradient of
-# 2 + 1 = 3. With the independent copy only the 2 is left.
+# In :doc:`retain_grad`, the sum ``x * w + w.clone()`` gives ``w`` a gradient of
+# 2 + 1 = 3. With the independent copy, only the 2 is left.
 
+x = torch.tensor([2.0], device=device)
 y = x * w + s
 y.backward()
-print(f"{w.grad = }")
-print(f"{s.grad = }")
+print(f"{w.grad = }, {s.grad = }")
 assert w.grad.item() == 2 and s.grad is None
 
 # %%
 # A copy that you can train
 # -------------------------
-# :meth:`torch.Tensor.requires_grad_` makes the copy a leaf that requires
-# grad. ``w.clone()`` would require grad too, but it is not a leaf, and its
-# gradient would go to ``w``.
+# :meth:`torch.Tensor.requires_grad_` makes the copy a leaf that requires grad.
+# ``w.clone()`` would require grad too, but it isn't a leaf, and its gradient would
+# flow to ``w``.
 
 c = w.detach().clone().requires_grad_()
 (x * c).backward()
@@ -123,20 +114,21 @@ assert c.is_leaf and not w.clone().is_leaf
 assert c.grad.item() == 2 and w.grad.item() == 2
 
 # %%
-# A module counts it among its parameters only as a
-# :class:`~torch.nn.parameter.Parameter`. ``c`` is none: no optimizer made from
-# ``parameters()`` would train it.
+# A module lists only a :class:`~torch.nn.parameter.Parameter` among its parameters.
+# ``c`` isn't one, so no optimizer made from ``parameters()`` trains it.
 
 module = torch.nn.Module()
 module.c = c
 module.p = torch.nn.Parameter(w.detach().clone())
-print(list(module.state_dict()))
+print(f"{list(module.state_dict()) = }")
 assert list(module.state_dict()) == ["p"]
+assert [*module.parameters()] == [module.p]
 assert not shares_memory(module.p, w)
 
 # %%
 # Remember
 # --------
-# - ``w.detach().clone()`` is independent: own memory, own version counter.
-# - ``w.detach()`` alone follows ``w``, as long as ``w`` is written in place.
-# - To train it: ``.requires_grad_()``, or ``nn.Parameter(...)`` in a module.
+# - ``w.detach().clone()`` is independent, with its own memory and version counter.
+# - ``w.detach()`` alone changes with ``w`` whenever ``w`` is modified in place.
+# - To train the copy, add ``.requires_grad_()``, or use ``nn.Parameter(...)`` in a
+#   module.

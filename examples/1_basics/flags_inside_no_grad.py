@@ -3,19 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Read ``requires_grad`` inside ``no_grad``
-=========================================
+What requires grad inside ``no_grad``?
+======================================
 
-Under ``no_grad`` nothing is recorded, but that is not the same as
-``requires_grad=False``: results do not require grad, while views of a leaf, new
-parameters and the leaf itself still do, and they keep it after the block.
-
-You will see eleven tensors made in each of three modes, a parameter from the block
-that trains, a graph from before it that backward still walks, and a thread that the
-block does not reach.
+Under :class:`torch.no_grad`, results don't require grad. The leaf itself, its views and
+new parameters still do, inside the block and after it.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "requires_grad in no_grad"
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -25,123 +21,128 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Four tensors from one block
-# ---------------------------
-# ``w`` requires grad. The product is a result, the view a window onto ``w``. Only the
-# result is a constant. The picture at the top has no graph: none was recorded.
+# Two tensors from one block
+# --------------------------
+# ``product`` is a result, and ``p`` is a new parameter. After the block, use both and
+# the leaf ``w`` in one loss. Gradients flow to ``w`` and ``p``, which require grad, but
+# not to ``product``.
 
-w = torch.tensor([3.0, 4.0], device=device)
+w = torch.tensor([3.0], device=device)
 w.requires_grad_()
 with torch.no_grad():
     product = w * 2
-    view = w[:1]
-    p = nn.Parameter(torch.ones(2, device=device))
+    p = nn.Parameter(torch.ones(1, device=device))
+loss = w * product * p
+loss.backward()
 print(f"{product.requires_grad = }")
-print(f"{view.requires_grad = }, {view.grad_fn = }")
-print(f"{p.requires_grad = }, {w.requires_grad = }")
+print(f"{p.requires_grad = }, {p.grad = }, {w.grad = }")
 assert not product.requires_grad
-assert w.requires_grad and view.requires_grad
-assert p.requires_grad
-assert view.grad_fn is None
-# sphinx_gallery_tensor_map_lead = "w, product, view, p"
+assert p.requires_grad and p.grad.item() == 3 * 6
+assert w.requires_grad and w.grad.item() == 6
+# sphinx_gallery_tensor_map_lead = "w, product, p, loss"
 
 # %%
 # Made in three modes
 # -------------------
-# *Graph*: an operation was recorded behind it. *Requires grad*: the flag alone. The
-# flags are read in the block and after it; they are the same.
+# *graph* means that an operation was recorded. Without a graph, the table shows
+# ``requires_grad``, which is the same in the block and after it.
 
-makers = {
-    "w": lambda: w,
-    "w * 2": lambda: w * 2,
-    "w.clone()": lambda: w.clone(),
-    "w[:1]": lambda: w[:1],
-    "w.reshape(2, 1)": lambda: w.reshape(2, 1),
-    "w.to(w.dtype)": lambda: w.to(w.dtype),
-    "w.detach()": lambda: w.detach(),
-    "torch.ones_like(w)": lambda: torch.ones_like(w),
-    "torch.ones(2, requires_grad=True)": (  # asked for
-        lambda: torch.ones(2, requires_grad=True)
-    ),
-    "nn.Parameter(torch.ones(2))": (  # asks for it
-        lambda: nn.Parameter(torch.ones(2))
-    ),
-    "nn.Linear(1, 1).weight": (  # a parameter
-        lambda: nn.Linear(1, 1).weight
-    ),
-}
-modes = {
-    "recording": torch.enable_grad,
-    "no_grad": torch.no_grad,
-    "inference_mode": torch.inference_mode,
-}
-rows = []
-for name, make in makers.items():
-    row = {"made by": name}
-    for mode, block in modes.items():
-        with block():
-            t = make()
+makers = """
+w
+w * 2
+w.clone()
+w[:1]
+w.detach()
+torch.ones_like(w)
+torch.ones(2, requires_grad=True)
+nn.Parameter(torch.ones(2))
+nn.Linear(1, 1).weight
+"""
+modes = torch.enable_grad, torch.no_grad
+modes += (torch.inference_mode,)
+rows, same = [], []
+for code in makers.split("\n")[1:-1]:
+    row = {"made by": code}
+    for mode in modes:
+        with mode():
+            t = eval(code)
             flag = t.requires_grad
-        assert t.requires_grad == flag
-        word = "requires grad" if flag else "constant"
-        row[mode] = "graph" if t.grad_fn else word
+        same.append(flag == t.requires_grad)
+        word = "graph" if t.grad_fn else str(flag)
+        row[mode.__name__] = word
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-seen = [tuple(row.values())[1:] for row in rows]
-yes, no = "requires grad", "constant"
-assert seen[1] == seen[2] == ("graph", no, no)
-assert seen[3] == seen[4] == ("graph", yes, yes)
-assert seen[6] == seen[7] == (no, no, no)
-for place in 0, 5, 8, 9, 10:
-    assert seen[place] == (yes, yes, yes)
+seen = [list(row.values())[1:] for row in rows]
+assert seen[1] == seen[2] == ["graph", "False", "False"]
+assert all(same) and seen[3] == ["graph", *["True"] * 2]
+assert seen[4] == seen[5] == ["False"] * 3
+assert [seen[0]] * 3 == seen[6:] == [["True"] * 3] * 3
 # sphinx_gallery_folded = "The code that made them"
 # sphinx_gallery_table = "rows"
 
 # %%
-# A view that requires grad without a graph hands no gradient on to ``w``
-# (:ref:`silent-no-grad-view`), and cannot be written to after the block
-# (:ref:`view-made-without-grad`). What ``inference_mode`` makes has more limits:
-# :doc:`inference_tensors`.
+# A tensor from ``inference_mode`` has more limits: :doc:`inference_tensors`.
 #
-# What was recorded before
-# ------------------------
-# The mode is about what is recorded *now*. A graph from before the block stays, and
-# so does a flag. The parameter from the block trains like any other.
+# A view requires grad but has no graph
+# -------------------------------------
+# ``view`` requires grad because its base ``w`` does. But it has no ``grad_fn``, so no
+# gradient flows back to ``w`` (:ref:`silent-no-grad-view`). You can modify ``view``
+# under ``no_grad`` only (:ref:`view-made-without-grad`). After that, even an operation
+# that reads it raises in grad mode.
 
-y = (p * p).sum()
+w.grad = None
 with torch.no_grad():
-    print(f"{torch.is_grad_enabled() = }")
-    print(f"{y.requires_grad = }")
-    y.backward()
-print(f"{p.grad = }")
-assert p.grad.tolist() == [2, 2]
-# sphinx_gallery_predict = "Does backward run in the block?"
-# sphinx_gallery_predict_instead = "y = (p * p).sum() -> y = (p.detach() * p).sum()"
-# sphinx_gallery_predict_instead_2 = "y.backward() -> (p * p).sum().backward() raises"
+    view = w[:1]
+(view * 2).backward()
+with torch.no_grad():
+    view += 1
+try:
+    view * 2
+except RuntimeError as error:
+    message = str(error).split(" and its")[0]
+print(f"{view.requires_grad = }, {w.grad = }")
+print("RuntimeError:", message)
+assert view.requires_grad and w.tolist() == [4]
+assert w.grad is None and view.grad is None
+assert "created in no_grad" in message
 
 # %%
-# A block is of one thread
+# What was recorded before
 # ------------------------
-# The mode belongs to the thread that entered it. A thread that starts in the block
-# records as ever, unless it enters ``no_grad`` itself.
+# ``no_grad`` only stops *new* recording. A graph from before the block stays, and so
+# does ``requires_grad``. The parameter from the block trains like any other.
 
+p.grad = None
+y = p * p
+with torch.no_grad():
+    y.backward()
+print(f"{p.grad = }")
+assert p.grad.item() == 2
+# sphinx_gallery_predict = "Does ``backward()`` run in the block?"
+# sphinx_gallery_predict_instead = "y = p * p -> y = p.detach() * p"
+# sphinx_gallery_predict_instead_2 = "y.backward() -> (p * p).backward() raises"
 
-def work():
-    return (w * 2).requires_grad
-
+# %%
+# It runs, because the graph of ``y`` was recorded before.
+#
+# ``no_grad`` is per thread
+# -------------------------
+# The mode belongs to the thread that entered it. A thread that starts inside the block
+# still records, unless it enters ``no_grad`` itself.
 
 with torch.no_grad(), ThreadPoolExecutor() as pool:
-    here = work()
-    there = pool.submit(work).result()
-    told = pool.submit(torch.no_grad()(work)).result()
-print(f"{here = }, {there = }, {told = }")
-assert not here and there and not told
+    here = torch.is_grad_enabled()
+    thread = pool.submit(torch.is_grad_enabled).result()
+    quiet = torch.no_grad()(torch.is_grad_enabled)
+    entered = pool.submit(quiet).result()
+print(f"{here = }, {thread = }, {entered = }")
+assert not here and thread and not entered
 
 # %%
 # Remember
 # --------
-# - ``no_grad`` changes what is recorded now. Graphs and flags from before stay.
-# - Results are constants; views, parameters and leaves keep ``requires_grad``.
-# - A result or a view hands gradients on only if it has a ``grad_fn``.
+# - Results under ``no_grad`` don't require grad. Leaves, views and parameters do.
+# - ``no_grad`` only stops new recording. Graphs and flags from before stay.
+# - Gradients flow through a result or a view only if it has a ``grad_fn``.

@@ -3,17 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Write in place, and still run backward
-======================================
+Modify a tensor in place and still call ``backward``
+====================================================
 
-Backward refuses to run if a tensor that it needs was written to, and each operation
+``backward()`` raises an error if a tensor it needs was modified in place. An operation
 needs its input, its output, both or neither.
-
-You will see which operations need what, why ``no_grad`` around the write does not
-help, and when a ``clone`` does.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "In-place ops and backward"
 import torch
 import torch.nn.functional as F
 from torch.autograd.graph import saved_tensors_hooks
@@ -24,31 +22,33 @@ print("This lesson runs on:", device)
 # %%
 # Two operations, one write
 # -------------------------
-# The derivative of a square root is 1 divided by two roots: backward needs the
-# *output*. Doubling has the derivative 2: backward needs neither tensor. Add 1 to
-# both results in place, and see.
+# The derivative of a square root is 1 divided by two roots, so ``backward()`` needs the
+# *output* of ``sqrt``. The derivative of ``w * 2`` is 2, so it needs neither tensor
+# there. Now add 1 to both results in place.
 
 w = torch.tensor([4.0], device=device)
 w.requires_grad_()
+
 root, double = w.sqrt(), w * 2
-for name, y in ("root", root), ("double", double):
-    y += 1
-    try:
-        y.backward()
-        print(name, y.item(), "and", w.grad)
-    except RuntimeError as error:
-        message = str(error).split(":")[0]
-        print(name, y.item(), "and", message)
-assert "modified by an inplace operation" in message
+root += 1
+double += 1
+double.backward()
+try:
+    root.backward()
+except RuntimeError as error:
+    message = str(error).split(":")[0]
+print(f"double.backward() runs: {w.grad = }")
+print("root.backward() raises:", message)
 assert w.grad.item() == 2
-# sphinx_gallery_tensor_map_lead = "w, root, double"
+assert "modified by an inplace operation" in message
+# sphinx_gallery_tensor_map_lead = "double, w, root raises RuntimeError"
 
 # %%
 # Which operation needs what
 # --------------------------
-# Each operation runs on a new ``x`` with a graph. Then 1 is added in place, to its
-# input or to its output, before the backward pass. What makes backward refuse is
-# what it needs. *Saved* counts the tensors that the operation keeps.
+# Each operation runs on a new ``x`` with a graph. Then its input or its output is
+# modified in place, before the backward pass. It needs a tensor if ``backward()`` now
+# raises. *Saved* counts the tensors that the operation saves.
 
 operations = {
     "x + 1": lambda x: x + 1,
@@ -71,17 +71,20 @@ operations = {
 }
 
 
-def refused(op, write_to, mode):
-    w = torch.tensor([1.0, 2.0, 3.0], device=device)
-    x = w.requires_grad_() * 1
-    y = op(x)
-    with mode():
-        (x if write_to == "input" else y).add_(1)
-    try:
-        y.sum().backward()
-    except RuntimeError:
-        return True
-    return False
+def needs(op, mode=torch.enable_grad):
+    """Modify its input, its output: which raises?"""
+    found = []
+    for which in "input", "output":
+        w = torch.tensor([1.0, 2.0, 3.0], device=device)
+        x = w.requires_grad_() * 1
+        y = op(x)
+        with mode():
+            (x if which == "input" else y).add_(1)
+        try:
+            y.sum().backward()
+        except RuntimeError:
+            found.append(which)
+    return " and ".join(found) or "neither"
 
 
 def note(t):
@@ -89,43 +92,42 @@ def note(t):
     return t
 
 
-rows = []
+rows, under_no_grad = [], []
 for name, op in operations.items():
     w = torch.ones(3, device=device, requires_grad=True)
     x, saved = w * 1, []
     with saved_tensors_hooks(note, lambda t: t):
         op(x)
-    needs = []
-    for which in "input", "output":
-        recorded = refused(op, which, torch.enable_grad)
-        unrecorded = refused(op, which, torch.no_grad)
-        assert recorded == unrecorded
-        needs += [which] * recorded
-    row = {"operation": name}
-    row["needs"] = " and ".join(needs) or "neither"
-    row["saved"] = len(saved)
-    rows.append(row)
+    row = {"operation": name, "needs": needs(op)}
+    rows.append(row | {"saved": len(saved)})
+    under_no_grad.append(needs(op, torch.no_grad))
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 found = {row["operation"]: row["needs"] for row in rows}
-assert found["x * x"] == found["x.log()"] == "input"
-assert found["x.exp()"] == found["x.relu()"] == "output"
+assert list(found.values()) == under_no_grad
+words = list(found.values())
+assert words[:2] == ["neither"] * 2
+assert words[2] == found["x.log()"] == "input"
+assert words[3] == words[5] == words[6] == "output"
+assert words[7] == words[9] == "input"
+assert found["x.softmax(0)"] == "output"
 assert found["x.std()"] == "input and output"
-assert found["x + 1"] == found["x.sum()"] == "neither"
+assert found["x.sum()"] == "neither"
+assert words[-3:] == ["neither"] * 3  # views, clone
 # sphinx_gallery_folded = "The code that tried them"
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``no_grad`` around the write changes nothing in this table: it keeps the write out
-# of the graph, and the saved tensor is overwritten all the same. A write through
-# ``.data`` is not even noticed: :ref:`silent-data`. Where backward needs the input
-# alone, you may write to the output, and the other way round.
+# With ``no_grad`` around the write, the table is the same. The write isn't recorded
+# then, but it still overwrites the saved tensor. Autograd doesn't notice a write
+# through ``.data`` at all (:ref:`silent-data`). Where ``backward()`` needs only the
+# input, you may modify the output, and the other way round.
 #
 # A copy that comes too late
 # --------------------------
-# Backward needs the root, 2. ``kept`` has it, and ``y`` has it again, after a write
-# back and forth.
+# ``backward()`` needs the root, 2. ``kept`` has that value, and ``y`` has it again
+# after adding 1 and subtracting 1.
 
 w = torch.tensor([4.0], device=device)
 w.requires_grad_()
@@ -133,40 +135,39 @@ y = w.sqrt()
 kept = y.clone()
 y += 1
 y -= 1
-print(f"{y.item() = }, {kept.item() = }")
-assert y.item() == kept.item() == 2
 try:
     y.backward()
-    print(f"{w.grad = }")
+    said = f"{w.grad = }"
 except RuntimeError as error:
     said = str(error).partition("is at ")[2]
-    print("RuntimeError:", said.partition(".")[0])
+    said = "RuntimeError: " + said.partition(".")[0]
+print(said)
+assert y.item() == kept.item() == 2
 assert w.grad is None
-# sphinx_gallery_predict = "Does backward run?"
+# sphinx_gallery_predict = "Does ``backward()`` run?"
 # sphinx_gallery_predict_instead = "kept = y.clone() -> kept, y = y, y.clone()"
 # sphinx_gallery_predict_instead_2 = "y -= 1 -> y.data -= 1"
 
 # %%
-# The node knows nothing of ``kept``. It saved ``y`` at version 0, and backward
-# compares version counters, not values.
+# Restoring the value doesn't help, because ``y`` was saved at version 0 and
+# ``backward()`` compares version counters, not values. Nor does it use ``kept``.
 #
 # A copy in time
 # --------------
-# Copy what is to be written to, and write to the copy. The gradient of the root of
-# 4 is 1/4. A new tensor, ``y = y + 1``, does the same and is shorter.
+# Copy the tensor first, and modify the copy. The gradient of the root of 4 is 1/4. A
+# new tensor, ``y = y + 1``, gives the same result and is shorter.
 
 root = w.sqrt()
 y = root.clone()
 y += 1
 y.backward()
-print(f"{root.item() = }, {y.item() = }")
-print(f"{w.grad = }")
+print(f"{root.item() = }, {y.item() = }, {w.grad = }")
 assert root == 2 and y == 3 and w.grad == 0.25
 
 # %%
 # Remember
 # --------
-# - A write counts if backward needs the tensor. ``no_grad`` does not change that.
-# - ``exp``, ``sqrt``, ``relu`` and ``softmax`` need their output, ``x * x`` and
-#   ``log`` their input, sums and views neither.
-# - Write to a ``clone``, or make a new tensor. A copy kept aside is no cure.
+# - ``backward()`` raises if a tensor it needs was modified, also under ``no_grad``.
+# - ``exp``, ``sqrt``, ``relu`` and ``softmax`` need their output, ``x * x`` and ``log``
+#   their input, sums and views neither.
+# - Modify a ``clone``, or make a new tensor. A copy saved elsewhere doesn't help.

@@ -3,22 +3,18 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Go on with a tensor from ``inference_mode``
-===========================================
+Use a tensor made in ``inference_mode``
+=======================================
 
-What :class:`~torch.autograd.grad_mode.inference_mode` makes can be read anywhere,
-but outside of the block it can neither be written to nor saved for a backward
-pass; clone it there, and you have a normal tensor.
-
-You will see which operations take such a tensor, which copies of it are normal,
-and a gradient that cannot be added to.
+Outside the block you can read it, but modifying it in place or saving it for
+``backward()`` raises. Clone it outside the block to get a normal tensor.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "inference_mode tensors"
 import copy
 
 import torch
-from torch import nn
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
@@ -26,122 +22,127 @@ print("This lesson runs on:", device)
 # %%
 # What is an inference tensor
 # ---------------------------
-# All that is allocated in the block: ``t``, and its clone ``inside``. A view of a
-# normal tensor is normal, wherever it is made.
+# A tensor allocated in the block, such as ``t``. Its clone ``new``, made after the
+# block, is a normal tensor. The product ``w * t`` has to save ``t`` for the gradient of
+# ``w``, so it raises.
 
 w = torch.tensor([3.0, 4.0], device=device)
 w.requires_grad_()
 with torch.inference_mode():
     t = w * 2
+new = t.clone()
+(w * new).sum().backward()
+try:
+    w * t
+except RuntimeError as error:
+    message = str(error).split(".")[0]
+print(f"{t.is_inference() = }, {new.is_inference() = }")
+print("RuntimeError:", message)
+assert t.is_inference() and not new.is_inference()
+assert w.grad.tolist() == [6, 8]
+assert "cannot be saved" in message
+# sphinx_gallery_tensor_map_lead = "t, new, t copied to new, w * t raises RuntimeError"
+
+# %%
+# A clone made *in* the block is an inference tensor too. Tensors allocated after the
+# block are normal. ``t`` and everything that shares its memory stay inference tensors.
+# A view of a normal tensor is normal, but has no graph, like a view made under
+# ``no_grad`` (:doc:`flags_inside_no_grad`).
+
+with torch.inference_mode():
     inside = t.clone()
     view = w[:1]
-after = t.clone()
-print(f"{t.is_inference() = }")
-print(f"{inside.is_inference() = }")
-print(f"{view.is_inference() = }")
-print(f"{after.is_inference() = }")
-assert t.is_inference() and inside.is_inference()
-assert not (view.is_inference() or after.is_inference())
-# sphinx_gallery_tensor_map_lead = "w, view, t, inside, after"
+normal = t + 0, copy.deepcopy(t), view
+shared = t.detach(), t[:1], t.to(t.dtype), inside
+print([one.is_inference() for one in normal])
+print([one.is_inference() for one in shared])
+assert not any(one.is_inference() for one in normal)
+assert all(one.is_inference() for one in shared)
+assert view.requires_grad and view.grad_fn is None
 
 # %%
-# So clone after the block, not in it. Whatever allocates after the block is normal.
-# What shares the memory of ``t``, or is ``t`` itself, is an inference tensor.
-
-new = t + 0, copy.deepcopy(t)
-same = t.detach(), t[:1], t.to(t.dtype)
-print([one.is_inference() for one in new])
-print([one.is_inference() for one in same])
-assert not any(one.is_inference() for one in new)
-assert all(one.is_inference() for one in same)
-
-# %%
-# The mode does without version counters, which :class:`torch.no_grad` keeps. Without
-# one autograd could not notice a write to a tensor that it has saved, and so it saves
-# no inference tensor.
+# Inference tensors have no version counter. Without it, autograd couldn't notice that
+# a saved tensor was modified, so it doesn't save them. Tensors made under
+# :class:`torch.no_grad` do have a version counter.
 #
-# What takes it, and what refuses
-# -------------------------------
-# An operation refuses if it has to write to ``t`` or to save it. A sum does neither
-# (:doc:`in_place_and_backward` tells which operation saves what), and without
-# gradients nothing is saved. Nor can ``t`` begin to require grad. A clone takes all.
+# What runs and what raises
+# -------------------------
+# An operation raises if it modifies ``t`` in place or saves it. A sum does neither
+# (:doc:`in_place_and_backward` lists which operation saves what), and without grad mode
+# nothing is saved. ``t`` can't require grad either. With a clone, all of them run.
 
-layer = nn.Linear(2, 1, device=device)
 quiet = torch.no_grad()
 tries = {
     "w + t": lambda t: w + t,
     "w * t": lambda t: w * t,
-    "layer(t)": layer,
-    "layer(t) in no_grad": quiet(layer.forward),
+    "w * t in no_grad": quiet(lambda t: w * t),
     "w.copy_(t) in no_grad": quiet(w.copy_),
     "t.cpu().numpy()": lambda t: t.cpu().numpy(),
     "t.add_(1) in no_grad": quiet(lambda t: t.add_(1)),
+    "t[:1].add_(1)": lambda t: t[:1].add_(1),
+    "t.detach().add_(1)": lambda t: t.detach().add_(1),
+    "t.data.add_(1)": lambda t: t.data.add_(1),
     "t.requires_grad_()": lambda t: t.requires_grad_(),
-    "nn.Parameter(t)": nn.Parameter,
     "t._version": lambda t: t._version,
 }
 rows = []
 for name, attempt in tries.items():
+    with torch.inference_mode():
+        t = torch.ones(2, device=device)
     attempt(t.clone())
-    row = {"after the block": name, "it": "runs"}
+    row = {"after the block": name, "result": "runs"}
     try:
         attempt(t)
     except RuntimeError:
-        row["it"] = "is refused"
+        row["result"] = "raises"
+    same = t.tolist() == [1, 1]
+    row["t changes"] = "no" if same else "yes"
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-runs = [row["it"] == "runs" for row in rows]
-assert runs[0] and all(runs[3:6]) and sum(runs) == 4
+seen = [tuple(row.values())[1:] for row in rows]
+assert seen[:2] == [("runs", "no"), ("raises", "no")]
+assert seen[2:5] == [("runs", "no")] * 3
+assert seen[5:7] == [("raises", "yes")] * 2
+assert seen[7:9] == [("runs", "yes")] * 2
+assert seen[9:] == [("raises", "no")] * 2
 # sphinx_gallery_folded = "The code that tried them"
 # sphinx_gallery_table = "rows"
 
 # %%
-# The messages and their cures: :ref:`inference-saved`, :ref:`inference-in-place`.
+# An in-place operation on ``t`` or its view raises, but only after it has changed the
+# values. A write through ``detach()`` or ``.data`` changes them without an error. So
+# does a write to the array of ``numpy()``, if ``t`` is on the CPU. The messages and
+# their fixes: :ref:`inference-saved`, :ref:`inference-in-place`.
 #
-# Normal tensors in the block
-# ---------------------------
-# You may write to them there. But ``view``, which was made in the block, cannot be
-# written to afterwards: its base requires grad.
-
-with torch.inference_mode():
-    w.fill_(1.0)
-assert w.tolist() == [1, 1]
-try:
-    view += 1
-except RuntimeError as error:
-    message = str(error).split(" and is")[0]
-    print("RuntimeError:", message)
-assert message.startswith("A view was created")
-
-# %%
 # A gradient that cannot be added to
 # ----------------------------------
-# The graph of ``loss`` was recorded before the block. Backward runs in the block as
-# well, and leaves a gradient in ``w``. Now a second one, outside.
+# The graph of ``loss`` was recorded before the block. ``backward()`` also runs in the
+# block and stores a gradient in ``w``. Now a second backward pass, outside the block.
 
+w.grad = None
 loss = w.sum()
 with torch.inference_mode():
     loss.backward()
 try:
     w.sum().backward()
-    print(f"{w.grad = }")
+    said = f"{w.grad = }"
 except RuntimeError as error:
-    message = str(error).split(".")[0]
-    print("RuntimeError:", message)
-assert "Inplace update" in message
+    said = "RuntimeError: " + str(error).split(".")[0]
+print(said)
+assert "Inplace update" in said
 assert w.grad.is_inference()
 # sphinx_gallery_predict = "What does the second backward pass do?"
 # sphinx_gallery_predict_instead = "torch.inference_mode() -> torch.no_grad()"
 # sphinx_gallery_predict_instead_2 = "loss.backward() -> loss.backward(); w.grad = None"
 
 # %%
-# The gradient is an inference tensor. Set ``w.grad = None``, or keep backward out of
-# such blocks.
+# The gradient is an inference tensor, so ``backward()`` can't add to it. Set
+# ``w.grad = None``, or don't call ``backward()`` in such blocks.
 #
 # Remember
 # --------
-# - Evaluate in ``inference_mode`` what no training will use; else in ``no_grad``.
-# - To go on with its result, call ``clone`` after the block, not in it.
-# - The mode does not call ``eval``.
+# - To use a result of ``inference_mode`` in training, call ``clone`` after the block.
+# - If training needs the result, ``no_grad`` is the simpler choice.
+# - ``inference_mode`` doesn't call ``eval()``.

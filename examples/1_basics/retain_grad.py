@@ -3,17 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Keep the gradient of a clone: ``retain_grad``
-=============================================
+Keep the gradient of a non-leaf tensor: ``retain_grad``
+=======================================================
 
-Call :meth:`torch.Tensor.retain_grad` before the backward pass, and a tensor
-that is not a leaf keeps its gradient as well.
-
-You will see a gradient arrive in a leaf by two paths, read the share that came
-through a tensor on the way, and see what happens when you ask too late.
+Call :meth:`torch.Tensor.retain_grad` on a non-leaf tensor before ``backward()``
+to keep its gradient.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "retain_grad"
 import warnings
 
 import torch
@@ -30,58 +28,60 @@ def read_grad(t):
 
 
 # %%
-# Two paths from ``y`` to ``w``
-# -----------------------------
-# ``y`` uses ``w`` directly and, through the clone ``v``, once more.
+# Ask for it before the backward pass
+# -----------------------------------
+# ``h`` is computed from ``w``, so it isn't a leaf. After ``retain_grad()``, the next
+# backward pass that reaches ``h`` also stores its gradient there: 4, the derivative
+# of ``h * h`` at 2.
 
 x = torch.tensor([2.0], device=device)
 w = torch.tensor([1.0], device=device)
 w.requires_grad_()
 
-v = w.clone()
-y = x * w + v
+h = x * w
+h.retain_grad()
+y = h * h
 y.backward()
-print(f"{y = }")
+print(f"{h.retains_grad = }, {h.grad = }")
 print(f"{w.grad = }")
-assert y.item() == 3 and w.grad.item() == 3
+assert h.retains_grad and not h.is_leaf
+assert h.grad.item() == 4
+assert w.grad.item() == 2 * h.grad.item()
+# sphinx_gallery_tensor_map_lead = "w, h, y"
 
 # %%
-# The direct path brings 2, the value of ``x``, and the path through ``v``
-# brings 1. Autograd adds what arrives: 2 + 1 · 1 = 3.
-#
-# The gradient of ``v`` was not kept
-# ----------------------------------
-# ``v`` is not a leaf. Its gradient was handed on to ``w`` and dropped, so you
-# read None, with a warning.
+# Without it, the gradient is lost
+# --------------------------------
+# Without ``retain_grad()``, the gradient of ``h`` flows on to ``w`` and is then freed.
+# You read None and get a warning.
 
-grad, caught = read_grad(v)
-print("v.grad =", grad)
-print(caught[0].category.__name__)
-print(str(caught[0].message).split(". ")[0])
+h = x * w
+(h * h).backward()
+grad, caught = read_grad(h)
+said = str(caught[0].message).split(". ")[0]
+print(f"h.grad = {grad}")
+print(f"{caught[0].category.__name__}: {said}")
 assert grad is None and len(caught) == 1
 
 # %%
-# Ask for it before the backward pass
-# -----------------------------------
-# ``retain_grad`` marks the tensor. The next backward pass that reaches it
-# leaves the gradient there as well, and reading it no longer warns. The picture
-# at the top shows this state.
+# Two paths from ``y`` to ``w``
+# -----------------------------
+# ``y`` uses ``w`` directly and once more through a clone. ``v.grad`` tells how much of
+# the gradient of ``w`` came through the clone.
 
 w.grad = None
 v = w.clone()
 v.retain_grad()
 y = x * w + v
 y.backward()
-grad, caught = read_grad(v)
-print(f"{v.retains_grad = }")
-print("v.grad =", grad)
-print("w.grad =", w.grad)
-assert v.retains_grad and not caught
-assert grad.item() == 1
-assert w.grad.item() == x.item() + grad.item() == 3
-# sphinx_gallery_tensor_map_lead = "w, v, y"
+print(f"{v.grad = }, {w.grad = }")
+assert y.item() == 3 and v.grad.item() == 1
+assert w.grad.item() == x.item() + v.grad.item() == 3
+# sphinx_gallery_tensor_map = "w, v, y"
 
 # %%
+# The direct path adds 2, the value of ``x``, and the path through ``v`` adds 1.
+#
 # Too late is not an error
 # ------------------------
 # Now the call comes after the backward pass. PyTorch says nothing.
@@ -90,43 +90,39 @@ v = w.clone()
 (x * w + v).backward()
 v.retain_grad()
 grad, caught = read_grad(v)
-print("v.grad =", grad)
-print("warnings:", len(caught))
+print(f"v.grad = {grad}, warnings: {len(caught)}")
 assert grad is None and not caught
 # sphinx_gallery_predict = "What is ``v.grad``?"
 # sphinx_gallery_predict_instead = "(x * w + v) -> v.retain_grad(); (x * w + v)"
 # sphinx_gallery_predict_instead_2 = "v.retain_grad() ->"
 
 # %%
-# The gradient is gone, and now not even a warning tells you.
-
-# %%
-# The next backward pass brings one. (Clone saves no values, so ``v`` can be used
-# once more.)
+# The gradient was freed, and now there isn't even a warning. Only the next backward
+# pass stores one. (``clone`` saves no values, so ``v`` can be used once more.)
 
 (x * w + v).backward()
-print("v.grad =", v.grad)
+print(f"{v.grad = }")
 assert v.grad.item() == 1
 
 # %%
-# On a leaf it does nothing, on a constant it fails
+# On a leaf it does nothing; without grad it raises
 # -------------------------------------------------
-# A leaf that requires grad has its ``grad`` filled anyway. A tensor that
-# requires none has nothing to keep, and PyTorch says so.
+# A leaf that requires grad keeps its gradient anyway. A tensor that doesn't require
+# grad has no gradient to keep, so the call raises.
 
 w.retain_grad()
-print(f"{w.retains_grad = }")
-assert not w.retains_grad
 try:
     x.retain_grad()
 except RuntimeError as error:
     message = str(error)
-    print("RuntimeError:", message)
+print(f"{w.retains_grad = }")
+print("RuntimeError:", message)
+assert not w.retains_grad
 assert "requires_grad=False" in message
 
 # %%
 # Remember
 # --------
-# - Gradients that reach a tensor by several paths are added.
-# - ``retain_grad`` before ``backward`` keeps the gradient of a non-leaf.
-# - None without a warning can mean that you called it too late.
+# - ``retain_grad()`` before ``backward()`` keeps the gradient of a non-leaf tensor.
+# - Gradients that reach a tensor through several paths are added.
+# - If you read None without a warning, you may have called it too late.

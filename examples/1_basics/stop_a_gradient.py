@@ -3,18 +3,16 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Stop a gradient: what does, and what does not
-=============================================
+What stops a gradient, and what doesn't
+=======================================
 
-``detach``, ``no_grad`` and ``inference_mode`` cut off all that came before,
-``requires_grad_(False)`` spares one layer, ``eval`` stops nothing, and a weight
-left out of an optimizer gets its gradient all the same.
-
-You will see eight ways in one table: what each of them records and saves, which
-gradients arrive, and where A is after the step that follows.
+``detach``, ``no_grad`` and ``inference_mode`` stop a gradient.
+``requires_grad_(False)`` only freezes a layer, and neither ``eval()`` nor leaving a
+layer out of the optimizer stops anything.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "What stops a gradient"
 import torch
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
@@ -24,42 +22,39 @@ print("This lesson runs on:", device)
 
 
 def layers():
-    """Return two layers, of the weights 3 and 5."""
+    """Return two layers, with the weights 3 and 5."""
     a = nn.Linear(1, 1, bias=False, device=device)
     b = nn.Linear(1, 1, bias=False, device=device)
-    nn.init.constant_(a.weight, 3.0)
-    nn.init.constant_(b.weight, 5.0)
+    for layer, value in (a, 3.0), (b, 5.0):
+        weight = torch.full((1, 1), value, device=device)
+        layer.weight = nn.Parameter(weight)
     return a, b
 
 
 # %%
-# Three ways to compute ``h``
+# With and without ``detach``
 # ---------------------------
-# A layer A has the weight 3, its input ``x`` is 2. Without ``detach`` and
-# ``no_grad`` the result has a graph behind it: the picture at the top shows it.
-# Later a layer B with the weight 5 takes ``h``.
+# A layer A has the weight 3, and its input ``x`` is 2. Gradients flow back from ``h``
+# to the weight. They stop at ``cut``, which has the same value.
 
 a, b = layers()
 x = torch.tensor([[2.0]], device=device)
 x.requires_grad_()
 weight, h = a.weight, a(x)
-cut = a(x).detach()
-with torch.no_grad():
-    unrecorded = a(x)
-print(f"{h.item() = }, {h.requires_grad = }")
-print(f"{cut.item() = }, {cut.requires_grad = }")
-assert h == cut == unrecorded == 6 and h.requires_grad
+cut = h.detach()
+print(f"{h.item() = }, {cut.item() = }")
+print(f"{h.requires_grad = }, {cut.requires_grad = }")
+assert h == cut == 6 and h.requires_grad
 assert not cut.requires_grad
-assert not unrecorded.requires_grad
-# sphinx_gallery_tensor_map_lead = "x, weight, h, cut, unrecorded"
+# sphinx_gallery_tensor_map_lead = "weight, h, cut"
 
 # %%
-# Eight ways in one table
-# -----------------------
-# Each way is applied to A. Then B runs, the backward pass, and a step of SGD
-# with ``lr=0.5``. Where nothing stops them, the gradients of ``x``, A and B are
-# ``3 * 5``, ``2 * 5`` and 6. *Saved* counts what A keeps for its backward pass, as
-# :class:`torch.autograd.graph.saved_tensors_hooks` sees it.
+# Nine ways in one table
+# ----------------------
+# Each way is applied to A. Then a layer B with the weight 5 takes ``h``, followed by
+# the backward pass and a step of SGD with ``lr=0.5``. If nothing stops them, the
+# gradients of ``x``, A and B are ``3 * 5``, ``2 * 5`` and 6. *Saved* counts the tensors
+# that A saves for its backward pass.
 
 
 def under(mode):
@@ -68,6 +63,12 @@ def under(mode):
             return a(x)
 
     return forward
+
+
+def freeze_late(a, x):
+    h = a(x)
+    a.requires_grad_(False)
+    return h
 
 
 ways = {
@@ -81,6 +82,7 @@ ways = {
     "a.requires_grad_(False)": (  # stays off
         lambda a, x: a.requires_grad_(False)(x)
     ),
+    "the same, after h = a(x)": freeze_late,
     "a.eval()": lambda a, x: a.eval()(x),
     "SGD without A": lambda a, x: a(x),
 }
@@ -91,17 +93,14 @@ def note(t):
     return t
 
 
-rows = []
+rows, of_b = [], []
 for way, forward in ways.items():
     a, b = layers()
     x.grad, saved = None, []
     with saved_tensors_hooks(note, lambda t: t):
         h = forward(a, x)
-    row = {
-        "way": way,
-        "h recorded": "yes" if h.grad_fn else "no",
-        "saved": len(saved),
-    }
+    row = {"way": way, "saved": len(saved)}
+    row["h recorded"] = "yes" if h.grad_fn else "no"
     trained = [b.weight]
     if way != "SGD without A":
         trained.append(a.weight)
@@ -109,44 +108,46 @@ for way, forward in ways.items():
     try:
         b(h).backward()
     except RuntimeError:
-        row["B trains"] = "no: an error"
+        row["B trains"] = "no: it raises"
     torch.optim.SGD(trained, lr=0.5).step()
-    assert b.weight == (5 if h.is_inference() else 2)
-    for name, t in ("x", x), ("A", a.weight):
-        found = t.grad and t.grad.item()
-        row[f"gradient of {name}"] = found
+    of_b.append(b.weight.item())
+    row["gradient of x"] = x.grad and x.grad.item()
+    found = a.weight.grad
+    row["gradient of A"] = found and found.item()
     row["A afterwards"] = a.weight.item()
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 seen = [tuple(row.values())[1:] for row in rows]
-assert seen[0] == ("yes", 2, "yes", 15, 10, -2)
-cuts = ("no", 2, "yes", None, None, 3)
-assert seen[1] == seen[2] == cuts
-assert seen[3] == ("no", 0, "yes", None, None, 3)
-assert seen[4][1:] == (0, "no: an error", None, None, 3)
-assert seen[5] == ("yes", 1, "yes", 15, None, 3)
-assert seen[6] == seen[0]  # eval stops nothing
-assert seen[7] == ("yes", 2, "yes", 15, 10, 3)
+assert seen[0] == (2, "yes", "yes", 15, 10, -2)
+stopped = (2, "no", "yes", None, None, 3)
+assert seen[1] == seen[2] == stopped
+assert seen[3] == (0, "no", "yes", None, None, 3)
+assert seen[4][:3] == (0, "no", "no: it raises")
+assert seen[4][3:] == (None, None, 3)
+assert seen[5] == (1, "yes", "yes", 15, None, 3)
+assert seen[6] == (2, "yes", "yes", 15, None, 3)
+assert seen[7] == seen[0]  # eval stops nothing
+assert seen[8] == (2, "yes", "yes", 15, 10, 3)
+assert of_b == [2, 2, 2, 2, 5, 2, 2, 2, 2]
 # sphinx_gallery_folded = "The code that ran them"
 # sphinx_gallery_table = "rows"
 
 # %%
-# How to read it
-# --------------
-# - ``detach`` and ``.data`` come when A has saved its tensors already; those are freed
-#   with the graph. Keep off ``.data``: :ref:`silent-data`.
-# - Under :class:`torch.no_grad` and ``inference_mode`` A saves nothing. B has to save
-#   what ``inference_mode`` made, and cannot: :doc:`inference_tensors`.
-# - ``requires_grad_(False)`` freezes A alone: the gradient goes through to ``x``.
-#   An old gradient can still move A: :ref:`silent-momentum`.
-# - ``eval`` changes dropout and :ref:`batch norm <silent-batch-norm>`, stops nothing.
+# - ``detach`` and ``.data`` run after A has saved its tensors. Those are freed with the
+#   graph. Avoid ``.data``: :ref:`silent-data`.
+# - Under :class:`torch.no_grad` and ``inference_mode``, A saves nothing. B would have
+#   to save the result of ``inference_mode``, so it raises: :doc:`inference_tensors`.
+# - ``requires_grad_(False)`` freezes only A. The gradient flows through A to ``x``. An
+#   old gradient can still change A: :ref:`silent-momentum`.
+# - ``eval()`` only changes dropout and :ref:`batch norm <silent-batch-norm>`.
 #
 # Left out of the optimizer
 # -------------------------
-# The last row does not move A, but pays for A's gradient. And ``zero_grad`` of an
-# optimizer clears only what that optimizer holds. B is 5 in the first turn, then 2.
+# In the last row A doesn't change, but its gradient is still computed. ``zero_grad()``
+# clears only the gradients of the optimizer's own parameters. B is 5 in the first
+# iteration, then 2.
 
 a, b = layers()
 optimizer = torch.optim.SGD(b.parameters(), lr=0.5)
@@ -154,7 +155,6 @@ for _ in range(2):
     optimizer.zero_grad()
     b(a(x)).backward()
     optimizer.step()
-print(f"{a.weight.item() = }")
 print(f"{a.weight.grad = }")
 assert a.weight == 3
 assert a.weight.grad == 2 * 5 + 2 * 2
@@ -163,10 +163,11 @@ assert a.weight.grad == 2 * 5 + 2 * 2
 # sphinx_gallery_predict_instead_2 = "optimizer.step() ->"
 
 # %%
-# Those of both turns are in it. Freeze A before the first turn, and there is none.
+# It is the sum of both iterations. Freeze A before the first one, and it stays None.
 #
 # Remember
 # --------
-# - To evaluate: ``eval``, and ``no_grad`` or ``inference_mode``. To cut: ``detach``.
-# - To freeze weights: ``requires_grad_(False)``, before the forward pass.
-# - ``eval`` stops no gradient; a weight that no optimizer holds still collects one.
+# - To stop a gradient, use ``detach``. To evaluate, use ``eval()``, and ``no_grad`` or
+#   ``inference_mode``.
+# - To freeze weights, use ``requires_grad_(False)``, best before the forward pass.
+# - ``eval()`` stops no gradient. A weight outside the optimizer still gets one.

@@ -6,14 +6,13 @@
 Train with two losses and two optimizers
 ========================================
 
-Run both backward passes before either optimizer steps, or compute the second loss
-anew after the first step: ``retain_graph=True`` does not allow a step in between.
-
-You will see two orders of backward and step that raise an error, one that gives a
-wrong gradient in silence, and what three others compute.
+Run both backward passes before either optimizer steps, or recompute the second loss
+after the first step. Otherwise the second ``backward()`` raises, and
+``retain_graph=True`` only helps if the step changes no saved weight.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Two losses, two optimizers"
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -35,63 +34,55 @@ def start(fused=False):
 # %%
 # One score, two losses
 # ---------------------
-# Network A has the weight 2, network B the weight 3, and together they make the
-# score 6. ``loss_1`` trains B, which wants a high score, and ``loss_2`` trains A,
-# which wants 0. The gradients of ``loss_1`` are -3 for A and -2 for B, those of
-# ``loss_2`` are 2 * 6 * 3 = 36 for A and 2 * 6 * 2 = 24 for B.
+# Network A has the weight 2, network B the weight 3, and together they compute the
+# score 6. ``loss_1`` trains B, which wants a high score. ``loss_2`` trains A, which
+# wants 0. Both backward passes go through the node of ``score``, and the first one
+# frees the tensors that the node saved.
 
 a, b, opt_a, opt_b, score = start()
 loss_1, loss_2 = -score, score.square()
-print(f"{loss_1.item() = }, {loss_2.item() = }")
-assert loss_1.item() == -6 and loss_2.item() == 36
-# sphinx_gallery_tensor_map_lead = "a, b, score, loss_1, loss_2"
-
-# %%
-# The first try
-# -------------
-# Each loss in turn: backward, step. Both go through the node of ``score``, and the
-# first backward pass frees what that node has saved.
-
 loss_1.backward()
 opt_b.step()
 try:
     loss_2.backward()
 except RuntimeError as error:
     message = str(error)
-    print("RuntimeError:", message.split(" (")[0])
+print("RuntimeError:", message.split(" (")[0])
+assert score.item() == 6 and loss_2.item() == 36
 assert "Specify retain_graph=True" in message
+# sphinx_gallery_tensor_map_lead = "a, b, score, loss_2 raises RuntimeError"
 
 # %%
-# The wrong cure
-# --------------
-# The message goes on to name ``retain_graph=True``, which keeps what was saved. But B
-# has taken its step: ``b`` is 4 now, in the memory that the node has saved.
+# The wrong fix
+# -------------
+# The message suggests ``retain_graph=True``, which keeps the saved tensors. But B has
+# taken its step. ``b`` is 4 now, in the memory that the node saved.
 
 a, b, opt_a, opt_b, score = start()
 (-score).backward(retain_graph=True)
 opt_b.step()
 opt_a.zero_grad()
-print(f"{b.item() = }")
-assert b.item() == 4
 try:
     score.square().backward()
-    print(f"{a.grad.item() = }")
+    said = f"{a.grad.item() = }"
 except RuntimeError as error:
-    message = str(error).split(":")[0]
-    print("RuntimeError:", message)
-assert "modified by an inplace operation" in message
-# sphinx_gallery_predict = "And the second backward pass?"
+    said = "RuntimeError: " + str(error).split(":")[0]
+print(said)
+assert b.item() == 4
+assert "modified by an inplace operation" in said
+# sphinx_gallery_predict = "What does the second backward pass do?"
 # sphinx_gallery_predict_instead = "start() -> start(fused=True)"
 # sphinx_gallery_predict_instead_2 = "opt_b.step() ->"
 
 # %%
-# Autograd refuses, because ``a`` would get a gradient made of the old score and the
-# new ``b``. With ``fused=True`` nobody notices: :ref:`silent-fused`.
+# It raises, because the gradient of ``a`` would mix the old score with the new ``b``.
+# With ``fused=True`` autograd doesn't notice (:ref:`silent-fused`).
 #
-# Four orders that run
+# Five orders that run
 # --------------------
-# The first is the one that was refused. The numbers are the gradients with which the
-# two optimizers step.
+# The table shows the gradients that the two optimizers use. Without any step, those of
+# ``loss_1`` are -3 for A and -2 for B. Those of ``loss_2`` are 2 * 6 * 3 = 36 for A and
+# 2 * 6 * 2 = 24 for B.
 
 a, b, opt_a, opt_b, score = start(fused=True)
 (-score).backward(retain_graph=True)
@@ -99,7 +90,16 @@ opt_b.step()
 opt_a.zero_grad()
 of_b = b.grad.item()
 score.square().backward()
-found = {"in turn, fused": (of_b, a.grad.item())}
+found = {"step between, fused": (of_b, a.grad.item())}
+
+a, b, opt_a, opt_b, _ = start()
+score = a + b  # saves no weight
+(-score).backward(retain_graph=True)
+opt_b.step()
+opt_a.zero_grad()
+of_b = b.grad.item()
+score.square().backward()
+found["the same, score = a + b"] = of_b, a.grad.item()
 
 a, b, *_, score = start()
 (-score + score.square()).backward()
@@ -116,32 +116,33 @@ a, b, _, opt_b, _ = start()
 opt_b.step()
 of_b = b.grad.item()
 (a * b).square().backward()  # loss_2, with b = 4
-found["detached, then anew"] = of_b, a.grad.item()
-
-columns = "order", "gradient of B", "gradient of A"
+found["detached, then recomputed"] = of_b, a.grad.item()
 rows = []
-for order, grads in found.items():
-    rows.append(dict(zip(columns, (order, *grads))))
+for order, (of_b, of_a) in found.items():
+    row = {"order": order, "gradient of B": of_b}
+    rows.append(row | {"gradient of A": of_a})
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-seen = list(found.values())
-assert seen == [(-2, 48), (22, 33), (-2, 36), (-2, 64)]
-# sphinx_gallery_folded = "The code of the four orders"
+fused, plus, *others = found.values()
+assert fused == (-2, 48) and plus == (-1, 10)
+assert others == [(22, 33), (-2, 36), (-2, 64)]
+# sphinx_gallery_folded = "The code of the five orders"
 # sphinx_gallery_table = "rows"
 
 # %%
-# - *In turn*, 48 is wrong: twice the old score, 12, times the new ``b``, 4.
-# - *The sum* trains both networks with both losses, in one walk through the graph:
-#   -2 + 24 and -3 + 36.
-# - ``inputs=`` leaves each loss to its own weight. Here ``retain_graph`` is right:
-#   two backward passes, and no step in between.
-# - *Anew*: the score is computed again with the new ``b``, so it is 8, and the
-#   gradient is ``2 * 8 * 4``. Two networks that play against each other do this.
-#   ``detach`` spares the first loss the way back through A, where nobody wants it.
+# - *Fused*: 48 is wrong. It is twice the old score, 12, times the new ``b``, 4.
+# - ``score = a + b`` saves neither weight, so ``retain_graph=True`` is enough. The
+#   gradient, 2 * 5, is that of the score before the step.
+# - *The sum* trains both networks with both losses in one pass: -2 + 24 and -3 + 36.
+# - ``inputs=`` gives each weight only the gradient of its own loss. ``retain_graph``
+#   is right here, because there is no step between the two backward passes.
+# - *Recomputed*: with the new ``b`` the score is 8, and the gradient is ``2 * 8 * 4``.
+#   Two networks that compete are trained this way. ``detach`` spares the first loss the
+#   way back through A, whose gradient isn't needed there.
 #
 # Remember
 # --------
-# - ``step`` writes into weights that a pending backward pass may need.
-# - Step after both, or compute the second loss after the first step.
-# - ``retain_graph=True`` is for two backward passes with no step in between.
+# - Step after both backward passes, or recompute the second loss after the first step.
+# - ``step()`` modifies weights that a later backward pass may need.
+# - With ``retain_graph=True``, step no saved weight between the two passes.

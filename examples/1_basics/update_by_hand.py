@@ -6,15 +6,12 @@
 Update a weight by hand
 =======================
 
-Write to the leaf itself, in place and under ``no_grad``, between a backward pass
-and the next forward pass: the ways that look alike raise an error, or go on with
-another tensor.
-
-You will see six updates of one weight, what each leaves behind for the second turn,
-and what a gradient does that nobody clears.
+Update the leaf in place under ``no_grad``, after ``backward()`` and before the next
+forward pass. ``w = w - step`` leaves you with another tensor instead.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Update a weight by hand"
 import warnings
 
 import torch
@@ -23,35 +20,31 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# One step, three results
-# -----------------------
-# The weight is 4, its loss ``w * w``, the gradient 8. A step of 0.25 * 8 leads to 2.
-# ``w - step`` makes another tensor: recorded, it is the result of an operation, and
-# under ``no_grad`` a constant. ``w -= step`` under ``no_grad`` keeps the leaf.
+# In place, or another tensor
+# ---------------------------
+# The weight is 4, its loss ``w * w``, and the gradient 8. A step of 0.25 * 8 gives 2.
+# ``w - step`` is a new tensor, the result of an operation. ``w -= step`` under
+# ``no_grad`` keeps the leaf, so ``held`` is still the same tensor.
 
 w = held = torch.tensor([4.0], device=device)
 w.requires_grad_()
 (w * w).backward()
 step = 0.25 * w.grad
-recorded = w - step
+other = w - step
 with torch.no_grad():
-    constant = w - step
     w -= step
-print(f"{recorded.item() = }, {recorded.is_leaf = }")
-print(f"{constant.item() = }")
-print(f"{constant.requires_grad = }")
-print(f"{w.item() = }, {w.is_leaf = }, {w is held = }")
-assert recorded == constant == w == 2
+print(f"{w = }, {w is held = }")
+print(f"{other = }")
+assert other == w == 2
 assert w is held and w.is_leaf and w.requires_grad
-assert not recorded.is_leaf
-assert not constant.requires_grad
-# sphinx_gallery_tensor_map_lead = "w, held, recorded, constant"
+assert not other.is_leaf
+# sphinx_gallery_tensor_map_lead = "w, held, other"
 
 # %%
-# Six updates, two turns
-# ----------------------
-# Two right turns lead from 4 to 2 and to 1. The last column is what an optimizer or a
-# model sees that holds the first ``w``.
+# Six updates, two iterations
+# ---------------------------
+# Two correct iterations lead from 4 to 2 and to 1. The last column shows the first
+# ``w``, which an optimizer or a model may still hold.
 
 
 def in_place(w, step):
@@ -82,17 +75,17 @@ for name, update in updates.items():
     w = held = torch.tensor([4.0], device=device)
     w.requires_grad_()
     row = {"update": name}
-    for turn in "first turn", "second turn":
+    for iteration in "iteration 1", "iteration 2":
         try:
             (w * w).backward()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 gradient = w.grad
             w = update(w, 0.25 * gradient)
-            row[turn] = w.item()
+            row[iteration] = w.item()
             w.grad = None
         except (RuntimeError, TypeError) as error:
-            row[turn] = type(error).__name__
+            row[iteration] = type(error).__name__
     row["the first w"] = held.item()
     rows.append(row)
 print(*rows[0], sep=" | ")
@@ -108,18 +101,18 @@ assert seen[5] == (2, 1, 4)
 # sphinx_gallery_table = "rows"
 
 # %%
-# - ``w -= step`` is refused while it is recorded: :ref:`leaf-in-place`.
-# - After ``w = w - step`` the new ``w`` is no leaf, its ``grad`` stays None
+# - ``w -= step`` raises in grad mode: :ref:`leaf-in-place`.
+# - After ``w = w - step`` in grad mode, ``w`` isn't a leaf. Its ``grad`` stays None
 #   (:ref:`grad-is-none`), and 0.25 times None is the ``TypeError``.
-# - The same under ``no_grad`` is a constant: the next backward pass has no graph
-#   (:ref:`no-grad-fn`).
-# - ``.data`` gives the same numbers, and hides the write from a backward pass that
+# - Under ``no_grad``, the new ``w`` doesn't require grad. The next backward pass has no
+#   graph: :ref:`no-grad-fn`.
+# - ``.data`` gives the same numbers. But it hides the write from a backward pass that
 #   still needs the old weight: :ref:`silent-data`, :doc:`two_losses`.
-# - A new leaf trains, but who holds the first one is left behind.
+# - A new leaf trains, but whoever holds the first one doesn't get the update.
 #
 # Clear the gradient
 # ------------------
-# A backward pass adds to ``grad``. Here nobody clears it between the two turns.
+# A backward pass adds to ``grad``. Here, nothing clears it between the two iterations.
 
 w = torch.tensor([4.0], device=device)
 w.requires_grad_()
@@ -135,11 +128,11 @@ assert w.item() == -1 and w.grad.item() == 8 + 4
 # sphinx_gallery_predict_instead_2 = "range(2) -> range(1)"
 
 # %%
-# The second step is 0.25 * (8 + 4) = 3. Set ``w.grad = None`` after each step, as the
-# ``zero_grad`` of an optimizer does.
+# The second step is 0.25 * (8 + 4) = 3. Set ``w.grad = None`` after each step, as
+# ``zero_grad()`` of an optimizer does.
 #
 # Remember
 # --------
-# - ``with torch.no_grad(): w -= lr * w.grad``, then ``w.grad = None``.
-# - ``w = w - ...`` makes another tensor, with ``no_grad`` and without.
-# - Write to no weight between a forward pass and its backward pass.
+# - Write ``with torch.no_grad(): w -= lr * w.grad``, then ``w.grad = None``.
+# - ``w = w - ...`` makes another tensor, with or without ``no_grad``.
+# - Don't modify a weight between a forward pass and its backward pass.

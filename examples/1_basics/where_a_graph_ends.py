@@ -3,17 +3,16 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Why is this gradient None? Find where the graph ends
-====================================================
+Why is a gradient ``None``?
+===========================
 
-Walk from the loss along ``grad_fn`` and ``next_functions``: each branch ends in a
-leaf, which gets a gradient, or in None, which stands for a constant or a cut.
-
-You will see a walk of a few lines find the weights that a loss reaches, where six
-ways to use a weight end, and a hook that finds the layer that cuts.
+No path leads from the loss to the tensor. Follow ``grad_fn`` and ``next_functions``:
+each branch ends at a leaf, which can get a gradient, or at None, where an input was
+detached or needs no gradient.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Why is a gradient None?"
 import torch
 from torch import nn
 
@@ -21,34 +20,34 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# A loss that trains half of its weights
-# --------------------------------------
-# ``first`` and ``second`` are to be trained. Somebody has put a ``detach`` between
-# them. Nothing complains: the backward pass runs, and one gradient is None.
+# A loss that trains one of two weights
+# -------------------------------------
+# We train ``first`` and ``second``, but somebody has added a ``detach``. The backward
+# pass still runs, and one gradient is None.
 
-x = torch.tensor([2.0], device=device)
 first = torch.tensor([3.0], device=device)
 second = torch.tensor([5.0], device=device)
 first.requires_grad_()
 second.requires_grad_()
-h = (x * first).detach()
-loss = h * second
+
+cut = first.detach()
+loss = cut * second
 loss.backward()
 print(f"{first.grad = }, {second.grad = }")
-assert first.grad is None and second.grad == 6
-# sphinx_gallery_tensor_map_lead = "first, second, h, loss"
+assert first.grad is None and second.grad == 3
+# sphinx_gallery_tensor_map_lead = "first, cut, second, loss"
 
 # %%
-# Walk the graph
-# --------------
-# A node hands gradients to its :attr:`~torch.autograd.graph.Node.next_functions`
-# (:doc:`leaf_tensors` draws them as a tree). A node called ``AccumulateGrad`` stands
-# for a leaf, its ``variable``. None stands for an input that needs no gradient: here
-# that is ``h``. If the loss has no ``grad_fn``: :ref:`no-grad-fn`.
+# Follow the graph
+# ----------------
+# The ``next_functions`` of a node are the nodes that get the gradients next
+# (:doc:`leaf_tensors` prints them as a tree). A node called ``AccumulateGrad`` belongs
+# to a leaf, its ``variable``. None belongs to an input that needs no gradient, here
+# ``cut``. If the loss itself has no ``grad_fn``: :ref:`no-grad-fn`.
 
 
 def ends(tensor):
-    """Return the leaves that backward reaches."""
+    """Return the leaves that backward can reach."""
     todo, seen, leaves = [tensor.grad_fn], set(), []
     while todo:
         node = todo.pop()
@@ -62,52 +61,45 @@ def ends(tensor):
 
 
 (leaf,) = ends(loss)
-to_h, to_second = loss.grad_fn.next_functions
-print(f"{leaf is second = }, {to_h = }")
-assert leaf is second and to_h[0] is None
+(to_cut, _), _ = loss.grad_fn.next_functions
+print(f"{leaf is second = }, {to_cut = }")
+assert leaf is second and to_cut is None
 
 # %%
 # Six ways to use a weight
 # ------------------------
-# Each is multiplied by ``second``, so that the backward pass runs. ``double`` is a
-# node on the way. A new parameter *is* a leaf, but not the one that you train.
-# ``round`` stays in the graph: its gradient is 0, not None.
+# Each result is multiplied by ``second``, so that the backward pass runs. A new
+# parameter *is* a leaf, but not the one that you train. ``round()`` stays in the graph,
+# with a gradient of 0, not None.
 
-ways = {
-    "w * 2": lambda w: w * 2,
-    "w.double()": lambda w: w.double(),
-    "w.detach()": lambda w: w.detach(),
-    "w.item()": lambda w: w.item(),
-    "nn.Parameter(w)": nn.Parameter,
-    "w.round()": lambda w: w.round(),
-}
+ways = "w * 2, w.double(), w.detach(), w.item(), "
+ways += "nn.Parameter(w), w.round()"
 rows = []
-for name, way in ways.items():
+for way in ways.split(", "):
     w = torch.ones(1, device=device, requires_grad=True)
-    loss = way(w) * second
-    end = "None"
+    loss = eval(way) * second
+    row = {"way": way, "ends at": "None"}
     for leaf in ends(loss):
         if leaf is not second:
-            end = "w" if leaf is w else "another leaf"
+            other = "w" if leaf is w else "a new leaf"
+            row["ends at"] = other
     loss.backward()
-    grad = None if w.grad is None else w.grad.item()
-    row = {"way": name, "branch ends in": end}
-    rows.append(row | {"w.grad": grad})
+    rows.append(row | {"w.grad": w.grad and w.grad.item()})
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 seen = [tuple(row.values())[1:] for row in rows]
 assert seen[:2] == [("w", 10), ("w", 5)]
 assert seen[2:4] == [("None", None)] * 2
-assert seen[4:] == [("another leaf", None), ("w", 0)]
+assert seen[4:] == [("a new leaf", None), ("w", 0)]
 # sphinx_gallery_folded = "The code of the six ways"
 # sphinx_gallery_table = "rows"
 
 # %%
 # Which layer cuts?
 # -----------------
-# A :meth:`forward hook <torch.nn.Module.register_forward_hook>` sees each output of a
-# model go by. The layer in the middle doubles its input, by way of a Python number.
+# A :meth:`forward hook <torch.nn.Module.register_forward_hook>` gets the inputs and the
+# output of a layer. The layer in the middle doubles its input with a Python number.
 
 
 class Twice(nn.Module):
@@ -115,33 +107,42 @@ class Twice(nn.Module):
         return torch.full_like(x, 2 * x.item())
 
 
+def note(layer, inputs, output):
+    (x,) = inputs
+    if x.requires_grad and not output.requires_grad:
+        cuts.append(layer)
+
+
+x, cuts = torch.ones(1, device=device), []
 layers = nn.Linear(1, 1), Twice(), nn.Linear(1, 1)
 model = nn.Sequential(*layers).to(device)
-recorded = []
-
-
-def note(layer, inputs, output):
-    recorded.append(output.requires_grad)
-    print(layer, "requires grad:", recorded[-1])
-
-
 for layer in model:
     layer.register_forward_hook(note)
 model(x).backward()
 named = model.named_parameters()
-missing = [name for name, p in named if p.grad is None]
-print(f"{missing = }")
-assert recorded == [True, False, True]
+missing = [n for n, p in named if p.grad is None]
+print(f"{cuts = }, {missing = }")
+assert cuts == [model[1]]
 assert missing == ["0.weight", "0.bias"]
 # sphinx_gallery_predict = "Which parameters have no gradient?"
 # sphinx_gallery_predict_instead = "torch.full_like(x, 2 * x.item()) -> 2 * x"
 # sphinx_gallery_predict_instead_2 = "model(x).backward() -> model(x)"
 
 # %%
-# ``Twice`` cuts. That the loss requires grad proves nothing: the last layer does that.
-#
+# ``Twice`` breaks the graph. The output still requires grad, because of the last
+# layer. If you freeze the first layer, its output doesn't require grad. But neither
+# does its input, so the hook doesn't report it.
+
+model[0].requires_grad_(False)
+cuts.clear()
+model(x)
+print(f"now {cuts = }")
+assert not cuts
+
+# %%
 # Remember
 # --------
-# - ``ends(loss)`` finds all leaves that get a gradient. Yours should be among them.
-# - None at the end of a branch is a constant, or a cut: ``detach``, ``item``, NumPy.
-# - A hook on each layer finds the first output that does not require grad.
+# - A gradient stays None if no path leads from the loss to the tensor.
+# - A branch ends at None after ``detach``, ``item`` or NumPy, or at an input that
+#   doesn't require grad.
+# - With a hook, find the layer whose input requires grad and whose output doesn't.
