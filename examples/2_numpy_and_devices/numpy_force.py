@@ -40,8 +40,7 @@ assert signal[0] == 5 and copied[0] == 1 - 2j
 # Which tensors it converts
 # -------------------------
 # We add 7 to each array. If its tensor also changes, the two share memory (*alias*).
-# The tensors are on this lesson's device, except the last two. The one on ``meta`` has
-# no data.
+# The tensors are on this lesson's device, except the last two.
 
 
 def through(tensor, **options):
@@ -92,7 +91,7 @@ assert all("Error" in found for found in forced[5:])
 # Functions that call ``numpy`` for you
 # -------------------------------------
 # ``np.asarray(t)`` calls ``t.numpy()`` without ``force``. NumPy's functions do the
-# same. They convert a list tensor by tensor, and copy all of them into a new array.
+# same. They convert a list tensor by tensor, and copy it all into a new array.
 
 t = torch.zeros(2)
 one, many = np.asarray(t), np.stack([t, t])
@@ -129,8 +128,8 @@ assert isinstance(result, torch.Tensor)
 # ------------------------------------
 # When you call it, ``numpy()`` checks two things: does the tensor require grad, and is
 # grad mode on? It raises if both are true. (A view of ``w`` requires grad wherever you
-# make it: :doc:`../1_basics/flags_inside_no_grad`.) Inside ``no_grad`` it doesn't raise,
-# and the array shares the memory: :doc:`autograd doesn't notice a write <numpy_bridge>`.
+# make it: :doc:`../1_basics/flags_inside_no_grad`.) Inside ``no_grad`` you get an array
+# that shares the memory, and :doc:`autograd doesn't notice a write <numpy_bridge>`.
 
 before = w * 2
 with torch.no_grad():
