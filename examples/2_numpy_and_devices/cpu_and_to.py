@@ -97,8 +97,6 @@ assert same.item() == (1 if same is w else 7)
 # %%
 # On a CPU, ``same`` is a leaf and autograd raises. On CUDA the write changes the copy.
 #
-# .. _what-a-cuda-tensor-does-seen-without-a-gpu:
-#
 # Two devices in one operation
 # ----------------------------
 # An operation raises if its tensors are on two devices, with three exceptions. A CPU
