@@ -94,7 +94,8 @@ def reload(saved):
 
 
 def sgd_of(model):
-    return optim.SGD(model.parameters(), 0.5, momentum=0.5)
+    weights = model.parameters()
+    return optim.SGD(weights, 0.5, momentum=0.5)
 
 
 model = nn.Linear(2, 1, device=device)
@@ -126,14 +127,12 @@ converted, taken = (f["momentum_buffer"] for f in found)
 momentum = its_state["state"][0]["momentum_buffer"]
 print(f"{converted.dtype = }, {taken is momentum = }")
 assert converted.dtype == weight.dtype
-assert converted.device == weight.device
 assert taken is momentum
 
 # %%
 # Since torch 2.6 ``load`` only accepts tensors and plain containers, so save the state
-# dicts and not the model (:ref:`weights-only`). ``assign=True`` doesn't copy: the loaded
-# tensors become the parameters, where ``map_location`` put them
-# (:ref:`state-dict-meta`).
+# dicts, not the model (:ref:`weights-only`). With ``assign=True`` the loaded tensors
+# become the parameters, where ``map_location`` put them (:ref:`state-dict-meta`).
 #
 # One file keeps what is shared
 # -----------------------------
