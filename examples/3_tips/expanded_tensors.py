@@ -44,32 +44,22 @@ assert rows.stride() == (0, 1)
 # 2.13 raise, 2.15 doesn't). Each row of the table starts with zeros.
 
 sevens = torch.full((3, 2), 7.0, device=device)
-
-
-def out(t):
-    torch.add(sevens, 0, out=t)
-
-
-def assign(t):
-    t[:] = 7
-
-
-writes = {
-    "rows[0, 0] += 7": lambda t: t[0, 0].add_(7),
-    "rows[0] += 7": lambda t: t[0].add_(7),
-    "rows.fill_(7)": lambda t: t.fill_(7),
-    "rows += 7": lambda t: t.add_(7),
-    "rows.copy_(sevens)": lambda t: t.copy_(sevens),
-    "rows[:2] += 7": lambda t: t[:2].add_(7),
-    "torch.add(sevens, 0, out=rows)": out,
-    "rows[:] = 7": assign,
-}
+writes = [
+    "rows[0, 0] += 7",
+    "rows[0] += 7",
+    "rows.fill_(7)",
+    "rows += 7",
+    "rows.copy_(sevens)",
+    "rows[:2] += 7",
+    "torch.add(sevens, 0, out=rows)",
+    "rows[:] = 7",
+]
 table = []
-for write, call in writes.items():
-    t = torch.zeros(1, 2, device=device).expand(3, 2)
+for write in writes:
+    rows = torch.zeros(1, 2, device=device).expand(3, 2)
     try:
-        call(t)
-        found = t[:, 0].tolist()
+        exec(write)
+        found = rows[:, 0].tolist()
     except RuntimeError as error:
         message = str(error)
         found = "RuntimeError"
@@ -91,6 +81,7 @@ assert "refers to a single memory location" in message
 # The clone has three rows in memory, so three times the bytes and no stride 0. The same
 # is true of ``contiguous()`` and of :meth:`torch.Tensor.repeat`, which always copies.
 
+rows = row.expand(3, 2)
 written = rows.clone()
 written += 1
 repeated = row.repeat(3, 1)
