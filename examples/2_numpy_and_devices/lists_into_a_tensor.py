@@ -48,7 +48,7 @@ stack = torch.stack([v, w])
 flat = torch.cat([v, w])
 numbers = torch.tensor([v.tolist(), w.tolist()])
 print(f"{stack.shape = }, {flat.shape = }")
-assert stack.shape == (2, 2) and flat.shape == (4,)
+assert stack.shape == (2, 2) and len(flat) == 4
 assert stack.requires_grad and flat.requires_grad
 assert not numbers.requires_grad
 
@@ -123,10 +123,9 @@ warnings.simplefilter("ignore")
 for calls in of_arrays, of_tensors, of_lists:
     timers = [Timer(c, globals=known) for c in calls]
     runs = np.zeros((15, len(calls)))
-    for number in range(15):
-        order = np.roll(range(len(calls)), number)
-        for k in order:  # no call always comes first
-            runs[number, k] = timers[k].timeit(9).mean
+    for row in range(15):  # each comes first in turn
+        for k in np.roll(range(len(calls)), row):
+            runs[row, k] = timers[k].timeit(9).mean
     ratios = np.median(runs / runs[:, :1], axis=0)
     for call, ratio in zip(calls, ratios):
         time = f"{ratio:.{0 if ratio > 9.95 else 1}f}×"

@@ -24,7 +24,7 @@ print("This lesson runs on:", device)
 
 MIB = 2**20
 x = torch.ones(MIB // 4, device=device)
-w = torch.ones((), device=device, requires_grad=True)
+w = torch.ones((), device=device).requires_grad_()
 
 
 def measure(run, *inputs):
@@ -54,35 +54,35 @@ def forward(x):
 
 
 def step(kept, number, keep):
-    if keep == "losses of an epoch" and number % 4 == 0:
-        kept.clear()  # a new epoch
+    place = number % 4  # in its epoch
+    if keep == "losses of an epoch" and place == 0:
+        kept.clear()
     loss = forward(x).mean()
     if keep == "values":
         kept.append(loss.detach())
-    elif keep != "a loss per epoch" or number % 4 == 3:
+    elif keep == "losses of an epoch" or place == 3:
         kept.append(loss)
 
 
 curves = []
-ways = "losses of an epoch", "a loss per epoch", "values"
-for keep in ways:
+ways = ["losses of an epoch", "a loss per epoch"]
+for keep in [*ways, "values"]:
     kept, in_use = [], [0]
     for number in range(12):
         new = measure(step, kept, number, keep)[1]
         in_use.append(in_use[-1] + new)
     curves.append(in_use[1:])
-    (line,) = plt.plot(range(1, 13), in_use[1:], "o-")
-    end, color = (12.4, in_use[-1]), line.get_color()
-    plt.annotate(keep, end, va="center", color=color)
+    plt.plot(range(1, 13), in_use[1:], "o-")
+    plt.text(12.4, in_use[-1], keep, va="center")
 plt.xlim(0, 17)
 plt.xticks([4, 8, 12])
-plt.title("Where memory grows shows what keeps it")
+plt.title("Where it grows shows what keeps it")
 plt.xlabel("Step (an epoch has four)")
 plt.ylabel("MiB in use after the step")
 plt.show()
-ends = [in_use[3::4] for in_use in curves]
-assert ends == [[12, 12, 12], [3, 6, 9], [0, 0, 0]]
-assert curves[0] == [3, 6, 9, 12] * 3
+losses, one, values = curves
+assert losses == [3, 6, 9, 12] * 3
+assert one[3::4] == [3, 6, 9] and values == [0] * 12
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that counts and draws"
 
@@ -113,10 +113,11 @@ double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)
 held = wide.untyped_storage().nbytes()
 of_clone = measure(torch.clone, wide)[1]
-print(f"one batch: {with_graph} MiB, two: {double} MiB")
-print(f"wide: {held} bytes, its clone: {of_clone} MiB")
+print(f"batch: {with_graph} MiB, two: {double} MiB")
+print(f"wide: {held} bytes, clone: {of_clone} MiB")
 assert double == 2 * with_graph == 8
-assert (held, wide.nbytes, of_clone) == (4, MIB, 1)
+assert wide.nbytes == MIB
+assert (held, of_clone) == (4, 1)
 
 # %%
 # No growth: the free memory is in pieces

@@ -114,9 +114,10 @@ for name, (t, look) in probes.items():
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-found = ["".join(v[0] for v in r.values())[1:] for r in rows]
 kept = "kRdd kkkk dddd dkkk dkdd dddd dkkk dkkk ddkk"
-assert " ".join(found) == kept  # their first letters
+for row, letters in zip(rows, kept.split()):
+    found = "".join(row[way][0] for way in ways)
+    assert found == letters, row["what"]
 assert rows[2]["deepcopy"] == "dropped"  # doesn't warn
 # sphinx_gallery_folded = "The code that tests them"
 # sphinx_gallery_table = "rows"
@@ -143,7 +144,7 @@ copies = {
 }
 for first, _ in copies.values():
     first[1] = 7.0
-shared = [k for k, (_, t) in copies.items() if t[0] == 7]
+shared = [k for k, t in copies.items() if t[1][0] == 7]
 print(shared)
 assert shared == ["deepcopy", "save, load"]
 # sphinx_gallery_predict = "Which copies still share memory?"

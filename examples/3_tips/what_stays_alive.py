@@ -55,7 +55,8 @@ def three_steps(name, backward):
         loss = out.sum()
         if backward:
             loss.backward()
-        value, first = loss.detach(), out[0].detach()
+        value = loss.detach()
+        first = out[0].detach()
         ways = {
             "loss": loss,
             "total + loss": total + loss,
