@@ -24,20 +24,20 @@ print("This lesson runs on:", device)
 # %%
 # ``clone`` drops the gaps
 # ------------------------
-# Strides say how far apart neighbours are in memory. In ``column`` they are 2 elements
-# apart. In the clone they are side by side. The deep copy contains all of ``table``.
+# Strides say how far apart neighbours are in memory. In ``v``, a column, they are 2
+# elements apart. In the clone they are side by side. The deep copy contains all of
+# ``table``, and has the strides of ``v``.
 
 table = torch.arange(4.0, device=device).view(2, 2)
-column = table[:, 0]
-cloned = column.clone()
-deep = copy.deepcopy(column)
-print(f"{column.stride() = }, {cloned.stride() = }")
+v = table[:, 0]
+clone, deep = v.clone(), copy.deepcopy(v)
+print(f"{v.stride() = }, {clone.stride() = }")
 print(f"{deep.untyped_storage().nbytes() = }")
-assert cloned.stride() == (1,)
-assert deep.stride() == column.stride() == (2,)
-assert cloned.untyped_storage().nbytes() == 8
+assert clone.stride() == (1,)
+assert deep.stride() == v.stride() == (2,)
+assert clone.untyped_storage().nbytes() == 8
 assert deep.untyped_storage().nbytes() == 16
-# sphinx_gallery_tensor_map_lead = "column, deep, cloned, column copied to deep"
+# sphinx_gallery_tensor_map_lead = "v, clone, deep, v copied to clone, v copied to deep"
 
 # %%
 # The rule, in seven layouts
@@ -97,10 +97,10 @@ assert rows[6]["clone()"] == "(1,), 32 bytes"
 # the strides and the whole storage of any tensor, :doc:`so the file can be large
 # <../../silent_mistakes>`.
 
-parameter = torch.nn.Parameter(column)
+parameter = torch.nn.Parameter(v)
 cloned = copy.deepcopy(parameter)
 file = io.BytesIO()
-torch.save(column, file)
+torch.save(v, file)
 file.seek(0)
 loaded = torch.load(file)
 print(f"{cloned.stride() = }, {loaded.stride() = }")
