@@ -44,7 +44,6 @@ def trained_once():
 
 
 net, sgd = trained_once()
-print(f"{net.weight.grad = }")
 
 # %%
 # What moves, what is converted
@@ -55,6 +54,13 @@ print(f"{net.weight.grad = }")
 
 there = "cuda" if device == "cuda" else "meta"
 net.to(there, torch.float64)
+print(f"{net.scale.device.type = }")
+assert net.scale.device.type == there
+# sphinx_gallery_tensor_map_lead = "net.weight, net.scale, net.shift"
+
+# %%
+# The table lists all kinds of tensors in the model, and the optimizer's momentum.
+
 (state,) = sgd.state.values()
 kinds = {
     "parameter": net.weight,
@@ -76,7 +82,7 @@ for row in rows:
 places = [row["is on"] for row in rows]
 assert places == [there] * 5 + ["cpu"] * 3
 assert net.count.dtype == torch.int64
-# sphinx_gallery_tensor_map_lead = "net.weight, net.scale, net.shift"
+# sphinx_gallery_folded = "The code that lists them"
 # sphinx_gallery_table = "rows"
 
 # %%
@@ -116,25 +122,20 @@ assert alias.dtype == torch.float32 != weight.dtype
 # %%
 # A parameter stays the same object with new memory. A buffer becomes a new object. A
 # detached tensor keeps the old memory. Load the optimizer's state again to convert it.
-
-cast_sgd.load_state_dict(cast_sgd.state_dict())
-momentum = cast_sgd.state[weight]["momentum_buffer"]
-print(f"{momentum.dtype = }")
-assert momentum.dtype == torch.bfloat16
-
-# %%
 # Between CPU and CUDA, parameters also stay the same objects. On ``meta`` they are new
 # objects, so ``sgd`` still has the old ones.
 
+cast_sgd.load_state_dict(cast_sgd.state_dict())
+momentum = cast_sgd.state[weight]["momentum_buffer"]
 (left,) = sgd.param_groups[0]["params"]
-print(f"{left is net.weight = }")
+print(f"{momentum.dtype = }, {left is net.weight = }")
+assert momentum.dtype == torch.bfloat16
 assert (left is net.weight) == (there == "cuda")
 
 # %%
 # Compare devices
 # ---------------
-# A device isn't a string, and ``cuda`` isn't ``cuda:0`` (:ref:`silent-device-names`).
-# Compare the devices of two tensors, or compare ``device.type`` with a name.
+# A device isn't a string (:ref:`silent-device-names`). Compare its ``type`` with a name.
 
 print(f"{y.device == there = }")
 assert y.device != there and y.device.type == there

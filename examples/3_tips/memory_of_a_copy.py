@@ -102,11 +102,10 @@ for call in calls:
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-if device == "cuda":
-    once = [40, 0, 0]
-    assert found == [once, [40, 0, 4], once]
-else:
-    assert [new[0] for new in found] == [0, 40, 40]
+cuda = device == "cuda"
+assert [n[0] for n in found] == [40 * cuda, 40, 40]
+assert [n[1] for n in found] == [0, 0, 0]
+assert [n[2] for n in found] == [0, 4 * cuda, 0]
 # sphinx_gallery_predict = "How much memory does each call need?"
 # sphinx_gallery_table = "rows"
 

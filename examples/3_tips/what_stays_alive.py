@@ -120,6 +120,7 @@ assert found[2:4] == [["0 MiB", "0 MiB"]] * 2
 assert found[4] == ["6 MiB", "3 MiB"]
 assert found[5:7] == [["3 MiB", "3 MiB"]] * 2
 assert found[7] == ["0 MiB", "0 MiB"]
+# sphinx_gallery_folded = "The code that fills the table"
 # sphinx_gallery_table = "rows"
 
 # %%
