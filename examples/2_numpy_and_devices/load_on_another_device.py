@@ -106,8 +106,8 @@ sgd.step()
 states = model.state_dict(), sgd.state_dict()
 saved, its_state = reload(states)
 again = nn.Linear(2, 1, device=device).double()
-again.load_state_dict(saved)
 loaded, weight = saved["weight"], again.weight
+again.load_state_dict(saved)
 print(f"{loaded.dtype = }, {weight.dtype = }")
 assert torch.equal(weight, loaded.to(weight))
 assert weight.dtype == torch.float64

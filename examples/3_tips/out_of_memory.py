@@ -45,8 +45,9 @@ def measure(run, *inputs):
 # ---------------------
 # ``measure`` counts the MiB that a call leaves in use: on CUDA by PyTorch's allocator,
 # on the CPU by the profiler. In your own loop on a GPU, print
-# ``torch.cuda.memory_allocated()`` after each step. Here, each graph saves three new
-# tensors of 1 MiB, and an epoch has four steps.
+# ``torch.cuda.memory_allocated()`` after each step. Here, an epoch has four steps, and a
+# loss keeps a graph with three new tensors of 1 MiB. One list keeps the losses of an
+# epoch, one keeps the last loss of each epoch, and one keeps detached losses.
 
 
 def forward(x):
@@ -55,18 +56,18 @@ def forward(x):
 
 def step(kept, number, keep):
     place = number % 4  # in its epoch
-    if keep == "losses of an epoch" and place == 0:
+    if keep == "kept by the loop" and place == 0:
         kept.clear()
     loss = forward(x).mean()
-    if keep == "values":
+    if keep == "detached":
         kept.append(loss.detach())
-    elif keep == "losses of an epoch" or place == 3:
+    elif keep == "kept by the loop" or place == 3:
         kept.append(loss)
 
 
 curves = []
-ways = ["losses of an epoch", "a loss per epoch"]
-for keep in [*ways, "values"]:
+ways = "kept by the loop", "kept by the program"
+for keep in (*ways, "detached"):
     kept, in_use = [], [0]
     for number in range(12):
         new = measure(step, kept, number, keep)[1]
@@ -76,19 +77,20 @@ for keep in [*ways, "values"]:
     plt.text(12.4, in_use[-1], keep, va="center")
 plt.xlim(0, 17)
 plt.xticks([4, 8, 12])
-plt.title("Where it grows shows what keeps it")
+plt.title("When it grows shows who keeps it")
 plt.xlabel("Step (an epoch has four)")
 plt.ylabel("MiB in use after the step")
 plt.show()
-losses, one, values = curves
-assert losses == [3, 6, 9, 12] * 3
-assert one[3::4] == [3, 6, 9] and values == [0] * 12
+loop, program, detached = curves
+assert loop == [3, 6, 9, 12] * 3
+assert program[3::4] == [3, 6, 9]
+assert detached == [0] * 12
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that counts and draws"
 
 # %%
-# Counted after each epoch, *losses of an epoch* doesn't grow, but a long epoch runs out
-# of memory. The fix for both: keep ``loss.detach()`` (:doc:`what_stays_alive`).
+# Counted once per epoch, the first one doesn't grow, but a longer epoch can run out of
+# memory. The fix for both: keep ``loss.detach()`` (:doc:`what_stays_alive`).
 #
 # In validation, an output keeps its graph
 # ----------------------------------------
