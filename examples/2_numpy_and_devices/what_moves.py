@@ -135,7 +135,7 @@ assert (left is net.weight) == (there == "cuda")
 # %%
 # Compare devices
 # ---------------
-# A device isn't a string (:ref:`silent-device-names`). Compare its ``type`` with a name.
+# A device isn't a string (:ref:`silent-device-names`). Compare its ``type`` to a name.
 
 print(f"{y.device == there = }")
 assert y.device != there and y.device.type == there

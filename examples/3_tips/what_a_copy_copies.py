@@ -94,13 +94,13 @@ probes = {
 }
 ways = {
     "clone()": torch.clone,
-    "deepcopy": copy.deepcopy,
-    "copy.copy": copy.copy,
+    "deepcopy()": copy.deepcopy,
+    "copy.copy()": copy.copy,
     "save, load": save_load,
 }
 rows = []
 for name, (t, look) in probes.items():
-    row = {"what": name}
+    row = {"kept?": name}
     for way, call in ways.items():
         with catch_warnings(record=True) as seen:
             simplefilter("always")
@@ -117,8 +117,8 @@ for row in rows:
 kept = "kRdd kkkk dddd dkkk dkdd dddd dkkk dkkk ddkk"
 for row, letters in zip(rows, kept.split()):
     found = "".join(row[way][0] for way in ways)
-    assert found == letters, row["what"]
-assert rows[2]["deepcopy"] == "dropped"  # doesn't warn
+    assert found == letters, row["kept?"]
+assert rows[2]["deepcopy()"] == "dropped"  # doesn't warn
 # sphinx_gallery_folded = "The code that tests them"
 # sphinx_gallery_table = "rows"
 
@@ -160,4 +160,4 @@ assert shared == ["deepcopy", "save, load"]
 # --------
 # - The elements: ``t.detach().clone()``. A module or a list: ``deepcopy``.
 # - ``copy.copy`` and ``state_dict()`` share the memory.
-# - A deep copy or a saved file of a slice has its whole storage, except of a Parameter.
+# - A saved slice has its whole storage. So does a deep copy, except of a Parameter.
