@@ -6,13 +6,12 @@
 Turn an array into a tensor: which call copies?
 ===============================================
 
-``torch.tensor`` always copies; ``from_numpy`` shares the array's memory, and so do
+``torch.tensor`` copies the array. ``from_numpy`` shares its memory, and so do
 ``as_tensor`` and ``asarray``, unless the dtype or the device has to change.
-
-You will see eight calls on five arrays, and what a tensor does to a read-only array.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Array to tensor"
 import warnings
 from functools import partial
 
@@ -25,25 +24,25 @@ print("This lesson runs on:", device)
 # %%
 # The same call shares or copies
 # ------------------------------
-# ``array`` is float32. :func:`torch.as_tensor` shares its memory, unless you ask for
-# another dtype. ``moved`` shares it on a CPU; on a GPU it cannot.
+# ``array`` is float32. :func:`torch.as_tensor` shares its memory, but copies if you ask
+# for float64. ``moved`` shares the memory on a CPU. On a GPU it's a copy.
 
 array = np.ones(2, dtype=np.float32)
+copied = torch.tensor(array)
 shared = torch.as_tensor(array)
 cast = torch.as_tensor(array, dtype=torch.float64)
 moved = torch.as_tensor(array, device=device)
 array[0] = 7.0
-print(f"{shared = }, {cast = }")
+print(f"{copied = }, {shared = }")
 assert shared.tolist() == [7, 1]
-assert cast.tolist() == [1, 1]
+assert cast.tolist() == copied.tolist() == [1, 1]
 assert moved[0] == (7 if device == "cpu" else 1)
-# sphinx_gallery_tensor_map_lead = "array, shared, cast, moved"
+# sphinx_gallery_tensor_map_lead = "array, shared, copied, array copied to copied"
 
 # %%
 # Eight calls, five arrays
 # ------------------------
-# Each tensor is filled with 7. If the array changes, the tensor is an alias. *From
-# float64* asks for ``dtype=torch.float32``.
+# If you fill the tensor, does the array change? Then the two share memory (*alias*).
 
 copying = partial(torch.asarray, copy=True)
 sharing = partial(torch.asarray, copy=False)
@@ -64,7 +63,7 @@ calls = {
 def arrays():
     a = np.arange(6, dtype=np.float32)
     yield "float32", a.copy(), {}
-    yield "from float64", a.astype(float), single
+    yield "float64 to float32", a.astype(float), single
     yield "a[::2]", a.copy()[::2], {}
     yield "a[::-1]", a.copy()[::-1], {}
     a.flags.writeable = False
@@ -79,30 +78,28 @@ for name, call in calls.items():
     for kind, array, options in arrays():
         try:
             call(array, **options).fill_(7.0)
-            same = array[0] == 0
-            row[kind] = "copy" if same else "alias"
+            row[kind] = "alias" if array[0] else "copy"
         except refused as error:
             row[kind] = type(error).__name__
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-found = [list(row.values())[1:] for row in rows]
-copies = ["copy"] * 3 + ["ValueError", "copy"]
+found = [" ".join([*r.values()][1:]) for r in rows]
+copies = "copy copy copy ValueError copy"
+shares = "alias copy alias ValueError alias"
 assert found[0] == found[3] == copies
-alias, error = "alias", "ValueError"
-shares = [alias, "copy", alias, error, alias]
 assert found[1] == found[2] == shares
-assert (found[4][1], found[7][1]) == (error, alias)
-# sphinx_gallery_folded = "The code that probes"
+assert found[4] == shares.replace("copy", "ValueError")
+# sphinx_gallery_folded = "The code that tests them"
 # sphinx_gallery_table = "rows"
 
 # %%
-# A ``TypeError`` means that the call takes no ``dtype``. ``a[::-1]`` is refused by all:
-# a tensor has no negative strides. Take ``a[::-1].copy()``.
+# ``TypeError`` means that the call has no ``dtype`` argument. Every call raises for
+# ``a[::-1]``, because a tensor can't have negative strides: use ``a[::-1].copy()``.
 #
-# Read-only: written all the same
-# -------------------------------
+# Read-only arrays are modified anyway
+# ------------------------------------
 # PyTorch has no read-only tensors. It warns once (silenced above), and shares.
 
 locked = np.zeros(2)
@@ -116,12 +113,12 @@ assert locked.tolist() == [5, 5]
 # sphinx_gallery_predict_instead_2 = "tensor += 5 -> locked += 5 raises"
 
 # %%
-# Copy it: ``torch.tensor(locked)``. pandas 3 locks, too: :ref:`from-pandas-and-pillow`.
+# Copy it: ``torch.tensor(locked)``. pandas 3 also locks: :ref:`from-pandas-and-pillow`.
 #
 # ``frombuffer`` reads bytes
 # --------------------------
-# :func:`torch.frombuffer` shares any contiguous buffer, say a mapped file, and converts
-# nothing: here it takes the bytes of one float64 for two float32.
+# :func:`torch.frombuffer` shares any contiguous buffer, such as a mapped file, and
+# doesn't convert it. Here it reads the bytes of one float64 as two float32 numbers.
 
 array = np.ones(1)
 wrong = torch.frombuffer(array, dtype=torch.float32)
@@ -131,17 +128,21 @@ assert wrong.tolist() == [0, 1.875]
 # %%
 # ``torch.Tensor`` is not ``torch.tensor``
 # ----------------------------------------
-# The class makes the default dtype, float32, of whatever it gets: a float32 array is
-# shared, as the table shows, a float64 array copied. And it takes a number for a size.
+# The class turns arrays and lists into float32, the default dtype: it shares a float32
+# array and copies a float64 one. It shares any *tensor*, and a number is a size.
 
-double = torch.Tensor(np.ones(2))
-print(f"{double.dtype = }, {torch.Tensor(3).shape = }")
-assert double.dtype == torch.float32
-assert torch.Tensor(3).shape == (3,)
+double = torch.ones(2, dtype=torch.float64)
+alias = torch.Tensor(double)
+copied = torch.Tensor(double.numpy())
+double[0] = 7.0
+print(f"{alias = }, {copied = }")
+assert alias.dtype == torch.float64 and alias[0] == 7
+assert copied.dtype == torch.float32 and copied[0] == 1
+assert len(torch.Tensor(3)) == 3
 
 # %%
 # Remember
 # --------
-# - Your own memory: ``torch.tensor(a)``. The array's: ``torch.from_numpy(a)``.
-# - ``as_tensor`` and ``asarray`` share if they can: do not write to what they return.
+# - For new memory: ``torch.tensor(a)``. To share it: ``torch.from_numpy(a)``.
+# - ``as_tensor`` and ``asarray`` share if they can, so don't modify their results.
 # - ``asarray`` with ``copy=True`` or ``copy=False`` does what you said, or raises.

@@ -6,14 +6,13 @@
 Move a tensor to the CPU: ``cpu`` and ``to``
 ============================================
 
-:meth:`torch.Tensor.cpu` copies a CUDA tensor, and gradients flow back through
-the copy; of a tensor on the CPU it returns the tensor itself.
-
-You will see both, the same rule in :meth:`torch.Tensor.to`, and the argument
-that makes a copy on every device.
+:meth:`~torch.Tensor.cpu` copies a CUDA tensor, and gradients flow back through the
+copy. For a CPU tensor it returns the tensor itself.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "cpu() and to()"
+# sphinx_gallery_try = "x.cpu()"
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
@@ -21,56 +20,18 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# One graph on two devices
-# ------------------------
-# ``y = 2 * 1 + 3`` is computed on the lesson's device. ``v`` and ``c`` are on
-# the CPU, so ``y`` has to move there before ``f = 7 * 5 + 4``.
-
-x = torch.tensor([2.0], device=device)
-w = torch.tensor([1.0], device=device)
-b = torch.tensor([3.0], device=device)
-v, c = torch.tensor([7.0]), torch.tensor([4.0])
-for parameter in w, b, v, c:
-    parameter.requires_grad_()
-
-y = x * w + b
-z = y.cpu()
-f = v * z + c
-y.retain_grad()
-z.retain_grad()
-print(f"{y = }")
-print(f"{f = }")
-assert f.item() == 39 and f.device.type == "cpu"
-# sphinx_gallery_tensor_map = "w, y, z, v, f"
-
-# %%
-# The gradient crosses back
-# -------------------------
-# On CUDA the copy is a node in the autograd graph. The backward pass copies the
-# gradient to where ``y`` lives. Each gradient is on its tensor's device. (``y``
-# and ``z`` keep theirs: :doc:`../1_basics/retain_grad`.)
-
-f.backward()
-print(f"{z.grad = }")
-print(f"{y.grad = }")
-for t in w, b, y, z, v, c:
-    assert t.grad.device == t.device
-assert z.grad.item() == y.grad.item() == 7
-assert w.grad.item() == 14 and b.grad.item() == 7
-
-# %%
 # A copy, or the tensor itself
 # ----------------------------
-# On CUDA, ``w.to("cpu")`` is a new tensor. On a CPU it *is* ``w``: ``to`` copies if
-# the device, the dtype or the layout has to change, or with ``copy=True``.
+# On CUDA, ``same`` is a new tensor. On a CPU it *is* ``w``. The same rule holds for
+# :meth:`~torch.Tensor.to`: it copies if the device, the dtype or the memory format has
+# to change, or if you ask for a copy.
 
-same = w.to("cpu")
+w = torch.ones(1, device=device, requires_grad=True)
+same = w.cpu()
 copied = w.to("cpu", copy=True)
 image = torch.ones(1, 2, 2, 2)
 turned = image.to(memory_format=torch.channels_last)
-print(f"{same is w = }")
-print(f"{w.to(torch.float64) is w = }")
-print(f"{copied = }")
+print(f"{same is w = }, {copied is w = }")
 assert (same is w) == (device == "cpu")
 assert w.to(w.device) is w.to(torch.float32) is w
 assert w.to(torch.float64) is not w
@@ -79,18 +40,38 @@ assert copied.grad_fn.name() == "ToCopyBackward0"
 # sphinx_gallery_tensor_map_lead = "w, same, copied"
 
 # %%
+# The gradient crosses back
+# -------------------------
+# ``y`` is computed on this lesson's device, but ``v`` is on the CPU, so we move ``y``
+# there. On CUDA the copy is a node in the autograd graph. The backward pass copies the
+# gradient back to the device of ``y``. (``y`` and ``z`` keep their gradients:
+# :doc:`../1_basics/retain_grad`.)
+
+v = torch.tensor([7.0], requires_grad=True)
+y = w * 2
+z = y.cpu()
+y.retain_grad()
+z.retain_grad()
+(v * z).backward()
+print(f"{z.grad = }, {y.grad = }")
+assert y.grad.device == w.grad.device == w.device
+assert z.grad.device == v.grad.device == v.device
+assert z.grad.item() == y.grad.item() == 7
+assert w.grad.item() == 14 and v.grad.item() == 2
+# sphinx_gallery_tensor_map = "w, y, z, v"
+
+# %%
 # Take the result
 # ---------------
-# ``to`` changes no tensor: alone on a line it does nothing. A module's ``to``
-# (:meth:`torch.nn.Module.to`) changes the module, and its parameters get new
-# memory. The gradient goes back through a copy, but not from integers.
+# ``to`` doesn't change the tensor, so without an assignment it does nothing. A
+# module's ``to`` (:meth:`torch.nn.Module.to`) does change the module
+# (:doc:`what_moves`). Gradients flow back through a conversion, but not from integers.
 
 layer = torch.nn.Linear(1, 1, device=device)
-alias = layer.weight.detach()
-w.to(torch.float64)
+w.to(torch.float64)  # unused
 layer.to(torch.float64)
-print(f"{layer.weight.dtype = }, {alias.dtype = }")
-assert w.dtype == alias.dtype == torch.float32
+print(f"{w.dtype = }, {layer.weight.dtype = }")
+assert w.dtype == torch.float32
 assert layer.weight.dtype == torch.float64
 assert w.to(torch.float64).requires_grad
 assert not w.to(torch.int64).requires_grad
@@ -98,8 +79,8 @@ assert not w.to(torch.int64).requires_grad
 # %%
 # Write into the result
 # ---------------------
-# On CUDA, ``same`` is a copy of ``w``. On a CPU it is ``w`` itself, a leaf that
-# requires grad. What ``copy=True`` made takes a write on either device.
+# On CUDA, ``same`` is a copy of ``w``. On a CPU it's ``w`` itself, a leaf that requires
+# grad. ``copied`` has its own memory on either device.
 
 try:
     same[0] = 7.0
@@ -109,38 +90,59 @@ copied[0] = 7.0
 print(w.item(), same.item(), copied.item())
 assert w.item() == 1 and copied.item() == 7
 assert same.item() == (1 if same is w else 7)
-# sphinx_gallery_predict = "What do ``w`` and ``same`` hold now?"
-# sphinx_gallery_predict_instead = 'same = w.to("cpu") -> same = w.detach()'
+# sphinx_gallery_predict = "What do ``w``, ``same`` and ``copied`` hold now?"
+# sphinx_gallery_predict_instead = "same = w.cpu() -> same = w.detach()"
 # sphinx_gallery_predict_instead_2 = "copied[0] = 7.0 -> copied.clone()[0] = 7.0"
 
 # %%
-# On a CPU autograd refuses the write into a leaf. On CUDA it lands in the copy.
-
-# %%
-# What a CUDA tensor does, seen without a GPU
-# -------------------------------------------
-# ``FakeTensorMode`` (private, so it may move) runs PyTorch's real dispatch on
-# tensors without data. Two devices do not mix, with three exceptions: in an
-# element-wise operation a CPU tensor without dimensions may join, indices may be
-# on the CPU, and ``copy_`` crosses.
+# On a CPU, ``same`` is a leaf and autograd raises. On CUDA the write changes the copy.
+#
+# Two devices in one operation
+# ----------------------------
+# An operation raises if its tensors are on two devices, with three exceptions. A CPU
+# tensor without dimensions may join an element-wise operation, ``copy_`` copies
+# between devices, and a CPU index or mask works *in brackets*. Functions that take an
+# index need it on the same device. ``FakeTensorMode`` (private, so it may change) has
+# CUDA tensors without data, and checks devices without a GPU.
 
 with FakeTensorMode():
-    g, h = torch.ones(1, device="cuda"), torch.ones(1)
-    moved, joined = g.cpu(), g + h.sum()
+    g = torch.ones(2, 2, device="cuda")
+    h, i = torch.ones(2), torch.arange(2)
+calls = [
+    "g + h.sum()",
+    "h + g.sum()",
+    "g.gather(0, i[None])",
+    "g.index_select(0, i)",
+    "torch.where(i > 0, g, g)",
+    "torch.nn.functional.embedding(i, g)",
+    "torch.nn.functional.cross_entropy(g, i)",
+]
+rows, errors = [], []
+for call in calls:
+    row = {"g is on CUDA, h and i on the CPU": call}
     try:
-        h + g.sum()
+        row["result"] = f"on {eval(call).device.type}"
     except RuntimeError as error:
-        message = str(error)
-print(f"{moved is g = }, {joined.device = }")
-print("RuntimeError:", message)
-assert moved is not g and joined.device == g.device
-assert "cuda:0" in message and "cpu" in message
-assert w.detach()[torch.tensor([0])].device == w.device
+        row["result"] = "RuntimeError"
+        errors.append(str(error))
+    rows.append(row)
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+assert rows[0]["result"] == "on cuda"
+assert sum("cuda:0" in said for said in errors) == 6
 assert torch.zeros(1).copy_(w).device.type == "cpu"
+assert w.detach()[torch.tensor([0])].device == w.device
+# sphinx_gallery_folded = "The code that tests them"
+# sphinx_gallery_table = "rows"
 
 # %%
+# Brackets work in one direction only. ``g[i]`` and ``g[mask]`` take an index on the
+# CPU, but a CPU tensor doesn't take one on CUDA (`pytorch#69607
+# <https://github.com/pytorch/pytorch/pull/69607>`_). The fix: :ref:`devices-differ`.
+#
 # Remember
 # --------
-# - ``cpu`` and ``to`` copy if something has to change, or with ``copy=True``.
-# - A copy that autograd records sends the gradient back. Take the result.
-# - A copy on the CPU, from every device: ``w.detach().to("cpu", copy=True)``.
+# - ``cpu`` and ``to`` copy only if something has to change, or with ``copy=True``.
+# - A copy that autograd records sends the gradient back. Assign the result.
+# - A copy on the CPU, from any device: ``w.detach().to("cpu", copy=True)``.

@@ -3,17 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Make one tensor of a list
-=========================
+Turn a list into one tensor
+===========================
 
-Stack first and convert once: ``torch.from_numpy(np.stack(arrays))`` and
-``torch.stack(tensors)`` copy blocks, while ``torch.tensor`` reads number by number.
-
-You will see the ways for a list of arrays, of tensors and of numbers, how a pandas
-frame or a PIL image gets in, and what the ways for lists cost.
+Stack first, convert once: ``torch.from_numpy(np.stack(arrays))`` and
+``torch.stack(tensors)`` copy whole blocks. ``torch.tensor`` reads one number at a time.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "List to tensor"
 import warnings
 
 import numpy as np
@@ -26,37 +24,38 @@ print("This lesson runs on:", device)
 # %%
 # A list of arrays: one copy
 # --------------------------
-# The arrays lie in different places, so one tensor of them needs new memory.
-# :func:`numpy.stack` makes it, ``from_numpy`` shares it: one copy in all.
+# The arrays are in different places, so one tensor of them needs new memory.
+# :func:`numpy.stack` copies them there, and ``from_numpy`` shares it: one copy in all.
 
 a, b = np.zeros(2), np.ones(2)
 batch = torch.from_numpy(np.stack([a, b]))
-a[0] = 7.0  # too late for the batch
+a[0] = 7.0  # the batch doesn't change
 print(f"{batch = }")
 assert batch.tolist() == [[0, 0], [1, 1]]
-# sphinx_gallery_tensor_map_lead = "a, b, batch"
+# sphinx_gallery_tensor_map_lead = "a, b, batch, a copied to batch, b copied to batch"
 
 # %%
 # A list of tensors: stay in PyTorch
 # ----------------------------------
-# :func:`torch.stack` adds a dimension, :func:`torch.cat` continues one. Both work on
-# the tensors' device and stay in the graph. A tensor made of Python numbers is a
-# constant. ``torch.tensor([v, w])`` takes only tensors of one element, and cuts too.
+# :func:`torch.stack` adds a dimension, :func:`torch.cat` extends one. Both work on the
+# tensors' device and stay in the graph. A tensor made from Python numbers doesn't
+# require grad. ``torch.tensor([v, w])`` only takes tensors of one element, and it also
+# leaves the graph.
 
 v = torch.ones(2, device=device, requires_grad=True)
 w = torch.zeros(2, device=device)
 stack = torch.stack([v, w])
 flat = torch.cat([v, w])
 numbers = torch.tensor([v.tolist(), w.tolist()])
-print(stack.shape, flat.shape)
-print(stack.requires_grad, numbers.requires_grad)
+print(f"{stack.shape = }, {flat.shape = }")
 assert stack.shape == (2, 2) and len(flat) == 4
-assert stack.requires_grad and not numbers.requires_grad
+assert stack.requires_grad and flat.requires_grad
+assert not numbers.requires_grad
 
 # %%
 # A list of numbers: mind the dtype
 # ---------------------------------
-# PyTorch takes Python's floats for float32, NumPy for float64.
+# PyTorch turns Python's floats into float32, NumPy into float64.
 
 t, a = torch.tensor([0.5]), np.array([0.5])
 print(f"{t.dtype = }, {a.dtype = }")
@@ -65,9 +64,9 @@ assert t.nbytes == 4 and a.nbytes == 8
 # %%
 # pandas, PIL and other objects
 # -----------------------------
-# A frame and an image turn *themselves* into an array, when NumPy asks, as this class
-# does. ``torch.tensor`` does not ask (:ref:`tensor-of-series`, :ref:`tensor-of-image`).
-# :func:`numpy.asarray` takes what it is given, :func:`numpy.array` asks for a copy.
+# A data frame or an image converts *itself* to an array when NumPy asks, like this
+# class. ``torch.tensor`` doesn't ask (:ref:`tensor-of-series`, :ref:`tensor-of-image`).
+# :func:`numpy.asarray` takes the array as it is, :func:`numpy.array` asks for a copy.
 
 
 class Frame:
@@ -88,18 +87,19 @@ assert frame.cells[0] == 5 and copied[0] == 0
 # sphinx_gallery_predict_instead_2 = "np.array(frame) -> np.asarray(frame)"
 
 # %%
-# The frame is changed. A frame of pandas 3 too, which `hands out its memory read-only
-# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_:
-# :doc:`from_numpy only warns <array_to_tensor>`. Write
-# ``torch.tensor(frame.to_numpy())`` for pandas, ``torch.from_numpy(np.array(image))``
-# for PIL. An image arrives as rows, columns, channels. Numbers *and* text make an
-# array of objects, which is refused (:ref:`from-numpy-object`).
+# The frame has changed. The same happens with a frame of pandas 3, although its arrays
+# `are read-only <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_:
+# :doc:`from_numpy only warns <array_to_tensor>`. ``np.asarray`` of a PIL image is a
+# copy of its pixels, but a read-only one. So write ``torch.tensor(frame.to_numpy())``
+# for pandas and ``torch.from_numpy(np.array(image))`` for PIL. The image's dimensions
+# are rows, columns and channels. A frame with numbers *and* text becomes an array of
+# objects, and ``from_numpy`` raises (:ref:`from-numpy-object`).
 
 # %%
 # What they cost
 # --------------
-# Each list has 16 rows of 256 numbers, on the CPU. A time is relative to that of the
-# first call for the list: a median of rounds, as in :doc:`../3_tips/why_a_copy_costs`.
+# Each list has 16 rows of 256 numbers, on the CPU. Times are relative to the first call
+# for the list: the median of rounds, as in :doc:`../3_tips/why_a_copy_costs`.
 
 arrays = list(np.ones((16, 256), np.float32))
 tensors = [torch.from_numpy(a) for a in arrays]
@@ -122,10 +122,10 @@ known, rows = globals(), []
 warnings.simplefilter("ignore")
 for calls in of_arrays, of_tensors, of_lists:
     timers = [Timer(c, globals=known) for c in calls]
-    runs = []
-    for _ in range(15):
-        runs.append([t.timeit(9).mean for t in timers])
-    runs = np.array(runs)
+    runs = np.zeros((15, len(calls)))
+    for row in range(15):  # each comes first in turn
+        for k in np.roll(range(len(calls)), row):
+            runs[row, k] = timers[k].timeit(9).mean
     ratios = np.median(runs / runs[:, :1], axis=0)
     for call, ratio in zip(calls, ratios):
         time = f"{ratio:.{0 if ratio > 9.95 else 1}f}×"
@@ -138,10 +138,10 @@ for row in rows:
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``torch.tensor`` asks Python for each number, and warns if the list has arrays.
+# ``torch.tensor`` asks Python for each number. It warns if the list has arrays.
 #
 # Remember
 # --------
-# - Arrays: ``torch.from_numpy(np.stack(arrays))``. Tensors: ``torch.stack``.
-# - ``torch.tensor`` reads any list number by number: keep it for short ones.
-# - Of a frame or an image take ``np.array``: a copy that you can write to.
+# - Arrays: ``torch.from_numpy(np.stack(arrays))``. Tensors: ``torch.stack(tensors)``.
+# - ``torch.tensor`` reads a list number by number, so use it for short lists.
+# - Call ``np.array`` on a frame or an image. You get a copy that you can modify.

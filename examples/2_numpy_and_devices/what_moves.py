@@ -6,14 +6,12 @@
 What does ``model.to(device)`` move?
 ====================================
 
-It moves what the module has registered: its parameters with their gradients, its
-buffers, and those of the modules inside it.
-
-You will see every kind of tensor that a model can hold before and after the move,
-what an optimizer made earlier still holds, and how to compare two devices.
+It moves everything that is registered: parameters with their gradients, buffers, and
+those of submodules. A tensor that is a plain attribute stays where it is.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "What model.to() moves"
 import torch
 from torch import nn, optim
 
@@ -23,7 +21,7 @@ print("This lesson runs on:", device)
 # %%
 # A model with one of each
 # ------------------------
-# One step of training on the CPU gives it a gradient and a momentum.
+# One training step on the CPU gives it a gradient and a momentum.
 
 
 class Net(nn.Linear):
@@ -45,62 +43,68 @@ def trained_once():
     return net, sgd
 
 
-print(trained_once()[0].weight.grad)
+net, sgd = trained_once()
 
 # %%
-# What moves, what is cast
-# ------------------------
-# The model goes to the GPU, or without one to ``meta``, whose tensors have a shape, a
-# dtype and no data. ``to`` with a device moves, ``to`` with a dtype casts. What the
-# module has not registered follows neither. A buffer of integers is moved, not cast.
+# What moves, what is converted
+# -----------------------------
+# The model moves to the GPU, or without one to ``meta``, where tensors have a shape, a
+# dtype and no data. It also becomes float64. Tensors that the module hasn't registered
+# neither move nor change. A buffer of integers moves but keeps its dtype.
 
 there = "cuda" if device == "cuda" else "meta"
-moved, sgd = trained_once()
+net.to(there, torch.float64)
+print(f"{net.scale.device.type = }")
+assert net.scale.device.type == there
+# sphinx_gallery_tensor_map_lead = "net.weight, net.scale, net.shift"
+
+# %%
+# The table lists all kinds of tensors in the model, and the optimizer's momentum.
+
 (state,) = sgd.state.values()
-moved.to(there, torch.float64)
 kinds = {
-    "parameter": moved.weight,
-    "its .grad": moved.weight.grad,
-    "in nn.ModuleList": moved.known[0].weight,
-    "buffer": moved.scale,
-    "buffer of integers": moved.count,
-    "tensor as an attribute": moved.shift,
-    "module in a list": moved.hidden[0].weight,
+    "parameter": net.weight,
+    "its .grad": net.weight.grad,
+    "in nn.ModuleList": net.known[0].weight,
+    "buffer": net.scale,
+    "buffer of integers": net.count,
+    "tensor as an attribute": net.shift,
+    "module in a list": net.hidden[0].weight,
     "the momentum": state["momentum_buffer"],
 }
 rows = []
 for kind, t in kinds.items():
-    row = {"kind": kind, "moved to": t.device.type}
-    rows.append(row | {"cast to": t.dtype})
+    row = {"tensor": kind, "is on": t.device.type}
+    rows.append(row | {"dtype": t.dtype})
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-places = [row["moved to"] for row in rows]
+places = [row["is on"] for row in rows]
 assert places == [there] * 5 + ["cpu"] * 3
-assert moved.count.dtype == torch.int64
+assert net.count.dtype == torch.int64
+# sphinx_gallery_folded = "The code that lists them"
 # sphinx_gallery_table = "rows"
 
 # %%
 # Make it a buffer
 # ----------------
-# A plain tensor stays behind, and what meets it raises (:ref:`devices-differ`). Make it
-# a buffer, or make it where the input is.
+# A plain tensor stays behind, and an operation with it raises (:ref:`devices-differ`).
+# Make it a buffer, or create it on the device of the input.
 
-h = moved(torch.ones(1, 2).to(moved.scale))
+h = net(torch.ones(1, 2).to(net.scale))
 try:
-    h + moved.shift
+    h + net.shift
 except RuntimeError as error:
-    message = str(error)
-print("RuntimeError:", message)
-moved.register_buffer("offset", moved.shift)
-moved.to(there)
-y = h + moved.offset + torch.ones_like(h)
-assert y.device == moved.offset.device == h.device
+    print("RuntimeError:", error)
+net.register_buffer("offset", net.shift)
+net.to(there)
+y = h + net.offset + torch.ones_like(h)
+assert y.device == net.offset.device == h.device
 
 # %%
-# Which names follow
-# ------------------
-# Three names from before a cast, and the model after it.
+# References after a conversion
+# -----------------------------
+# We keep three references from before ``to(torch.bfloat16)``, and look at them after.
 
 cast, cast_sgd = trained_once()
 weight, scale = cast.weight, cast.scale
@@ -111,29 +115,27 @@ print(f"{cast.scale is scale = }")
 print(f"{weight.dtype = }, {alias.dtype = }")
 assert held is cast.weight and cast.scale is not scale
 assert alias.dtype == torch.float32 != weight.dtype
-# sphinx_gallery_predict = "Which of the three follow the cast?"
+# sphinx_gallery_predict = "Which of the three follow the conversion?"
 # sphinx_gallery_predict_instead = "weight.detach() -> weight"
 # sphinx_gallery_predict_instead_2 = "cast.to( -> cast.weight.data = weight.to("
 
 # %%
-# A parameter stays the same object on new memory, a buffer becomes a new object, an
-# alias keeps the old memory. Load the optimizer's state once more, and it follows.
-# Between CPU and CUDA parameters stay too, on ``meta`` they are new and not in ``sgd``.
+# A parameter stays the same object with new memory. A buffer becomes a new object. A
+# detached tensor keeps the old memory. Load the optimizer's state again to convert it.
+# Between CPU and CUDA, parameters also stay the same objects. On ``meta`` they are new
+# objects, so ``sgd`` still has the old ones.
 
 cast_sgd.load_state_dict(cast_sgd.state_dict())
 momentum = cast_sgd.state[weight]["momentum_buffer"]
-print(f"{momentum.dtype = }")
-assert momentum.dtype == torch.bfloat16
 (left,) = sgd.param_groups[0]["params"]
-print(f"{left is moved.weight = }")
-assert (left is moved.weight) == (there == "cuda")
-# sphinx_gallery_tensor_map_lead = "weight, held, alias, momentum"
+print(f"{momentum.dtype = }, {left is net.weight = }")
+assert momentum.dtype == torch.bfloat16
+assert (left is net.weight) == (there == "cuda")
 
 # %%
 # Compare devices
 # ---------------
-# A device is no string, and ``cuda`` is not ``cuda:0`` (:ref:`silent-device-names`).
-# Compare two tensors' devices, or the ``type`` of one with a name.
+# A device isn't a string (:ref:`silent-device-names`). Compare its ``type`` to a name.
 
 print(f"{y.device == there = }")
 assert y.device != there and y.device.type == there
@@ -141,6 +143,6 @@ assert y.device != there and y.device.type == there
 # %%
 # Remember
 # --------
-# - Parameters and buffers move, in every module that the model has registered.
-# - Assign ``x = x.to(device)``; ``model.to(device)`` changes the model itself.
-# - Move the model first, then make its optimizer.
+# - ``model.to`` moves the parameters and buffers of all registered modules.
+# - Assign ``x = x.to(device)``. ``model.to(device)`` changes the model itself.
+# - Move the model first, then create its optimizer.

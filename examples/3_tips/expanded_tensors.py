@@ -3,32 +3,30 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-One memory, many places: ``expand`` and lists
-=============================================
+Shared elements: ``expand`` and lists of tensors
+================================================
 
-``expand`` repeats a tensor without a copy: a write through one index shows in all,
-as it does in a list that holds one tensor many times.
-
-You will see which writes are refused, what a clone of an expanded tensor takes, how
-its gradient is added up, and what else can change behind a second name.
+``expand`` repeats without copying: all repeats share one memory, so writing to one
+changes them all. The same happens in a list that holds one tensor several times.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "expand and shared elements"
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Three rows on one
-# -----------------
-# The stride 0 says that the next row begins where this one does. You write to one
-# row, and read it in all.
+# Three rows, one in memory
+# -------------------------
+# The stride 0 means that each row starts where the one before it starts. We write to
+# one row.
 
 row = torch.zeros(1, 2, device=device)
 rows = row.expand(3, 2)
 rows[0, 0] = 7.0
-print(f"{rows = }")
+print(f"{rows.tolist() = }")
 print(f"{rows.stride() = }")
 assert rows.tolist() == [[7, 0]] * 3
 assert row.tolist() == [[7, 0]]
@@ -39,39 +37,29 @@ assert rows.stride() == (0, 1)
 # sphinx_gallery_predict_instead_2 = "rows[0, 0] = 7.0 -> rows.add_(7.0) raises"
 
 # %%
-# Which writes are refused
-# ------------------------
-# PyTorch refuses what would write to one number more than once, but not every call
-# checks: ``fill_`` does not, and ``rows[:] = 7`` depends on the version (torch 2.6 and
-# 2.13 refuse it, 2.15 does not). Each row of the table starts with zeros.
+# Which writes raise
+# ------------------
+# PyTorch raises if a call would write to one element more than once, but not every call
+# checks. ``fill_`` doesn't, and ``rows[:] = 7`` depends on the version (torch 2.6 and
+# 2.13 raise, 2.15 doesn't). Each row of the table starts with zeros.
 
 sevens = torch.full((3, 2), 7.0, device=device)
-
-
-def out(t):
-    torch.add(sevens, 0, out=t)
-
-
-def assign(t):
-    t[:] = 7
-
-
-writes = {
-    "rows[0, 0] += 7": lambda t: t[0, 0].add_(7),
-    "rows[0] += 7": lambda t: t[0].add_(7),
-    "rows.fill_(7)": lambda t: t.fill_(7),
-    "rows += 7": lambda t: t.add_(7),
-    "rows.copy_(sevens)": lambda t: t.copy_(sevens),
-    "rows[:2] += 7": lambda t: t[:2].add_(7),
-    "torch.add(sevens, 0, out=rows)": out,
-    "rows[:] = 7": assign,
-}
+writes = [
+    "rows[0, 0] += 7",
+    "rows[0] += 7",
+    "rows.fill_(7)",
+    "rows += 7",
+    "rows.copy_(sevens)",
+    "rows[:2] += 7",
+    "torch.add(sevens, 0, out=rows)",
+    "rows[:] = 7",
+]
 table = []
-for write, call in writes.items():
-    t = torch.zeros(1, 2, device=device).expand(3, 2)
+for write in writes:
+    rows = torch.zeros(1, 2, device=device).expand(3, 2)
     try:
-        call(t)
-        found = t[:, 0].tolist()
+        exec(write)
+        found = rows[:, 0].tolist()
     except RuntimeError as error:
         message = str(error)
         found = "RuntimeError"
@@ -84,27 +72,29 @@ results = [line["first column"] for line in table]
 assert results[:3] == [[7, 7, 7]] * 3
 assert results[3:7] == ["RuntimeError"] * 4
 assert "refers to a single memory location" in message
-# sphinx_gallery_folded = "The code that probes"
+# sphinx_gallery_folded = "The code that tests them"
 # sphinx_gallery_table = "table"
 
 # %%
 # Clone before you write
 # ----------------------
-# The clone is written out in rows: three times the bytes, and no stride 0. So is what
-# ``contiguous`` returns, and :meth:`torch.Tensor.repeat`, which never shares.
+# The clone has three rows in memory, so three times the bytes and no stride 0. The same
+# is true of ``contiguous()`` and of :meth:`torch.Tensor.repeat`, which always copies.
 
+rows = row.expand(3, 2)
 written = rows.clone()
 written += 1
-for t in rows, written, row.repeat(3, 1):
-    print(t.stride(), t.untyped_storage().nbytes())
+repeated = row.repeat(3, 1)
+print(f"{rows.stride() = }, {written.stride() = }")
 assert rows.untyped_storage().nbytes() == 8
 assert written.untyped_storage().nbytes() == 24
+assert written.stride() == repeated.stride() == (2, 1)
 assert written.stride() == rows.contiguous().stride()
 
 # %%
 # The gradient is added up
 # ------------------------
-# Each of the three rows sends its gradient to the one that they are.
+# The gradients of the three rows are summed into the one row in memory.
 
 w = torch.ones(1, 2, device=device, requires_grad=True)
 weights = torch.tensor([[1.0], [2.0], [3.0]]).to(device)
@@ -113,10 +103,11 @@ print(f"{w.grad = }")
 assert w.grad.tolist() == [[1 + 2 + 3] * 2]
 
 # %%
-# A tensor in a list, written again
-# ---------------------------------
-# ``append`` stores the tensor itself. One that a loop goes on writing to is in the list
-# three times, with its last value. Append a clone, or make a new one in each step.
+# A tensor in a list, modified later
+# ----------------------------------
+# ``append`` stores the tensor itself. If a loop keeps modifying it, the list holds the
+# same tensor three times, with its last value. Append a clone, or create a new tensor
+# in each iteration.
 
 state = torch.zeros(1, device=device)
 same, kept = [], []
@@ -132,10 +123,10 @@ assert torch.cat(kept).tolist() == [1, 3, 6]
 # %%
 # Another shape for one of two tensors
 # ------------------------------------
-# The shape belongs to the tensor, not to the memory. Change that of an alias in place,
-# and ``x`` keeps its own. PyTorch 1.12 and older refused it on a detached tensor
-# (:doc:`../../changes`). ``resize_`` makes the memory longer, for all of them; what is
-# at its end is anything, until you write to it.
+# A shape belongs to a tensor, not to its memory. If you change the shape of ``turned``
+# in place, ``x`` keeps its own. PyTorch 1.12 and older raised for a detached tensor
+# (:doc:`../../changes`). ``resize_`` makes the shared memory longer. The new elements
+# have no defined value until you write to them.
 
 x = torch.zeros(1, 2, device=device, requires_grad=True)
 turned = x.detach().t_()
@@ -143,8 +134,7 @@ flat = x.detach().squeeze_()
 longer = x.detach().resize_(4).zero_()
 turned[1, 0] = 5.0
 print(f"{x.tolist() = }")
-for t in x, turned, flat, longer:
-    print(tuple(t.shape), t.untyped_storage().nbytes())
+print(f"{turned.shape = }, {flat.shape = }")
 assert x.tolist() == [[0, 5]]
 assert turned.shape == (2, 1) and flat.shape == (2,)
 assert x.untyped_storage().nbytes() == 16
@@ -152,6 +142,6 @@ assert x.untyped_storage().nbytes() == 16
 # %%
 # Remember
 # --------
-# - ``expand`` shares: clone before you write. ``repeat`` copies.
-# - The gradient of an expanded tensor is the sum over the repeats.
+# - ``expand`` shares one memory, so clone before you write. ``repeat`` copies.
+# - The gradient of an expanded tensor is the sum over its repeats.
 # - To keep a tensor's values in a list, append ``t.detach().clone()``.

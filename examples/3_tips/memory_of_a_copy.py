@@ -6,14 +6,14 @@
 Does ``x.detach().clone().numpy()`` waste memory?
 =================================================
 
-On a CPU it wastes nothing, for the clone is the one copy; on CUDA it raises, and
-with ``cpu`` before ``numpy`` the clone is one copy too many.
-
-You will see what each step allocates, that the waste is one tensor however many
-you convert, and what does add up.
+On the CPU it doesn't: the clone is the only copy. On a GPU it raises, and if you add
+``.cpu()`` before ``.numpy()``, the clone is one copy too many.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Memory used by a copy"
+# sphinx_gallery_try = "x.detach().clone().numpy()"
+import numpy as np
 import torch
 from torch.profiler import ProfilerActivity, profile
 
@@ -23,22 +23,22 @@ print("This lesson runs on:", device)
 # %%
 # A meter
 # -------
-# For the CPU, the profiler adds up what a step allocates and does not free. For
-# CUDA, PyTorch's allocator counts its bytes and their peak. The meter returns the
-# results of a step and the new MiB: on the CPU, on CUDA, and CUDA's peak.
+# For the CPU, the profiler adds up the bytes that PyTorch allocates in a call and
+# doesn't free. For CUDA, PyTorch's allocator counts its bytes and their peak. The meter
+# returns the results of the calls and the new MiB: on the CPU, on CUDA, peak on CUDA.
 
 # sphinx_gallery_folded = "The meter"
 MIB = 2**20
 CPU = [ProfilerActivity.CPU]
 
 
-def measure(step, *inputs):
+def measure(call, *inputs):
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
     old = torch.cuda.memory_allocated()
     meter = profile(activities=CPU, profile_memory=True)
     with meter:
-        results = [step(x) for x in inputs]
+        results = [call(x) for x in inputs]
     kept = torch.cuda.memory_allocated() - old
     peak = torch.cuda.max_memory_allocated() - old
     calls = meter.key_averages()
@@ -53,76 +53,70 @@ assert new == [4, 0, 0]
 
 
 # %%
-# Step by step
+# Call by call
 # ------------
-# ``x`` holds 4 MiB; ``detach`` and :meth:`torch.Tensor.numpy` return aliases. On CUDA
-# ``numpy`` raises, and by then the clone is made. ``meta`` shows it without a GPU.
+# ``x`` has 4 MiB. ``detach`` and :meth:`~torch.Tensor.numpy` share memory, and
+# ``clone`` allocates. On CUDA ``numpy`` raises after the clone is made. ``gpu`` is on
+# CUDA, or on ``meta`` if there is no GPU.
 
 x = torch.ones(MIB, device=device).requires_grad_()
-(detached,), new = measure(torch.detach, x)
-print(f"detach: {sum(new[:2])} MiB")
-assert sum(new) == 0
-(clone,), new = measure(torch.clone, detached)
-print(f"clone: {sum(new[:2])} MiB")
-assert sum(new[:2]) == 4
-_, new = measure(torch.Tensor.numpy, clone.cpu())
-print(f"numpy: {sum(new[:2])} MiB")
-assert sum(new) == 0
+(detached,), of_detach = measure(torch.detach, x)
+(y,), of_clone = measure(torch.clone, detached)
+on_cpu = y.cpu()
+array = on_cpu.numpy()
+print(f"New MiB by detach: {sum(of_detach[:2])}")
+print(f"New MiB by clone: {sum(of_clone[:2])}")
 
-other = "cuda" if device == "cuda" else "meta"
+gpu = y.to("cuda" if device == "cuda" else "meta")
 try:
-    clone.to(other).numpy()
+    gpu.numpy()
 except TypeError as error:
     message = str(error)
 print("TypeError:", message)
-assert f"can't convert {other}" in message
-# sphinx_gallery_lead = True
-# sphinx_gallery_tensor_map = "x, detached, clone"
+assert sum(of_detach) == 0
+assert sum(of_clone[:2]) == 4
+assert np.shares_memory(array, on_cpu.numpy())
+assert f"can't convert {gpu.device.type}" in message
+# sphinx_gallery_tensor_map_lead = "x, y, array, gpu raises TypeError, x copied to y"
 
 # %%
 # The waste is one tensor, not ten
 # --------------------------------
-# Ten tensors of 4 MiB go to the CPU, one after the other. The table has what is new
-# on the CPU and, if the tensors are on another device, the peak there.
+# Ten tensors of 4 MiB are copied to the CPU, one after the other. The table shows the
+# new memory on the CPU and, if the tensors are on CUDA, the peak there.
 
-routes = {
-    "x.detach().cpu()": lambda x: x.detach().cpu(),
-    "x.detach().clone().cpu()": (  # one too many
-        lambda x: x.detach().clone().cpu()
-    ),
-    'x.detach().to("cpu", copy=True)': (  # one
-        lambda x: x.detach().to("cpu", copy=True)
-    ),
-}
-rows = []
-for route, step in routes.items():
+calls = [
+    "x.detach().cpu()",
+    "x.detach().clone().cpu()",
+    'x.detach().to("cpu", copy=True)',
+]
+rows, found = [], []
+for call in calls:
     xs = torch.ones(10, MIB, device=device)
-    ys, (host, kept, peak) = measure(step, *xs)
-    row = {"route": route, "on the CPU": f"{host} MiB"}
-    row["peak elsewhere"] = "–"
+    ys, new = measure(eval(f"lambda x: {call}"), *xs)
+    found.append(new)
+    row = {"call": call, "on the CPU": f"{new[0]} MiB"}
     if device == "cuda":
-        row["peak elsewhere"] = f"{peak} MiB"
-        waste = 4 if "clone" in route else 0
-        assert (host, kept, peak) == (40, 0, waste)
-    else:
-        alias = route == "x.detach().cpu()"
-        assert host == (0 if alias else 40)
+        row["peak on CUDA"] = f"{new[2]} MiB"
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-# sphinx_gallery_predict = "What does the clone waste?"
+cuda = device == "cuda"
+assert [n[0] for n in found] == [40 * cuda, 40, 40]
+assert [n[1] for n in found] == [0, 0, 0]
+assert [n[2] for n in found] == [0, 4 * cuda, 0]
+# sphinx_gallery_predict = "How much memory does each call need?"
 # sphinx_gallery_table = "rows"
 
 # %%
-# On CUDA the clone wastes 4 MiB at the peak, not 40: each clone is freed before the
-# next is made. On a CPU it wastes nothing: ``cpu`` returns an alias, and the clone is
-# the one copy.
-
-# %%
-# On CUDA a slice with gaps makes one more copy, which only a GPU can show: it is
-# `packed on the device first
+# On CUDA the clone wastes 4 MiB at the peak, not 40, because each clone is freed before
+# the next is made. On a CPU it wastes nothing: ``cpu`` doesn't copy there, so the clone
+# is the only copy.
+#
+# A slice with gaps needs one more copy on CUDA: PyTorch `packs it on the GPU first
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/Copy.cu>`_.
+# (That's from its source code. A CPU doesn't do it, so the peak here is 0.)
 
 gaps = torch.ones(2 * MIB, device=device)[::2]
 _, new = measure(torch.Tensor.cpu, gaps)
@@ -131,9 +125,9 @@ print(f"Peak for a slice with gaps: {new[2]} MiB")
 # %%
 # What does add up: the graphs you keep
 # -------------------------------------
-# Each loss in a list keeps its graph alive, and the graph keeps what it saved for
-# the backward pass: here the 4 MiB that ``exp`` returned. A detached loss keeps no
-# graph (:doc:`what_stays_alive`).
+# Each loss in a list keeps its graph alive. The graph keeps what it saved for the
+# backward pass, here the 4 MiB that ``exp`` returned. A detached loss keeps no graph
+# (:doc:`what_stays_alive`).
 
 xs = [x] * 3
 _, kept = measure(lambda x: x.exp().sum(), *xs)
@@ -145,6 +139,6 @@ assert sum(kept[:2]) == 12 and sum(rest[:2]) == 0
 # %%
 # Remember
 # --------
-# - ``clone`` allocates, ``detach`` and ``numpy`` do not.
+# - ``clone`` allocates new memory. ``detach`` and ``numpy`` don't.
 # - One copy, on the CPU, from any device: ``x.detach().to("cpu", copy=True)``.
-# - A temporary clone costs one tensor at the peak. What you keep adds up.
+# - A temporary clone needs the memory of one tensor. Tensors that you keep add up.

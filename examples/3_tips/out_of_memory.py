@@ -3,17 +3,16 @@
 # dependencies = ["torch>=2.6", "numpy", "matplotlib"]
 # ///
 """
-Out of memory: find what is kept
-================================
+Out of memory: find what is holding it
+======================================
 
-Count the bytes in use after each epoch: if the count grows, something is kept, and
-if it does not, one step is too large.
-
-You will see a program that fails over epochs, one in validation and one at a clone,
-each counted and cured, and what the allocator calls allocated and reserved.
+Count the memory in use after each step. If it grows within an epoch, the loop keeps
+tensors; if it grows over epochs, the program does; if it doesn't grow, one step is too
+large or the free memory is in pieces.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Out of memory"
 import weakref
 
 import matplotlib.pyplot as plt
@@ -25,7 +24,7 @@ print("This lesson runs on:", device)
 
 MIB = 2**20
 x = torch.ones(MIB // 4, device=device)
-w = torch.ones((), device=device, requires_grad=True)
+w = torch.ones((), device=device).requires_grad_()
 
 
 def measure(run, *inputs):
@@ -42,45 +41,61 @@ def measure(run, *inputs):
 
 
 # %%
-# Over epochs: the count grows
-# ----------------------------
-# ``measure`` counts the MiB that are new when a function returns: on CUDA by the
-# allocator, on the CPU by the profiler. The four products save their inputs of 1 MiB;
-# the first is ``x``, which stays anyway. (More of this: :doc:`what_stays_alive`.)
+# Count after each step
+# ---------------------
+# ``measure`` counts the MiB that a call leaves in use: on CUDA by PyTorch's allocator,
+# on the CPU by the profiler. In your own loop on a GPU, print
+# ``torch.cuda.memory_allocated()`` after each step. Here, an epoch has four steps. A loss
+# keeps a graph with three tensors of 1 MiB. We keep the losses of an epoch, the last
+# loss of each epoch, or only detached losses.
 
 
 def forward(x):
     return x * w * w * w * w
 
 
-def epoch(log, detach):
+def step(kept, number, keep):
+    place = number % 4  # in its epoch
+    if keep == "kept by the loop" and place == 0:
+        kept.clear()
     loss = forward(x).mean()
-    log.append(loss.detach() if detach else loss)
+    if keep == "detached":
+        kept.append(loss.detach())
+    elif keep == "kept by the loop" or place == 3:
+        kept.append(loss)
 
 
-in_use = {}
-for detach in False, True:
-    log, total = [], 0
-    for number in 1, 2, 3:
-        total += measure(epoch, log, detach)[1]
-        in_use[f"{detach = }, epoch {number}"] = total
-print(in_use)
-assert list(in_use.values()) == [3, 6, 9, 0, 0, 0]
-
-# %%
-bars = plt.barh(list(in_use), list(in_use.values()))
-plt.bar_label(bars, fmt="%d MiB")
-plt.gca().invert_yaxis()
-plt.title("A kept loss keeps 3 MiB an epoch.")
-plt.xlabel("In use after the epoch")
+curves = []
+ways = "kept by the loop", "kept by the program"
+for keep in (*ways, "detached"):
+    kept, in_use = [], [0]
+    for number in range(12):
+        new = measure(step, kept, number, keep)[1]
+        in_use.append(in_use[-1] + new)
+    curves.append(in_use[1:])
+    plt.plot(range(1, 13), in_use[1:], "o-")
+    plt.text(12.4, in_use[-1], keep, va="center")
+plt.xlim(0, 17)
+plt.xticks([4, 8, 12])
+plt.title("When it grows shows who keeps it")
+plt.xlabel("Step (an epoch has four)")
+plt.ylabel("MiB in use after the step")
 plt.show()
+loop, program, detached = curves
+assert loop == [3, 6, 9, 12] * 3
+assert program[3::4] == [3, 6, 9]
+assert detached == [0] * 12
 # sphinx_gallery_lead = True
-# sphinx_gallery_folded = "The code that draws"
+# sphinx_gallery_folded = "The code that counts and draws"
 
 # %%
-# In validation: nothing frees the graph
-# --------------------------------------
-# Validation has no ``backward``: the graph stays with the output. ``no_grad`` has none.
+# Counted once per epoch, the first one doesn't grow, but a longer epoch can run out of
+# memory. The fix for both: keep ``loss.detach()`` (:doc:`what_stays_alive`).
+#
+# In validation, an output keeps its graph
+# ----------------------------------------
+# Validation has no ``backward()``, so the graph lives as long as you hold the output.
+# Under ``no_grad`` there is no graph.
 
 with_graph = measure(forward, x)[1]
 with torch.no_grad():
@@ -89,22 +104,39 @@ print(f"{with_graph = } MiB, {without = } MiB")
 assert with_graph == 4 and without == 1
 
 # %%
-# At a clone: how much does it ask for?
-# -------------------------------------
-# As much as ``nbytes`` says, here more than is in memory (:doc:`expanded_tensors`).
-# Leave the clone out, or make it on the host with ``to("cpu", copy=True)``.
+# No growth: one step is too large
+# --------------------------------
+# A step needs most just before ``backward()``, and that grows with the batch. On a GPU,
+# ``torch.cuda.max_memory_allocated()`` tells you how much. A clone needs ``nbytes`` at
+# once, here more than is in memory (:doc:`expanded_tensors`): do without it, or make it
+# with ``to("cpu", copy=True)``.
 
+double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)
 held = wide.untyped_storage().nbytes()
-copied, new = measure(torch.clone, wide)
-print(f"{held = } bytes, {wide.nbytes = }")
-assert (held, wide.nbytes, new) == (4, MIB, 1)
-# sphinx_gallery_tensor_map = "wide, copied"
+of_clone = measure(torch.clone, wide)[1]
+print(f"batch: {with_graph} MiB, two: {double} MiB")
+print(f"wide: {held} bytes, clone: {of_clone} MiB")
+assert double == 2 * with_graph == 8
+assert wide.nbytes == MIB
+assert (held, of_clone) == (4, 1)
 
 # %%
-# Recover behind ``except``
-# ------------------------------------
-# In the block the error's traceback keeps the tensors of the failed step.
+# No growth: the free memory is in pieces
+# ---------------------------------------
+# PyTorch reserves large blocks of GPU memory and puts tensors there. The memory of a
+# deleted tensor stays reserved for new ones, and ``nvidia-smi`` counts it as used. If
+# ``memory_reserved()`` is far above ``memory_allocated()``, its pieces may be too small
+# for a new tensor. `PyTorch's notes on CUDA
+# <https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management>`_ and the
+# error's message advise ``PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True``. The notes
+# also say that ``empty_cache()`` releases unused memory to other programs, which gives
+# PyTorch no more of it (:ref:`out-of-memory`). A CPU doesn't show any of this.
+#
+# Recover after ``except``
+# ------------------------
+# Inside the block, the error's traceback keeps the tensors of the failed step alive.
+# Retry with a smaller batch after the block.
 
 
 def fails():
@@ -118,27 +150,13 @@ try:
     fails()
 except RuntimeError:
     inside = seen[0]() is not None
-behind = seen[0]() is not None
-print(f"batch is alive: {inside = }, {behind = }")
-assert inside and not behind
-
-# %%
-# Allocated and reserved
-# ----------------------
-# PyTorch's allocator for CUDA gives out multiples of 512 bytes, from larger pieces that
-# it reserves. What you delete it keeps for its next tensors: ``nvidia-smi`` counts it,
-# ``empty_cache`` gives it back (:ref:`out-of-memory`). On a CPU both counters stay 0.
-
-one = torch.ones(1, device=device)
-for name in "with one float", "without it":
-    now = torch.cuda.memory_allocated()
-    kept = torch.cuda.memory_reserved()
-    print(f"{name}: {(now, kept)}")
-    one = None  # lets go of it
+after = seen[0]() is not None
+print(f"batch is alive: {inside = }, {after = }")
+assert inside and not after
 
 # %%
 # Remember
 # --------
-# - Count after each epoch: growth is something kept, so look for a graph.
-# - Validate under ``torch.no_grad()``; ``backward`` is what frees a graph.
-# - A clone needs ``nbytes`` at once, whatever the storage behind it holds.
+# - Growth within an epoch: the loop keeps tensors. Over epochs: the program does.
+# - No growth: one step is too large, or reserved memory is far above allocated.
+# - Keep ``loss.detach()``, and validate under ``torch.no_grad()``.

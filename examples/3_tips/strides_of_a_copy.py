@@ -6,15 +6,15 @@
 Does a copy keep the strides?
 =============================
 
-``clone`` keeps the strides of a tensor without gaps, and packs any other one,
-while a deep copy or a saved file keeps all strides and the whole storage.
-
-You will see the strides and the bytes of copies of seven layouts, and where the
-order of the elements matters.
+``clone`` keeps the strides of a tensor without gaps and packs any other. ``deepcopy``
+of a plain tensor copies its whole storage and keeps the strides.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Strides of a copy"
+# sphinx_gallery_try = "x.t().clone()"
 import copy
+import io
 
 import torch
 
@@ -22,29 +22,29 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Gaps are left out
-# -----------------
-# Strides say how far apart two neighbours lie in memory. In ``column`` it is 2. The
-# clone has its elements side by side; the deep copy is a copy of all of ``table``.
+# ``clone`` drops the gaps
+# ------------------------
+# Strides say how far apart neighbours are in memory. In ``v``, a column, they are 2
+# elements apart. In the clone they are side by side. The deep copy contains all of
+# ``table``, and has the strides of ``v``.
 
 table = torch.arange(4.0, device=device).view(2, 2)
-column = table[:, 0]
-cloned = column.clone()
-deep = copy.deepcopy(column)
-for t in column, cloned, deep:
-    print(t.stride(), t.untyped_storage().nbytes())
-assert cloned.stride() == (1,)
-assert deep.stride() == column.stride() == (2,)
-assert cloned.untyped_storage().nbytes() == 8
+v = table[:, 0]
+clone, deep = v.clone(), copy.deepcopy(v)
+print(f"{v.stride() = }, {clone.stride() = }")
+print(f"{deep.untyped_storage().nbytes() = }")
+assert clone.stride() == (1,)
+assert deep.stride() == v.stride() == (2,)
+assert clone.untyped_storage().nbytes() == 8
 assert deep.untyped_storage().nbytes() == 16
-# sphinx_gallery_tensor_map_lead = "table, column, cloned, deep"
+# sphinx_gallery_tensor_map_lead = "v, clone, deep, v copied to clone, v copied to deep"
 
 # %%
 # The rule, in seven layouts
 # --------------------------
-# Without gaps, in whatever order, ``clone`` keeps the strides. With gaps it keeps
-# their order only: what was the longest stride still is. What ``expand`` repeats is
-# written out. :meth:`torch.Tensor.contiguous` makes rows.
+# A tensor without gaps keeps its strides in the clone, whatever their order. A tensor
+# with gaps keeps only their order: the longest stride stays the longest. Elements that
+# ``expand`` repeats are written out. :meth:`torch.Tensor.contiguous` makes rows.
 
 table = torch.zeros(2, 4, device=device)
 image = torch.zeros(1, 2, 2, 2, device=device)
@@ -64,7 +64,6 @@ ways = {
     "contiguous()": torch.Tensor.contiguous,
     "deepcopy": copy.deepcopy,
 }
-kept = []
 rows = []
 for layout, t in layouts.items():
     row = {"tensor": layout, "strides": t.stride()}
@@ -72,42 +71,65 @@ for layout, t in layouts.items():
         y = call(t)
         size = y.untyped_storage().nbytes()
         row[way] = f"{y.stride()}, {size} bytes"
-    kept.append(t.clone().stride() == t.stride())
-    assert copy.deepcopy(t).stride() == t.stride()
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-assert kept == [True] * 3 + [False] * 2 + [True, False]
+
+
+def kept(way):
+    return [str(r["strides"]) in r[way] for r in rows]
+
+
+assert kept("clone()") == [1, 1, 1, 0, 0, 1, 0]
+assert kept("deepcopy") == [1] * 7
 assert rows[4]["clone()"].startswith("(1, 2)")
 assert rows[6]["clone()"] == "(1,), 32 bytes"
-# sphinx_gallery_folded = "The code that probes"
+# sphinx_gallery_folded = "The code that tests them"
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``contiguous()`` of rows copies nothing: one row keeps the 32 bytes of its table,
-# and :doc:`so does a file <../../silent_mistakes>`.
+# ``contiguous()`` doesn't copy rows, so one row keeps the 32 bytes of its table.
 #
+# A ``Parameter`` and a file
+# --------------------------
+# ``deepcopy`` clones a ``Parameter``, so it drops the gaps. :func:`torch.save` keeps
+# the strides and the whole storage of any tensor, :doc:`so the file can be large
+# <../../silent_mistakes>`.
+
+parameter = torch.nn.Parameter(v)
+cloned = copy.deepcopy(parameter)
+file = io.BytesIO()
+torch.save(v, file)
+file.seek(0)
+loaded = torch.load(file)
+print(f"{cloned.stride() = }, {loaded.stride() = }")
+assert parameter.stride() == loaded.stride() == (2,)
+assert cloned.stride() == (1,)
+assert cloned.untyped_storage().nbytes() == 8
+assert loaded.untyped_storage().nbytes() == 16
+
+# %%
 # Where it matters
 # ----------------
 # ``view(8)`` needs the elements in the order of rows. The clone of a transposed tensor
-# is transposed too: ask for rows.
+# is also transposed, so ask for rows.
 
 turned = table.t()
 try:
     turned.clone().view(8)
 except RuntimeError as error:
     message = str(error).split(" (")[0]
-print("RuntimeError:", message)
-assert "view size is not compatible" in message
 rows_first = torch.contiguous_format
 flat = turned.clone(memory_format=rows_first).view(8)
+print("RuntimeError:", message)
 print(f"{flat.stride() = }")
+assert "view size is not compatible" in message
 assert flat.is_contiguous()
 
 # %%
 # Remember
 # --------
-# - ``clone`` drops gaps and repeats, and keeps the order of the elements.
+# - ``clone`` drops gaps, writes out repeats, and keeps the order of the elements.
 # - For rows: ``x.clone(memory_format=torch.contiguous_format)``.
-# - A deep copy of a small view can be large: clone it.
+# - A deep copy of a small slice can be large. Clone the slice instead.

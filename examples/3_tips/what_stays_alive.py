@@ -3,17 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-What does a kept loss, output or slice keep alive?
-==================================================
+What memory does a stored loss, output or slice keep?
+=====================================================
 
-A tensor keeps its whole storage, and if it has a graph, all that the graph saved for
-a backward pass that has not come.
-
-You will see eight things that people keep in a training loop, the memory that they
-hold with and without ``backward``, and what is written when you save a slice.
+A tensor keeps its whole storage alive. A tensor with a graph also keeps everything that
+the graph saved, until ``backward()`` frees it.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "What keeps memory alive"
 import io
 
 import torch
@@ -23,14 +21,30 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# A step, and a meter
-# -------------------
-# Each step has a new batch ``x`` and an output, both of 1 MiB. The graph saves both:
-# the product needs ``x``, and the derivative of ``exp`` is its result.
+# A slice keeps its whole storage
+# -------------------------------
+# ``out`` has 1 MiB. We keep two of its elements and delete ``out``. The slice keeps all
+# of it alive. A clone of the slice has its own 8 bytes.
 
 MIB = 2**20
+out = torch.ones(MIB // 4, device=device)
+part = out[:2]
+clone = part.clone()
+del out
+print(f"{part.untyped_storage().nbytes() = }")
+print(f"{clone.untyped_storage().nbytes() = }")
+assert part.nbytes == clone.nbytes == 8
+assert part.untyped_storage().nbytes() == MIB
+assert clone.untyped_storage().nbytes() == 8
+# sphinx_gallery_tensor_map_lead = "part, clone, part copied to clone"
+
+# %%
+# A training step, and a meter
+# ----------------------------
+# Each step has a new batch ``x`` and an output, both of 1 MiB. The graph saves both,
+# because the product needs ``x`` and the derivative of ``exp`` is its result.
+
 w = torch.ones((), device=device).requires_grad_()
-print(f"{w = }")
 
 
 def three_steps(name, backward):
@@ -41,7 +55,8 @@ def three_steps(name, backward):
         loss = out.sum()
         if backward:
             loss.backward()
-        value, first = loss.detach(), out[0].detach()
+        value = loss.detach()
+        first = out[0].detach()
         ways = {
             "loss": loss,
             "total + loss": total + loss,
@@ -58,8 +73,8 @@ def three_steps(name, backward):
 
 
 # %%
-# The meter runs the steps, holds what they return, and counts the bytes that are new
-# then: on CUDA the allocator's, on the CPU what the profiler saw.
+# The meter runs three steps, keeps what they return, and counts the new bytes. On CUDA
+# the allocator counts them, on the CPU the profiler.
 
 
 # sphinx_gallery_folded = "The meter"
@@ -81,12 +96,12 @@ print("A loss after backward:", new_mib("loss", True))
 
 
 # %%
-# Three steps, and what is left of them
-# -------------------------------------
-# Without ``backward`` (in validation, say) a loss of 4 bytes keeps two tensors of its
-# step. ``backward`` frees what was saved; an output that you keep stays. Detached, it
-# keeps no graph, yet all of its storage; so does one element of it. A clone of the
-# element keeps next to nothing. (``value`` is ``loss.detach()``.)
+# Three steps, and the memory that stays
+# --------------------------------------
+# Without ``backward()``, as in validation, a loss of 4 bytes keeps two tensors of its
+# step. ``backward()`` frees the saved tensors, but an output that you keep stays. A
+# detached output has no graph, but it still has its whole storage, and so does a slice
+# of it. (``value`` is ``loss.detach()``.)
 
 names = three_steps("loss", True)[1]
 rows = []
@@ -105,22 +120,23 @@ assert found[2:4] == [["0 MiB", "0 MiB"]] * 2
 assert found[4] == ["6 MiB", "3 MiB"]
 assert found[5:7] == [["3 MiB", "3 MiB"]] * 2
 assert found[7] == ["0 MiB", "0 MiB"]
+# sphinx_gallery_folded = "The code that fills the table"
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``item`` holds nothing, but on CUDA it waits in each step (:doc:`what_waits`). An
-# output can be kept on the host: ``out.detach().cpu()``, which waits too.
+# ``item()`` keeps no tensor, but on CUDA it waits in each step (:doc:`what_waits`). You
+# can keep an output on the CPU with ``out.detach().cpu()``, which also waits.
 #
-# ``backward`` frees what was saved, not the nodes. So a running sum of losses grows by
-# some nodes in each step (:doc:`../4_patterns/logging_without_leaking`): little memory,
-# all of it on the host. A second ``backward`` through them raises
+# ``backward()`` frees the saved tensors but not the nodes. So a running sum of losses
+# grows by a few nodes in each step (:doc:`../4_patterns/logging_without_leaking`). They
+# take little memory, all of it on the CPU. A second ``backward()`` through them raises
 # (:ref:`backward-twice`).
 #
 # A file keeps the storage too
 # ----------------------------
-# :func:`torch.save` writes the storage behind a tensor, not the part that you see, so
-# that tensors which share one and are saved together share it again after loading.
-# Two elements out of 1 MiB make a file of 1 MiB. Save a clone of the part.
+# :func:`torch.save` writes the whole storage of a tensor, so that tensors which share
+# one and are saved together share it again after loading. Two elements out of 1 MiB
+# make a file of 1 MiB. Save a clone of the slice.
 
 
 def file_bytes(tensor):
@@ -129,17 +145,12 @@ def file_bytes(tensor):
     return file.tell()
 
 
-part = torch.ones(MIB // 4, device=device)[:2]
-clone = part.clone()
-print(f"{part.nbytes = }")
-print(f"{file_bytes(part) = }")
-print(f"{file_bytes(clone) = }")
+print(f"{file_bytes(part) = }, {file_bytes(clone) = }")
 assert file_bytes(part) > MIB > 99 * file_bytes(clone)
-# sphinx_gallery_tensor_map_lead = "part, clone"
 
 # %%
 # Remember
 # --------
-# - A tensor with a graph keeps what the graph saved, until ``backward`` frees it.
-# - Keep ``loss.detach()``; run validation under ``torch.no_grad()``.
-# - A slice keeps its whole storage, in memory and in a file: clone it.
+# - A stored tensor keeps its whole storage and what its graph saved for ``backward()``.
+# - Keep ``loss.detach()``, and run validation under ``torch.no_grad()``.
+# - To keep a slice, clone it: in memory and before you save it to a file.
