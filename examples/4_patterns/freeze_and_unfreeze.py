@@ -52,7 +52,7 @@ assert values[0] == 0.5 and values[1] < 0.7
 assert values[2:] == [0.75, 0.875, 1, 1, 1]
 
 # %%
-# The chart names each case by its gradient at the second step, and its optimizer.
+# Each bar is named by the gradient at the second step, and by the optimizer.
 
 bars = plt.barh(list(after), values)
 plt.bar_label(bars, fmt="%.3g")
@@ -69,9 +69,8 @@ plt.show()
 #
 # ``train()`` wakes BatchNorm and dropout
 # ---------------------------------------
-# A forward pass in training mode updates running averages, which are buffers.
-# ``eval()`` stops that until you call ``train()`` on the *whole* model. The class
-# ``StaysFrozen`` keeps its layers in evaluation mode.
+# A forward pass in training mode updates running averages. ``eval()`` stops that until
+# you call ``train()`` on the *whole* model. ``StaysFrozen`` prevents it.
 
 
 class Model(nn.Module):
@@ -117,8 +116,8 @@ assert seen[1:] == [(True, 1, True), (True, 0, False)]
 #
 # Unfreeze
 # --------
-# This optimizer was made from the parameters that weren't frozen, so it doesn't know
-# the frozen weight. Does the weight move once it requires grad again?
+# This optimizer was made without the frozen weight. Does the weight move once it
+# requires grad again?
 
 net = nn.Linear(1, 1, device=device)
 w = nn.init.constant_(net.weight, 2.0)

@@ -41,7 +41,7 @@ assert t.item() == 7 and t.grad.item() == 4
 # sphinx_gallery_tensor_map_lead = "w, z, t, u"
 
 # %%
-# The gradient of ``w`` is 2 and comes from A's loss only. Now A takes a step.
+# The gradient of ``w`` comes from A's loss only. Now A takes a step:
 # :class:`torch.optim.SGD` changes ``w`` *in place*, by 0.5 * 2.
 
 torch.optim.SGD([w, b], lr=0.5).step()
@@ -65,27 +65,23 @@ torch.nn.init.constant_(net_a.weight, 4.0)
 torch.nn.init.constant_(net_b.weight, 7.0)
 opt_a = torch.optim.SGD([net_a.weight], lr=1 / 16)
 opt_b = torch.optim.SGD([net_b.weight], lr=1 / 16)
-losses = []
 for _ in range(3):
-    loss_a = (net_a(x) - 4).square()
-    loss_a.backward()
-    losses.append(loss_a.item())
+    (net_a(x) - 4).square().backward()
     opt_a.step()
     opt_a.zero_grad()
     z = net_a.weight.detach()  # after A's step
     (net_b(z) - 5).square().backward()
     opt_b.step()
     opt_b.zero_grad()
-print(f"{losses = }, {z.item() = }")
-assert losses == [16, 4, 1] and z.item() == 2.25
-assert net_a.weight.grad is None
+print(f"{z.item() = }, {net_a.weight.grad = }")
+assert z.item() == 2.25 and net_a.weight.grad is None
 
 # %%
 # A step between B's forward and backward pass
 # --------------------------------------------
-# Now A steps too early. ``a`` is A's weight, 4. B's forward pass saves it, so the
-# gradient of ``t`` should be 4. Then A's step writes 3 into ``a``. A clone keeps
-# the 4. With ``detach``, B's ``backward()`` raises.
+# ``a`` is A's weight, 4, which B's forward pass saves. So the gradient of ``t`` should
+# be 4. Then A steps too early and writes 3 into ``a``. A clone still holds the 4. With
+# ``detach``, B's ``backward()`` raises.
 
 
 def gradient(take, fused):
@@ -96,14 +92,13 @@ def gradient(take, fused):
     return torch.autograd.grad(u, t)[0].item()
 
 
-print("clone:", gradient(torch.clone, fused=False))
+kept = gradient(torch.clone, fused=False)
 try:
     gradient(torch.detach, fused=False)
 except RuntimeError as error:
     message = str(error).split(":")[0]
-print("detach:", message)
-assert gradient(torch.clone, fused=False) == 4
-assert "inplace" in message
+print(f"clone: {kept}. detach: {message}.")
+assert kept == 4 and "inplace" in message
 
 # %%
 # The step increments the version counter of ``a``, so autograd notices the change.
@@ -121,8 +116,8 @@ assert found == 3
 #
 # New memory for A
 # ----------------
-# Casting a module gives its weights new memory, even there and back. A detached
-# tensor that you hold keeps the old memory and no longer follows A.
+# A cast gives A's weights new memory, even there and back. A detached tensor keeps the
+# old memory and no longer follows A. So call ``detach()`` again in each iteration.
 
 held = net_a.weight.detach()
 net_a.double().float()
@@ -143,15 +138,13 @@ detached = p.grad, net_a.weight.grad
 net_a.requires_grad_(False)
 net_b(net_a(p)).backward()
 frozen = p.grad, net_a.weight.grad
-print(f"{detached = }")
-print(f"{frozen = }")
+print(f"{detached = }, {frozen = }")
 assert detached == (None, None)
 assert frozen[0] is not None and frozen[1] is None
 
 # %%
 # Remember
 # --------
-# - ``z = w.detach()`` follows A's steps and gives A no gradient. Call it again in
-#   each iteration, after A's step.
+# - ``w.detach()`` follows A's steps and gives A no gradient. Call it after A's step.
 # - If A steps between B's forward and backward pass, add ``.clone()``.
 # - ``detach`` stops gradients on a path. ``requires_grad_(False)`` freezes weights.
