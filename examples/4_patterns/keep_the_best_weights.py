@@ -3,17 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Keep the best weights, and get them back
-========================================
+Save and restore the best weights
+=================================
 
-``state_dict`` returns the tensors that the model goes on training, so keep a copy
-of each, and give them back with ``load_state_dict``.
-
-You will see what five ways of keeping hold after two more epochs, what a restore
-brings back, and what it does not: the optimizer.
+``state_dict()`` shares memory with the weights that you keep training. Save a copy of
+each tensor, and restore it with ``load_state_dict()``.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Save the best weights"
 import copy
 
 import torch
@@ -23,31 +21,31 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Train past the best
-# -------------------
-# The weight goes up by 1 in each epoch, and the loss on the validation data is
-# (weight - 3)². So epoch 3 is the best, and there each way keeps what it keeps.
-# BatchNorm has buffers: it counts its batches.
+# Train past the best epoch
+# -------------------------
+# The weight goes up by 1 in each epoch, and the validation loss is the square of
+# (weight - 3). So epoch 3 is the best, and the weights are saved there in five ways.
+# BatchNorm counts its batches in a buffer.
 
 
 def five_ways(model):
     deep = copy.deepcopy(model.state_dict())
     items = model.state_dict().items()
-    host = {k: v.to("cpu", copy=True) for k, v in items}
+    on_cpu = {k: v.to("cpu", copy=True) for k, v in items}
     return {
         "model.state_dict()": model.state_dict(),
         "v.cpu()": {k: v.cpu() for k, v in items},
         "v.clone()": {k: v.clone() for k, v in items},
         "deepcopy(model.state_dict())": deep,
-        'v.to("cpu", copy=True)': host,
+        'v.to("cpu", copy=True)': on_cpu,
     }
 
 
 line = nn.Linear(1, 1, bias=False)
 model = nn.Sequential(line, nn.BatchNorm1d(1))
 model = model.to(device)
-nn.init.zeros_(line.weight)
-optimizer = torch.optim.SGD([line.weight], lr=1.0)
+w = nn.init.zeros_(line.weight)
+optimizer = torch.optim.SGD([w], lr=1.0)
 batch = torch.tensor([[-1.0], [-1.0]], device=device)
 best = float("inf")
 for epoch in range(1, 6):
@@ -55,23 +53,27 @@ for epoch in range(1, 6):
     model(batch)  # BatchNorm counts
     line(batch).mean().backward()
     optimizer.step()
-    loss = (line.weight.item() - 3) ** 2
-    print(f"{epoch = }, {loss = }")
+    loss = (w.item() - 3) ** 2
     if loss < best:
         best = loss
         found = five_ways(model)
-assert best == 0 and line.weight.item() == 5
+
+shared = found["model.state_dict()"]["0.weight"]
+clone = found["v.clone()"]["0.weight"]
+print(f"{shared.item() = }, {clone.item() = }")
+assert best == 0 and w.item() == 5
+assert shared.item() == 5 and clone.item() == 3
+# sphinx_gallery_tensor_map_lead = "w, shared, clone, w copied to clone"
 
 # %%
-# What each way holds now
-# -----------------------
-# The best weight is 3, kept after 3 batches; the model is at 5.
+# ``shared`` was trained for two more epochs (:ref:`silent-best-weights`). ``clone``
+# holds the best weight. What do all five ways hold now?
 
 rows = []
 for way, kept in found.items():
-    best_w = kept["0.weight"]
     count = kept["1.num_batches_tracked"]
-    row = {"kept": way, "weight": best_w.item()}
+    row = {"kept": way}
+    row["weight"] = kept["0.weight"].item()
     row["batches"] = count.item()
     row["device"] = count.device.type
     rows.append(row)
@@ -83,64 +85,64 @@ batches = [row["batches"] for row in rows]
 assert weights[0] == batches[0] == 5
 assert weights[1] == (5 if device == "cpu" else 3)
 assert weights[2:] == batches[2:] == [3] * 3
-w = line.weight
-plain = found["model.state_dict()"]["0.weight"]
-clone = found["v.clone()"]["0.weight"]
-# sphinx_gallery_tensor_map_lead = "w, plain, clone"
+# sphinx_gallery_folded = "The code that makes the table"
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``plain`` and ``clone`` in the picture are the first and the third
-# (:ref:`silent-best-weights`). ``v.cpu()`` copies from a GPU, and nothing on a CPU
-# (:ref:`silent-cpu-shares`). ``clone`` and ``deepcopy`` cost the model's device the
-# weights once more, and ``to("cpu", copy=True)`` costs host memory on every machine.
+# ``v.cpu()`` copies from a GPU, but on a CPU it returns the same tensor
+# (:ref:`silent-cpu-shares`). ``clone`` and ``deepcopy`` take memory on the model's
+# device, ``to("cpu", copy=True)`` takes CPU memory.
 #
-# Restore, and train on
-# ---------------------
-# ``load_state_dict`` copies into the parameters: they stay the same objects, so an
-# optimizer goes on with them. What does ``kept`` hold after one more step?
+# Restore, and keep training
+# --------------------------
+# ``load_state_dict`` copies into the parameters. They stay the same objects, so the
+# optimizer can keep using them. What happens to ``saved`` in one more step?
 
 kept = found["v.clone()"]
+saved = kept["0.weight"]
 model.load_state_dict(kept)
 optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
 model.zero_grad()
 line(batch).mean().backward()
 optimizer.step()
-print(f"{line.weight.item() = }")
-print(f"{kept['0.weight'].item() = }")
+print(f"{line.weight.item() = }, {saved.item() = }")
 assert line.weight is w and w.item() == 4
-assert kept["0.weight"].item() == 3
-# sphinx_gallery_predict = "What do the two hold?"
+assert saved.item() == 3
+# sphinx_gallery_predict = "What are the model's weight and the saved one?"
 # sphinx_gallery_predict_instead = "dict(kept) -> dict(kept, assign=True)"
 # sphinx_gallery_predict_instead_2 = "model.load_state_dict(kept) ->"
 
 # %%
-# With ``assign=True`` the kept tensors become the parameters, and are trained.
+# With ``assign=True`` the saved tensors become the parameters and are trained.
 #
-# The optimizer is not in there
-# -----------------------------
-# Momentum lives in the optimizer, and its ``state_dict`` is made of references too.
-# Here a step has left a momentum of 1. ``load_state_dict`` of an optimizer does
-# *not* copy: it takes the tensors that you kept, and the next step writes them.
+# The optimizer state is separate
+# -------------------------------
+# Momentum is in the optimizer's ``state_dict()``, which shares memory too. The
+# optimizer's ``load_state_dict`` converts tensors to the parameter's dtype and device.
+# It doesn't copy one that has both already, so the next step changes the saved one.
 
 v = nn.Parameter(torch.zeros(1, device=device))
 sgd = torch.optim.SGD([v], lr=1.0, momentum=0.5)
 v.sum().backward()
 sgd.step()
 kept = copy.deepcopy(sgd.state_dict())
-momentum = kept["state"][0]["momentum_buffer"]
+state = kept["state"][0]
+momentum = state["momentum_buffer"]
 sgd.load_state_dict(copy.deepcopy(kept))
 sgd.step()
-print(f"loaded a copy: {momentum.item() = }")
-assert momentum.item() == 1
+loaded_a_copy = momentum.item()
 sgd.load_state_dict(kept)
 sgd.step()
-print(f"loaded what was kept: {momentum.item() = }")
-assert momentum.item() == 1.5
+double = state["momentum_buffer"] = momentum.double()
+sgd.load_state_dict(kept)
+sgd.step()
+print(f"{loaded_a_copy = }, {momentum.item() = }")
+assert loaded_a_copy == 1 and momentum.item() == 1.5
+assert double.item() == 1.5  # converted, so copied
 
 # %%
 # Remember
 # --------
-# - Keep ``copy.deepcopy(model.state_dict())``, or ``to("cpu", copy=True)`` of each.
+# - Save ``copy.deepcopy(model.state_dict())``, or ``to("cpu", copy=True)`` of each.
 # - Restore with ``load_state_dict``, without ``assign=True``.
-# - Keep the optimizer's state as well, and load a copy of it.
+# - Save a copy of the optimizer's state as well, and load a copy of it.
