@@ -31,13 +31,13 @@ print("This lesson runs on:", device)
 def five_ways(model):
     deep = copy.deepcopy(model.state_dict())
     items = model.state_dict().items()
-    on_cpu = {k: v.to("cpu", copy=True) for k, v in items}
+    cpu = {k: v.to("cpu", copy=True) for k, v in items}
     return {
         "model.state_dict()": model.state_dict(),
         "v.cpu()": {k: v.cpu() for k, v in items},
         "v.clone()": {k: v.clone() for k, v in items},
         "deepcopy(model.state_dict())": deep,
-        'v.to("cpu", copy=True)': on_cpu,
+        'v.to("cpu", copy=True)': cpu,
     }
 
 

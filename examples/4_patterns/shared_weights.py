@@ -48,22 +48,23 @@ assert z.data_ptr() == w.data_ptr()
 # Three ways to give A's weights to B
 # -----------------------------------
 # A holds 4. B gets A's weight, runs, and a backward pass follows. Then A's weight
-# changes to 5, and B runs again. Which of the two does B use, and does A get a
-# gradient?
+# changes to 5, and B runs again. Does it use 4 or 5, and does A get a gradient?
 
 rows = []
-for way in "a copy", "the same Parameter", "functional_call":
+ways = "a copy", "the same Parameter", "functional_call"
+for way in ways:
     net, run = copy.deepcopy((net_a, net_b))
     if way == "a copy":
         run.load_state_dict(net.state_dict())
     elif way == "the same Parameter":
         run.weight = net.weight
     else:
-        run = partial(functional_call, run, net.state_dict())
+        state = net.state_dict()
+        run = partial(functional_call, run, state)
     (run(x) * t).backward()
     nn.init.constant_(net.weight, 5.0)
     grad = net.weight.grad
-    row = {"weights for B": way, "B returns": run(x).item()}
+    row = {"B gets": way, "B returns": run(x).item()}
     row["gradient in A"] = grad and grad.item()
     rows.append(row)
 print(*rows[0], sep=" | ")
@@ -79,8 +80,7 @@ assert seen == [(12, None), (15, 21), (15, None)]
 #
 # What keeps the sharing, and what breaks it
 # ------------------------------------------
-# Each call gets a new A that holds 4, and ``z``, its weight detached before the call.
-# ``other`` holds 5.
+# Each call gets a new A that holds 4. ``z`` is its detached weight, ``other`` holds 5.
 
 other = {"weight": torch.full_like(z, 5.0)}
 load = partial(
@@ -131,9 +131,9 @@ norm_b = nn.BatchNorm1d(1, momentum=0.5)
 batch = torch.tensor([[1.0], [3.0]])
 state = norm_a.state_dict()
 functional_call(norm_b, state, (batch,))
-mean_a, mean_b = norm_a.running_mean, norm_b.running_mean
-print(f"{mean_a = }, {mean_b = }")
-assert mean_a.item() == 1 and mean_b.item() == 0
+a, b = norm_a.running_mean, norm_b.running_mean
+print(f"A: {a.item()}, B: {b.item()}")
+assert a.item() == 1 and b.item() == 0
 # sphinx_gallery_predict = "Whose running mean has changed?"
 # sphinx_gallery_predict_instead = "= norm_a.state_dict() -> = {}"
 # sphinx_gallery_predict_instead_2 = "(norm_b, state -> (norm_b.eval(), state"

@@ -58,9 +58,9 @@ assert path["soft"][:4] == [0, 0.5, 1.25, 2.125]
 _, axes = plt.subplots(figsize=(5, 3))
 for name, values in path.items():
     axes.plot(values, label=name)
-    axes.text(8.2, values[-1], name, va="center")
-axes.set_title("Hard moves every third step, soft always")
-axes.set(xlabel="step", ylabel="weight")
+axes.legend()
+title = "Hard moves every third step, soft always"
+axes.set(title=title, xlabel="step", ylabel="weight")
 plt.show()
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that draws"
@@ -84,7 +84,7 @@ for assign in True, False:
 nn.init.constant_(w, 2.0)
 rows = []
 for line, t in made.items():
-    rows.append(dict(target=line, holds=t.weight.item()))
+    rows += [dict(target=line, holds=t.weight.item())]
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")

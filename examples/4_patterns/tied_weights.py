@@ -111,10 +111,10 @@ print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 right = [row["inp"] == row["out"] == -8 for row in rows]
-on_meta = load().to("meta")
+parts = load().to("meta")
 assert right == [True] * 3 + [False] * 3 + [True]
 assert rows[3]["memory"] == rows[5]["memory"] == "one"
-assert on_meta.inp.weight is not on_meta.out.weight
+assert parts.inp.weight is not parts.out.weight
 # sphinx_gallery_folded = "The code that makes the table"
 # sphinx_gallery_table = "rows"
 

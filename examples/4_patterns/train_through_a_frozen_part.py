@@ -100,8 +100,8 @@ for way, seen in found.items():
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-left, inputs, detached, quiet, late, before = found.values()
-assert left == (15, 6, 3) and detached == (None, 6, 3)
+left, inputs, cut, quiet, late, before = found.values()
+assert left == (15, 6, 3) and cut == (None, 6, 3)
 assert inputs == late == (15, None, 3)
 assert quiet == (None, None, 1)
 assert before == (15, None, 1)
