@@ -25,8 +25,7 @@ print("This lesson runs on:", device)
 # ------------------------
 # SimSiam trains an encoder without labels. The encoder gets two noisy views of a
 # sample. A predictor takes its output for the first view and predicts the output for
-# the second one, the *target*. Here both networks are one weight each, which starts
-# at 1.
+# the second one, the *target*. Here each network is one weight, which starts at 1.
 
 x = torch.tensor([-2.0, -1.0, 1.0, 2.0], device=device)
 noise = torch.tensor([0.5, -0.5, -0.5, 0.5])
@@ -99,7 +98,7 @@ commitment = (z - code.detach()).square()
 (codebook + commitment / 4).backward()
 print(f"{z.grad = }, {code.grad = }")
 assert codebook.item() == commitment.item() == 4
-assert z.grad.item() == 1 and code.grad.item() == -4
+assert (z.grad, code.grad) == (1, -4)
 # sphinx_gallery_predict = "What are ``z.grad`` and ``code.grad``?"
 # sphinx_gallery_predict_instead = "z - code.detach() -> z - code"
 # sphinx_gallery_predict_instead_2 = "z.detach() - code -> z - code"
