@@ -117,9 +117,9 @@ assert saved.item() == 3
 #
 # The optimizer state is separate
 # -------------------------------
-# Momentum is in the optimizer's ``state_dict()``, which shares memory too. The
-# optimizer's ``load_state_dict`` converts tensors to the parameter's dtype and device.
-# It doesn't copy one that has both already, so the next step changes the saved one.
+# Momentum is in the optimizer's ``state_dict()``, which shares memory too. Its
+# ``load_state_dict`` converts tensors to the parameter's dtype and device. It doesn't
+# copy one that already fits. So load a copy, or the next step changes what you saved.
 
 v = nn.Parameter(torch.zeros(1, device=device))
 sgd = torch.optim.SGD([v], lr=1.0, momentum=0.5)
@@ -130,14 +130,14 @@ state = kept["state"][0]
 momentum = state["momentum_buffer"]
 sgd.load_state_dict(copy.deepcopy(kept))
 sgd.step()
-loaded_a_copy = momentum.item()
+copied = momentum.item()
 sgd.load_state_dict(kept)
 sgd.step()
 double = state["momentum_buffer"] = momentum.double()
 sgd.load_state_dict(kept)
 sgd.step()
-print(f"{loaded_a_copy = }, {momentum.item() = }")
-assert loaded_a_copy == 1 and momentum.item() == 1.5
+print(f"loaded a copy: {copied}, itself: {momentum}")
+assert copied == 1 and momentum.item() == 1.5
 assert double.item() == 1.5  # converted, so copied
 
 # %%

@@ -68,12 +68,11 @@ assert moving[-1] < moving[0] / 100
 # then the square of the encoder's weight times a positive number, so each step makes
 # that weight smaller. With ``detach``, the loss can't make the target smaller.
 
-_, axes = plt.subplots(figsize=(5, 3))
-axes.plot(moving, marker="", label="no detach")
-axes.plot(still, marker="", label="detach()")
-axes.legend()
-title = "Without detach all outputs become the same"
-axes.set(title=title, xlabel="step", ylabel="spread")
+plt.plot(moving, marker="", label="no detach")
+plt.plot(still, marker="", label="detach()")
+plt.title("Without detach all outputs become the same")
+plt.xlabel("step"), plt.ylabel("spread")
+plt.legend()
 plt.show()
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that draws"

@@ -53,14 +53,20 @@ assert path["hard"] == [0, 0, 0, 3, 3, 3, 6, 6, 6]
 assert path["soft"][:4] == [0, 0.5, 1.25, 2.125]
 
 # %%
+# Keep soft targets in float32. In bfloat16 a small share is lost in rounding.
+
+low = torch.ones(1, dtype=torch.bfloat16)
+print(f"{low.lerp(2 * low, 0.001) = }")
+assert low.lerp(2 * low, 0.001) == 1
+
+# %%
 # ``deepcopy`` gives each target its own memory, so it changes only when you update it.
 
-_, axes = plt.subplots(figsize=(5, 3))
 for name, values in path.items():
-    axes.plot(values, label=name)
-axes.legend()
-title = "Hard moves every third step, soft always"
-axes.set(title=title, xlabel="step", ylabel="weight")
+    plt.plot(values, label=name)
+plt.title("Hard moves every third step, soft always")
+plt.xlabel("step"), plt.ylabel("weight")
+plt.legend()
 plt.show()
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that draws"
@@ -111,13 +117,7 @@ assert target.weight.item() == 1
 
 # %%
 # ``lerp`` returns a new tensor, and the module keeps the old one. Call ``old.lerp_``.
-# Keep averages in float32. In bfloat16 a small share is lost in rounding:
-
-low = torch.ones(1, dtype=torch.bfloat16)
-print(f"{low.lerp(2 * low, 0.001) = }")
-assert low.lerp(2 * low, 0.001) == 1
-
-# %%
+#
 # Buffers: the averages of BatchNorm
 # ----------------------------------
 # Our soft update ignores buffers. :class:`torch.optim.swa_utils.AveragedModel` copies

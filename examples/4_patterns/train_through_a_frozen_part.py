@@ -114,9 +114,9 @@ assert before == (15, None, 1)
 # - ``backward(inputs=...)`` gives B no gradient, but the forward pass saved tensors
 #   for both networks.
 # - ``detach()`` does the opposite of what you want. B gets a gradient, A doesn't.
-# - With ``no_grad`` around B neither does, and ``backward()`` raises
-#   (:ref:`no-grad-fn`).
-# - *Late* means after the forward pass. B gets no gradient, but everything is saved.
+# - With ``no_grad`` around B neither does. ``backward()`` raises (:ref:`no-grad-fn`).
+# - *Late* means after the forward pass. ``backward()`` checks the flag too and gives B
+#   no gradient, but everything was saved.
 # - Frozen *before*, B's linear layers don't save their inputs, here 2 MiB. ReLU saves
 #   its output anyway, because A's gradient needs it.
 #
