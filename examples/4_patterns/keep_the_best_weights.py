@@ -24,56 +24,59 @@ print("This lesson runs on:", device)
 # Train past the best epoch
 # -------------------------
 # The weight goes up by 1 in each epoch, and the validation loss is the square of
-# (weight - 3). So epoch 3 is the best, and the weights are saved there in five ways.
-# BatchNorm counts its batches in a buffer.
+# (weight - 3). So epoch 3 is the best of five, and ``state`` and ``kept`` are from it.
 
-
-def five_ways(model):
-    deep = copy.deepcopy(model.state_dict())
-    items = model.state_dict().items()
-    cpu = {k: v.to("cpu", copy=True) for k, v in items}
-    return {
-        "model.state_dict()": model.state_dict(),
-        "v.cpu()": {k: v.cpu() for k, v in items},
-        "v.clone()": {k: v.clone() for k, v in items},
-        "deepcopy(model.state_dict())": deep,
-        'v.to("cpu", copy=True)': cpu,
-    }
-
-
-line = nn.Linear(1, 1, bias=False)
-model = nn.Sequential(line, nn.BatchNorm1d(1))
-model = model.to(device)
-w = nn.init.zeros_(line.weight)
+model = nn.Linear(1, 1, bias=False, device=device)
+w = nn.init.zeros_(model.weight)
 optimizer = torch.optim.SGD([w], lr=1.0)
-batch = torch.tensor([[-1.0], [-1.0]], device=device)
+x = torch.tensor([[-1.0]], device=device)
 best = float("inf")
 for epoch in range(1, 6):
     optimizer.zero_grad()
-    model(batch)  # BatchNorm counts
-    line(batch).mean().backward()
+    model(x).backward()
     optimizer.step()
     loss = (w.item() - 3) ** 2
     if loss < best:
         best = loss
-        found = five_ways(model)
-
-shared = found["model.state_dict()"]["0.weight"]
-clone = found["v.clone()"]["0.weight"]
-print(f"{shared.item() = }, {clone.item() = }")
-assert best == 0 and w.item() == 5
-assert shared.item() == 5 and clone.item() == 3
-# sphinx_gallery_tensor_map_lead = "w, shared, clone, w copied to clone"
+        state = model.state_dict()
+        kept = copy.deepcopy(model.state_dict())
+shared, saved = state["weight"], kept["weight"]
+print(f"{shared.item() = }, {saved.item() = }")
+assert best == 0 and shared.item() == w.item() == 5
+assert saved.item() == 3
+# sphinx_gallery_tensor_map_lead = "w, shared, saved, w copied to saved"
 
 # %%
-# ``shared`` was trained for two more epochs (:ref:`silent-best-weights`). ``clone``
-# holds the best weight. What do all five ways hold now?
+# ``shared`` was trained for two more epochs (:ref:`silent-best-weights`). ``saved``
+# still has the weight of epoch 3.
+#
+# Five ways to save
+# -----------------
+# BatchNorm has a weight and counts its batches in a buffer. Both are 3 when each tensor
+# ``v`` of its ``state_dict()`` is saved in five ways. Then both become 5.
 
+ways = {
+    "v": lambda v: v,
+    "v.cpu()": lambda v: v.cpu(),
+    "v.clone()": lambda v: v.clone(),
+    "copy.deepcopy(v)": copy.deepcopy,
+    'v.to("cpu", copy=True)': lambda v: v.to(
+        "cpu",
+        copy=True,
+    ),
+}
+norm = nn.BatchNorm1d(1, device=device)
 rows = []
-for way, kept in found.items():
-    count = kept["1.num_batches_tracked"]
-    row = {"kept": way}
-    row["weight"] = kept["0.weight"].item()
+for way, save in ways.items():
+    for number in 3, 5:
+        nn.init.constant_(norm.weight, number)
+        norm.num_batches_tracked.fill_(number)
+        if number == 3:
+            items = norm.state_dict().items()
+            copies = {k: save(v) for k, v in items}
+    count = copies["num_batches_tracked"]
+    row = {"saved": way}
+    row["weight"] = copies["weight"].item()
     row["batches"] = count.item()
     row["device"] = count.device.type
     rows.append(row)
@@ -81,10 +84,9 @@ print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 weights = [row["weight"] for row in rows]
-batches = [row["batches"] for row in rows]
-assert weights[0] == batches[0] == 5
-assert weights[1] == (5 if device == "cpu" else 3)
-assert weights[2:] == batches[2:] == [3] * 3
+cpu = 5 if device == "cpu" else 3
+assert weights == [5, cpu, 3, 3, 3]
+assert weights == [row["batches"] for row in rows]
 # sphinx_gallery_folded = "The code that makes the table"
 # sphinx_gallery_table = "rows"
 
@@ -96,24 +98,22 @@ assert weights[2:] == batches[2:] == [3] * 3
 # Restore, and keep training
 # --------------------------
 # ``load_state_dict`` copies into the parameters. They stay the same objects, so the
-# optimizer can keep using them. What happens to ``saved`` in one more step?
+# optimizer can keep using them. What happens in one more step?
 
-kept = found["v.clone()"]
-saved = kept["0.weight"]
 model.load_state_dict(kept)
-optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-model.zero_grad()
-line(batch).mean().backward()
+optimizer.zero_grad()
+model(x).backward()
 optimizer.step()
-print(f"{line.weight.item() = }, {saved.item() = }")
-assert line.weight is w and w.item() == 4
+print(f"{model.weight.item() = }, {saved.item() = }")
+assert model.weight is w and w.item() == 4
 assert saved.item() == 3
 # sphinx_gallery_predict = "What are the model's weight and the saved one?"
 # sphinx_gallery_predict_instead = "dict(kept) -> dict(kept, assign=True)"
 # sphinx_gallery_predict_instead_2 = "model.load_state_dict(kept) ->"
 
 # %%
-# With ``assign=True`` the saved tensors become the parameters and are trained.
+# With ``assign=True`` the model gets the saved tensors as its parameters. The optimizer
+# doesn't know them, and a new optimizer would change what you saved.
 #
 # The optimizer state is separate
 # -------------------------------

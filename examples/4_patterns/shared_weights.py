@@ -126,8 +126,8 @@ assert shared == [True, True, False, False]
 # ``state_dict()`` shares buffers too. Nobody calls A here. B is in training mode and
 # makes one forward pass on 1 and 3 (on the CPU).
 
-norm_a = nn.BatchNorm1d(1, momentum=0.5)
-norm_b = nn.BatchNorm1d(1, momentum=0.5)
+norm_a = nn.BatchNorm1d(1, momentum=0.5, affine=False)
+norm_b = copy.deepcopy(norm_a)
 batch = torch.tensor([[1.0], [3.0]])
 state = norm_a.state_dict()
 functional_call(norm_b, state, (batch,))
