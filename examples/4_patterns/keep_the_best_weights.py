@@ -68,15 +68,14 @@ ways = {
 norm = nn.BatchNorm1d(1, device=device)
 rows = []
 for way, save in ways.items():
-    for number in 3, 5:
-        nn.init.constant_(norm.weight, number)
-        norm.num_batches_tracked.fill_(number)
-        if number == 3:
-            items = norm.state_dict().items()
-            copies = {k: save(v) for k, v in items}
-    count = copies["num_batches_tracked"]
-    row = {"saved": way}
-    row["weight"] = copies["weight"].item()
+    nn.init.constant_(norm.weight, 3)
+    norm.num_batches_tracked.fill_(3)
+    now = norm.state_dict()
+    weight = save(now["weight"])
+    count = save(now["num_batches_tracked"])
+    nn.init.constant_(norm.weight, 5)
+    norm.num_batches_tracked.fill_(5)
+    row = {"saved": way, "weight": weight.item()}
     row["batches"] = count.item()
     row["device"] = count.device.type
     rows.append(row)
