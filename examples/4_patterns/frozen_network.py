@@ -22,7 +22,7 @@ print("This lesson runs on:", device)
 # The idea in four numbers
 # ------------------------
 # A is ``y = x * w + b``. B is ``u = z * t + c``, and its input ``z`` is A's weight
-# ``w``, detached. ``backward()`` doesn't change weights, it only fills ``.grad``.
+# ``w``, detached. So for B this weight is frozen. ``backward()`` only fills ``.grad``.
 
 x = torch.tensor([[2.0]], device=device)
 w = torch.tensor([4.0], device=device)

@@ -40,7 +40,8 @@ for epoch in range(1, 6):
         best = loss
         state = model.state_dict()
         kept = copy.deepcopy(model.state_dict())
-shared, saved = state["weight"], kept["weight"]
+shared = state["weight"]
+saved = kept["weight"]
 print(f"{shared.item() = }, {saved.item() = }")
 assert best == 0 and shared.item() == w.item() == 5
 assert saved.item() == 3
@@ -116,9 +117,9 @@ assert saved.item() == 3
 #
 # The optimizer state is separate
 # -------------------------------
-# Momentum is in the optimizer's ``state_dict()``, which shares memory too. Its
-# ``load_state_dict`` converts tensors to the parameter's dtype and device. It doesn't
-# copy one that already fits. So load a copy, or the next step changes what you saved.
+# Momentum is in the optimizer's ``state_dict()``. Its ``load_state_dict`` converts
+# tensors to the parameter's dtype and device, at the end from float64. It doesn't copy
+# one that fits. So load a copy, or the next step changes what you saved.
 
 v = nn.Parameter(torch.zeros(1, device=device))
 sgd = torch.optim.SGD([v], lr=1.0, momentum=0.5)
@@ -135,7 +136,7 @@ sgd.step()
 double = state["momentum_buffer"] = momentum.double()
 sgd.load_state_dict(kept)
 sgd.step()
-print(f"loaded a copy: {copied}, itself: {momentum}")
+print(f"copy loaded: {copied}, itself: {momentum.item()}")
 assert copied == 1 and momentum.item() == 1.5
 assert double.item() == 1.5  # converted, so copied
 

@@ -53,13 +53,6 @@ assert path["hard"] == [0, 0, 0, 3, 3, 3, 6, 6, 6]
 assert path["soft"][:4] == [0, 0.5, 1.25, 2.125]
 
 # %%
-# Keep soft targets in float32. In bfloat16 a small share is lost in rounding.
-
-low = torch.ones(1, dtype=torch.bfloat16)
-print(f"{low.lerp(2 * low, 0.001) = }")
-assert low.lerp(2 * low, 0.001) == 1
-
-# %%
 # ``deepcopy`` gives each target its own memory, so it changes only when you update it.
 
 for name, values in path.items():
@@ -70,6 +63,13 @@ plt.legend()
 plt.show()
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that draws"
+
+# %%
+# Keep soft targets in float32. In bfloat16 a small share is lost in rounding.
+
+low = torch.ones(1, dtype=torch.bfloat16)
+print(f"{low.lerp(2 * low, 0.001) = }")
+assert low.lerp(2 * low, 0.001) == 1
 
 # %%
 # Why a target follows when it should not
