@@ -136,7 +136,7 @@ sgd.step()
 double = state["momentum_buffer"] = momentum.double()
 sgd.load_state_dict(kept)
 sgd.step()
-print(f"copy loaded: {copied}, itself: {momentum.item()}")
+print(f"copy loaded: {copied}, itself: {momentum[0]}")
 assert copied == 1 and momentum.item() == 1.5
 assert double.item() == 1.5  # converted, so copied
 
