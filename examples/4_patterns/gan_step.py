@@ -6,14 +6,13 @@
 Where does ``fake.detach()`` belong in a GAN step?
 ==================================================
 
-In the step of the discriminator: there the fake is data, while in the step of the
-generator the gradient has to pass through it.
-
-You will see one step of both networks with numbers that you can check, and what
-comes out if ``detach``, ``zero_grad`` or the order of the calls is wrong.
+In the discriminator's step, where the fake is just data. In the generator's step the
+gradient must flow through the fake.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "detach in a GAN"
+# sphinx_gallery_try = "x.detach()"
 import torch
 from torch import nn
 
@@ -21,10 +20,11 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# The step of the discriminator
-# -----------------------------
-# G multiplies noise by ``g``, D scores by ``d``. D is to score the real 8 high and
-# the fake 2 * 3 low: its loss is d * (6 - 8), so the gradient of ``d`` is -2.
+# The discriminator's step
+# ------------------------
+# The generator G multiplies noise by ``g``, the discriminator D multiplies by ``d``. D
+# should score the real 8 high and the fake 2 * 3 low. Its loss is d * (6 - 8), so the
+# gradient of ``d`` is -2.
 
 net_g = nn.Linear(1, 1, bias=False, device=device)
 net_d = nn.Linear(1, 1, bias=False, device=device)
@@ -40,16 +40,17 @@ loss_d.backward()
 print(f"{d.grad.item() = }, {g.grad = }")
 assert d.grad.item() == -2 and g.grad is None
 assert not real.requires_grad
-# sphinx_gallery_tensor_map_lead = "g, d, fake, cut, loss_d"
+# sphinx_gallery_tensor_map_lead = "g, fake, cut"
 
 # %%
-# The graph of ``loss_d`` ends at ``cut``; ``fake`` keeps its own, for G's step.
-# ``real`` needs no ``detach``: it does not require grad, so no graph is behind it.
+# No gradient flows from ``loss_d`` to G, because ``cut`` is detached. ``fake`` is still
+# connected to ``g``, which G's step needs. ``real`` needs no ``detach()``, because it
+# doesn't require grad.
 #
-# The step of the generator
-# -------------------------
+# The generator's step
+# --------------------
 # D takes its step first, with ``lr=1``, to 5 - (-2) = 7. G's loss is -D(fake), so the
-# gradient of ``g`` is -7 * 2. It passes *through* D, and leaves one in D on the way.
+# gradient of ``g`` is -7 * 2. It flows *through* D, and ``d`` gets a gradient too.
 
 sgd_g = torch.optim.SGD(net_g.parameters(), lr=1.0)
 sgd_d = torch.optim.SGD(net_d.parameters(), lr=1.0)
@@ -65,12 +66,13 @@ assert d.item() == 7 and d.grad.item() == -2 - 6
 # sphinx_gallery_predict_instead_2 = "(-net_d(fake)) -> (net_d(fake))"
 
 # %%
-# The -2 of its own step and -6 from G's. So D clears its gradients *before* its
-# backward pass, in each iteration.
+# It's -2 from D's step plus -6 from G's. So zero D's gradients *before* its backward
+# pass, in each iteration.
 #
-# What each change does in two iterations
-# ---------------------------------------
-# The first row is the right loop. Each other row makes the changes that it names.
+# Seven loops, two iterations
+# ---------------------------
+# The first row is the right loop. Each other row makes the change that it names. The
+# columns show ``g`` and ``d`` after two iterations, or the error.
 
 
 def train(case):
@@ -78,23 +80,23 @@ def train(case):
     nn.init.constant_(d, 5.0)
     g.grad = d.grad = None
     for _ in range(2):
-        if case != "D does not clear":
+        if case != "D doesn't zero its gradients":
             sgd_d.zero_grad()
         fake = data = net_g(z)
         score = net_d(fake)  # for the last row
         if "no detach" not in case:
             data = fake.detach()
-        if "G clears first" in case:
+        if "G zeroes first" in case:
             sgd_g.zero_grad()
         (net_d(data) - net_d(real)).backward()
         sgd_d.step()
-        if "G clears first" not in case:
+        if "G zeroes first" not in case:
             sgd_g.zero_grad()
         if "new fake" in case:
             fake = net_g(z)
         if case == "detach for G":
             fake = fake.detach()
-        if case != "G takes the early score":
+        if case != "G uses the early score":
             score = net_d(fake)
         (-score).backward()
         sgd_g.step()
@@ -104,12 +106,12 @@ def train(case):
 rows = []
 for case in (
     "right",
-    "D does not clear",
+    "D doesn't zero its gradients",
     "detach for G",
     "no detach",
     "no detach, new fake",
-    "no detach, new fake, G clears first",
-    "G takes the early score",
+    "no detach, new fake, G zeroes first",
+    "G uses the early score",
 ):
     row = dict(case=case, g="–", d="–", error="none")
     try:
@@ -132,15 +134,16 @@ assert "inplace" in rows[6]["error"]
 # sphinx_gallery_table = "rows"
 
 # %%
-# - Not cleared, D's old gradients, of its own step and of G's, are in its next one.
-# - With ``detach`` in G's step no gradient reaches G, which stays at 3.
-# - Without ``detach``, D's backward pass frees G's graph, and G's own raises
-#   (:ref:`backward-twice`). With a new fake D's pass through G is only wasted; if G
-#   clears before it, the result is wrong.
-# - An early score holds D's weight, which D's step writes (:ref:`saved-value-changed`).
+# - If D doesn't zero its gradients, the next ones are added to the old ones.
+# - With ``detach()`` in G's step, no gradient reaches G, which stays at 3.
+# - Without ``detach()``, D's backward pass frees G's graph, and G's own raises
+#   (:ref:`backward-twice`). With a new fake, D's pass through G is only wasted time. If
+#   G zeroes its gradients before that pass, the result is wrong.
+# - The early score saved D's weight, which D's step then changes in place
+#   (:ref:`saved-value-changed`).
 #
 # Remember
 # --------
-# - D's step: ``net_d(fake.detach())``. G's step: ``net_d(fake)``, after D's step.
-# - Each network clears its own gradients right before its own backward pass.
-# - Real data needs no ``detach``.
+# - D's step uses ``net_d(fake.detach())``. G's step uses ``net_d(fake)``, after D's.
+# - Each network zeroes its own gradients right before its own backward pass.
+# - Real data needs no ``detach()``.

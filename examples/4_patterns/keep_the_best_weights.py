@@ -3,17 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Keep the best weights, and get them back
-========================================
+Save and restore the best weights
+=================================
 
-``state_dict`` returns the tensors that the model goes on training, so keep a copy
-of each, and give them back with ``load_state_dict``.
-
-You will see what five ways of keeping hold after two more epochs, what a restore
-brings back, and what it does not: the optimizer.
+``state_dict()`` shares memory with the weights that you keep training. Save a copy of
+each tensor, and restore it with ``load_state_dict()``.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Save the best weights"
 import copy
 
 import torch
@@ -23,55 +21,62 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Train past the best
-# -------------------
-# The weight goes up by 1 in each epoch, and the loss on the validation data is
-# (weight - 3)². So epoch 3 is the best, and there each way keeps what it keeps.
-# BatchNorm has buffers: it counts its batches.
+# Train past the best epoch
+# -------------------------
+# The weight goes up by 1 in each epoch, and the validation loss is the square of
+# (weight - 3). So epoch 3 is the best of five, and ``state`` and ``kept`` are from it.
 
-
-def five_ways(model):
-    deep = copy.deepcopy(model.state_dict())
-    items = model.state_dict().items()
-    host = {k: v.to("cpu", copy=True) for k, v in items}
-    return {
-        "model.state_dict()": model.state_dict(),
-        "v.cpu()": {k: v.cpu() for k, v in items},
-        "v.clone()": {k: v.clone() for k, v in items},
-        "deepcopy(model.state_dict())": deep,
-        'v.to("cpu", copy=True)': host,
-    }
-
-
-line = nn.Linear(1, 1, bias=False)
-model = nn.Sequential(line, nn.BatchNorm1d(1))
-model = model.to(device)
-nn.init.zeros_(line.weight)
-optimizer = torch.optim.SGD([line.weight], lr=1.0)
-batch = torch.tensor([[-1.0], [-1.0]], device=device)
+model = nn.Linear(1, 1, bias=False, device=device)
+w = nn.init.zeros_(model.weight)
+optimizer = torch.optim.SGD([w], lr=1.0)
+x = torch.tensor([[-1.0]], device=device)
 best = float("inf")
 for epoch in range(1, 6):
     optimizer.zero_grad()
-    model(batch)  # BatchNorm counts
-    line(batch).mean().backward()
+    model(x).backward()
     optimizer.step()
-    loss = (line.weight.item() - 3) ** 2
-    print(f"{epoch = }, {loss = }")
+    loss = (w.item() - 3) ** 2
     if loss < best:
         best = loss
-        found = five_ways(model)
-assert best == 0 and line.weight.item() == 5
+        state = model.state_dict()
+        kept = copy.deepcopy(model.state_dict())
+shared = state["weight"]
+saved = kept["weight"]
+print(f"{shared.item() = }, {saved.item() = }")
+assert best == 0 and shared.item() == w.item() == 5
+assert saved.item() == 3
+# sphinx_gallery_tensor_map_lead = "w, shared, saved, w copied to saved"
 
 # %%
-# What each way holds now
-# -----------------------
-# The best weight is 3, kept after 3 batches; the model is at 5.
+# ``shared`` was trained for two more epochs (:ref:`silent-best-weights`). ``saved``
+# still has the weight of epoch 3.
+#
+# Five ways to save
+# -----------------
+# BatchNorm has a weight and counts its batches in a buffer. Both are 3 when each tensor
+# ``v`` of its ``state_dict()`` is saved in five ways. Then both become 5.
 
+ways = {
+    "v": lambda v: v,
+    "v.cpu()": lambda v: v.cpu(),
+    "v.clone()": lambda v: v.clone(),
+    "copy.deepcopy(v)": copy.deepcopy,
+    'v.to("cpu", copy=True)': lambda v: v.to(
+        "cpu",
+        copy=True,
+    ),
+}
+norm = nn.BatchNorm1d(1, device=device)
 rows = []
-for way, kept in found.items():
-    best_w = kept["0.weight"]
-    count = kept["1.num_batches_tracked"]
-    row = {"kept": way, "weight": best_w.item()}
+for way, save in ways.items():
+    nn.init.constant_(norm.weight, 3)
+    norm.num_batches_tracked.fill_(3)
+    now = norm.state_dict()
+    weight = save(now["weight"])
+    count = save(now["num_batches_tracked"])
+    nn.init.constant_(norm.weight, 5)
+    norm.num_batches_tracked.fill_(5)
+    row = {"saved": way, "weight": weight.item()}
     row["batches"] = count.item()
     row["device"] = count.device.type
     rows.append(row)
@@ -79,68 +84,65 @@ print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 weights = [row["weight"] for row in rows]
-batches = [row["batches"] for row in rows]
-assert weights[0] == batches[0] == 5
-assert weights[1] == (5 if device == "cpu" else 3)
-assert weights[2:] == batches[2:] == [3] * 3
-w = line.weight
-plain = found["model.state_dict()"]["0.weight"]
-clone = found["v.clone()"]["0.weight"]
-# sphinx_gallery_tensor_map_lead = "w, plain, clone"
+cpu = 5 if device == "cpu" else 3
+assert weights == [5, cpu, 3, 3, 3]
+assert weights == [row["batches"] for row in rows]
+# sphinx_gallery_folded = "The code that makes the table"
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``plain`` and ``clone`` in the picture are the first and the third
-# (:ref:`silent-best-weights`). ``v.cpu()`` copies from a GPU, and nothing on a CPU
-# (:ref:`silent-cpu-shares`). ``clone`` and ``deepcopy`` cost the model's device the
-# weights once more, and ``to("cpu", copy=True)`` costs host memory on every machine.
+# ``v.cpu()`` copies from a GPU, but on a CPU it returns the same tensor
+# (:ref:`silent-cpu-shares`). ``clone`` and ``deepcopy`` take memory on the model's
+# device, ``to("cpu", copy=True)`` takes CPU memory.
 #
-# Restore, and train on
-# ---------------------
-# ``load_state_dict`` copies into the parameters: they stay the same objects, so an
-# optimizer goes on with them. What does ``kept`` hold after one more step?
+# Restore, and keep training
+# --------------------------
+# ``load_state_dict`` copies into the parameters. They stay the same objects, so the
+# optimizer can keep using them. What happens in one more step?
 
-kept = found["v.clone()"]
 model.load_state_dict(kept)
-optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-model.zero_grad()
-line(batch).mean().backward()
+optimizer.zero_grad()
+model(x).backward()
 optimizer.step()
-print(f"{line.weight.item() = }")
-print(f"{kept['0.weight'].item() = }")
-assert line.weight is w and w.item() == 4
-assert kept["0.weight"].item() == 3
-# sphinx_gallery_predict = "What do the two hold?"
+print(f"{model.weight.item() = }, {saved.item() = }")
+assert model.weight is w and w.item() == 4
+assert saved.item() == 3
+# sphinx_gallery_predict = "What are the model's weight and the saved one?"
 # sphinx_gallery_predict_instead = "dict(kept) -> dict(kept, assign=True)"
 # sphinx_gallery_predict_instead_2 = "model.load_state_dict(kept) ->"
 
 # %%
-# With ``assign=True`` the kept tensors become the parameters, and are trained.
+# With ``assign=True`` the model gets the saved tensors as its parameters. The optimizer
+# doesn't know them, and a new optimizer would change what you saved.
 #
-# The optimizer is not in there
-# -----------------------------
-# Momentum lives in the optimizer, and its ``state_dict`` is made of references too.
-# Here a step has left a momentum of 1. ``load_state_dict`` of an optimizer does
-# *not* copy: it takes the tensors that you kept, and the next step writes them.
+# The optimizer state is separate
+# -------------------------------
+# Momentum is in the optimizer's ``state_dict()``. Its ``load_state_dict`` converts
+# tensors to the parameter's dtype and device, at the end from float64. It doesn't copy
+# one that fits. So load a copy, or the next step changes what you saved.
 
 v = nn.Parameter(torch.zeros(1, device=device))
 sgd = torch.optim.SGD([v], lr=1.0, momentum=0.5)
 v.sum().backward()
 sgd.step()
 kept = copy.deepcopy(sgd.state_dict())
-momentum = kept["state"][0]["momentum_buffer"]
+state = kept["state"][0]
+momentum = state["momentum_buffer"]
 sgd.load_state_dict(copy.deepcopy(kept))
 sgd.step()
-print(f"loaded a copy: {momentum.item() = }")
-assert momentum.item() == 1
+copied = momentum.item()
 sgd.load_state_dict(kept)
 sgd.step()
-print(f"loaded what was kept: {momentum.item() = }")
-assert momentum.item() == 1.5
+double = state["momentum_buffer"] = momentum.double()
+sgd.load_state_dict(kept)
+sgd.step()
+print(f"copy loaded: {copied}, itself: {momentum[0]}")
+assert copied == 1 and momentum.item() == 1.5
+assert double.item() == 1.5  # converted, so copied
 
 # %%
 # Remember
 # --------
-# - Keep ``copy.deepcopy(model.state_dict())``, or ``to("cpu", copy=True)`` of each.
+# - Save ``copy.deepcopy(model.state_dict())``, or ``to("cpu", copy=True)`` of each.
 # - Restore with ``load_state_dict``, without ``assign=True``.
-# - Keep the optimizer's state as well, and load a copy of it.
+# - Save a copy of the optimizer's state as well, and load a copy of it.

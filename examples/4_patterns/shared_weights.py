@@ -3,17 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Run B on the weights of A: ``functional_call``
-==============================================
+Run B with A's weights: ``functional_call``
+===========================================
 
-:func:`torch.func.functional_call` runs B with A's detached weights: nothing is
-copied, A gets no gradient, and B sees each of A's steps.
-
-You will see three ways to give A's weights to B side by side, and which later calls
-keep the sharing and which break it.
+:func:`torch.func.functional_call` runs B with A's detached weights. They share A's
+memory, so B computes with A's current values, and A gets no gradient from B's loss.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "functional_call"
 import copy
 from functools import partial
 
@@ -25,10 +23,10 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# B runs on what you lend it
-# --------------------------
-# ``state_dict`` returns the weights of A detached, on A's memory. With them
-# ``net_b`` computes 3 * 4, and ``t``, a parameter of B's own, makes it 12 * 7.
+# Pass A's weights to B
+# ---------------------
+# ``state_dict()`` returns A's weights detached, and they share A's memory. With them
+# ``net_b`` computes 3 * 4. ``t``, a parameter of B, makes it 12 * 7.
 
 net_a = nn.Linear(1, 1, bias=False, device=device)
 net_b = nn.Linear(1, 1, bias=False, device=device)
@@ -36,9 +34,9 @@ t = nn.Parameter(torch.tensor([[7.0]], device=device))
 x = torch.tensor([[3.0]], device=device)
 w = nn.init.constant_(net_a.weight, 4.0)
 
-lent = net_a.state_dict()
-z = lent["weight"]
-u = functional_call(net_b, lent, (x,)) * t
+state = net_a.state_dict()
+z = state["weight"]
+u = functional_call(net_b, state, (x,)) * t
 u.backward()
 print(f"{u.item() = }, {t.grad = }, {w.grad = }")
 assert u.item() == 84 and t.grad.item() == 12
@@ -49,11 +47,12 @@ assert z.data_ptr() == w.data_ptr()
 # %%
 # Three ways to give A's weights to B
 # -----------------------------------
-# A holds 4. B gets A's weight and runs, a backward pass follows, A's weight becomes
-# 5, and B runs once more. The last way is the one from above.
+# A holds 4. B gets A's weight, runs, and a backward pass follows. Then A's weight
+# changes to 5, and B runs again. Does it use 4 or 5, and does A get a gradient?
 
 rows = []
-for way in "a copy", "the same Parameter", "lent":
+ways = "a copy", "the same Parameter", "functional_call"
+for way in ways:
     net, run = copy.deepcopy((net_a, net_b))
     if way == "a copy":
         run.load_state_dict(net.state_dict())
@@ -64,8 +63,8 @@ for way in "a copy", "the same Parameter", "lent":
         run = partial(functional_call, run, state)
     (run(x) * t).backward()
     nn.init.constant_(net.weight, 5.0)
-    row = {"weight in B": way, "B": run(x).item()}
     grad = net.weight.grad
+    row = {"B gets": way, "B returns": run(x).item()}
     row["gradient in A"] = grad and grad.item()
     rows.append(row)
 print(*rows[0], sep=" | ")
@@ -76,11 +75,12 @@ assert seen == [(12, None), (15, 21), (15, None)]
 # sphinx_gallery_table = "rows"
 
 # %%
-# Lent, the weight follows A, and B's loss does not reach A.
+# With a copy, B misses the change to 5. With the same Parameter, B's loss trains A
+# too. Only ``functional_call`` uses A's current weight and gives A no gradient.
 #
 # What keeps the sharing, and what breaks it
 # ------------------------------------------
-# Each call meets a new A that holds 4, and ``z``, taken before. ``other`` holds 5.
+# Each call gets a new A that holds 4. ``z`` is its detached weight, ``other`` holds 5.
 
 other = {"weight": torch.full_like(z, 5.0)}
 load = partial(
@@ -118,31 +118,32 @@ assert shared == [True, True, False, False]
 # sphinx_gallery_table = "rows"
 
 # %%
-# A write keeps the sharing. A new parameter (:ref:`silent-assign`), a cast and a move
-# to another device break it. So take ``state_dict()`` anew in each iteration.
+# In-place writes keep the sharing. A new parameter (:ref:`silent-assign`), a cast or a
+# move to another device breaks it. So call ``state_dict()`` again in each iteration.
 #
 # Buffers come along
 # ------------------
-# ``state_dict`` lends buffers too. A is not called here, and B, in training mode,
+# ``state_dict()`` shares buffers too. Nobody calls A here. B is in training mode and
 # makes one forward pass on 1 and 3 (on the CPU).
 
-norm_a = nn.BatchNorm1d(1, momentum=0.5)
-norm_b = nn.BatchNorm1d(1, momentum=0.5)
+norm_a = nn.BatchNorm1d(1, momentum=0.5, affine=False)
+norm_b = copy.deepcopy(norm_a)
 batch = torch.tensor([[1.0], [3.0]])
-lent = norm_a.state_dict()
-functional_call(norm_b, lent, (batch,))
-print(norm_a.running_mean, norm_b.running_mean)
-assert norm_a.running_mean.item() == 1
-assert norm_b.running_mean.item() == 0
-# sphinx_gallery_predict = "Whose running mean has moved?"
+state = norm_a.state_dict()
+functional_call(norm_b, state, (batch,))
+a, b = norm_a.running_mean, norm_b.running_mean
+print(f"A: {a.item()}, B: {b.item()}")
+assert a.item() == 1 and b.item() == 0
+# sphinx_gallery_predict = "Whose running mean has changed?"
 # sphinx_gallery_predict_instead = "= norm_a.state_dict() -> = {}"
-# sphinx_gallery_predict_instead_2 = "(norm_b, lent -> (norm_b.eval(), lent"
+# sphinx_gallery_predict_instead_2 = "(norm_b, state -> (norm_b.eval(), state"
 
 # %%
-# B has written into A's buffer. Call ``norm_b.eval()``, or lend parameters only.
+# B has written into A's buffer. Call ``norm_b.eval()``, or pass only parameters.
 #
 # Remember
 # --------
-# - ``functional_call(net_b, net_a.state_dict(), (x,))``: no copy, no gradient to A.
-# - Writes keep the sharing; ``assign=True`` and casts break it.
-# - Buffers are shared as well: B in training mode writes A's.
+# - ``functional_call(net_b, net_a.state_dict(), (x,))`` lets B use A's weights without
+#   a copy and without a gradient for A.
+# - In-place writes keep the sharing. ``assign=True`` and casts break it.
+# - Buffers are shared as well. In training mode, B changes A's.

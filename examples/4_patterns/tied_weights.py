@@ -3,17 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-One weight under two names: tied weights
+Tied weights: one parameter, two modules
 ========================================
 
-Tied weights are one Parameter that two modules hold: it counts once, and gets the
+Tied weights are one ``Parameter`` in two modules. It is counted once and gets the
 gradients of both uses.
-
-You will see which calls keep the tie, which leave two parameters on one memory,
-and which leave two copies that drift apart.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Tied weights"
 import copy
 from collections import OrderedDict
 
@@ -26,9 +24,9 @@ print("This lesson runs on:", device)
 # %%
 # Tie the output to the embedding
 # -------------------------------
-# ``inp`` looks up a row, ``out`` multiplies by all rows. For the token 1, with rows
-# 2 and 3, the scores are 3 * 2 and 3 * 3. The gradient of their sum has a part from
-# each use: 3 for both rows, through ``out``, and 2 + 3 for row 1, through ``inp``.
+# ``inp`` looks up one row, ``out`` multiplies by all rows. For token 1, with the rows
+# 2 and 3, the scores are 3 * 2 and 3 * 3. The gradient of their sum is 3 for both
+# rows through ``out``, plus 2 + 3 for row 1 through ``inp``.
 
 
 def tied():
@@ -39,29 +37,27 @@ def tied():
 
 
 model = tied().to(device)
+inp, out = model
 with torch.no_grad():
-    model.inp.weight.copy_(torch.tensor([[2.0], [3.0]]))
+    inp.weight.copy_(torch.tensor([[2.0], [3.0]]))
 token = torch.tensor(1, device=device)
 scores = model(token)
 scores.sum().backward()
-first, second = model.inp.weight, model.out.weight
-print(f"{scores.tolist() = }")
-print(f"{first.grad.tolist() = }")
-assert scores.tolist() == [6, 9]
-assert first.grad.flatten().tolist() == [3, 8]
 count = sum(p.numel() for p in model.parameters())
 print(f"{count = }, {[*model.state_dict()] = }")
-assert first is second and count == 2
-# sphinx_gallery_tensor_map_lead = "first, second"
+assert inp.weight is out.weight and count == 2
+assert scores.tolist() == [6, 9]
+assert inp.weight.grad.flatten().tolist() == [3, 8]
+# sphinx_gallery_tensor_map_lead = "inp.weight, out.weight, scores"
 
 # %%
-# The two numbers count once, and ``state_dict`` has both names.
+# The two numbers are counted once, but ``state_dict()`` has both names.
 #
 # What keeps the tie
 # ------------------
-# ``known`` is a copy of the state of a tied model. Each call makes a model of it: with
-# one Parameter, on one memory? Then a new optimizer takes one step with weight decay.
-# Row 1 holds 3, and its gradients are 3 and 5: tied, it goes to 3 - (3 + 5 + 3) = -8.
+# ``known`` is a copy of a tied model's state. Each call makes a model from it. Does the
+# model have one Parameter, in one memory? Then a new optimizer takes a step with weight
+# decay. Row 1 holds 3, its gradients are 3 and 5, so it goes to 3 - (3 + 5 + 3) = -8.
 
 
 def load(**options):
@@ -115,14 +111,17 @@ print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 right = [row["inp"] == row["out"] == -8 for row in rows]
+parts = load().to("meta")
 assert right == [True] * 3 + [False] * 3 + [True]
 assert rows[3]["memory"] == rows[5]["memory"] == "one"
+assert parts.inp.weight is not parts.out.weight
 # sphinx_gallery_folded = "The code that makes the table"
 # sphinx_gallery_table = "rows"
 
 # %%
-# Two parameters on one memory look tied, but the optimizer steps it twice: weight decay
-# comes out wrong, and the next cast parts them. On two memories they drift apart.
+# Two parameters in one memory look tied, but the optimizer steps both. So weight decay
+# is wrong, and the next cast separates them. In two memories they drift apart. Moves
+# between CPU and CUDA keep the tie, ``to("meta")`` doesn't.
 #
 # Copy the parts, or the whole
 # ----------------------------
@@ -131,9 +130,10 @@ assert rows[3]["memory"] == rows[5]["memory"] == "one"
 inp, out = [copy.deepcopy(part) for part in model]
 with torch.no_grad():
     inp.weight[1] = 7.0
-print(inp.weight[1].item(), out.weight[1].item())
-assert inp.weight[1] == 7 and out.weight[1] == 3
-# sphinx_gallery_predict = "What do the two hold in row 1?"
+rows = inp.weight[1].item(), out.weight[1].item()
+print(f"inp: {rows[0]}, out: {rows[1]}")
+assert rows == (7, 3)
+# sphinx_gallery_predict = "What do ``inp`` and ``out`` hold in row 1?"
 # sphinx_gallery_predict_instead = "copy.deepcopy(part) -> part"
 # sphinx_gallery_predict_instead_2 = "inp.weight[1] = 7.0 -> inp.weight[1].add(4.0)"
 
@@ -142,6 +142,6 @@ assert inp.weight[1] == 7 and out.weight[1] == 3
 #
 # Remember
 # --------
-# - ``out.weight = inp.weight``: one Parameter. Not ``nn.Parameter(inp.weight)``.
-# - ``deepcopy``, casts and ``load_state_dict`` keep the tie.
+# - ``out.weight = inp.weight`` is one Parameter. ``nn.Parameter(...)`` makes a second.
+# - ``deepcopy``, casts and ``load_state_dict`` keep the tie, ``to("meta")`` doesn't.
 # - After ``assign=True`` or ``to_empty`` tie again, and only then make the optimizer.

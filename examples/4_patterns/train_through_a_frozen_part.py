@@ -6,14 +6,12 @@
 Train A through a frozen B
 ==========================
 
-Freeze the parameters of B with ``requires_grad_(False)`` before the forward pass:
-the gradient still passes through B to A, and B saves less for it.
-
-You will see what six ways to "freeze" B do to the gradients of both networks and to
-memory, two of which cut A off, and which forward pass the flag counts for.
+Call ``net_b.requires_grad_(False)`` before the forward pass. Gradients still flow
+through B to A, and B's linear layers save less memory for ``backward()``.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Train through a frozen B"
 import torch
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
@@ -22,10 +20,10 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# The gradient passes through constants
+# Gradients flow through a frozen layer
 # -------------------------------------
-# A multiplies by 2, B by 5 and by 1. A loss behind B is to train A alone. The gradient
-# of ``a`` is x * 5 = 15: it needs B's weights, and no gradient *of* B's weights.
+# A multiplies by 2, B by 5 and by 1. A loss after B should train A only. The gradient
+# of ``a`` is x * 5 = 15. It needs the *values* of B's weights, not their gradients.
 
 
 def layer(factor):
@@ -39,20 +37,19 @@ net_b = nn.Sequential(layer(5.0), layer(1.0))
 net_b.requires_grad_(False)
 a, b = net_a.weight, net_b[0].weight
 x = torch.tensor([[3.0]], device=device)
-h = net_a(x)
-y = net_b(h)
+y = net_b(net_a(x))
 y.backward()
 print(f"{a.grad = }, {b.grad = }")
 assert a.grad.item() == 15 and b.grad is None
-# sphinx_gallery_tensor_map_lead = "a, b, h, y"
+# sphinx_gallery_tensor_map_lead = "a, b, y"
 
 # %%
-# In the picture ``b`` is a constant, and the graph goes on to ``a``.
+# In the picture ``b`` doesn't require grad, and the gradient of ``y`` flows to ``a``.
 #
 # Six ways, measured
 # ------------------
-# The batch is 1 MiB. :class:`torch.autograd.graph.saved_tensors_hooks` sees what the
-# forward pass saves for the backward pass; each memory counts once.
+# The batch is 1 MiB. :class:`torch.autograd.graph.saved_tensors_hooks` reports the
+# tensors that the forward pass saves for ``backward()``. Each memory counts once.
 
 MIB = 2**20
 big = torch.full((MIB // 4, 1), 3.0, device=device)
@@ -112,18 +109,21 @@ assert before == (15, None, 1)
 # sphinx_gallery_table = "rows"
 
 # %%
-# - *Left out of the optimizer*, B still gets gradients. They pile up, for an
-#   optimizer clears only its own: call ``net_b.zero_grad()``, or freeze.
-# - ``backward(inputs=...)`` leaves B alone, but the forward pass has saved for both.
-# - ``detach`` does the opposite of what you want: B gets a gradient, A none.
-# - Under ``no_grad`` neither does, and ``backward`` raises (:ref:`no-grad-fn`).
-# - *Late* is after the forward pass: it has saved all. Frozen *before*, B's linear
-#   layers do not save their inputs, 2 MiB here. ReLU saves what A's gradient needs.
+# - *Left out of the optimizer*, B still gets gradients. They add up, because an
+#   optimizer clears only its own. Call ``net_b.zero_grad()``, or freeze B.
+# - ``backward(inputs=...)`` gives B no gradient, but the forward pass saved tensors
+#   for both networks.
+# - ``detach()`` does the opposite of what you want. B gets a gradient, A doesn't.
+# - With ``no_grad`` around B neither does. ``backward()`` raises (:ref:`no-grad-fn`).
+# - *Late* means after the forward pass. ``backward()`` checks the flag too and gives B
+#   no gradient, but everything was saved.
+# - Frozen *before*, B's linear layers don't save their inputs, here 2 MiB. ReLU saves
+#   its output anyway, because A's gradient needs it.
 #
-# When to set the flag
-# --------------------
-# The forward pass looks at the flag. Here B is frozen while ``y`` is made, and
-# free again before the backward pass.
+# Freeze, unfreeze, then call ``backward``
+# ----------------------------------------
+# Here B is frozen only during the forward pass. It requires grad again before
+# ``backward()``.
 
 a.grad = None
 net_b.requires_grad_(False)
@@ -137,11 +137,12 @@ assert a.grad.item() == 15 and b.grad is None
 # sphinx_gallery_predict_instead_2 = "net_a(x)) -> net_a(x).detach()) raises"
 
 # %%
-# So B can be used twice in one loss, and trained through one of the two uses.
-# What a frozen part still does, :doc:`is the next lesson <freeze_and_unfreeze>`.
+# A weight gets a gradient only if it requires grad in the forward pass *and* in
+# ``backward()``. So one loss can use B twice, and train it through one of the two
+# calls. :doc:`freeze_and_unfreeze` shows what still changes in a frozen part.
 #
 # Remember
 # --------
-# - Freeze B with ``requires_grad_(False)``, before the forward pass.
-# - ``detach`` and ``no_grad`` between A and the loss cut A off.
-# - Out of the optimizer is not frozen: gradients are computed and pile up.
+# - Freeze B with ``requires_grad_(False)`` before the forward pass, and A still learns.
+# - ``detach`` and ``no_grad`` between A and the loss leave A without a gradient.
+# - Leaving B out of the optimizer doesn't freeze it. Its gradients add up.
