@@ -6,9 +6,9 @@
 Share weights with NumPy and DLPack
 ===================================
 
-An array that ``numpy()`` makes of a CPU weight shares memory with it, and so does a
-tensor that DLPack makes on any device. Every optimizer step changes it, and writing
-to it changes the model.
+An array from ``numpy()`` shares memory with a CPU weight, and a tensor from DLPack
+with a weight on any device. Every optimizer step changes it, and writing to it
+changes the model.
 """
 
 # sphinx_gallery_setup = True
@@ -78,7 +78,7 @@ assert w.grad.tolist() == [6, 6]
 assert w._version == 0 < alias._version
 
 # %%
-# (``torch.from_dlpack(w, copy=True)`` copies. PyTorch 2.6 doesn't have ``copy`` yet.)
+# (Since PyTorch 2.9 ``torch.from_dlpack(w.detach(), copy=True)`` copies.)
 #
 # A model on the memory of an array
 # ---------------------------------
