@@ -75,9 +75,9 @@ print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 axes.legend()
-axes.set_title("A detached loss keeps no graph")
+axes.set_title("The log keeps the graphs, unless you detach")
 axes.set_xlabel("Step of training")
-axes.set_ylabel("Nodes that the log keeps")
+axes.set_ylabel("Nodes kept")
 plt.show()
 assert not any(r["training: batches"] for r in rows)
 kept = [row["validation: batches"] for row in rows]
