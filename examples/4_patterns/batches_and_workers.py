@@ -45,8 +45,7 @@ dataset = TensorDataset(data)
 ((batch,),) = DataLoader(dataset, batch_size=2)
 sample += 10
 print(f"{data.tolist() = }, {batch.tolist() = }")
-assert data.tolist() == [[11], [2]]
-assert batch.tolist() == [[1], [2]]
+assert (data[0], batch[0]) == (11, 1)
 # sphinx_gallery_tensor_map_lead = "data, sample, batch, data copied to batch"
 # sphinx_gallery_predict = "What do ``data`` and ``batch`` hold?"
 # sphinx_gallery_predict_instead = "sample += 10 -> sample = sample + 10"
@@ -56,16 +55,15 @@ assert batch.tolist() == [[1], [2]]
 # What shares memory with the data
 # --------------------------------
 # A :class:`torch.utils.data.DataLoader` stacks samples to a batch, which copies them.
-# With ``batch_size=None`` it returns each sample as it is. ``pin_memory`` copies each
-# batch once more, to pinned memory: page-locked CPU memory that a GPU can read directly
-# (:ref:`silent-pinned-refill`).
+# With ``batch_size=None`` it returns each sample as it is. ``pin_memory`` copies again,
+# to page-locked memory that a GPU can read directly (:ref:`silent-pinned-refill`).
 
 gpu = device == "cuda"
 ways = {
     "dataset[0]": dataset,
     "batch_size=None": DataLoader(dataset, None),
     "batch_size=2": DataLoader(dataset, 2),
-    "pin_memory": DataLoader(dataset, 2, pin_memory=gpu),
+    "pinned": DataLoader(dataset, 2, pin_memory=gpu),
 }
 rows = []
 for way, loader in ways.items():
@@ -90,9 +88,8 @@ assert row["pinned"] == gpu
 # default before Python 3.14.) ``spawn``, the default on macOS and Windows, and
 # ``forkserver``, on Linux since Python 3.14, pickle the data set. That moves its CPU
 # tensors into shared memory, in the main process too. Don't rely on either. Call
-# :meth:`torch.Tensor.share_memory_` if both sides should see each other's writes.
-# This worker lives for two epochs, and its ReLU writes into the data. Between the
-# epochs the main process adds 10.
+# :meth:`torch.Tensor.share_memory_` if both sides should see each other's writes. Here
+# a worker's ReLU writes to the data, and between two epochs the main process adds 10.
 
 
 def two_epochs(data, method):
@@ -101,7 +98,7 @@ def two_epochs(data, method):
         batch_size=None,
         collate_fn=torch.nn.ReLU(inplace=True),
         num_workers=1,
-        persistent_workers=True,
+        persistent_workers=True,  # for both epochs
         multiprocessing_context=method,
     )
     list(loader)
@@ -144,12 +141,11 @@ assert model.weight.is_shared()
 # sphinx_gallery_table = "rows"
 
 # %%
-# A batch comes back from the worker through shared memory. A model is shared in the
-# same way: after ``model.share_memory()`` all processes train one set of weights. A
-# graph can't be shared (:ref:`send-to-process`).
+# Batches come back through shared memory. After ``model.share_memory()`` all processes
+# train one set of weights. A graph can't be shared (:ref:`send-to-process`).
 #
 # Remember
 # --------
-# - A sample is a view, so don't write to it in place. A batch is a copy.
+# - A sample is a view: don't write to it in place. A batch is a copy of the samples.
 # - Only ``fork`` gives a worker its own data, unless it is in shared memory.
 # - To share writes for sure, call ``share_memory_()`` before the workers start.

@@ -43,8 +43,6 @@ with torch.no_grad():
 same = layer.weight is weight
 print(f"{alias.tolist() = }, {same = }")
 assert same and alias.tolist() == [[3, 4]]
-assert shares_memory(weight, alias)
-assert not shares_memory(weight, new)
 # sphinx_gallery_tensor_map_lead = "weight, alias, new, new copied to weight"
 # sphinx_gallery_predict = "What are ``alias`` and ``same``?"
 # sphinx_gallery_predict_instead = "weight.copy_(new) -> weight.data = new"
@@ -107,9 +105,9 @@ assert columns[4][:4] == ("+1", "+1", "+0", "+0")
 #
 # A vector that becomes the model's memory
 # ----------------------------------------
-# :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector.
-# ``vector_to_parameters`` doesn't copy them back: each parameter gets a part of the
-# vector's memory. We set the weights to ``best`` and take a step of 0.5.
+# :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector. With
+# ``vector_to_parameters`` each parameter gets a part of the vector's memory, without a
+# copy. We set the weights to ``best`` and take a step of 0.5.
 
 model = nn.Linear(1, 1).to(device)
 best = torch.tensor([1.0, 2.0], device=device)
@@ -127,15 +125,13 @@ assert not shares_memory(model.weight, vector)
 # sphinx_gallery_predict_instead_2 = "lr=0.5 -> lr=1.0"
 
 # %%
-# To keep ``best``, pass in a clone:
-# ``vector_to_parameters(best.clone(), model.parameters())``.
+# To keep it: ``vector_to_parameters(best.clone(), model.parameters())``.
 #
 # An optimizer by hand
 # --------------------
-# Gradient descent moves ``w`` toward 4, and ``clamp_`` keeps it at 3 or below. If you
-# write ``w = w - ...``, the optimizer's weight stays as it was
-# (:ref:`silent-rebinding`). Without ``no_grad`` the write raises
-# (:ref:`leaf-in-place`).
+# Gradient descent moves ``w`` toward 4, and ``clamp_`` keeps it at 3 or below. Without
+# ``no_grad`` the write raises (:ref:`leaf-in-place`). ``w = w - ...`` makes another
+# tensor, and the model's weight stays as it was (:ref:`silent-rebinding`).
 
 w = torch.zeros((), device=device).requires_grad_()
 for _ in range(3):

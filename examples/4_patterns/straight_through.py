@@ -25,16 +25,16 @@ print("This lesson runs on:", device)
 
 x = torch.tensor([0.25, 1.75], device=device)
 x.requires_grad_()
-change = (x.round() - x).detach()
-y = x + change
+detached = (x.round() - x).detach()
+y = x + detached
 y.sum().backward()
 print(f"{y.tolist() = }, {x.grad.tolist() = }")
 assert torch.equal(y, x.round())
 assert x.grad.tolist() == [1, 1]
-# sphinx_gallery_tensor_map_lead = "x, change, y"
+# sphinx_gallery_tensor_map_lead = "x, detached, y"
 # sphinx_gallery_predict = "What are ``y`` and ``x.grad``?"
 # sphinx_gallery_predict_instead = "(x.round() - x).detach() -> x.round() - x"
-# sphinx_gallery_predict_instead_2 = "x + change -> x * 1"
+# sphinx_gallery_predict_instead_2 = "x + detached -> x * 1"
 
 # %%
 # Train a weight that is used rounded
@@ -84,8 +84,7 @@ assert [row["loss"] for row in rows] == [36, 36, 0]
 # With ``round`` alone the gradient is 0: PyTorch raises no error, and nothing is
 # trained. The second form has the right value, but both ``x`` are in the graph, and
 # the gradients of ``+ x`` and ``- x`` cancel. Put the whole difference into
-# ``detach``. (``x.round().detach()`` alone has no graph, so ``backward()`` raises:
-# :ref:`no-grad-fn`.)
+# ``detach``. (``x.round().detach()`` alone has no graph: :ref:`no-grad-fn`.)
 #
 # The sum is rounded too
 # ----------------------
@@ -105,15 +104,15 @@ assert (wrong.item(), right.item()) == (0, 1)
 assert x.grad.item() == 1
 
 # %%
-# With small numbers the error is small. We replace each of a thousand numbers by 0.1
-# and count the errors in units of the last binary digit of 0.1.
+# With small numbers the error is small. Here 0.1 replaces a thousand numbers. ``error``
+# is in units of the last binary digit of 0.1.
 
 x = torch.arange(1, 1001, device=device) / 1000
 q = torch.full_like(x, 0.1)
 error = (x + (q - x) - q).abs() / 2**-27
-missed = (error > 0).sum().item()
-print(f"{missed = }, {error.max().item() = }")
-assert missed > 0 and error.max().item() <= 4
+wrong = (error > 0).sum().item()
+print(f"{wrong = }, {error.max().item() = }")
+assert wrong > 0 and 1 <= error.max() <= 4
 assert torch.equal(q + (x - x), q)
 
 # %%

@@ -75,8 +75,7 @@ across = range(1, steps + 1)
 axes.plot(across, whole, label="not detached")
 axes.plot(across, split, label="detached")
 axes.legend()
-title = "Detached every 4 steps, the graph stays small"
-axes.set_title(title)
+axes.set_title("The graph stays small if you detach")
 axes.set_xlabel("Step")
 axes.set_ylabel("Nodes of the graph")
 plt.show()
@@ -104,8 +103,7 @@ cuts = {
 }
 
 # %%
-# The table has the nodes after each window of two steps, on the CPU. (How many nodes
-# a step adds depends on the device.)
+# Nodes after each window of two steps, on the CPU (it depends on the device):
 
 x = torch.ones(1, 1)
 rows = []
