@@ -75,7 +75,7 @@ print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 axes.legend()
-axes.set_title("The log keeps the graphs, unless you detach")
+axes.set_title("A detached log keeps no graph")
 axes.set_xlabel("Step of training")
 axes.set_ylabel("Nodes kept")
 plt.show()
