@@ -21,8 +21,8 @@ import warnings
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-if __name__ != "__main__":  # a worker imports this
-    sys.stdout = io.StringIO()  # and doesn't print
+if __name__ != "__main__":  # in a worker
+    sys.stdout = io.StringIO()  # print once
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
@@ -98,7 +98,7 @@ def two_epochs(data, method):
         batch_size=None,
         collate_fn=torch.nn.ReLU(inplace=True),
         num_workers=1,
-        persistent_workers=True,  # for both epochs
+        persistent_workers=True,
         multiprocessing_context=method,
     )
     list(loader)
