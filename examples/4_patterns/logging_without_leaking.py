@@ -83,7 +83,7 @@ assert not any(r["training: batches"] for r in rows)
 kept = [r["validation: batches"] for r in rows]
 assert kept == [8, 8, 1, 0]
 nodes = [row["training: nodes"] for row in rows]
-assert nodes[0] > nodes[1] > nodes[2] > nodes[3] == 0
+assert nodes == sorted(nodes, reverse=True)
 # sphinx_gallery_folded = "The code that counts and draws"
 # sphinx_gallery_lead = True
 # sphinx_gallery_table = "rows"
@@ -123,7 +123,7 @@ for loss in losses:
     total += loss.detach()
     best = torch.minimum(best, loss.detach())
     sums.append(total.clone())
-print(f"{torch.stack(sums).tolist() = }, {best.item() = }")
+print(torch.stack(sums).tolist(), best.item())
 assert sums[2].item() == 7 and best.item() == 1
 
 # %%
