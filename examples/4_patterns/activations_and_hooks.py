@@ -31,41 +31,39 @@ def shares_memory(a, b):
 # %%
 # The next layer writes in place
 # ------------------------------
-# The linear layer returns its input, -1 and 2. The hook stores this output in three
-# ways. Then ``ReLU(inplace=True)`` overwrites it with its own result.
+# The linear layer returns its input, -1 and 2, and the hook stores this output in two
+# ways. Then the next layer, ``ReLU(inplace=True)``, overwrites it with its own result.
 
-layer = nn.Linear(2, 2, bias=False)
+layer = nn.Linear(2, 2, bias=False).to(device)
 nn.init.eye_(layer.weight)
-model = nn.Sequential(layer, nn.ReLU(inplace=True))
-model.to(device)
+relu = nn.ReLU(inplace=True)
 kept = {}
 
 
 def keep(module, inputs, output):
-    kept["output"] = output
     kept["alias"] = output.detach()
     kept["copied"] = output.detach().clone()
 
 
 handle = layer.register_forward_hook(keep)
 x = torch.tensor([[-1.0, 2.0]], device=device)
-y = model(x)
+output = layer(x)
+alias, copied = kept.values()
 handle.remove()
-output, alias, copied = kept.values()
+y = relu(output)
 print(f"{alias.tolist() = }, {copied.tolist() = }")
 assert alias.tolist() == [[0, 2]]
 assert copied.tolist() == [[-1, 2]]
-assert output is y and output.requires_grad
+assert y is output and output.requires_grad
 assert shares_memory(alias, y)
-assert not shares_memory(copied, y)
 # sphinx_gallery_tensor_map_lead = "output, alias, copied, output copied to copied"
 # sphinx_gallery_predict = "What do ``alias`` and ``copied`` hold?"
 # sphinx_gallery_predict_instead = "nn.ReLU(inplace=True) -> nn.ReLU()"
 # sphinx_gallery_predict_instead_2 = "output.detach().clone() -> output.detach()"
 
 # %%
-# ``detach()`` shares memory, so ``alias`` holds the ReLU's result. The stored
-# ``output`` is even the model's result itself, ``y``, and keeps its graph.
+# ``detach()`` shares memory, so ``alias`` holds the ReLU's result. A hook that stores
+# ``output`` itself stores ``y``, which is the same tensor, and keeps its graph.
 #
 # When the next layer gets another tensor
 # ---------------------------------------
@@ -74,17 +72,17 @@ assert not shares_memory(copied, y)
 # raises if that layer works in place. (A forward hook that returns a tensor also
 # replaces the output.)
 
+stored = []
 layer.register_full_backward_hook(lambda *_: None)
-layer.register_forward_hook(keep)
+layer.register_forward_hook(lambda module, inputs, output: stored.append(output))
 passed_on = layer(x)
-stored = kept["output"]
 try:
-    model(x)
+    relu(passed_on)
 except RuntimeError as error:
     message = str(error).partition(".")[0]
 print(f"{message = }")
-assert stored is not passed_on
-assert shares_memory(stored, passed_on)
+assert stored[0] is not passed_on
+assert shares_memory(stored[0], passed_on)
 assert "is a view and is being modified" in message
 
 # %%

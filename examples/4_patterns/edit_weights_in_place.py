@@ -115,9 +115,9 @@ vector_to_parameters(best, model.parameters())
 sgd = torch.optim.SGD(model.parameters(), lr=0.5)
 model(torch.ones(1, 1, device=device)).backward()
 sgd.step()
+vector = parameters_to_vector(model.parameters())
 print(f"{best.tolist() = }")
 assert best.tolist() == [0.5, 1.5]
-vector = parameters_to_vector(model.parameters())
 assert shares_memory(model.weight, best)
 assert not shares_memory(model.weight, vector)
 # sphinx_gallery_predict = "What does ``best`` hold now?"
