@@ -74,15 +74,16 @@ assert shares_memory(alias, y)
 
 stored = []
 layer.register_full_backward_hook(lambda *_: None)
-layer.register_forward_hook(lambda module, inputs, output: stored.append(output))
+layer.register_forward_hook(lambda *a: stored.append(a))
 passed_on = layer(x)
 try:
     relu(passed_on)
 except RuntimeError as error:
     message = str(error).partition(".")[0]
 print(f"{message = }")
-assert stored[0] is not passed_on
-assert shares_memory(stored[0], passed_on)
+output = stored[0][2]
+assert output is not passed_on
+assert shares_memory(output, passed_on)
 assert "is a view and is being modified" in message
 
 # %%

@@ -63,7 +63,7 @@ ways = {
     "dataset[0]": dataset,
     "batch_size=None": DataLoader(dataset, None),
     "batch_size=2": DataLoader(dataset, 2),
-    "pin_memory": DataLoader(dataset, 2, pin_memory=gpu),
+    "pinned": DataLoader(dataset, 2, pin_memory=gpu),
 }
 rows = []
 for way, loader in ways.items():

@@ -45,8 +45,8 @@ assert w.grad.item() == 4 + 5 + 6 + 7
 #
 # The graph stops growing
 # -----------------------
-# Count the nodes of the graph behind the state after each step. A step adds two nodes:
-# a product, which saves its factors for the backward pass, and a sum.
+# We count the nodes of the graph after each step. A step adds two: a product, which
+# saves its factors for the backward pass, and a sum.
 
 
 def nodes_behind(*results):
@@ -71,9 +71,9 @@ def count(steps, window):
 steps = 16
 whole, split = count(steps, steps), count(steps, 4)
 axes = plt.subplots()[1]
-across = range(1, steps + 1)
-axes.plot(across, whole, label="not detached")
-axes.plot(across, split, label="detached")
+x = range(1, steps + 1)
+axes.plot(x, whole, label="not detached")
+axes.plot(x, split, label="detached")
 axes.legend()
 axes.set_xticks(range(4, steps + 1, 4))
 axes.set_title("Nodes of the graph: few if you detach")
@@ -106,8 +106,7 @@ cuts = {
 # %%
 # Nodes after each window of two steps, on the CPU (it depends on the device):
 
-x = torch.ones(1, 1)
-rows = []
+rows, x = [], torch.ones(1, 1)
 for name, cut in cuts.items():
     state, row = None, {"detached": name}
     for window in 1, 2, 3:
