@@ -80,8 +80,8 @@ try:
     relu(passed_on)
 except RuntimeError as error:
     message = str(error).partition(".")[0]
-print(f"{message = }")
 output = stored[0][2]
+print(f"{message = }")
 assert output is not passed_on
 assert shares_memory(output, passed_on)
 assert "is a view and is being modified" in message
