@@ -3,22 +3,20 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Keep an activation: ``detach().clone()`` in a hook
+Save an activation in a hook: ``detach().clone()``
 ==================================================
 
-A forward hook gets the very tensor that the next layer gets, so what is to stay as
-it is needs ``output.detach().clone()``.
-
-You will see the next layer change what a hook has kept, a buffer change all
-features at once, and features that keep a graph alive.
+A forward hook usually gets the same tensor as the next layer, which may modify it in
+place. Store ``output.detach().clone()``.
 """
 
 # sphinx_gallery_setup = True
-from weakref import WeakSet
+# sphinx_gallery_short_title = "Save activations in hooks"
+# sphinx_gallery_try = "x.detach().clone()"
+from weakref import ref
 
 import torch
 from torch import nn
-from torch.autograd.graph import saved_tensors_hooks
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
@@ -33,114 +31,112 @@ def shares_memory(a, b):
 # %%
 # The next layer writes in place
 # ------------------------------
-# The linear layer returns its input, -1 and 2. The hook keeps this output in three
-# ways. Then ``ReLU(inplace=True)`` writes its result over it.
+# The linear layer returns its input, -1 and 2, and the hook stores this output in two
+# ways. Then the next layer, ``ReLU(inplace=True)``, overwrites it with its own result.
 
-model = nn.Sequential(
-    nn.Linear(2, 2, bias=False),
-    nn.ReLU(inplace=True),
-).to(device)
-nn.init.eye_(model[0].weight)
+layer = nn.Linear(2, 2, bias=False).to(device)
+nn.init.eye_(layer.weight)
+relu = nn.ReLU(inplace=True)
 kept = {}
 
 
 def keep(module, inputs, output):
-    kept["output"] = output
     kept["alias"] = output.detach()
     kept["copied"] = output.detach().clone()
 
 
-handle = model[0].register_forward_hook(keep)
+handle = layer.register_forward_hook(keep)
 x = torch.tensor([[-1.0, 2.0]], device=device)
-y = model(x)
+output = layer(x)
+alias, copied = kept.values()
 handle.remove()
-output, alias, copied = kept.values()
-print(f"{alias.tolist() = }")
-print(f"{copied.tolist() = }")
+y = relu(output)
+print(f"{alias.tolist() = }, {copied.tolist() = }")
 assert alias.tolist() == [[0, 2]]
 assert copied.tolist() == [[-1, 2]]
-# sphinx_gallery_tensor_map_lead = "y, alias, copied"
+assert y is output and output.requires_grad
+assert shares_memory(alias, y)
+# sphinx_gallery_tensor_map_lead = "output, alias, copied, output copied to copied"
 # sphinx_gallery_predict = "What do ``alias`` and ``copied`` hold?"
 # sphinx_gallery_predict_instead = "nn.ReLU(inplace=True) -> nn.ReLU()"
 # sphinx_gallery_predict_instead_2 = "output.detach().clone() -> output.detach()"
 
 # %%
-# ``detach`` shares memory, so it shows what the ReLU left there. A hook that keeps
-# ``output`` itself keeps the very result of the model, and its graph.
+# ``detach()`` shares memory, so ``alias`` holds the ReLU's result. A hook that stores
+# ``output`` itself stores ``y``, which is the same tensor, and keeps its graph.
+#
+# When the next layer gets another tensor
+# ---------------------------------------
+# A full backward hook on the layer wraps the output after the forward hooks have run.
+# The next layer then gets a view of the tensor that the hook has stored, and PyTorch
+# raises if that layer works in place. (A forward hook that returns a tensor also
+# replaces the output.)
 
-print(f"{output is y = }, {output.requires_grad = }")
-assert output is y and shares_memory(alias, y)
-assert not shares_memory(copied, y)
+stored = []
+layer.register_full_backward_hook(lambda *_: None)
+layer.register_forward_hook(lambda *a: stored.append(a))
+passed_on = layer(x)
+try:
+    relu(passed_on)
+except RuntimeError as error:
+    message = str(error).partition(".")[0]
+output = stored[0][2]
+print(f"{message = }")
+assert output is not passed_on
+assert shares_memory(output, passed_on)
+assert "is a view and is being modified" in message
 
 # %%
 # A layer that reuses its buffer
 # ------------------------------
-# Some layers write each result into the same memory: caches, exported models,
-# replayed CUDA graphs (:doc:`static_buffers`). What you keep of them is the last
-# result, as often as you have kept it. ``detach`` makes no difference, ``clone``
-# does. (With NumPy: :ref:`silent-from-numpy`.)
+# Some layers write every result into the same memory: caches, exported models,
+# replayed CUDA graphs (:doc:`static_buffers`). All results that you store are then the
+# last one. ``detach()`` doesn't help, ``clone()`` does. (The same with NumPy:
+# :ref:`silent-from-numpy`.)
 
 buffer = torch.zeros(2, device=device)
-
-
-def double(x):
-    return torch.mul(x, 2, out=buffer)
-
-
 batches = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 batches = batches.to(device)
-aliases = [double(x).detach() for x in batches]
-copies = [double(x).clone() for x in batches]
-print([a.tolist() for a in aliases])
-print([c.tolist() for c in copies])
+aliases, copies = [], []
+for x in batches:
+    torch.mul(x, 2, out=buffer)
+    aliases.append(buffer.detach())
+    copies.append(buffer.clone())
+print(f"{[a.tolist() for a in aliases] = }")
+print(f"{[c.tolist() for c in copies] = }")
 assert [a.tolist() for a in aliases] == [[6, 8]] * 2
 assert [c.tolist() for c in copies] == [[2, 4], [6, 8]]
 
 # %%
 # Features that keep a graph
 # --------------------------
-# Features are extracted from four batches. Kept as they are, each holds its graph,
-# and the graph holds what was saved for a backward pass that never comes. A hook of
-# autograd wraps what is saved; the wrappers that live at the end are added up.
+# We extract features from four batches of 64 KiB. If you store the outputs themselves,
+# each keeps its graph, and the graph keeps its batch for a backward pass that never
+# comes, because the gradient of the layer's weight needs it.
 
-
-class Saved:
-    def __init__(self, tensor):
-        self.tensor = tensor
-        alive.add(self)
-
-    def get(self):
-        return self.tensor
-
-
-alive = WeakSet()
 layer = nn.Linear(256, 4, device=device)
 
 
-def still_saved(way):
-    features = []
-    with saved_tensors_hooks(Saved, Saved.get):
-        for _ in range(4):
-            x = torch.ones(64, 256, device=device)
-            features.append(way(layer(x)))
-    kept = sum(s.tensor.nbytes for s in alive)
-    return kept // 1024
+def batches_kept(way):
+    features, batches = [], []
+    for _ in range(4):
+        x = torch.ones(64, 256, device=device)
+        batches.append(ref(x))
+        features.append(way(layer(x)))
+    del x
+    return sum(batch() is not None for batch in batches)
 
 
-leak = still_saved(lambda output: output)
-detached = still_saved(torch.detach)
+leak = batches_kept(lambda output: output)
+detached = batches_kept(torch.detach)
 with torch.no_grad():
-    no_grad = still_saved(lambda output: output)
-print(f"KiB: {leak = }, {detached = }, {no_grad = }")
-assert leak == 4 * 64
-assert detached == no_grad == 0
-# sphinx_gallery_folded = "The code that measures"
+    no_grad = batches_kept(lambda output: output)
+print(f"{leak = }, {detached = }, {no_grad = }")
+assert (leak, detached, no_grad) == (4, 0, 0)
 
 # %%
-# Each batch of 64 KiB stays, for the layer's weight needs it in the backward pass.
-#
 # Remember
 # --------
-# - Keep ``output.detach().clone()``: the next layer may write in place.
-# - ``detach`` frees the graph, ``clone`` keeps the values. You need both.
+# - Store ``output.detach().clone()``: the next layer may write in place.
+# - ``detach()`` frees the graph, ``clone()`` keeps the values. You need both.
 # - Extract features under :class:`torch.no_grad`, and remove the hook.

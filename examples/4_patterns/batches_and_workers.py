@@ -6,20 +6,23 @@
 Load batches: views, copies and worker processes
 ================================================
 
-A sample of a ``TensorDataset`` is a view of its data, a batch is a copy, and a
-worker process sees a later write only if the data are in shared memory.
-
-You will see a transform that changes the data set, what each way to load shares,
-and a worker with and without shared memory.
+A ``TensorDataset`` sample is a view of the data, and a batch is a copy. A worker sees
+later writes only if the data is in shared memory: the start methods ``spawn`` and
+``forkserver`` move it there, ``fork`` doesn't.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "DataLoader and workers"
+# sphinx_gallery_try = "x[0]"
+import io
 import sys
 import warnings
 
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
+if __name__ != "__main__":  # in a worker
+    sys.stdout = io.StringIO()  # print once
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
@@ -33,20 +36,17 @@ def shares_memory(a, b):
 # %%
 # A transform in place
 # --------------------
-# The data are on the CPU, as they are in most programs. ``dataset[0]`` is an index
-# into them, and an index gives a view. A transform that adds in place adds to the
-# data set, once more in each epoch. Write ``sample = sample + 10``.
+# ``dataset[0]`` indexes the data, which returns a view. A transform that adds in place
+# changes the data set, once more in each epoch. Write ``sample = sample + 10``.
 
 data = torch.tensor([[1.0], [2.0]])
 dataset = TensorDataset(data)
 (sample,) = dataset[0]
 ((batch,),) = DataLoader(dataset, batch_size=2)
 sample += 10
-print(f"{data.tolist() = }")
-print(f"{batch.tolist() = }")
-assert data.tolist() == [[11], [2]]
-assert batch.tolist() == [[1], [2]]
-# sphinx_gallery_tensor_map_lead = "data, sample, batch"
+print(f"{data.tolist() = }, {batch.tolist() = }")
+assert (data[0], batch[0]) == (11, 1)
+# sphinx_gallery_tensor_map_lead = "data, sample, batch, data copied to batch"
 # sphinx_gallery_predict = "What do ``data`` and ``batch`` hold?"
 # sphinx_gallery_predict_instead = "sample += 10 -> sample = sample + 10"
 # sphinx_gallery_predict_instead_2 = "DataLoader(dataset, batch_size=2) -> [dataset[:]]"
@@ -54,19 +54,16 @@ assert batch.tolist() == [[1], [2]]
 # %%
 # What shares memory with the data
 # --------------------------------
-# A :class:`torch.utils.data.DataLoader` stacks samples to a batch, and so copies
-# them. With ``batch_size=None`` it hands each sample on. ``pin_memory`` copies once
-# more, to memory from which a GPU reads while Python goes on; each batch is pinned
-# anew (:ref:`silent-pinned-refill`).
+# A :class:`torch.utils.data.DataLoader` stacks samples to a batch, which copies them.
+# With ``batch_size=None`` it returns each sample as it is. ``pin_memory`` copies again,
+# to page-locked memory that a GPU can read directly (:ref:`silent-pinned-refill`).
 
 gpu = device == "cuda"
 ways = {
     "dataset[0]": dataset,
     "batch_size=None": DataLoader(dataset, None),
     "batch_size=2": DataLoader(dataset, 2),
-    "pin_memory=gpu": DataLoader(  # one copy more
-        dataset, 2, pin_memory=gpu
-    ),
+    "pinned": DataLoader(dataset, 2, pin_memory=gpu),
 }
 rows = []
 for way, loader in ways.items():
@@ -81,51 +78,74 @@ for row in rows:
 shared = [row["memory of data"] for row in rows]
 assert shared == [True, True, False, False]
 assert row["pinned"] == gpu
+# sphinx_gallery_folded = "The code that looks"
 # sphinx_gallery_table = "rows"
 
 # %%
 # Worker processes
 # ----------------
-# A worker has the data as they were when it started, and does not see what is
-# written here later. :meth:`torch.Tensor.share_memory_` moves a tensor to memory
-# that both processes have. This worker stays for two epochs; between them 10 is
-# added. (It runs on Linux, where a worker can be a fork of this process.)
+# A forked worker has the data as it was when the worker started. (Linux forks by
+# default before Python 3.14.) ``spawn``, the default on macOS and Windows, and
+# ``forkserver``, on Linux since Python 3.14, pickle the data set. That moves its CPU
+# tensors into shared memory, in the main process too. Don't rely on either. Call
+# :meth:`torch.Tensor.share_memory_` if both sides should see each other's writes. Here
+# a worker's ReLU writes to the data, and between two epochs the main process adds 10.
 
 
-def second_epoch(data):
+def two_epochs(data, method):
     loader = DataLoader(
-        TensorDataset(data),
-        batch_size=2,
+        data,  # a tensor is a data set too
+        batch_size=None,
+        collate_fn=torch.nn.ReLU(inplace=True),
         num_workers=1,
         persistent_workers=True,
-        multiprocessing_context="fork",
+        multiprocessing_context=method,
     )
-    ((first,),) = loader
+    list(loader)
+    written = data.min().item() == 0
     data += 10
-    ((second,),) = loader
-    assert first.is_shared()
-    return second.flatten().tolist()
+    return written, max(loader).item() == 12
 
-
-data = torch.tensor([[1.0], [2.0]])
-if sys.platform == "linux":
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the fork
-        own = second_epoch(data.clone())
-        shared = data.clone().share_memory_()
-        shared = second_epoch(shared)
-    print(f"{own = }, {shared = }")
-    assert own == [1, 2] and shared == [11, 12]
-model = torch.nn.Linear(1, 1).share_memory()
-assert model.weight.is_shared()
 
 # %%
-# The batches come back through shared memory, without a copy by you. A model goes to
-# processes in the same way, with ``model.share_memory()``: one set of weights that
-# all of them train. A graph cannot be shared (:ref:`send-to-process`).
+# ``spawn`` and ``forkserver`` also import your script again for a worker. So start
+# workers under ``if __name__ == "__main__":``.
+
+data = torch.tensor([[-1.0], [2.0]])
+shared = data.clone().share_memory_()
+methods = torch.multiprocessing.get_all_start_methods()
+if sys.platform == "darwin":
+    methods.remove("fork")  # not safe on macOS
+tries = [(m, data.clone()) for m in sorted(methods)]
+tries.append((tries[0][0], shared))
+rows = []
+if __name__ == "__main__":
+    for method, own in tries:
+        row = {"start method": method}
+        row["share_memory_()"] = own is shared
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of fork
+            seen = two_epochs(own, method)
+        row["worker's write is seen"] = seen[0]
+        row["worker sees a later write"] = seen[1]
+        row["data.is_shared()"] = own.is_shared()
+        rows.append(row)
+    print(*rows[0], sep=" | ")
+    for row in rows:
+        print(*row.values(), sep=" | ")
+for method, asked, *seen in map(dict.values, rows):
+    assert seen == [asked or method != "fork"] * 3
+model = torch.nn.Linear(1, 1).share_memory()
+assert model.weight.is_shared()
+# sphinx_gallery_folded = "The code that tries each start method"
+# sphinx_gallery_table = "rows"
+
+# %%
+# Batches come back through shared memory. After ``model.share_memory()`` all processes
+# train one set of weights. A graph can't be shared (:ref:`send-to-process`).
 #
 # Remember
 # --------
-# - Never write into a sample: it is a view of the data set.
-# - A batch is a copy, but for ``batch_size=None``.
-# - ``share_memory_`` before the workers start: then they see later writes.
+# - A sample is a view: don't write to it in place. A batch is a copy of the samples.
+# - Only ``fork`` gives a worker its own data, unless it is in shared memory.
+# - To share writes for sure, call ``share_memory_()`` before the workers start.

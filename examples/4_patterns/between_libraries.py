@@ -3,17 +3,17 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Hand weights to other libraries: NumPy and DLPack
-=================================================
+Share weights with NumPy and DLPack
+===================================
 
-What NumPy gets from the CPU, and DLPack from any device, is the memory of the
-weights itself: it changes with each step, and a write there changes the model.
-
-You will see a training step that seems to move nothing, a write that makes a
-gradient wrong, and a model whose weights an array sets.
+An array from ``numpy()`` shares memory with a CPU weight, and a tensor from DLPack
+with a weight on any device. Every optimizer step changes it, and writing to it
+changes the model.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Share weights with NumPy"
+# sphinx_gallery_try = "x.detach().cpu().numpy()"
 import numpy as np
 import torch
 
@@ -30,7 +30,7 @@ def shares_memory(a, b):
 # %%
 # Weights in NumPy, before and after a step
 # -----------------------------------------
-# How far does a training step move the weights? Two arrays are taken before it and
+# How far does a training step move the weights? We take two arrays before the step and
 # one after it. The gradient is 1, so the weights go from 1 to 0.5. This model is on
 # the CPU.
 
@@ -43,25 +43,28 @@ sgd = torch.optim.SGD(model.parameters(), lr=0.5)
 model(torch.ones(1, 2)).backward()
 sgd.step()
 after = weight.cpu().numpy()
-print("moved, by before:", (after - before).tolist())
-print("moved, by kept:", (after - kept).tolist())
+print("after - before:", (after - before).tolist())
+print("after - kept:", (after - kept).tolist())
 assert (after == before).all()
 assert (after - kept).tolist() == [[-0.5, -0.5]]
-# sphinx_gallery_tensor_map_lead = "weight, before, after, kept"
+assert np.shares_memory(before, after)
+assert not np.shares_memory(before, kept)
+# sphinx_gallery_tensor_map_lead = "weight, before, kept, weight copied to kept"
 # sphinx_gallery_predict = "How far did the step move the weights?"
 # sphinx_gallery_predict_instead = "before = weight -> before = weight.clone()"
 # sphinx_gallery_predict_instead_2 = 'weight.to("cpu", copy=True) -> weight'
 
 # %%
-# ``before`` is the weight's own memory: it has moved too. On CUDA ``cpu`` copies, and
-# the first line is right: the mistake shows on the laptop only
-# (:doc:`../2_numpy_and_devices/cpu_and_to`, :ref:`silent-cpu-shares`).
+# ``before`` shares memory with the weight, so the step has changed it, too. For a
+# weight on a GPU ``cpu()`` copies, and the first line is right: you meet the mistake
+# only with a model on the CPU (:doc:`../2_numpy_and_devices/cpu_and_to`,
+# :ref:`silent-cpu-shares`).
 #
 # DLPack shares on every device
 # -----------------------------
-# :func:`torch.from_dlpack` takes a tensor or an array of any library that knows the
-# protocol, and copies nothing. What it returns counts its own versions, so autograd
-# sees no write (:ref:`silent-numpy-write`). The gradient below is to be 2.
+# :func:`torch.from_dlpack` takes a tensor or array of any library that supports DLPack,
+# and shares its memory. The result has its own version counter, so autograd doesn't
+# notice what you write to it (:ref:`silent-numpy-write`). The right gradient is 2.
 
 w = torch.ones(2, device=device).requires_grad_()
 alias = torch.from_dlpack(w.detach())
@@ -71,32 +74,33 @@ loss.backward()
 print(f"{w.grad.tolist() = }")
 print(f"{w._version = }, {alias._version = }")
 assert shares_memory(w, alias)
-assert w.grad.tolist() == [6, 6] and w._version == 0
+assert w.grad.tolist() == [6, 6]
+assert w._version == 0 < alias._version
 
 # %%
+# (Since PyTorch 2.9 ``torch.from_dlpack(w.detach(), copy=True)`` copies.)
+#
 # A model on the memory of an array
 # ---------------------------------
-# The same on purpose: the weights come from an array, without a copy. From then on
-# a write of NumPy sets the weights, and a training step changes the array. Write
-# between a step and the next forward pass.
+# You can also share on purpose. This layer's weight is an array, without a copy. From
+# now on NumPy can set the weight, and a training step changes the array. Write between
+# a step and the next forward pass.
 
 array = np.ones((1, 2), dtype=np.float32)
 shared = torch.from_dlpack(array)
 model.weight = torch.nn.Parameter(shared)
 array[:] = [[3.0, 4.0]]
 y = model(torch.ones(1, 2))
-print(f"{y.item() = }")
-assert y.item() == 7
-
 sgd = torch.optim.SGD([model.weight], lr=0.5)
 y.backward()
 sgd.step()
-print(f"{array.tolist() = }")
+print(f"{y.item() = }, {array.tolist() = }")
+assert y.item() == 3 + 4
 assert array.tolist() == [[2.5, 3.5]]
 
 # %%
 # Remember
 # --------
-# - To keep weights in NumPy: ``to("cpu", copy=True)``, not ``cpu()``.
-# - DLPack shares on every device, and autograd sees none of its writes.
-# - Detach what you hand out; clone it, if the other library may write.
+# - An array that shares memory with a weight changes with every step.
+# - To keep the weights in NumPy, use ``to("cpu", copy=True)``, not ``cpu()``.
+# - DLPack shares on every device. Pass in a clone if the other library may write.

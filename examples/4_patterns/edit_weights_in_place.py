@@ -3,17 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Edit weights: in place, and under ``no_grad``
-=============================================
+Change weights in place under ``no_grad``
+=========================================
 
-A write in place under :class:`torch.no_grad` changes the numbers of a weight and
-leaves the Parameter and its memory, so optimizer and aliases go on with it.
-
-You will see what six edits leave of a weight, how ``vector_to_parameters`` puts a
-model on one vector's memory, and an optimizer written by hand.
+An in-place write under :class:`torch.no_grad` keeps the Parameter and its memory, so
+the optimizer still trains it, and all that shares its memory has the new values.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Change weights in place"
 import torch
 from torch import nn
 from torch.nn.utils import (
@@ -32,102 +30,108 @@ def shares_memory(a, b):
 
 
 # %%
+# Write the new values into the weight
+# ------------------------------------
+# ``alias`` shares memory with the weight, as the weight of another model might.
+
+layer = nn.Linear(2, 1, bias=False).to(device)
+weight = nn.init.zeros_(layer.weight)
+alias = weight.detach()
+new = torch.tensor([[3.0, 4.0]], device=device)
+with torch.no_grad():
+    weight.copy_(new)
+same = layer.weight is weight
+print(f"{alias.tolist() = }, {same = }")
+assert same and alias.tolist() == [[3, 4]]
+# sphinx_gallery_tensor_map_lead = "weight, alias, new, new copied to weight"
+# sphinx_gallery_predict = "What are ``alias`` and ``same``?"
+# sphinx_gallery_predict_instead = "weight.copy_(new) -> weight.data = new"
+# sphinx_gallery_predict_instead_2 = "weight.copy_( -> layer.weight = nn.Parameter("
+
+# %%
+# Six edits
+# ---------
+# Each edit sets the weight ``w`` of a new layer to 3. (The fused optimizer has a
+# gradient that takes it there.) ``sgd`` was made before the edit.
+
+edits = (
+    "w.copy_(t)",
+    "nn.init.constant_(w, 3)",
+    "w.data.copy_(t)",
+    "fused.step()",
+    "w.data = t",
+    "layer.weight = nn.Parameter(t)",
+)
+
+# %%
+rows = []
+for edit in edits:
+    layer = nn.Linear(1, 1, bias=False).to(device)
+    w, old = layer.weight, layer.weight.detach()
+    sgd = torch.optim.SGD([w], lr=1)
+    fused = torch.optim.SGD([w], lr=1, fused=True)
+    t = torch.full_like(old, 3)
+    w.grad, before = old - t, w._version
+    with torch.no_grad():
+        exec(edit)
+    now = layer.weight
+    row = {"edit": edit, "same Parameter": now is w}
+    row["same memory"] = shares_memory(now, old)
+    row["memory of t"] = shares_memory(now, t)
+    row["version counter"] = f"+{w._version - before}"
+    now.grad = torch.ones_like(now)
+    sgd.step()  # from 3 to 2, if it has this weight
+    row["optimizer trains it"] = now.item() == 2
+    rows.append(row)
+print(*rows[0], sep=" | ")
+for row in rows:
+    print(*row.values(), sep=" | ")
+columns = list(zip(*(row.values() for row in rows)))
+assert columns[1] == (True,) * 5 + (False,)
+assert columns[2] == (True,) * 4 + (False,) * 2
+assert columns[3] == (False,) * 4 + (True,) * 2
+assert columns[5] == columns[1]
+assert columns[4][:4] == ("+1", "+1", "+0", "+0")
+# sphinx_gallery_folded = "The code that edits and looks"
+# sphinx_gallery_table = "rows"
+
+# %%
+# - ``w.data.copy_`` and a fused step don't increment the version counter
+#   (:doc:`../1_basics/detach`), so autograd doesn't catch a write that changes a saved
+#   value: :ref:`silent-data`, :ref:`silent-fused`.
+# - With ``w.data = t`` the optimizer trains the memory of ``t``. Tensors that shared
+#   memory with the weight keep the old values.
+# - With a new Parameter the optimizer still has the old one, which no layer uses.
+#
 # A vector that becomes the model's memory
 # ----------------------------------------
-# :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector.
-# The way back gives each parameter a part of the vector instead. The weights are set
-# to 1 and 2, and ``best`` is to keep them. Then a step of 0.5 is taken.
+# :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector. With
+# ``vector_to_parameters`` each parameter gets a part of the vector's memory, without a
+# copy. We set the weights to ``best`` and take a step of 0.5.
 
 model = nn.Linear(1, 1).to(device)
 best = torch.tensor([1.0, 2.0], device=device)
 vector_to_parameters(best, model.parameters())
-weight, bias = model.parameters()
 sgd = torch.optim.SGD(model.parameters(), lr=0.5)
 model(torch.ones(1, 1, device=device)).backward()
 sgd.step()
-print(f"{best = }")
+vector = parameters_to_vector(model.parameters())
+print(f"{best.tolist() = }")
 assert best.tolist() == [0.5, 1.5]
-# sphinx_gallery_tensor_map_lead = "best, weight, bias"
+assert shares_memory(model.weight, best)
+assert not shares_memory(model.weight, vector)
 # sphinx_gallery_predict = "What does ``best`` hold now?"
 # sphinx_gallery_predict_instead = "(best, model -> (best.clone(), model"
 # sphinx_gallery_predict_instead_2 = "lr=0.5 -> lr=1.0"
 
 # %%
-# Give the function a clone, and the vector is yours again.
-
-best = torch.tensor([1.0, 2.0], device=device)
-vector_to_parameters(best.clone(), model.parameters())
-sgd.step()
-print(f"{best = }")
-assert best.tolist() == [1, 2]
-vector = parameters_to_vector(model.parameters())
-assert not shares_memory(vector, weight)
-
-# %%
-# Six edits
-# ---------
-# Each sets the weight ``w`` of a new layer to 3. Is it the same Parameter on the same
-# memory? By how much did the version counter (:doc:`../1_basics/detach`) rise? And
-# does an optimizer that was made before still train it?
-
-
-def fused_step(w, t):
-    w.grad = w.detach() - t
-    torch.optim.SGD([w], lr=1, fused=True).step()
-
-
-def new_data(w, t):
-    w.data = t
-
-
-def new_parameter(w, t):
-    layer.weight = nn.Parameter(t)
-
-
-edits = {
-    "w.copy_(t)": torch.Tensor.copy_,
-    "nn.init.constant_(w, 3)": (  # the same
-        lambda w, t: nn.init.constant_(w, 3)
-    ),
-    "w.data.copy_(t)": lambda w, t: w.data.copy_(t),
-    "a fused step": fused_step,
-    "w.data = t": new_data,
-    "layer.weight = nn.Parameter(t)": new_parameter,
-}
-rows = []
-for call, edit in edits.items():
-    layer = nn.Linear(1, 1, bias=False).to(device)
-    w, old = layer.weight, layer.weight.detach()
-    sgd = torch.optim.SGD([w], lr=1)
-    t = torch.full_like(old, 3)
-    before = w._version
-    with torch.no_grad():
-        edit(w, t)
-    now = layer.weight
-    row = {"edit, under no_grad": call}
-    row["same Parameter"] = now is w
-    row["same memory"] = shares_memory(now, old)
-    row["version"] = f"+{w._version - before}"
-    assert now.item() == 3
-    now.grad = torch.ones_like(now)
-    sgd.step()
-    row["is trained"] = now.item() == 2
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-# sphinx_gallery_folded = "The code that edits and looks"
-# sphinx_gallery_table = "rows"
-
-# %%
-# In the last row the optimizer trains the old Parameter, which nobody uses. In the row
-# before it trains ``t``, whose memory the weight has. The two +0 above these are writes
-# that no backward pass notices: :ref:`silent-data`, :ref:`silent-fused`.
+# To keep it: ``vector_to_parameters(best.clone(), model.parameters())``.
 #
 # An optimizer by hand
 # --------------------
-# ``w`` is to become 4, and is clipped at 3. What goes wrong: ``w = w - ...``
-# (:ref:`silent-rebinding`), and a write without ``no_grad`` (:ref:`leaf-in-place`).
+# Gradient descent moves ``w`` toward 4, and ``clamp_`` keeps it at 3 or below. Without
+# ``no_grad`` the write raises (:ref:`leaf-in-place`). ``w = w - ...`` makes another
+# tensor, and the model's weight stays as it was (:ref:`silent-rebinding`).
 
 w = torch.zeros((), device=device).requires_grad_()
 for _ in range(3):
@@ -136,12 +140,12 @@ for _ in range(3):
         w -= w.grad / 4
         w.clamp_(max=3)
     w.grad = None
-    print(f"{w.item() = }")
+print(f"{w.item() = }")
 assert w.item() == 3
 
 # %%
 # Remember
 # --------
-# - Write in place under ``no_grad``, between a step and the next forward pass.
-# - A new Parameter or ``w = ...`` leaves the optimizer with the old weight.
-# - ``vector_to_parameters`` shares: give it a clone.
+# - Write in place under ``no_grad``, after ``step()`` and before the next forward pass.
+# - A new Parameter leaves the optimizer with the old weight.
+# - ``vector_to_parameters`` shares memory with the vector. Pass in a clone.

@@ -3,22 +3,20 @@
 # dependencies = ["torch>=2.6", "numpy", "matplotlib"]
 # ///
 """
-Log a loss: running sums, lists, the best so far
-================================================
+Log losses without keeping their graphs
+=======================================
 
-Log ``loss.detach()`` and read the numbers once at the end: the loss itself keeps
-its graph, and ``item`` in each step waits for a GPU.
-
-You will see what each way of logging keeps alive, and a running sum that changes
-the first loss.
+Log ``loss.detach()`` and convert it to numbers once at the end. The loss itself keeps
+its graph, and ``item()`` in each step waits for a CUDA GPU.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Log losses without leaks"
+# sphinx_gallery_try = "x.detach()"
 from weakref import ref
 
 import matplotlib.pyplot as plt
 import torch
-from torch.autograd.graph import saved_tensors_hooks
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
@@ -26,84 +24,80 @@ print("This lesson runs on:", device)
 # %%
 # What stays alive
 # ----------------
-# Eight steps, logged in four ways, in training and in a validation without
-# ``no_grad``. At the end the nodes behind the log are counted, and the tensors that
-# these nodes still save for a backward pass.
+# Here are four ways to log. Each gets the log and a new loss, and returns the log.
 
+ways = {
+    "total + loss": lambda log, x: [sum(log, x)],
+    "loss": lambda log, x: [*log, x],
+    "min(best, loss)": lambda log, x: [min([*log, x])],
+    "loss.detach()": lambda log, x: [*log, x.detach()],
+}
 
-def pack(tensor):
-    own = tensor.detach()  # an object of its own
-    saved.append(ref(own))
-    return own
+# %%
+# We log eight steps of training and eight of a validation without ``no_grad``. The
+# chart shows how many nodes of graphs the log keeps, which is the same in both. The
+# table also counts the batches that these graphs keep in memory.
 
 
 def nodes_behind(log):
-    found, waiting = set(), [r.grad_fn for r in log]
-    while waiting:
-        node = waiting.pop()
-        if node and node not in found:
-            found.add(node)
-            inputs = node.next_functions
-            waiting += [n for n, _ in inputs]
-    return len(found)
+    nodes = [r.grad_fn for r in log if r.requires_grad]
+    for node in nodes:  # the list grows meanwhile
+        for before, _ in node.next_functions:
+            if before and before not in nodes:
+                nodes.append(before)
+    return len(nodes)
 
 
 w = torch.ones(2, device=device).requires_grad_()
-ways = {
-    "log.append(loss)": lambda log, new: [*log, new],
-    "total = total + loss": (  # a running sum
-        lambda log, new: [sum(log) + new]
-    ),
-    "best = min(best, loss)": (  # the best so far
-        lambda log, new: [min([*log, new])]
-    ),
-    "log.append(loss.detach())": (  # a constant
-        lambda log, new: [*log, new.detach()]
-    ),
-}
+axes = plt.subplots()[1]
 rows = []
 for call, way in ways.items():
-    row = {"log": call}
+    row = {"what is logged": call}
     for name in "training", "validation":
-        log, saved = [], []
-        with saved_tensors_hooks(pack, lambda own: own):
-            for _ in range(8):
-                loss = (w * w).sum()
-                log = way(log, loss)
-                if name == "training":
-                    loss.backward()
-        del loss
-        alive = [r for r in saved if r() is not None]
-        row[f"{name}: nodes"] = nodes_behind(log)
-        row[f"{name}: saved"] = len(alive)
+        log, story, batches = [], [], []
+        for _ in range(8):
+            x = torch.ones(2, device=device)
+            batches.append(ref(x))
+            loss = (w * x).sum()
+            log = way(log, loss)
+            if name == "training":
+                loss.backward()
+            story.append(nodes_behind(log))
+        del x, loss
+        alive = sum(b() is not None for b in batches)
+        row["nodes"] = story[-1]
+        row[f"batches, {name}"] = alive
+    axes.plot(range(1, 9), story, label=call)
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-assert not any(r["training: saved"] for r in rows)
-assert rows[0]["validation: saved"] == 16
-assert not any(list(rows[3].values())[1:])
-
-nodes = [row["training: nodes"] for row in rows]
-plt.bar_label(plt.barh(list(ways), nodes))
-plt.gca().invert_yaxis()
-plt.title(f"Up to {max(nodes)} nodes; detached, none")
-plt.xlabel("Nodes kept after 8 steps of training")
+axes.legend()
+axes.set_title("Detached losses keep no graph nodes")
+axes.set_xlabel("Step")
+axes.set_ylabel("Nodes kept")
 plt.show()
+assert not any(r["batches, training"] for r in rows)
+kept = [r["batches, validation"] for r in rows]
+assert kept == [8, 8, 1, 0]
+nodes = [row["nodes"] for row in rows]
+assert nodes == sorted(nodes, reverse=True)
+assert nodes[-1] == 0
 # sphinx_gallery_folded = "The code that counts and draws"
 # sphinx_gallery_lead = True
 # sphinx_gallery_table = "rows"
 
 # %%
-# In training, ``backward`` has freed what the graphs had saved, and their nodes stay:
-# the leak is small and slow. In a validation nothing frees it: run that under
-# :class:`torch.no_grad`. A running sum hangs each loss on the last, and the best so
-# far keeps one whole graph. (:ref:`silent-loss-list` has the list alone.)
+# In training, ``backward()`` has freed the tensors that the graphs had saved, but their
+# nodes stay, so the leak is small and slow. In validation no backward pass frees the
+# saved batches: they stay in memory as long as you keep the losses. Use
+# :class:`torch.no_grad` there. A running sum links every loss to the last one, and
+# "best so far" keeps one whole graph. (:ref:`silent-loss-list` shows only the list.)
 #
-# A running sum needs memory of its own
-# -------------------------------------
-# A sum that is added to in place must not begin as the first loss: ``detach`` is an
-# alias, and the first entry of the log becomes the sum.
+# A running sum needs its own memory
+# ----------------------------------
+# Don't start a sum with the first loss of the log if you add to it in place.
+# ``detach()`` shares memory, so the first entry of the log becomes the sum.
 
 losses = torch.tensor([4.0, 2.0, 1.0], device=device)
 log = [loss.detach() for loss in losses.clone()]
@@ -117,9 +111,9 @@ assert [entry.item() for entry in log] == [7, 2, 1]
 # sphinx_gallery_predict_instead_2 = "total += loss -> total = total + loss"
 
 # %%
-# Begin with a zero on the device, and log a clone of the sum: one tensor kept three
-# times :doc:`is one number <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps
-# the best on the device.
+# Start with zeros, and log clones of the sum, because one tensor appended three times
+# :doc:`is one number <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps the
+# best loss on the device.
 
 total = torch.zeros((), device=device)
 best = losses[0].clone()
@@ -129,18 +123,26 @@ for loss in losses:
     best = torch.minimum(best, loss.detach())
     sums.append(total.clone())
 print(torch.stack(sums).tolist(), best.item())
-assert torch.stack(sums).tolist() == [4, 6, 7]
-assert best.item() == 1
+assert sums[2].item() == 7 and best.item() == 1
 
 # %%
-# What waits
-# ----------
-# ``item`` hands a number to Python: on a GPU it waits until all work before it is
-# done, and so does ``if loss < best``. ``tolist`` of a stacked log waits once for all
-# numbers. :doc:`../3_tips/what_waits` has the proof.
+# The zeros are float32. In bfloat16 a sum stops at 256: 256 + 1 is rounded to 256.
+
+ones = torch.ones(300, dtype=torch.bfloat16)
+bf16 = sum(ones)
+fp32 = sum(ones, torch.zeros(()))
+print(f"{bf16.item() = }, {fp32.item() = }")
+assert (bf16.item(), fp32.item()) == (256, 300)
+
+# %%
+# Which calls wait
+# ----------------
+# On a CUDA GPU, ``item()`` waits for all work queued before on the current stream, and
+# so does ``if loss < best``. ``tolist()`` of a stacked log waits once for all numbers
+# (:doc:`../3_tips/what_waits`).
 #
 # Remember
 # --------
-# - Log ``loss.detach()``. Turn the log into numbers once, at the end.
-# - Begin a running sum with zeros, and ``clone`` what you keep of it.
-# - Validate under ``no_grad``: there no backward pass frees the graph.
+# - Log ``loss.detach()``, and turn the log into numbers once, at the end.
+# - Start a running sum with float32 zeros, and clone each sum that you keep.
+# - Validate under ``no_grad``, or each loss that you keep keeps its batch.

@@ -3,17 +3,15 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Replay on static buffers: CUDA graphs and ``copy_``
-===================================================
+Replay a CUDA graph: ``copy_`` in, ``clone`` out
+================================================
 
-A replayed CUDA graph reads one memory and writes one memory each time: fill its
-input with ``copy_``, and clone a result that is to outlive the next replay.
-
-You will see an input that no replay reads, results that are all the last one, and
-the two cures, on every machine.
+A CUDA graph reads and writes the same buffers on each replay. Fill its input with
+``copy_``, and clone results you need later.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "CUDA graphs and copy_"
 from functools import partial
 
 import torch
@@ -27,10 +25,15 @@ capture = capture and hasattr(torch.cuda, "CUDAGraph")
 # %%
 # Capture once, replay often
 # --------------------------
-# A :class:`torch.cuda.CUDAGraph` records work with its addresses and repeats it
-# without Python. So input and result are *static*: they stay where they are. Where
-# there is no CUDA, ``replay`` is a call that holds the same tensors: it reads and
-# writes the same memory.
+# A :class:`torch.cuda.CUDAGraph` records GPU work and repeats it without Python. Each
+# replay runs the same kernels with the same arguments, so it uses the same memory
+# addresses (`From the PyTorch documentation
+# <https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs>`__). So you need
+# one tensor for the input and one for the result, the *static buffers*, and you have
+# to keep both.
+#
+# Without CUDA, ``record`` doesn't return a graph. It returns a call that reads and
+# writes the same two tensors, so the buffers change in the same way.
 
 static_in = torch.zeros(2, device=device)
 static_out = torch.zeros(2, device=device)
@@ -38,7 +41,7 @@ static_out = torch.zeros(2, device=device)
 
 def record(a, b):
     work = partial(torch.mul, a, b, out=static_out)
-    work()  # once, before it is recorded
+    work()  # once, before it is captured
     if not capture:
         return work
     graph = torch.cuda.CUDAGraph()
@@ -49,40 +52,38 @@ def record(a, b):
 
 two = torch.full((2,), 2.0, device=device)
 replay = record(static_in, two)
-print("Recorded as a graph:", capture)
 
 # %%
 # A result that you keep
 # ----------------------
-# The input is 1, 2 in the first replay and 5, 6 in the second. In between, the
-# result is kept in two ways.
+# The graph doubles its input: 1, 2 in the first replay and 5, 6 in the second. In
+# between, we keep the result in two ways.
 
-inputs = torch.tensor([[1.0, 2.0], [5.0, 6.0]])
-inputs = inputs.to(device)
-static_in.copy_(inputs[0])
+x = torch.tensor([1.0, 2.0], device=device)
+static_in.copy_(x)
 replay()
 kept = static_out.detach()
 copied = static_out.clone()
-static_in.copy_(inputs[1])
+x = torch.tensor([5.0, 6.0], device=device)
+static_in.copy_(x)
 replay()
-print(f"{kept.tolist() = }")
-print(f"{copied.tolist() = }")
+print(f"{kept.tolist() = }, {copied.tolist() = }")
 assert kept.tolist() == [10, 12]
 assert copied.tolist() == [2, 4]
-# sphinx_gallery_tensor_map_lead = "static_in, static_out, kept, copied"
+# sphinx_gallery_tensor_map_lead = "x copied to static_in, static_out copied to copied"
 # sphinx_gallery_predict = "What do ``kept`` and ``copied`` hold?"
 # sphinx_gallery_predict_instead = "static_out.clone() -> static_out"
 # sphinx_gallery_predict_instead_2 = ".detach() -> .detach().clone()"
 
 # %%
-# ``kept`` is the static result itself. In a list of such results all are the last.
+# ``kept`` shares memory with ``static_out``. If you collect such results in a list, all
+# of them are the last one.
 #
 # An input that no replay reads
 # -----------------------------
-# ``x = new`` gives a name to another tensor. The replay goes on with the memory that
-# it has recorded. ``copy_`` writes there.
+# ``static_in = x`` would only give the name to another tensor. The replay still reads
+# the memory that was recorded. ``copy_`` writes there.
 
-x = static_in
 x = torch.tensor([7.0, 8.0], device=device)
 replay()
 unread = static_out.tolist()
@@ -95,9 +96,10 @@ assert static_out.tolist() == [14, 16]
 # %%
 # Weights are static too
 # ----------------------
-# An optimizer writes in place, and so does ``load_state_dict``: the next replay has
-# the new values. A cast, a move or ``weight.data = new`` gives the Parameter new
-# memory, and the replay stays with the old. (It must stay alive: ``old`` holds it.)
+# An optimizer writes in place, and so does ``load_state_dict`` (without
+# ``assign=True``), so the next replay uses the new values. A cast, a move to another
+# device or ``weight.data = new`` gives the Parameter new memory. The replay still reads
+# the old memory, which has to stay alive: here ``old`` keeps it.
 
 weight = torch.nn.Parameter(two.clone())
 old = weight.detach()
@@ -115,14 +117,13 @@ assert old.tolist() == [3, 3]
 assert weight.tolist() == [0, 0]
 
 # %%
-# :func:`torch.compile` with ``mode="reduce-overhead"`` replays CUDA graphs for you.
-# It copies the inputs by itself. A result that you read after the next call raises
-# ("has been overwritten by a subsequent run"): clone it there too, as `its
-# documentation says
-# <https://docs.pytorch.org/docs/stable/torch.compiler_cudagraph_trees.html>`_.
+# :func:`torch.compile` with ``mode="reduce-overhead"`` replays CUDA graphs for you, and
+# copies the inputs itself. If you read a result after the next call, it raises ("has
+# been overwritten by a subsequent run"), so clone results there too (`From the PyTorch
+# documentation <https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_cudagraph_trees.html>`__).
 #
 # Remember
 # --------
-# - Fill the input: ``static_in.copy_(x)``. ``static_in = x`` changes nothing.
-# - ``static_out.clone()`` before the next replay; ``detach`` is no copy.
-# - After a cast or a move of the weights, record again.
+# - ``static_in.copy_(x)`` before a replay, ``static_out.clone()`` after it.
+# - ``static_in = x`` doesn't fill the input, and ``detach()`` doesn't copy the result.
+# - After a cast or a move of the weights, record the graph again.

@@ -3,48 +3,44 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Train through a rounding: the straight-through estimator
-========================================================
+Train through rounding: the straight-through estimator
+======================================================
 
-``x + (x.round() - x).detach()`` has the value of the rounded ``x`` and the gradient
-of ``x``, for ``detach`` takes the rounding out of the graph.
-
-You will see what rounding alone does to training, three places for ``detach``, and
-a form whose value is exact for large numbers too.
+``x + (x.round() - x).detach()`` has the rounded value but the gradient of ``x``,
+because ``detach`` hides the rounding from autograd.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Straight-through estimator"
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# The value of one, the gradient of the other
-# -------------------------------------------
-# As a function, rounding is a staircase: its slope is 0. In the picture at the top
-# ``rounded`` hangs on ``x`` through the rounding. ``y`` hangs on ``x`` by one
-# addition, whose other input is a constant.
+# Rounded value, gradient of ``x``
+# --------------------------------
+# The slope of ``round`` is 0 almost everywhere, so its gradient is 0. Here autograd
+# records a single addition: ``x`` plus a tensor that doesn't require grad.
 
 x = torch.tensor([0.25, 1.75], device=device)
 x.requires_grad_()
-rounded = x.round()
-y = x + (x.round() - x).detach()
+detached = (x.round() - x).detach()
+y = x + detached
 y.sum().backward()
-print(f"{y.tolist() = }")
-print(f"{x.grad.tolist() = }")
-assert torch.equal(y, rounded)
+print(f"{y.tolist() = }, {x.grad.tolist() = }")
+assert torch.equal(y, x.round())
 assert x.grad.tolist() == [1, 1]
-# sphinx_gallery_tensor_map_lead = "x, rounded, y"
+# sphinx_gallery_tensor_map_lead = "x, detached, y"
 # sphinx_gallery_predict = "What are ``y`` and ``x.grad``?"
-# sphinx_gallery_predict_instead = "x + (x.round() - x).detach() -> x.round()"
-# sphinx_gallery_predict_instead_2 = "x + (x.round() - x).detach() -> x * x.round()"
+# sphinx_gallery_predict_instead = "(x.round() - x).detach() -> x.round() - x"
+# sphinx_gallery_predict_instead_2 = "x + detached -> x * 1"
 
 # %%
 # Train a weight that is used rounded
 # -----------------------------------
-# ``2 * rounded`` is to be 6, so the rounded weight has to become 3. With rounding
-# alone the gradient is there, and it is 0: no error, and no training.
+# The loss is 0 if the rounded weight is 3. We train the weight with three forms of
+# rounding.
 
 
 def train(quantize):
@@ -61,13 +57,15 @@ def train(quantize):
 
 forms = {
     "x.round()": lambda x: x.round(),
-    "x + x.round().detach() - x": (  # too short
+    "x + x.round().detach() - x": (  # too little
         lambda x: x + x.round().detach() - x
     ),
     "x + (x.round() - x).detach()": (  # all of it
         lambda x: x + (x.round() - x).detach()
     ),
 }
+
+# %%
 rows = []
 for form, quantize in forms.items():
     row = {"rounded as": form}
@@ -79,47 +77,50 @@ for row in rows:
 weights = [row["weight"] for row in rows]
 assert weights == [0.25, 0.25, 2.75]
 assert [row["loss"] for row in rows] == [36, 36, 0]
+# sphinx_gallery_folded = "The code that trains with each form"
 # sphinx_gallery_table = "rows"
 
 # %%
-# The second row has the right value, but both ``x`` are in the graph: ``+ x`` and
-# ``- x`` give 1 - 1. All that is to cancel must be within ``detach``. And
-# ``x.round().detach()`` alone has no graph: backward raises
-# (:ref:`no-grad-fn`).
+# With ``round`` alone the gradient is 0: PyTorch raises no error, and nothing is
+# trained. The second form has the right value, but both ``x`` are in the graph, and
+# the gradients of ``+ x`` and ``- x`` cancel. Put the whole difference into
+# ``detach``. (``x.round().detach()`` alone has no graph: :ref:`no-grad-fn`.)
 #
 # The sum is rounded too
 # ----------------------
-# ``q - x`` is a number of 24 binary digits in float32. For ``x.round()`` that is
-# enough. For a value far from ``x`` it is not: the sign of 2\ :sup:`25` is 1, but
-# 1 - 2\ :sup:`25` has no room for the 1. ``q + (x - x.detach())`` adds what is exactly
-# 0 for every finite ``x``.
+# In float32 the difference ``q - x`` has 24 binary digits. For ``q = x.round()`` that
+# is enough. If ``q`` is far from ``x``, it isn't. The sign of 2\ :sup:`25` is 1, but
+# 1 - 2\ :sup:`25` has no digit left for the 1. Write ``q + (x - x.detach())``
+# instead: for every finite ``x`` it adds exactly 0.
 
 x = torch.tensor(2.0**25, device=device)
 x.requires_grad_()
 q = x.sign().detach()
 wrong = x + (q - x).detach()
 right = q + (x - x.detach())
-print(f"{wrong.item() = }, {right.item() = }")
 right.backward()
-assert wrong.item() == 0 and right.item() == 1
+print(f"{wrong.item() = }, {right.item() = }")
+assert (wrong.item(), right.item()) == (0, 1)
 assert x.grad.item() == 1
 
 # %%
-# Among small numbers the error is one unit in the last place. A code of 0.1 in the
-# place of a thousand numbers:
+# With small numbers the error is small. Here 0.1 replaces a thousand numbers. ``error``
+# is in units of the last binary digit of 0.1.
 
 x = torch.arange(1, 1001, device=device) / 1000
 q = torch.full_like(x, 0.1)
-missed = (x + (q - x) != q).sum().item()
-print(missed, "of 1000 sums are not the code")
-assert missed > 0
+error = (x + (q - x) - q).abs() / 2**-27
+wrong = (error > 0).sum().item()
+print(f"{wrong = }, {error.max().item() = }")
+assert wrong > 0 and 1 <= error.max() <= 4
 assert torch.equal(q + (x - x), q)
 
 # %%
 # As a function of your own
 # -------------------------
-# :class:`torch.autograd.Function` says the same in words: this value, that
-# gradient. There you may also make the gradient 0 where ``x`` is out of range.
+# With :class:`torch.autograd.Function` you say both yourself: ``forward`` returns the
+# value, ``backward`` the gradient. There you can also set the gradient to 0 where
+# ``x`` is out of range.
 
 
 class Sign(torch.autograd.Function):
@@ -134,13 +135,14 @@ class Sign(torch.autograd.Function):
 
 x = torch.tensor([2.0**25], device=device)
 x.requires_grad_()
-Sign.apply(x).backward()
-print(f"{Sign.apply(x) = }, {x.grad = }")
-assert Sign.apply(x).item() == x.grad.item() == 1
+y = Sign.apply(x)
+y.backward()
+print(f"{y.item() = }, {x.grad.item() = }")
+assert y.item() == x.grad.item() == 1
 
 # %%
 # Remember
 # --------
-# - Rounding alone gives a gradient of 0: no error, no training.
-# - ``detach`` holds the whole difference, not the rounded part alone.
-# - ``q + (x - x.detach())`` has the value of ``q`` exactly.
+# - ``x + (x.round() - x).detach()``: rounded forward, gradient of ``x`` backward.
+# - Detach the whole difference, not only the rounded part.
+# - ``q + (x - x.detach())`` has exactly the value of ``q``.

@@ -3,17 +3,16 @@
 # dependencies = ["torch>=2.6", "numpy", "matplotlib"]
 # ///
 """
-Cut a long sequence: truncated backpropagation
-==============================================
+Split a long sequence: truncated backpropagation
+================================================
 
-``state = state.detach()`` carries the values of a recurrent state into the next
-window and leaves the graph behind, so the graph is as long as a window.
-
-You will see what the cut costs in gradient, what it saves, how half a cut of an
-LSTM saves nothing, and what too short a window cannot learn.
+``state = state.detach()`` carries the state's values into the next window but not
+its graph, so no graph spans more than one window.
 """
 
 # sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Truncated backpropagation"
+# sphinx_gallery_try = "x.detach()"
 import matplotlib.pyplot as plt
 import torch
 
@@ -21,11 +20,11 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# The value is carried on, the gradient is cut
-# --------------------------------------------
-# In each step the state is multiplied by ``w``, which is 1, and 1 is added: it counts
-# the steps. A step adds to the gradient of ``w`` the state that it found: 0, 1 ... 7.
-# That makes 28. Here the state is cut every four steps.
+# The value goes on, the gradient doesn't
+# ---------------------------------------
+# Each step multiplies the state by ``w``, which is 1, and adds 1, so the state counts
+# the steps. The gradient of ``w`` is the sum of the states that it was multiplied by:
+# 0 + 1 + ... + 7 = 28. Here we detach the state every four steps.
 
 w = torch.ones((), device=device).requires_grad_()
 state = torch.zeros((), device=device)
@@ -42,12 +41,12 @@ assert w.grad.item() == 4 + 5 + 6 + 7
 # sphinx_gallery_predict_instead_2 = "step % 4 -> step % 1"
 
 # %%
-# The state is right, and the gradient lacks what the first window gave, 6.
+# The state is right. The gradient lacks the part of the first window, 1 + 2 + 3.
 #
-# What the cut bounds
-# -------------------
-# Count the nodes behind the last state. Each step has two: a product, which saves its
-# factors for the backward pass, and a sum. ``w`` has one more.
+# The graph stops growing
+# -----------------------
+# We count the nodes of the graph after each step. A step adds two: a product, which
+# saves its factors for the backward pass, and a sum.
 
 
 def nodes_behind(*results):
@@ -59,55 +58,55 @@ def nodes_behind(*results):
     return len(nodes)
 
 
-rows = []
-for steps, window in (8, 8), (8, 4), (32, 32), (32, 4):
-    w.grad, state = None, torch.zeros_like(w)
+def count(steps, window):
+    state, counts = torch.zeros_like(w), []
     for step in range(steps):
         if step % window == 0:
             state = state.detach()
         state = w * state + 1
-    row = {"steps": steps, "window": window}
-    row["nodes"] = nodes_behind(state)
-    state.backward()
-    row["gradient of w"] = w.grad.item()
-    rows.append(row)
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-nodes = [row["nodes"] for row in rows]
-assert nodes[1] == nodes[3] < nodes[0] < nodes[2]
-assert rows[0]["gradient of w"] == 28
+        counts.append(nodes_behind(state))
+    return counts
 
-names = "8, not cut", "8, cut", "32, not cut", "32, cut"
-fig, axes = plt.subplots()
-axes.bar_label(axes.barh(names, nodes))
-axes.invert_yaxis()
-axes.set_title("A graph that is cut does not grow.")
-axes.set_xlabel("Nodes behind the last state, by steps")
+
+steps = 16
+whole, split = count(steps, steps), count(steps, 4)
+axes = plt.subplots()[1]
+x = range(1, steps + 1)
+axes.plot(x, whole, label="not detached")
+axes.plot(x, split, label="detached")
+axes.legend()
+axes.set_xticks(range(4, steps + 1, 4))
+axes.set_title("Nodes of the graph: few if you detach")
+axes.set_xlabel("Step")
+axes.set_ylabel("Nodes of the graph")
 plt.show()
+assert whole == sorted(set(whole))
+assert split == whole[:4] * 4
 # sphinx_gallery_folded = "The code that counts and draws"
 # sphinx_gallery_lead = True
-# sphinx_gallery_table = "rows"
 
 # %%
-# Without the cut, a second window would go back into the first one's graph, which its
-# backward pass has freed: an error (:ref:`backward-twice`). The ``retain_graph=True``
-# that the message suggests keeps all windows in memory.
+# Without ``detach``, the backward pass of the second window goes back into the first
+# window's graph. The first backward pass has freed it, so PyTorch raises
+# (:ref:`backward-twice`). ``retain_graph=True``, which the message suggests, keeps the
+# graphs of all windows in memory, and it raises anyway if an optimizer has changed a
+# weight that a graph has saved (:doc:`../1_basics/two_losses`).
 #
 # An LSTM has two states
 # ----------------------
-# ``h`` and ``c`` each hold the graph. Cut one of them, and it grows through the
-# other. The table counts the nodes after each window of two steps, on the CPU: how
-# many nodes a step has depends on the device.
+# ``h`` and ``c`` both have a graph. Detach only one, and the graph still grows.
 
 lstm = torch.nn.LSTMCell(1, 1)
-x = torch.ones(1, 1)
 cuts = {
     "nothing": lambda h, c: (h, c),
     "h": lambda h, c: (h.detach(), c),
     "h and c": lambda h, c: (h.detach(), c.detach()),
 }
-rows = []
+
+# %%
+# Nodes after each window of two steps, on the CPU (it depends on the device):
+
+rows, x = [], torch.ones(1, 1)
 for name, cut in cuts.items():
     state, row = None, {"detached": name}
     for window in 1, 2, 3:
@@ -119,16 +118,18 @@ for name, cut in cuts.items():
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-for row, grows in zip(rows, (True, True, False)):
-    assert (row["window 3"] > row["window 2"]) == grows
+grows = [r["window 3"] > r["window 2"] for r in rows]
+assert grows == [True, True, False]
+# sphinx_gallery_folded = "The code that counts"
 # sphinx_gallery_table = "rows"
 
 # %%
-# Cut too often
-# -------------
-# The state has to remember the first of four inputs, times ``u``. A window of fewer
-# than four steps does not reach back to it: the gradient of ``u`` is 0.
+# A window that is too short
+# --------------------------
+# The state should remember the first of four inputs, times ``u``. A window of fewer
+# than four steps doesn't reach back to that input, so the gradient of ``u`` is 0.
 
+gradients = {}
 for window in 4, 2, 1:
     u = torch.ones((), device=device).requires_grad_()
     state = torch.zeros((), device=device)
@@ -137,12 +138,13 @@ for window in 4, 2, 1:
             state = state.detach()
         state = state + u * value
     state.backward()
-    print(f"{window = }, {u.grad.item() = }")
-    assert u.grad.item() == (window == 4)
+    gradients[f"window of {window}"] = u.grad.item()
+print(f"{gradients = }")
+assert list(gradients.values()) == [1, 0, 0]
 
 # %%
 # Remember
 # --------
-# - Detach the state between two windows: the values go on, the graph does not.
-# - Detach all of it: ``tuple(s.detach() for s in state)``.
-# - What lies further back than a window is not learned.
+# - Detach the state between two windows: its values go on, its graph doesn't.
+# - Detach every part of it: ``tuple(s.detach() for s in state)``.
+# - A window can't learn from inputs before its beginning.
