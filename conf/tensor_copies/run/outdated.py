@@ -20,6 +20,8 @@ from tensor_copies.run.code_keys import ROOT, hash_of, key_of
 from tensor_copies.run.lesson_list import lesson_scripts
 
 FACT = "made_from"
+# What other pages show of a page, by its name among the facts of that page.
+ELSEWHERE = "shown_elsewhere"
 
 
 def depend_on_lessons(app: Sphinx) -> None:
@@ -66,6 +68,7 @@ def write_what_changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
         repr([sorted(domain.get_objects()) for domain in env.domains.sorted()]),
         repr(sorted(env.get_domain("std").labels.items())),
         repr(sorted((page, str(toc)) for page, toc in env.tocs.items())),
+        repr(sorted((page, one.get(ELSEWHERE)) for page, one in env.metadata.items())),
         # The files beside the pages: one that is gone must go from the site.
         repr(sorted((name, file) for name, (_, file) in env.images.items())),
         repr(sorted((name, file) for name, (_, file) in env.dlfiles.items())),

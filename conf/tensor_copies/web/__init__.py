@@ -18,6 +18,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         machines,
         made_pages,
         pages,
+        questions,
         search_index,
         sections,
         steps_of_pairs,
@@ -35,6 +36,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("doors", home.Doors)
     app.add_directive("message-box", home.MessageBox)
     app.add_directive("machines", machines.Machines)
+    app.add_directive("questions", questions.Questions)
     app.add_directive("install-line", wheel.InstallLine)
     # Before Sphinx collects the contents of a page (500).
     app.connect("doctree-read", pages.change_page, priority=400)
@@ -42,7 +44,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     keep = in_order(head.keep_description, sections.keep_sections)
     app.connect("doctree-read", keep, priority=895)
     # When all pages have been read.
-    fill = in_order(chain_links.make_link, cheat_sheet.fill_sheet)
+    fill = in_order(chain_links.make_link, cheat_sheet.fill_sheet, questions.add_beside)
     app.connect("doctree-resolved", fill)
     frame = in_order(foot.add_foot, head.add_head, head.load_what_is_used)
     app.connect("html-page-context", frame)

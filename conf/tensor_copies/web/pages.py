@@ -8,7 +8,7 @@ from tensor_copies.errors import cards, pairs, search
 from tensor_copies.lessons.predictions import ask_in_cells
 from tensor_copies.recordings.live import bound_cells
 from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.web import steps_of_pairs
+from tensor_copies.web import questions, steps_of_pairs
 
 if TYPE_CHECKING:
     from docutils.nodes import document
@@ -28,3 +28,4 @@ def change_page(app: Sphinx, doctree: document) -> None:
     cards.fill_index(doctree)
     ask_in_cells(app, doctree)
     steps_of_pairs.add_buttons(app, doctree)
+    questions.arrange(app, doctree)

@@ -38,7 +38,7 @@ FURNITURE = {
     *("lesson-actions", "side", "machine-tabs", "variant-label"),
     *("tag_hide-input", "tag_hide-cell", "tag_remove-input", "tag_remove-cell"),
 }
-OF_CLASS = {"entry": ERROR, "mistake": MISTAKE}
+OF_CLASS = {"entry": ERROR, "mistake": MISTAKE, "question-entry": QUESTION}
 TITLE = re.compile("<<([^<>]+)>>")
 RAISED = re.compile(r"\b\w*(?:Error|Warning):")
 
