@@ -26,7 +26,7 @@ def layers():
     a = nn.Linear(1, 1, bias=False, device=device)
     b = nn.Linear(1, 1, bias=False, device=device)
     for layer, value in (a, 3.0), (b, 5.0):
-        weight = torch.full((1, 1), value, device=device)
+        weight = torch.full_like(layer.weight, value)
         layer.weight = nn.Parameter(weight)
     return a, b
 

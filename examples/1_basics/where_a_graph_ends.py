@@ -72,9 +72,8 @@ assert leaf is second and to_cut is None
 # parameter *is* a leaf, but not the one that you train. ``round()`` stays in the graph,
 # with a gradient of 0, not None.
 
-ways = "w * 2, w.double(), w.detach(), w.item(), "
-ways += "nn.Parameter(w), w.round()"
-rows = []
+rows, ways = [], "w * 2, w.double(), w.detach(), "
+ways += "w.item(), nn.Parameter(w), w.round()"
 for way in ways.split(", "):
     w = torch.ones(1, device=device, requires_grad=True)
     loss = eval(way) * second
@@ -84,7 +83,8 @@ for way in ways.split(", "):
             other = "w" if leaf is w else "a new leaf"
             row["ends at"] = other
     loss.backward()
-    rows.append(row | {"w.grad": w.grad and w.grad.item()})
+    row["w.grad"] = w.grad and w.grad.item()
+    rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
@@ -99,7 +99,7 @@ assert seen[4:] == [("a new leaf", None), ("w", 0)]
 # Which layer cuts?
 # -----------------
 # A :meth:`forward hook <torch.nn.Module.register_forward_hook>` gets the inputs and the
-# output of a layer. The layer in the middle doubles its input with a Python number.
+# output of a layer. The middle layer doubles its input with a Python number.
 
 
 class Twice(nn.Module):
