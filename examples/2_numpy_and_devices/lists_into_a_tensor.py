@@ -93,7 +93,7 @@ assert frame.cells[0] == 5 and copied[0] == 0
 # A frame of pandas 3 also changes, although its arrays `are read-only
 # <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_: ``from_numpy`` warns
 # (:doc:`array_to_tensor`). ``np.asarray`` of a PIL image is a read-only copy. So write
-# ``torch.tensor(frame.to_numpy())`` for pandas and ``torch.from_numpy(np.array(image))``
+# ``torch.tensor(frame.to_numpy())`` for pandas, ``torch.from_numpy(np.array(image))``
 # for PIL (rows, columns, channels). Numbers *and* text become an array of objects, for
 # which ``from_numpy`` raises (:ref:`from-numpy-object`).
 
