@@ -87,19 +87,21 @@ assert frame.cells[0] == 5 and copied[0] == 0
 # sphinx_gallery_predict_instead_2 = "np.array(frame) -> np.asarray(frame)"
 
 # %%
-# The frame has changed. The same happens with a frame of pandas 3, although its arrays
-# `are read-only <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_:
-# :doc:`from_numpy only warns <array_to_tensor>`. ``np.asarray`` of a PIL image is a
-# copy of its pixels, but a read-only one. So write ``torch.tensor(frame.to_numpy())``
-# for pandas and ``torch.from_numpy(np.array(image))`` for PIL. The image's dimensions
-# are rows, columns and channels. A frame with numbers *and* text becomes an array of
-# objects, and ``from_numpy`` raises (:ref:`from-numpy-object`).
+# The frame changes with ``shared``.
+
+# %%
+# A frame of pandas 3 also changes, although its arrays `are read-only
+# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_: ``from_numpy`` warns
+# (:doc:`array_to_tensor`). ``np.asarray`` of a PIL image is a read-only copy. So write
+# ``torch.tensor(frame.to_numpy())`` for pandas, ``torch.from_numpy(np.array(image))``
+# for PIL (rows, columns, channels). Numbers *and* text become an array of objects, for
+# which ``from_numpy`` raises (:ref:`from-numpy-object`).
 
 # %%
 # What they cost
 # --------------
 # Each list has 16 rows of 256 numbers, on the CPU. Times are relative to the first call
-# for the list: the median of rounds, as in :doc:`../3_tips/why_a_copy_costs`.
+# for the list: medians, as in :doc:`../3_tips/why_a_copy_costs`.
 
 arrays = list(np.ones((16, 256), np.float32))
 tensors = [torch.from_numpy(a) for a in arrays]
@@ -123,14 +125,13 @@ warnings.simplefilter("ignore")
 for calls in of_arrays, of_tensors, of_lists:
     timers = [Timer(c, globals=known) for c in calls]
     runs = np.zeros((15, len(calls)))
-    for row in range(15):  # each comes first in turn
-        for k in np.roll(range(len(calls)), row):
-            runs[row, k] = timers[k].timeit(9).mean
+    for i in range(15):  # each comes first in turn
+        for k in np.roll(range(len(calls)), i):
+            runs[i, k] = timers[k].timeit(9).mean
     ratios = np.median(runs / runs[:, :1], axis=0)
     for call, ratio in zip(calls, ratios):
         time = f"{ratio:.{0 if ratio > 9.95 else 1}f}×"
-        row = {"call": call, "time": time}
-        rows.append(row)
+        rows.append({"call": call, "time": time})
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")

@@ -113,7 +113,8 @@ assert [n[2] for n in found] == [0, 4 * cuda, 0]
 # On CUDA the clone wastes 4 MiB at the peak, not 40, because each clone is freed before
 # the next is made. On a CPU it wastes nothing: ``cpu`` doesn't copy there, so the clone
 # is the only copy.
-#
+
+# %%
 # A slice with gaps needs one more copy on CUDA: PyTorch `packs it on the GPU first
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/Copy.cu>`_.
 # (That's from its source code. A CPU doesn't do it, so the peak here is 0.)

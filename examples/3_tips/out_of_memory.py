@@ -45,9 +45,9 @@ def measure(run, *inputs):
 # ---------------------
 # ``measure`` counts the MiB that a call leaves in use: on CUDA by PyTorch's allocator,
 # on the CPU by the profiler. In your own loop on a GPU, print
-# ``torch.cuda.memory_allocated()`` after each step. Here, an epoch has four steps. A loss
-# keeps a graph with three tensors of 1 MiB. We keep the losses of an epoch, the last
-# loss of each epoch, or only detached losses.
+# ``torch.cuda.memory_allocated()`` after each step. Here, an epoch has four steps, and
+# the graph of a loss has three tensors of 1 MiB. We keep the losses of an epoch, the
+# last loss of each epoch, or only detached losses.
 
 
 def forward(x):

@@ -89,7 +89,8 @@ assert rows[6]["clone()"] == "(1,), 32 bytes"
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``contiguous()`` doesn't copy rows, so one row keeps the 32 bytes of its table.
+# ``contiguous()`` doesn't copy a tensor whose elements are already in order, so *one
+# row* keeps the 32 bytes of its table.
 #
 # A ``Parameter`` and a file
 # --------------------------

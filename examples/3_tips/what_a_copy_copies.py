@@ -118,7 +118,7 @@ kept = "kRdd kkkk dddd dkkk dkdd dddd dkkk dkkk ddkk"
 for row, letters in zip(rows, kept.split()):
     found = "".join(row[way][0] for way in ways)
     assert found == letters, row["kept?"]
-assert rows[2]["deepcopy()"] == "dropped"  # doesn't warn
+assert rows[2]["deepcopy()"] == "dropped"  # no warning
 # sphinx_gallery_folded = "The code that tests them"
 # sphinx_gallery_table = "rows"
 
