@@ -71,9 +71,8 @@ rows = []
 for way, save in ways.items():
     nn.init.constant_(norm.weight, 3)
     norm.num_batches_tracked.fill_(3)
-    now = norm.state_dict()
-    weight = save(now["weight"])
-    count = save(now["num_batches_tracked"])
+    now = norm.state_dict().values()
+    weight, *_, count = [save(v) for v in now]
     nn.init.constant_(norm.weight, 5)
     norm.num_batches_tracked.fill_(5)
     row = {"saved": way, "weight": weight.item()}
