@@ -10,6 +10,7 @@ from reading import SCRIPTS
 from sphinx.errors import ExtensionError
 from tensor_copies.figures import timelines
 from tensor_copies.run.markers import lead_line, timeline_of
+from tensor_maps.pen import text_width
 
 ASKING = [script for script in SCRIPTS if timeline_of(script)]
 
@@ -33,9 +34,11 @@ def test_what_is_drawn_is_inside_and_has_words(name: str) -> None:
         assert boxes and all(float(box["x"]) >= 0 for box in boxes)
         ends = [float(box["x"]) + float(box["width"]) for box in boxes]
         assert max(ends) <= float(drawing["width"])
-        assert max(float(t["y"]) for t in drawing.select("text")) <= float(
-            drawing["height"]
-        )
+        lowest = max(float(text["y"]) for text in drawing.select("text"))
+        assert lowest <= float(drawing["height"])
+        for box in boxes:
+            text = box.find_next("text").get_text()
+            assert text_width(text, 12) <= float(box["width"]), text
 
 
 def test_an_unknown_name_and_two_openings_are_refused(tmp_path: Path) -> None:
