@@ -594,7 +594,8 @@ OWN = '<figure class="tensor-map lead" style="--own:100;--own-high:50">'
 OWN += '<svg id="own" viewBox="0 0 100 50"><text y="20">own</text></svg></figure>'
 STATE = """() => {
   const part = (name) => document.querySelector(`.player-${name}`);
-  const own = document.querySelector("#own").checkVisibility({visibilityProperty: true});
+  const all = {visibilityProperty: true};
+  const own = document.querySelector("#own").checkVisibility(all);
   const drawn = document.querySelectorAll(".player-now svg").length;
   return [part("count").textContent, part("statement").textContent,
     part("said").textContent, own, drawn, location.hash];
