@@ -74,6 +74,6 @@ def test_pictures_are_about_the_names() -> None:
     }
     for line in (6, 11):
         tags = re.findall(r'class="tm-tag" data-name="(.+?)"', drawn[line])
-        assert [tag.split(", ")[:2] for tag in tags][0] == ["net.weight", "w"]
-        assert [tag.split(", ")[0] for tag in tags[1:]] == ["z"]
+        # The head of the loop gave one of them another name, which is not told.
+        assert [tag.removesuffix(", name") for tag in tags] == ["net.weight, w", "z"]
     assert 'data-name="other' in drawn[9]

@@ -747,10 +747,14 @@ def test_a_mistake_is_stepped_through_beside_its_cure(browser: Any, site: Path) 
     page.close()
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 320), ("dark", 1280)])
+@pytest.mark.parametrize(
+    ("kind", "scheme", "width"),
+    [("lesson", "light", 320), ("lesson", "dark", 1280), ("player", "dark", 320)],
+)
 def test_axe_finds_nothing_in_steps(
-    browser: Any, lesson: Path, saved: Path, scheme: str, width: int
+    browser: Any, request: Any, saved: Path, kind: str, scheme: str, width: int
 ) -> None:
+    lesson = request.getfixturevalue(kind)
     view = {"width": width, "height": 900}
     context = browser.new_context(
         viewport=view, color_scheme=scheme, reduced_motion="reduce", bypass_csp=True
@@ -760,7 +764,7 @@ def test_axe_finds_nothing_in_steps(
     for address in (*addresses, f"{saved.as_uri()}#step-{DETACHED}"):
         page.goto("about:blank")
         page.goto(address)
-        page.locator(".steps").wait_for()
+        page.locator(".steps").wait_for(state="attached")
         page.evaluate(AXE)
         found += page.evaluate(PROBLEMS)
     context.close()
