@@ -237,8 +237,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   };
 
   // -- In the figure of a player, of which the picture that it had stays -----------------
-  const part = (name) => inFigure && place.querySelector(`.player-${name}`);
-  const arrow = (way) => inFigure && place.querySelector(`[data-go="Arrow${way}"]`);
+  const part = (name) => inFigure ? place.querySelector(`.player-${name}`) : null;
+  const arrow = (way) => inFigure ? place.querySelector(`[data-go="Arrow${way}"]`) : null;
   const played = make("div", { class: "player-now" });
   if (inFigure) part("picture").append(played);
   const inPlace = (step, words) => {
