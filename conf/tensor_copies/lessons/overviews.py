@@ -33,10 +33,9 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
 
-# Roles in an answer: a page with its own words, a call, any other name.
+# Roles in an answer: a page with its own words, any other name.
 TEXT_LINK = re.compile(r":\w+:`([^`<]+?)\s*<[^`>]*>`")
-ROLE = re.compile(r":(?!meth|func)\w+:`~?([^`]+)`")
-CALL = re.compile(r":(?:meth|func):`~?(?:torch\.Tensor\.)?([^`]+)`")
+NAME = re.compile(r":(\w+):`(~?)([^`]+)`")
 SENTENCE = re.compile(r".+?[.?!](?=\s|$)")
 LONGEST_ANSWER = 160  # characters, of more than one sentence
 EMPHASIS = re.compile(r"(?<!\w)\*(\w[^*]*)\*")
@@ -162,14 +161,19 @@ def title_and_answer(script: Path) -> tuple[str, str]:
     """
     head, answer, *_ = f"{blocks_of(script)[0].content.strip()}\n\n".split("\n\n")
     words = " ".join(answer.split())
-    words = TEXT_LINK.sub(r"\1", words)
-    words = EMPHASIS.sub(r"\1", CALL.sub(r"``\1()``", ROLE.sub(r"``\1``", words)))
+    words = EMPHASIS.sub(r"\1", NAME.sub(_as_code, TEXT_LINK.sub(r"\1", words)))
     first, *more = SENTENCE.findall(words) or [words]
     for sentence in more:
         if len(first + sentence) > LONGEST_ANSWER:
             break
         first += sentence
     return head.partition("\n")[0], first
+
+
+def _as_code(found: re.Match) -> str:
+    role, last, name = found.groups()
+    name = name.rpartition(".")[2] if last else name.removeprefix("torch.Tensor.")
+    return f"``{name}{'()' * (role in ('meth', 'func'))}``"
 
 
 def lead_on(
