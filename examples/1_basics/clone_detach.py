@@ -74,7 +74,7 @@ assert t.grad.item() == 4 and c.grad.item() == 1
 assert x.grad is None and z.grad is None
 # sphinx_gallery_predict = "What is ``w.grad``?"
 # sphinx_gallery_predict_instead = "z = v.detach() -> z = v"
-# sphinx_gallery_predict_instead_2 = "w.clone() -> w.detach()"
+# sphinx_gallery_predict_instead_2 = "y = x * v + b -> y = x * z + b"
 # sphinx_gallery_tensor_map = "w, v, z, t, y, u"
 # sphinx_gallery_tensor_map_graph = True
 
