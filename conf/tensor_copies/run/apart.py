@@ -266,6 +266,8 @@ class OneProcessEach(ParallelBackendBase):
         """Begin a section of lessons."""
         self._pool = ThreadPoolExecutor(AT_ONCE)
         self._places, self._turn = Semaphore(AT_ONCE), Lock()
+        # Two threads that parse at once can fail (github.com/python/cpython/issues/106905).
+        self._parsing = Lock()
 
     def stop_call(self) -> None:
         """End a section of lessons, also where one of them was lost."""
@@ -288,8 +290,10 @@ class OneProcessEach(ParallelBackendBase):
         """Run a lesson apart when nothing may disturb it, or take what is kept."""
         lesson, target, source, _ = asked
         if Path(target, f"{lesson}.md5").exists():  # freshness.py found it as it was
-            return [generate(*asked)]
-        alone = takes_times(Path(source, lesson).read_text(encoding="utf-8"))
+            with self._parsing:
+                return [generate(*asked)]
+        with self._parsing:
+            alone = takes_times(Path(source, lesson).read_text(encoding="utf-8"))
         places = AT_ONCE if alone else 1
         with self._turn:
             for _ in range(places):
