@@ -266,7 +266,7 @@ class OneProcessEach(ParallelBackendBase):
         """Begin a section of lessons."""
         self._pool = ThreadPoolExecutor(AT_ONCE)
         self._places, self._turn = Semaphore(AT_ONCE), Lock()
-        # Two threads that parse at once can fail (github.com/python/cpython/issues/106905).
+        # Two threads that parse at once can fail: python/cpython issue 106905.
         self._parsing = Lock()
 
     def stop_call(self) -> None:
