@@ -140,6 +140,6 @@ assert total == 40 and half == 256
 #
 # Remember
 # --------
-# - Numbers, ``if``, arrays and data-dependent shapes wait for the GPU.
+# - Calls that need values wait: numbers, ``if``, arrays, data-dependent shapes.
 # - Synchronize before you start the clock and before you stop it.
 # - In a loop, add up ``loss.detach()`` and read once.

@@ -142,7 +142,7 @@ def test_the_verdict_is_two_lines_and_says_what_the_chart_shows(
             for (name, of), cell in cells.items()
             if of == size and cell["class"][0] in ways
         ]
-        plain = ", ".join(shown or ["no difference beyond the spread"])
+        plain = ", ".join(shown or ["no difference"])
         assert re.fullmatch(re.sub(r"[()]", r"\\\g<0>", plain), said), (plain, said)
 
 
