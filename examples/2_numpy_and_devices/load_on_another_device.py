@@ -98,14 +98,14 @@ def sgd_of(model):
     return optim.SGD(weights, 0.5, momentum=0.5)
 
 
-model = nn.Linear(2, 1, device=device)
+model = nn.Linear(2, 1, False, device)
 nn.init.ones_(model.weight)
 sgd = sgd_of(model)
 model(torch.ones(1, 2, device=device)).backward()
 sgd.step()
 states = model.state_dict(), sgd.state_dict()
 saved, its_state = reload(states)
-again = nn.Linear(2, 1, device=device).double()
+again = nn.Linear(2, 1, False, device).double()
 loaded, weight = saved["weight"], again.weight
 again.load_state_dict(saved)
 print(f"{loaded.dtype = }, {weight.dtype = }")
@@ -119,7 +119,7 @@ assert weight.dtype == torch.float64
 # loaded tensor itself, and its steps change it.
 
 found = []
-for module in again, nn.Linear(2, 1):
+for module in again, nn.Linear(2, 1, False):
     sgd = sgd_of(module)
     sgd.load_state_dict(its_state)
     found.append(sgd.state[module.weight])
