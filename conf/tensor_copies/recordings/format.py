@@ -55,7 +55,7 @@ PREDICT = r"^[ \t]*#[ \t]*sphinx_gallery_predict\b"
 # All that change neither: they say where on the page something stands.
 FOR_THE_PAGE = (
     r"^[ \t]*#[ \t]*sphinx_gallery_"
-    r"(predict(_instead(_\d+)?)?|lead|tensor_map_graph|short_title|try)\b"
+    r"(predict(_instead(_\d+)?)?|lead|timeline|tensor_map_graph|short_title|try)\b"
 )
 # Cells that are recorded: by their own code, or by what they raise (see messages).
 RECORDED = {"recorded", "raises-exception", "warning"}
