@@ -47,28 +47,29 @@ assert w.requires_grad and w.grad.item() == 6
 # *graph* means that an operation was recorded. Without a graph, the table shows
 # ``requires_grad``, which is the same in the block and after it.
 
-makers = """
-w
-w * 2
-w.clone()
-w[:1]
-w.detach()
-torch.ones_like(w)
-torch.ones(2, requires_grad=True)
-nn.Parameter(torch.ones(2))
-nn.Linear(1, 1).weight
-"""
+flag = {"requires_grad": True}
+makers = {
+    "w": lambda: w,
+    "w * 2": lambda: w * 2,
+    "w.clone()": lambda: w.clone(),
+    "w[:1]": lambda: w[:1],
+    "w.detach()": lambda: w.detach(),
+    "torch.ones_like(w)": lambda: torch.ones_like(w),
+    "torch.ones(2, requires_grad=True)": (lambda: torch.ones(2, **flag)),
+    "nn.Parameter(torch.ones(2))": (lambda: nn.Parameter(torch.ones(2))),
+    "nn.Linear(1, 1).weight": (lambda: nn.Linear(1, 1).weight),
+}
 modes = torch.enable_grad, torch.no_grad
 modes += (torch.inference_mode,)
 rows, same = [], []
-for code in makers.split("\n")[1:-1]:
+for code, make in makers.items():
     row = {"made by": code}
     for mode in modes:
         with mode():
-            t = eval(code)
-            flag = t.requires_grad
-        same.append(flag == t.requires_grad)
-        word = "graph" if t.grad_fn else str(flag)
+            t = make()
+            inside = t.requires_grad
+        same.append(inside == t.requires_grad)
+        word = "graph" if t.grad_fn else str(inside)
         row[mode.__name__] = word
     rows.append(row)
 print(*rows[0], sep=" | ")

@@ -72,11 +72,18 @@ assert leaf is second and to_cut is None
 # parameter *is* a leaf, but not the one that you train. ``round()`` stays in the graph,
 # with a gradient of 0, not None.
 
-rows, ways = [], "w * 2, w.double(), w.detach(), "
-ways += "w.item(), nn.Parameter(w), w.round()"
-for way in ways.split(", "):
+ways = {
+    "w * 2": lambda w: w * 2,
+    "w.double()": lambda w: w.double(),
+    "w.detach()": lambda w: w.detach(),
+    "w.item()": lambda w: w.item(),
+    "nn.Parameter(w)": lambda w: nn.Parameter(w),
+    "w.round()": lambda w: w.round(),
+}
+rows = []
+for way, use in ways.items():
     w = torch.ones(1, device=device, requires_grad=True)
-    loss = eval(way) * second
+    loss = use(w) * second
     row = {"way": way, "ends at": "None"}
     for leaf in ends(loss):
         if leaf is not second:

@@ -15,6 +15,7 @@ copy. For a CPU tensor it returns the tensor itself.
 # sphinx_gallery_try = "x.cpu()"
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn import functional as F
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
@@ -108,20 +109,20 @@ assert same.item() == (1 if same is w else 7)
 with FakeTensorMode():
     g = torch.ones(2, 2, device="cuda")
     h, i = torch.ones(2), torch.arange(2)
-calls = [
-    "g + h.sum()",
-    "h + g.sum()",
-    "g.gather(0, i[None])",
-    "g.index_select(0, i)",
-    "torch.where(i > 0, g, g)",
-    "torch.nn.functional.embedding(i, g)",
-    "torch.nn.functional.cross_entropy(g, i)",
-]
+calls = {
+    "g + h.sum()": lambda: g + h.sum(),
+    "h + g.sum()": lambda: h + g.sum(),
+    "g.gather(0, i[None])": lambda: g.gather(0, i[None]),
+    "g.index_select(0, i)": lambda: g.index_select(0, i),
+    "torch.where(i > 0, g, g)": (lambda: torch.where(i > 0, g, g)),
+    "F.embedding(i, g)": lambda: F.embedding(i, g),
+    "F.cross_entropy(g, i)": lambda: F.cross_entropy(g, i),
+}
 rows, errors = [], []
-for call in calls:
+for call, run in calls.items():
     row = {"g is on CUDA, h and i on the CPU": call}
     try:
-        row["result"] = f"on {eval(call).device.type}"
+        row["result"] = f"on {run().device.type}"
     except RuntimeError as error:
         row["result"] = "RuntimeError"
         errors.append(str(error))

@@ -44,21 +44,21 @@ assert rows.stride() == (0, 1)
 # 2.13 raise, 2.15 doesn't). Each row of the table starts with zeros.
 
 sevens = torch.full((3, 2), 7.0, device=device)
-writes = [
-    "rows[0, 0] += 7",
-    "rows[0] += 7",
-    "rows.fill_(7)",
-    "rows += 7",
-    "rows.copy_(sevens)",
-    "rows[:2] += 7",
-    "torch.add(sevens, 0, out=rows)",
-    "rows[:] = 7",
-]
+writes = {
+    "rows[0, 0] += 7": lambda rows: rows[0, 0].add_(7),
+    "rows[0] += 7": lambda rows: rows[0].add_(7),
+    "rows.fill_(7)": lambda rows: rows.fill_(7),
+    "rows += 7": lambda rows: rows.add_(7),
+    "rows.copy_(sevens)": lambda rows: rows.copy_(sevens),
+    "rows[:2] += 7": lambda rows: rows[:2].add_(7),
+    "torch.add(sevens, 0, out=rows)": (lambda rows: torch.add(sevens, 0, out=rows)),
+    "rows[:] = 7": (lambda rows: rows.__setitem__(slice(None), 7)),
+}
 table = []
-for write in writes:
+for write, do in writes.items():
     rows = torch.zeros(1, 2, device=device).expand(3, 2)
     try:
-        exec(write)
+        do(rows)
         found = rows[:, 0].tolist()
     except RuntimeError as error:
         message = str(error)

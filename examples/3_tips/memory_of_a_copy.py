@@ -85,15 +85,15 @@ assert f"can't convert {gpu.device.type}" in message
 # Ten tensors of 4 MiB are copied to the CPU, one after the other. The table shows the
 # new memory on the CPU and, if the tensors are on CUDA, the peak there.
 
-calls = [
-    "x.detach().cpu()",
-    "x.detach().clone().cpu()",
-    'x.detach().to("cpu", copy=True)',
-]
+calls = {
+    "x.detach().cpu()": lambda x: x.detach().cpu(),
+    "x.detach().clone().cpu()": (lambda x: x.detach().clone().cpu()),
+    'x.detach().to("cpu", copy=True)': (lambda x: x.detach().to("cpu", copy=True)),
+}
 rows, found = [], []
-for call in calls:
+for call, copy in calls.items():
     xs = torch.ones(10, MIB, device=device)
-    ys, new = measure(eval(f"lambda x: {call}"), *xs)
+    ys, new = measure(copy, *xs)
     found.append(new)
     row = {"call": call, "on the CPU": f"{new[0]} MiB"}
     if device == "cuda":

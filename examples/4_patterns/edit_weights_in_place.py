@@ -54,18 +54,20 @@ assert same and alias.tolist() == [[3, 4]]
 # Each edit sets the weight ``w`` of a new layer to 3. (The fused optimizer has a
 # gradient that takes it there.) ``sgd`` was made before the edit.
 
-edits = (
-    "w.copy_(t)",
-    "nn.init.constant_(w, 3)",
-    "w.data.copy_(t)",
-    "fused.step()",
-    "w.data = t",
-    "layer.weight = nn.Parameter(t)",
-)
+edits = {
+    "w.copy_(t)": lambda: w.copy_(t),
+    "nn.init.constant_(w, 3)": (lambda: nn.init.constant_(w, 3)),
+    "w.data.copy_(t)": lambda: w.data.copy_(t),
+    "fused.step()": lambda: fused.step(),
+    "w.data = t": lambda: setattr(w, "data", t),
+    "layer.weight = nn.Parameter(t)": (
+        lambda: setattr(layer, "weight", nn.Parameter(t))
+    ),
+}
 
 # %%
 rows = []
-for edit in edits:
+for edit, change in edits.items():
     layer = nn.Linear(1, 1, bias=False).to(device)
     w, old = layer.weight, layer.weight.detach()
     sgd = torch.optim.SGD([w], lr=1)
@@ -73,7 +75,7 @@ for edit in edits:
     t = torch.full_like(old, 3)
     w.grad, before = old - t, w._version
     with torch.no_grad():
-        exec(edit)
+        change()
     now = layer.weight
     row = {"edit": edit, "same Parameter": now is w}
     row["same memory"] = shares_memory(now, old)
