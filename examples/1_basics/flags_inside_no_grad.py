@@ -55,9 +55,15 @@ makers = {
     "w[:1]": lambda: w[:1],
     "w.detach()": lambda: w.detach(),
     "torch.ones_like(w)": lambda: torch.ones_like(w),
-    "torch.ones(2, requires_grad=True)": (lambda: torch.ones(2, **flag)),
-    "nn.Parameter(torch.ones(2))": (lambda: nn.Parameter(torch.ones(2))),
-    "nn.Linear(1, 1).weight": (lambda: nn.Linear(1, 1).weight),
+    "torch.ones(2, requires_grad=True)": (  # a leaf
+        lambda: torch.ones(2, **flag)
+    ),
+    "nn.Parameter(torch.ones(2))": (  # a leaf
+        lambda: nn.Parameter(torch.ones(2))
+    ),
+    "nn.Linear(1, 1).weight": (  # a leaf
+        lambda: nn.Linear(1, 1).weight
+    ),
 }
 modes = torch.enable_grad, torch.no_grad
 modes += (torch.inference_mode,)

@@ -112,11 +112,21 @@ with FakeTensorMode():
 calls = {
     "g + h.sum()": lambda: g + h.sum(),
     "h + g.sum()": lambda: h + g.sum(),
-    "g.gather(0, i[None])": lambda: g.gather(0, i[None]),
-    "g.index_select(0, i)": lambda: g.index_select(0, i),
-    "torch.where(i > 0, g, g)": (lambda: torch.where(i > 0, g, g)),
-    "F.embedding(i, g)": lambda: F.embedding(i, g),
-    "F.cross_entropy(g, i)": lambda: F.cross_entropy(g, i),
+    "g.gather(0, i[None])": (  # an index
+        lambda: g.gather(0, i[None])
+    ),
+    "g.index_select(0, i)": (  # an index
+        lambda: g.index_select(0, i)
+    ),
+    "torch.where(i > 0, g, g)": (  # a mask
+        lambda: torch.where(i > 0, g, g)
+    ),
+    "F.embedding(i, g)": (  # tokens
+        lambda: F.embedding(i, g)
+    ),
+    "F.cross_entropy(g, i)": (  # targets
+        lambda: F.cross_entropy(g, i)
+    ),
 }
 rows, errors = [], []
 for call, run in calls.items():

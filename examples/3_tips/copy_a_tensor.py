@@ -83,13 +83,13 @@ assert warned == ["no"] * 3 + ["yes"] * 2
 # sphinx_gallery_predict_instead = "copy_(x.detach()) -> copy_(x)"
 # sphinx_gallery_predict_instead_2 = "3 * y -> 3 * z raises"
 t = x.double()
-assert t.new_tensor(1.0).dtype == t.dtype
 y = torch.empty_like(x).copy_(x)
 z = torch.empty_like(x).copy_(x.detach())
 (3 * y).sum().backward()
 print(f"{x.grad = }, {z.requires_grad = }")
 assert x.grad.tolist() == [3, 3]
 assert not z.requires_grad
+assert t.new_tensor(1.0).dtype == t.dtype
 
 # %%
 # What each of them costs

@@ -45,14 +45,24 @@ assert rows.stride() == (0, 1)
 
 sevens = torch.full((3, 2), 7.0, device=device)
 writes = {
-    "rows[0, 0] += 7": lambda rows: rows[0, 0].add_(7),
-    "rows[0] += 7": lambda rows: rows[0].add_(7),
-    "rows.fill_(7)": lambda rows: rows.fill_(7),
-    "rows += 7": lambda rows: rows.add_(7),
-    "rows.copy_(sevens)": lambda rows: rows.copy_(sevens),
-    "rows[:2] += 7": lambda rows: rows[:2].add_(7),
-    "torch.add(sevens, 0, out=rows)": (lambda rows: torch.add(sevens, 0, out=rows)),
-    "rows[:] = 7": (lambda rows: rows.__setitem__(slice(None), 7)),
+    "rows[0, 0] += 7": (  # one element
+        lambda r: r[0, 0].add_(7)
+    ),
+    "rows[0] += 7": lambda r: r[0].add_(7),
+    "rows.fill_(7)": lambda r: r.fill_(7),
+    "rows += 7": lambda r: r.add_(7),
+    "rows.copy_(sevens)": (  # all rows
+        lambda r: r.copy_(sevens)
+    ),
+    "rows[:2] += 7": (  # two rows
+        lambda r: r[:2].add_(7)
+    ),
+    "torch.add(sevens, 0, out=rows)": (  # all rows
+        lambda r: torch.add(sevens, 0, out=r)
+    ),
+    "rows[:] = 7": (  # all rows
+        lambda r: r.__setitem__(slice(None), 7)
+    ),
 }
 table = []
 for write, do in writes.items():

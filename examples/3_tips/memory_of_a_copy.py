@@ -59,7 +59,8 @@ assert new == [4, 0, 0]
 # ``clone`` allocates. On CUDA ``numpy`` raises after the clone is made. ``gpu`` is on
 # CUDA, or on ``meta`` if there is no GPU.
 
-x = torch.ones(MIB, device=device).requires_grad_()
+x = torch.ones(MIB, device=device)
+x.requires_grad_()
 (detached,), of_detach = measure(torch.detach, x)
 (y,), of_clone = measure(torch.clone, detached)
 on_cpu = y.cpu()
@@ -87,8 +88,12 @@ assert f"can't convert {gpu.device.type}" in message
 
 calls = {
     "x.detach().cpu()": lambda x: x.detach().cpu(),
-    "x.detach().clone().cpu()": (lambda x: x.detach().clone().cpu()),
-    'x.detach().to("cpu", copy=True)': (lambda x: x.detach().to("cpu", copy=True)),
+    "x.detach().clone().cpu()": (  # a clone before
+        lambda x: x.detach().clone().cpu()
+    ),
+    'x.detach().to("cpu", copy=True)': (  # in one
+        lambda x: x.detach().to("cpu", copy=True)
+    ),
 }
 rows, found = [], []
 for call, copy in calls.items():

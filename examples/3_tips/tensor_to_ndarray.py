@@ -6,8 +6,8 @@
 Turn a tensor into an ndarray
 =============================
 
-``t.detach().to("cpu", copy=True).numpy()`` gives you an array with its own memory,
-from any device, with or without a graph.
+``t.detach().to("cpu", copy=True).numpy()`` gives you an array with its own memory.
+It works on any device, with or without a graph.
 """
 
 # sphinx_gallery_setup = True

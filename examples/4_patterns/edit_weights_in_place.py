@@ -54,15 +54,20 @@ assert same and alias.tolist() == [[3, 4]]
 # Each edit sets the weight ``w`` of a new layer to 3. (The fused optimizer has a
 # gradient that takes it there.) ``sgd`` was made before the edit.
 
+
+def replace():
+    layer.weight = nn.Parameter(t)
+
+
 edits = {
     "w.copy_(t)": lambda: w.copy_(t),
-    "nn.init.constant_(w, 3)": (lambda: nn.init.constant_(w, 3)),
+    "nn.init.constant_(w, 3)": (  # in place
+        lambda: nn.init.constant_(w, 3)
+    ),
     "w.data.copy_(t)": lambda: w.data.copy_(t),
     "fused.step()": lambda: fused.step(),
     "w.data = t": lambda: setattr(w, "data", t),
-    "layer.weight = nn.Parameter(t)": (
-        lambda: setattr(layer, "weight", nn.Parameter(t))
-    ),
+    "layer.weight = nn.Parameter(t)": replace,
 }
 
 # %%

@@ -34,9 +34,10 @@ LONELY = '''# /// script
 One
 ===
 
-You will see :meth:`torch.Tensor.detach` and nothing else.
+See :meth:`torch.Tensor.detach` and nothing else.
 """
 
+# sphinx_gallery_short_title = "One"
 import torch
 
 x = torch.ones(2)

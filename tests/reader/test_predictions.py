@@ -241,7 +241,7 @@ def test_a_choice_is_judged_and_opens_the_proof(browser: Any, site: Path) -> Non
     page.goto(page_of(site, DETACH).as_uri())
     box, proof = page.locator(CHOICES).first, page.locator("details.predict").first
     assert box.get_by_role("radio").count() == 3
-    assert page.get_by_role("group", name="What does w hold now?").is_visible()
+    assert page.get_by_role("group", name="What is w now?").is_visible()
     asked = proof.locator(".predict-question").bounding_box()
     assert asked["width"] <= 1, "the question stands twice"
     answer, said = proof.locator(".predict-answer"), box.get_by_role("status")

@@ -731,7 +731,7 @@ def test_a_player_that_does_not_load_says_so(browser: Any, player: Path) -> None
 
 
 def test_a_mistake_is_stepped_through_beside_its_cure(browser: Any, site: Path) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page = browser.new_page(viewport={"width": 1280, "height": 844})
     page.goto(f"{(site / 'silent_mistakes.html').as_uri()}#silent-data-step-4")
     dialog = page.get_by_role("dialog", name="A write through .data")
     dialog.wait_for()

