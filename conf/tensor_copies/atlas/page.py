@@ -118,7 +118,7 @@ def fact_cells(record: Record, subject: str = "x") -> dict[str, str | None]:
         "requires_grad": YES_NO[record["requires_grad"]],
         "Leaf": YES_NO[record["is_leaf"]],
         "grad_fn": record["grad_fn"],
-        "Strides of x": YES_NO[record["strides_kept"]],
+        "Keeps the strides of x": YES_NO[record["strides_kept"]],
         "Asked of the device": f"{asked} bytes" if asked else None,
         "Waits": YES_NO[record["waits"]],
         "Version of x": _raised(record),
@@ -205,7 +205,7 @@ def one_line(code: str) -> str:
 
 def breakable(code: str) -> str:
     """Return code as HTML whose lines may end before a call, not within a name."""
-    return "<wbr>.".join(escape(code).split("."))
+    return re.sub(r"\.(?=[a-zA-Z_])", "<wbr>.", escape(code))
 
 
 def name_of(code: str) -> str:
@@ -489,9 +489,7 @@ class AtlasTable(SphinxDirective):
             for row in rows
             for cell in row["cells"]
             for one in (cell, *cell.get("of", ()))
-            for part in " ".join(
-                [one.get("classes", ""), *one.get("parts", ())]
-            ).split()
+            for part in (*one.get("classes", "").split(), *one.get("parts", ()))
         }
         chips = {**SIGNS, "elsewise": OTHER_PLACE, "differs": drawing.differing()}
         groups, apart = [], []
