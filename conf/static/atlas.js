@@ -98,9 +98,10 @@
     }
     if (fold) fold.open = true;
     if (rows.includes(there)) there.querySelector("details").open = true;
-    there.scrollIntoView();
     // Groups on the way are laid out as they come in sight: their heights change once.
-    for (const wait of [0, 100]) setTimeout(() => there.scrollIntoView(), wait);
+    const show = () => there.scrollIntoView({ behavior: "instant" });
+    show();
+    for (const wait of [0, 100]) setTimeout(show, wait);
   };
 
   // An open row can be copied: what runs before the call, then the call.
