@@ -122,8 +122,8 @@ class Again:
 
 def values_of(x: Any) -> list:
     """Return the values of a tensor, an array, a data frame or an image."""
-    if hasattr(x, "getdata"):
-        return list(x.getdata())
+    if hasattr(x, "getpixel"):
+        return list(x.tobytes())
     return x.to_numpy().tolist() if hasattr(x, "iloc") else x.tolist()
 
 
@@ -234,7 +234,6 @@ def test_what_a_call_writes_by_an_alarm_in_the_backward_pass(observed: dict) -> 
 PINNED_AGAIN = """
 import json, torch
 from tensor_copies.stand_in import for_stand_in
-load_device()
 seen = {}
 for name, (given, call) in json.load(open(0)).items():
     names = {"torch": torch, "x": torch.ones(2, 3)}

@@ -63,6 +63,11 @@ STATE_NAMES = {
 OTHER_PLACE = "differs on the other device"
 # The facts that the sentence of an open row says.
 TOLD = ("Memory", "Version counter", "Gradient flows")
+# And those of a result that is x, which are no news.
+OF_X = (
+    *("Result", "New bytes", "requires_grad", "Leaf", "grad_fn"),
+    "Keeps the strides of x",
+)
 YES_NO = {True: "yes", False: "no", None: None}
 
 
@@ -344,12 +349,13 @@ class Drawing:
                     continue
                 error = record["error"] or ""
                 told = fact_cells(record, row["subject"])
-                if record["same_object"]:
-                    told["New bytes"] = None
+                untold = TOLD
+                if record["same_object"] and not record["changes_x"]:
+                    untold += OF_X
                 terms = [
                     f"{title}: {value}"
                     for title, value in told.items()
-                    if value and title not in TOLD
+                    if value and title not in untold
                 ]
                 said = "" if error else meaning(record, row["subject"])
                 kinds = found.setdefault((error, said, "\n".join(terms)), {})
