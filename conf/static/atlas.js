@@ -56,7 +56,12 @@
       row.hidden = !words.every((word) => row.dataset.find.includes(word)) || (sifted && !hit);
       if (!row.hidden) shown += 1;
     }
-    const hasShown = (part) => part.querySelector("tr[id]:not([hidden])");
+    const inSight = new Set();
+    for (const row of rows)
+      if (!row.hidden)
+        for (const part of [row.parentElement, row.closest("table"), row.closest(".atlas-apart")])
+          inSight.add(part);
+    const hasShown = (part) => inSight.has(part);
     const filtered = shown < rows.length;
     for (const table of tables) {
       table.classList.toggle("sifted", sifted);
@@ -142,7 +147,12 @@
       apply();
       keep();
     });
-  form.addEventListener("input", () => { apply(); keep(); });
+  let later;
+  form.addEventListener("input", () => {
+    apply();
+    clearTimeout(later);  // an address for each key costs more than the filter
+    later = setTimeout(keep, 300);
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => {
     press([]);
