@@ -253,6 +253,9 @@ def test_agrees_with_other_accounts_of_a_second_device(
     assert unseen <= {
         "numpy-force", "detach-cpu-numpy", "independent-array", "np-from-dlpack",
         "from-dlpack", "tolist", "item", "numpy-copy", "mask", "share-memory",
+        "masked-select", "fused-step",
+        # Fakes and meta tensors take a write into an expanded tensor.
+        *(name for name, call in calls.OPERATIONS.items() if call.group == "In place"),
     }  # fmt: skip
     assert sum(confirmed for _, confirmed, _ in cells) > 4 * len(cells)
 
