@@ -489,7 +489,8 @@ def test_the_page_and_home_show_the_published_records(
                 words = ", ".join(sign_words(record))
                 assert said.get_text() == words, (row["code"], state, place)
                 classes = [SIGNS[name] for name in said["class"] if name in SIGNS]
-                assert ", ".join(classes) == re.sub(r", \w+Er.*|, \w+ed$", "", words)
+                failed = record and record["error"]
+                assert ", ".join(classes) == ("raises" if failed else words)
                 if record and record["error"]:
                     assert record["error"] in facts
                 elif record:
@@ -554,6 +555,40 @@ def test_what_is_folded_opens_for_search_filter_address_and_paper(
         assert fold.evaluate(is_open) is wanted
     page.goto(f"{address}atlas.html#frame-alone")
     page.locator("#frame-alone").wait_for()
+    page.close()
+
+
+def test_a_phone_shows_one_kind_of_x_and_a_filter_marks_its_hits(
+    browser: Any, address: str, second: dict
+) -> None:
+    page = browser.new_page(viewport={"width": 320, "height": 844})
+    page.goto(f"{address}atlas.html")
+    cells = page.locator("#numpy > td").filter(visible=True)
+    on, x = (page.get_by_label(f"{word} x is") for word in ("Where", "What"))
+    shown = []
+    for place, state in (("here", "leaf"), ("here", "constant"), ("there", "constant")):
+        on.select_option(place)
+        x.select_option(state)
+        assert cells.count() == 1
+        shown.append(cells.inner_text())
+    assert shown == ["raises, RuntimeError", "shares memory", "raises, TypeError"]
+    page.evaluate("document.querySelector('#numpy details').open = true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    sign, facts = cells.bounding_box(), page.locator("#numpy .facts").bounding_box()
+    assert sign["y"] < facts["y"] and facts["x"] + facts["width"] <= 320
+    page.set_viewport_size({"width": 1280, "height": 900})
+    on.select_option("here")
+    assert cells.count() == len(calls.ALL_STATES)
+    for name in ("shares memory", "gradient stops"):
+        page.get_by_role("button", name=name).click()
+    marked = page.locator("#detach > td").evaluate_all(
+        "all => all.map(one => [one.matches('.hit'), getComputedStyle(one).opacity])"
+    )
+    hits = ["leaf", "nonleaf", "no_grad", "leaf_view"]
+    assert marked == [
+        [state in hits, "1" if state in hits else "0.25"] for state in calls.ALL_STATES
+    ]
+    assert not page.locator("#clone").is_visible()
     page.close()
 
 

@@ -62,11 +62,11 @@ STATE_NAMES = {
 }
 OTHER_PLACE = "differs on the other device"
 # The facts that the sentence of an open row says.
-TOLD = ("Memory", "Version counter", "Gradient flows")
+TOLD = ("Memory", "Version counter", "Gradient flows", "Pinned")
 # And those of a result that is x, which are no news.
 OF_X = (
     *("Result", "New bytes", "requires_grad", "Leaf", "grad_fn"),
-    "Keeps the strides of x",
+    *("Keeps the strides of x", "Version of x"),
 )
 YES_NO = {True: "yes", False: "no", None: None}
 
@@ -349,13 +349,13 @@ class Drawing:
                     continue
                 error = record["error"] or ""
                 told = fact_cells(record, row["subject"])
-                untold = TOLD
+                known = TOLD
                 if record["same_object"] and not record["changes_x"]:
-                    untold += OF_X
+                    known += OF_X
                 terms = [
                     f"{title}: {value}"
                     for title, value in told.items()
-                    if value and title not in untold
+                    if value and title not in known
                 ]
                 said = "" if error else meaning(record, row["subject"])
                 kinds = found.setdefault((error, said, "\n".join(terms)), {})
