@@ -1,10 +1,11 @@
 // The search and the chips of the Atlas. Without this script the whole table is there.
+// Nothing runs when the page loads, unless its address asks for something.
 (() => {
   "use strict";
   const form = document.querySelector(".atlas-filter");
   const tables = [...document.querySelectorAll("table.atlas")];
   if (!form || !tables.length) return;
-  const rows = tables.flatMap((table) => [...table.querySelectorAll("tr[id]")]);
+  const rows = [...document.querySelectorAll("table.atlas tr[id]")];
   const folds = [...document.querySelectorAll(".atlas-apart")];
   const count = form.querySelector(".count");
   const chips = [...form.querySelectorAll("[data-has]")];
@@ -27,28 +28,51 @@
     }
   };
 
+  // On a phone one kind of x is in sight, and is what a filter asks about.
+  const narrow = matchMedia("(max-width: 50rem)");
+  const hitsOf = (row, signs, place, column) => {
+    let found = false;
+    for (const cell of row.querySelectorAll(":scope > td:not(.what)")) {
+      const said = cell.querySelector(`:scope > .${place}`) ?? cell;
+      const hit = signs.length > 0 && (column < 0 || cell.cellIndex === column) &&
+        signs.every((sign) => said.matches(`.${sign}`) || cell.matches(`.${sign}`));
+      cell.classList.toggle("hit", hit);
+      found ||= hit;
+    }
+    return found;
+  };
+
+  let sifted = false;
   const apply = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const signs = wanted();
+    const cells = sifted || signs.length > 0;
+    sifted = signs.length > 0;
+    const column = narrow.matches ? form.elements.x.selectedIndex + 1 : -1;
     let shown = 0;
     for (const row of rows) {
-      const has = row.dataset.has.split(" ");
-      row.hidden = !words.every((word) => row.dataset.find.includes(word)) ||
-        !signs.every((sign) => has.includes(sign));
+      const apart = row.closest(".atlas-apart");
+      const hit = !cells || hitsOf(row, signs, form.elements.on.value, apart ? -1 : column);
+      row.hidden = !words.every((word) => row.dataset.find.includes(word)) || (sifted && !hit);
       if (!row.hidden) shown += 1;
     }
-    const hasShown = (part) => part.querySelector("tr[id]:not([hidden])");
+    const inSight = new Set();
+    for (const row of rows)
+      if (!row.hidden)
+        for (const part of [row.parentElement, row.closest("table"), row.closest(".atlas-apart")])
+          inSight.add(part);
+    const hasShown = (part) => inSight.has(part);
     const filtered = shown < rows.length;
     for (const table of tables) {
-      table.classList.toggle("filtered", filtered);
+      table.classList.toggle("sifted", sifted);
       for (const body of table.tBodies) body.hidden = !hasShown(body);
-      table.tHead.hidden = !hasShown(table);
+      table.hidden = !hasShown(table);
     }
     for (const fold of folds) {
       fold.hidden = !hasShown(fold);
       openFor(fold, "filter", filtered && !fold.hidden);
     }
-    count.textContent = shown ? `${shown} of ${rows.length} calls`
+    count.textContent = shown ? `${shown === rows.length ? "" : `${shown} of `}${rows.length} calls`
       : "No call has all of this: clear the filters.";
   };
 
@@ -79,7 +103,10 @@
     }
     if (fold) fold.open = true;
     if (rows.includes(there)) there.querySelector("details").open = true;
-    there.scrollIntoView();
+    // Groups on the way are laid out as they come in sight: their heights change once.
+    const show = () => there.scrollIntoView({ behavior: "instant" });
+    show();
+    for (const wait of [0, 100]) setTimeout(show, wait);
   };
 
   // An open row can be copied: what runs before the call, then the call.
@@ -108,8 +135,10 @@
     });
     links.prepend(button, " ", said, " ");
   };
-  for (const row of rows)
-    row.querySelector("details").addEventListener("toggle", () => addCopy(row));
+  document.addEventListener("toggle", ({ target }) => {
+    const row = target.closest("table.atlas tr[id]");
+    if (row && target.open) addCopy(row);
+  }, true);
 
   for (const chip of chips)
     chip.addEventListener("click", () => {
@@ -118,7 +147,12 @@
       apply();
       keep();
     });
-  form.addEventListener("input", () => { apply(); keep(); });
+  let later;
+  form.addEventListener("input", () => {
+    apply();
+    clearTimeout(later);  // an address for each key costs more than the filter
+    later = setTimeout(keep, 300);
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => {
     press([]);
@@ -128,9 +162,10 @@
   for (const [event, wanted] of [["beforeprint", true], ["afterprint", false]])
     window.addEventListener(event, () => folds.forEach((fold) => openFor(fold, "paper", wanted)));
   const query = new URLSearchParams(location.search);
-  search.value = query.get("q") ?? "";
-  press((query.get("has") ?? "").split(","));
-  apply();
-  form.hidden = false;
-  reveal();
+  if (query.has("q") || query.has("has")) {
+    search.value = query.get("q") ?? "";
+    press((query.get("has") ?? "").split(","));
+    apply();
+  }
+  if (location.hash) reveal();
 })();

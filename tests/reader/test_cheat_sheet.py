@@ -16,6 +16,7 @@ from tensor_copies.errors.messages import best_cures
 from tensor_copies.explorer.chains import chain_of
 from tensor_copies.explorer.kept import live_explorer as live_explorer
 from tensor_copies.explorer.page import still
+from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.run.fingerprint import fingerprint
 from tensor_copies.web.cheat_sheet import foot_of
 
@@ -38,20 +39,25 @@ def signs(cell: Tag) -> str:
     return "-".join(uses)
 
 
+def parts(cell: Tag) -> str:
+    """Return the signs of a cell of the Atlas, whose classes they are."""
+    return "-".join(name for name in cell.get("class", ()) if name in SIGNS)
+
+
 def test_the_matrix_is_the_atlas(site: Path, sheet: BeautifulSoup) -> None:
     page = soup(site / "atlas.html")
-    kinds = len(page.select("table.atlas > thead > tr")[1].select("th")) // 2
     rows = sheet.select(".sheet-calls tbody tr")
     assert 16 <= len(rows) <= 20
     drawn = {symbol["id"] for symbol in sheet.select("symbol")}
     for row in rows:
         (name,) = re.findall("#(.+)$", row.a["href"])
         cells = page.find("tr", id=name).find_all("td", recursive=False)
-        here = next(filter(None, map(signs, cells[:kinds])))
+        said = [cell.select_one(".here") or cell for cell in cells]
+        here = next(filter(None, map(parts, said)))
         memory, gradient, *other = row.select("td")
         assert "-".join(filter(None, [signs(memory), signs(gradient)])) == here, name
         for cell in other:
-            assert signs(cell) == signs(cells[kinds]), name
+            assert signs(cell) == parts(cells[0].select_one(".there") or cells[0]), name
         assert {use["href"][1:] for use in row.select("use")} <= drawn
 
 

@@ -39,7 +39,7 @@ TAKEN = [
     ("torch._C._data_address", MAPS, "as for _is_cow_tensor"),
     ("torch.Tensor._version", MAPS, "PyTorch's notes on in-place checks name the "
      "counter; drop `version` from observe() if there is none"),
-    ("torch.Tensor._version", ATLAS, "as above; drop the column shares_version"),
+    ("torch.Tensor._version", ATLAS, "as above; drop what is said of versions"),
     ("torch._C._get_privateuse1_backend_name", ATLAS, "it names the backend that is "
      "not torch's own: take the name as an argument"),
     ("torch.UntypedStorage._cdata", MAPS, "it tells storages without an address (meta) "

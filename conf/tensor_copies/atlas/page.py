@@ -29,7 +29,7 @@ from tensor_copies.atlas.data import (
     views,
 )
 from tensor_copies.explorer.page import address_of
-from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
+from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.run.short_titles import short_title
 from tensor_copies.run.templates import TEMPLATES
@@ -48,8 +48,26 @@ PLAIN = "leaf"  # the state of x that is shown first
 # What a reader calls a kind of device.
 DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "simulated device"}
 PLACES = ("x on the CPU", "x on another device")
-COLUMNS = {"nonleaf": "non-leaf"}  # the heading of a state, if not its name
-CHIPS = ("shares", "itself", "copies", "raises", "flows", "stops")
+HERE, THERE = "here", "there"  # the classes of what is said of each place
+# What a reader calls a kind of x.
+STATE_NAMES = {
+    "leaf": "requires grad",
+    "constant": "plain",
+    "nonleaf": "result of an op",
+    "view": "transposed",
+    "no_grad": "in no_grad",
+    "slice": "slice",
+    "leaf_view": "view of a leaf",
+    "expanded": "expanded",
+}
+OTHER_PLACE = "differs on the other device"
+# The facts that the sentence of an open row says.
+TOLD = ("Memory", "Version counter", "Gradient flows", "Pinned")
+# And those of a result that is x, which are no news.
+OF_X = (
+    *("Result", "New bytes", "requires_grad", "Leaf", "grad_fn"),
+    *("Keeps the strides of x", "Version of x"),
+)
 YES_NO = {True: "yes", False: "no", None: None}
 
 
@@ -105,11 +123,58 @@ def fact_cells(record: Record, subject: str = "x") -> dict[str, str | None]:
         "requires_grad": YES_NO[record["requires_grad"]],
         "Leaf": YES_NO[record["is_leaf"]],
         "grad_fn": record["grad_fn"],
-        "Strides of x": YES_NO[record["strides_kept"]],
+        "Keeps the strides of x": YES_NO[record["strides_kept"]],
         "Asked of the device": f"{asked} bytes" if asked else None,
         "Waits": YES_NO[record["waits"]],
+        "Version of x": _raised(record),
+        "Pinned": "yes" if record["pinned"] else None,
         "Warning": record["warning"],
     }
+
+
+def _raised(record: Record) -> str | None:
+    """Return by how much a call that wrote into x raised its version counter."""
+    raised = record["version_raised"]
+    if raised is None or not (raised or record["writes_x"]):
+        return None
+    return f"+ {raised}"
+
+
+def meaning(record: Record, subject: str = "x") -> str:
+    """Say in a sentence or two what the facts of a call mean for who writes it."""
+    said = [_memory_meaning(record, subject)]
+    if record["result_device"] not in (None, record["device"]):
+        said.append(f"y is on the {DEVICE_NAMES[record['result_device']]}.")
+    if record["pinned"]:
+        said.append("y is in pinned memory.")
+    if record["gradient_flows"] is not None:
+        flows = record["gradient_flows"]
+        said.append(f"{'Gradients flow' if flows else 'No gradient flows'} back.")
+    return " ".join(said)
+
+
+def _memory_meaning(record: Record, subject: str) -> str:
+    tensor = subject in ("x", "z")
+    if not record["same_object"]:
+        if not record["shares_memory"]:
+            if record["new_bytes"] is None:
+                return f"y is a Python {record['result']} of its own."
+            return f"A write to y is lost for {subject}: y has its own memory."
+        if not tensor:
+            return f"A write to y also changes {subject}."
+        notices = "notices" if record["shares_version"] else "doesn't notice"
+        return f"A write to y also changes {subject}; backward {notices}."
+    if record["new_bytes"]:
+        return (
+            f"y is {subject} itself, now in other memory: earlier views of {subject} "
+            "keep the old one."
+        )
+    if not record["writes_x"]:
+        changed = ", changed" if record["changes_x"] else ": nothing is copied"
+        return f"y is {subject} itself{changed}."
+    raised = record["version_raised"]
+    notices = "Autograd notices" if raised else "Autograd doesn't notice"
+    return f"{subject} itself is written to. {notices}: version counter + {raised}."
 
 
 def other_facts(record: Record, other: Record) -> list[str]:
@@ -145,7 +210,12 @@ def one_line(code: str) -> str:
 
 def breakable(code: str) -> str:
     """Return code as HTML whose lines may end before a call, not within a name."""
-    return "<wbr>.".join(escape(code).split("."))
+    return re.sub(r"\.(?=[a-zA-Z_])", "<wbr>.", escape(code))
+
+
+def name_of(code: str) -> str:
+    """Return the code of a row without what only says that y is x."""
+    return one_line(re.sub(r"\ny = x$", "", code))
 
 
 class Drawing:
@@ -206,50 +276,60 @@ class Drawing:
         columns of the matrix, and it has one cell.
         """
         what = self.what(row)
-        kinds = [(place, state) for place in range(len(PLACES)) for state in self.kinds]
-        kinds = [(0, row["states"][0])] if what else kinds
-        cells = [self.sign(row, state, place) for place, state in kinds]
-        lesson = self.lesson_link(row)
         links = (
-            lesson, self.reference(row), self.message_link(row), self.picture(row),
+            self.lesson_link(row), self.reference(row), self.message_link(row),
+            self.picture(row),
         )  # fmt: skip
-        titles, said = self.facts(row)
-        has = {part for cell in cells for part in cell["parts"]}
         named = f"{what} {row['message']}" if what else row["group"]
-        found = (row["code"], row["api"], named, lesson["text"])
+        found = (row["code"], row["api"], named, links[0]["text"])
         return {
             **row,
             "what": what,
-            "line": one_line(row["code"]),
+            "name": name_of(row["code"]),
+            "line": Markup(breakable(name_of(row["code"]))),
             "find": " ".join(found).lower(),
-            "has": " ".join(sorted(has | ({"itself"} if "moves" in has else set()))),
-            "cells": cells,
-            "titles": titles,
-            "facts": said,
+            "cells": [
+                self.signs(row, state)
+                for state in (row["states"][:1] if what else self.kinds)
+            ],
+            "facts": self.facts(row),
             "elsewhere": list(self.elsewhere(row)),
             "links": [link for link in links if link],
         }
 
-    def sign(self, row: Record, state: str, place: int) -> Record:
-        """Return the sign of a cell, what it has and its words."""
-        record = (self.on_cpu, self.on_another)[place](row, state)
-        edge = "edge" if place and state == self.kinds[0] else ""
-        if record is None:
-            return {"sign": "", "parts": [], "words": "", "classes": edge}
-        parts = sign_of(record)
+    def signs(self, row: Record, state: str) -> Record:
+        """Return the cell of a kind of x: what is said of it here and there.
+
+        What is the same in both places is said once.
+        """
+        here, there = (look(row, state) for look in (self.on_cpu, self.on_another))
+        if self.what(row):
+            there = here
         others = (self.record(view, row, state) for view in self.others)
-        differing = not place and any(sign_of(one) != parts for one in others if one)
+        said = [self.said(row, record) for record in (here, there)]
+        classes = []
+        if here and there and sign_of(here) != sign_of(there):
+            classes.append("elsewise")
+        if here and any(sign_of(one) != sign_of(here) for one in others if one):
+            classes.append("differs")
+        if said[0] == said[1]:
+            classes += said[0]["parts"]
+            return {"classes": " ".join(classes), "words": said[0]["words"]}
+        places = zip((HERE, THERE), said, strict=True)
+        parts = [{**of, "place": place} for place, of in places]
+        return {"classes": " ".join(classes), "of": parts}
+
+    def said(self, row: Record, record: Record | None) -> Record:
+        """Return the parts of the sign of a record and its words."""
+        if record is None:
+            return {"parts": [], "words": ""}
+        parts = sign_of(record)
         words = [SIGNS[part] for part in parts]
         if record["error"] is not None:
             words.append(record["error"].partition(":")[0])
         if self.what(row) and record["warning"] is not None:
             words.append("warns")
-        return {
-            "sign": "-".join(parts),
-            "parts": parts,
-            "words": ", ".join(words),
-            "classes": " ".join(filter(None, [edge, "differs" if differing else ""])),
-        }
+        return {"parts": parts, "words": ", ".join(words)}
 
     def what(self, row: Record) -> str:
         """Return what takes the place of x in a row that stands apart, or nothing."""
@@ -257,29 +337,38 @@ class Drawing:
             return ""
         return self.atlas["subjects"][row["subject"]]
 
-    def facts(self, row: Record) -> tuple[list[str], list[Record]]:
-        """Return the columns that say something, and a line for each kind of x.
+    def facts(self, row: Record) -> list[Record]:
+        """Return what an open row says of each kind of x, in words and in terms.
 
-        Kinds of x of which the same is true share a line.
+        Kinds of x of which the same is true share a paragraph.
         """
-        lines: dict[tuple[str | None, ...], dict[str, list[str]]] = {}
+        found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
         for place, look in zip(PLACES, (self.on_cpu, self.on_another), strict=True):
             for state in row["states"]:
-                if (record := look(row, state)) is not None:
-                    told = fact_cells(record, row["subject"])
-                    kinds = lines.setdefault((record["error"], *told.values()), {})
-                    where = place.removeprefix("x ")
-                    kinds.setdefault(_state_names([state]), []).append(where)
-        titles = list(fact_cells(dict.fromkeys(self.atlas["columns"])))
-        columns = zip(*(told for _, *told in lines), strict=True)
-        used = [number for number, told in enumerate(columns) if any(told)]
-        return [titles[number] for number in used], [
+                if (record := look(row, state)) is None:
+                    continue
+                error = record["error"] or ""
+                told = fact_cells(record, row["subject"])
+                known = TOLD
+                if record["same_object"] and not record["changes_x"]:
+                    known += OF_X
+                terms = [
+                    f"{title}: {value}"
+                    for title, value in told.items()
+                    if value and title not in known
+                ]
+                said = "" if error else meaning(record, row["subject"])
+                kinds = found.setdefault((error, said, "\n".join(terms)), {})
+                where = place.removeprefix("x ")
+                kinds.setdefault(STATE_NAMES[state], []).append(where)
+        return [
             {
                 "x": self.what(row) or _together(kinds),
                 "error": error,
-                "cells": [told[number] or NOTHING for number in used],
+                "said": said,
+                "terms": "" if error else terms,
             }
-            for (error, *told), kinds in lines.items()
+            for (error, said, terms), kinds in found.items()
         ]
 
     def elsewhere(self, row: Record) -> Iterator[Record]:
@@ -337,8 +426,7 @@ class Drawing:
         """Say whose facts these are, and what no machine has seen."""
         text = f"x on the CPU: seen by {self.here.label}."
         if self.others:
-            text += f" Underlined: {_labels(self.others)} saw something else; "
-            text += "the row says what."
+            text += f" Underlined: {_labels(self.others)} saw something else."
         return f"{text} {self.source()}"
 
     def which(self) -> str:
@@ -346,6 +434,19 @@ class Drawing:
         if not self.away:
             return ": none here"
         return f" ({DEVICE_NAMES[self.away[0].device]})"
+
+    def places(self) -> list[str]:
+        """Say where x can be, as a reader chooses it."""
+        away = {"standin": "a GPU (simulated here)"}
+        if not self.away:
+            return ["x on the CPU", "x on a GPU: not seen here"]
+        kind = self.away[0].device
+        return ["x on the CPU", f"x on {away.get(kind, DEVICE_NAMES.get(kind, kind))}"]
+
+    def differing(self) -> str:
+        """Say of which versions of torch an answer differs."""
+        versions = sorted({view.machine.torch for view in self.others})
+        return f"torch {', '.join(versions)} differs"
 
     def source(self, *, in_short: bool = False) -> str:
         """Say who saw what happens to an x on another device."""
@@ -366,8 +467,7 @@ def _labels(machines: list[View]) -> str:
 
 
 def _state_names(states: Iterable[str]) -> str:
-    words = {"nonleaf": "non-leaf", "no_grad": "under no_grad", "view": "transposed"}
-    return ", ".join(words.get(state, state) for state in states)
+    return ", ".join(STATE_NAMES[state] for state in states)
 
 
 def _together(places: dict[str, list[str]]) -> str:
@@ -390,10 +490,14 @@ class AtlasTable(SphinxDirective):
             ("single", " ".join(row["code"].split()), row["id"], "", None)
             for row in rows
         ]
-        cells = [cell for row in rows for cell in row["cells"] if cell["sign"]]
-        drawn = {cell["sign"]: cell["parts"] for cell in cells}
-        has = {part for parts in drawn.values() for part in parts}
-        legend = {part: words for part, words in SIGNS.items() if part in has}
+        seen = {
+            part
+            for row in rows
+            for cell in row["cells"]
+            for one in (cell, *cell.get("of", ()))
+            for part in (*one.get("classes", "").split(), *one.get("parts", ()))
+        }
+        chips = {**SIGNS, "elsewise": OTHER_PLACE, "differs": drawing.differing()}
         groups, apart = [], []
         for name, found in groupby(rows, itemgetter("group")):
             of = list(found)
@@ -406,14 +510,13 @@ class AtlasTable(SphinxDirective):
                 place, self.env.docname, place, name
             )
         markup = TEMPLATES.get_template("atlas/table.html").render(
-            sheet=sheet(drawn | {part: [part] for part in legend}),
-            chips=[part for part in legend if part in CHIPS],
-            legend=legend,
-            places=[PLACES[0], f"{PLACES[1]}{drawing.which()}"],
+            chips={part: words for part, words in chips.items() if part in seen},
+            places=dict(zip((HERE, THERE), drawing.places(), strict=True)),
             states={
-                state: (COLUMNS.get(state, state), words)
+                state: (STATE_NAMES[state], words)
                 for state, words in drawing.atlas["states"].items()
             },
+            count=len(rows),
             groups=groups,
             apart=apart,
             note=drawing.note(),
@@ -501,6 +604,5 @@ class AtlasFiles(SphinxDirective):
 def add_script(app: Sphinx, page: str, *_: object) -> None:
     """Load the style and the filters' script on the page that has the table."""
     if app.env.metadata.get(page, {}).get("has_atlas"):
-        app.add_css_file(STYLE)
         app.add_css_file("atlas.css")
         app.add_js_file("atlas.js", loading_method="defer")

@@ -12,7 +12,7 @@ import json
 import sys
 from typing import Any
 
-from tensor_maps.atlas.calls import STATES, left_out
+from tensor_maps.atlas.calls import ALL_STATES, left_out
 from tensor_maps.atlas.probes import devices, observe
 from tensor_maps.atlas.run import run
 
@@ -37,7 +37,7 @@ def main() -> None:
     """Print the Atlas, or what one expression does."""
     parser = argparse.ArgumentParser(description="What operations do to a tensor x.")
     parser.add_argument("code", nargs="?", help="one expression that uses x")
-    parser.add_argument("--state", choices=STATES, default="leaf", help="what x is")
+    parser.add_argument("--state", choices=ALL_STATES, default="leaf", help="what x is")
     parser.add_argument(
         "--device", action="append", choices=devices(), help="the device that x is on"
     )

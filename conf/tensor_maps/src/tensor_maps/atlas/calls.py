@@ -19,6 +19,13 @@ STATES = {
     "view": "a transposed view of a constant",
     "no_grad": "under torch.no_grad(), a leaf that requires grad",
 }
+# More kinds of x, which the Atlas has and the explorer has not.
+LAYOUTS = {
+    "slice": "a slice with gaps of a constant: base[:, ::2]",
+    "leaf_view": "a view of a leaf that requires grad, in the graph",
+    "expanded": "a constant of one row, expanded to two",
+}
+ALL_STATES = STATES | LAYOUTS
 COLUMNS = {
     "operation": "which operation, the id of its row",
     "state": "what x is before the call",
@@ -43,11 +50,16 @@ COLUMNS = {
     "had ended; null where there is no CUDA",
     "changes_x": "the call changed requires_grad, is_leaf, grad_fn, device or memory "
     "of x itself",
+    "writes_x": "x has other values after the call",
+    "version_raised": "by how much the call raised the version counter of x, which a "
+    "backward pass checks; null if x has none",
+    "pinned": "the result is in pinned memory; null if it is no tensor",
     "warning": "the text of the first warning",
     "error": "the class and the text of the error; what was not seen is then null",
 }
 # What plays the part of x, by its name, where that is no tensor.
 SUBJECTS = {
+    "z": "complex tensor",
     "a": "NumPy array",
     "df": "pandas DataFrame",
     "mixed": "pandas DataFrame of two dtypes",
@@ -66,6 +78,7 @@ class Operation:
     ``needs`` is ``"accelerator"`` if the code can do its work only where there is one,
     also for an ``x`` on the CPU, or the one of ``LIBRARIES`` that it uses. ``message``
     is the label of an entry of the error index: what the subject itself raises.
+    ``says`` is what only a GPU shows, as the document ``source`` says it.
     """
 
     id: str
@@ -76,13 +89,20 @@ class Operation:
     given: str = ""
     subject: str = "x"
     needs: str = ""
-    states: tuple[str, ...] = tuple(STATES)
+    states: tuple[str, ...] = tuple(ALL_STATES)
     message: str = ""
+    says: str = ""
+    source: dict[str, str] | None = None
+
+    @property
+    def is_of_a_tensor(self) -> bool:
+        """Whether the subject is a tensor; others are in host memory."""
+        return self.subject in ("x", "z")
 
     @property
     def uses_numpy(self) -> bool:
         """Whether it needs NumPy, as it says itself."""
-        return bool(re.search(r"\bnp\b|numpy|__array__", self.code + self.given))
+        return bool(re.search(r"\bnp\b|numpy", self.code + self.given))
 
 
 CALLS = Path(__file__).with_name("calls.toml")
@@ -91,12 +111,13 @@ CALLS = Path(__file__).with_name("calls.toml")
 def read_calls(path: Path = CALLS) -> dict[str, Operation]:
     """Return the rows of a file of calls by their ids, in its order."""
     groups = tomllib.loads(path.read_text(encoding="utf-8"))
-    given = groups.pop("given", {})
+    given, sources = groups.pop("given", {}), groups.pop("sources", {})
     found = {}
     for group, rows in groups.items():
         for row in rows:
             before = row.pop("given", "")
-            states = tuple(row.pop("states", STATES))
+            states = tuple(row.pop("states", ALL_STATES))
+            row["source"] = sources.get(row.get("source"))
             found[row["id"]] = Operation(
                 group=group, given=given.get(before, before), states=states, **row
             )

@@ -66,7 +66,7 @@ def plan(kinds: list[str] | None = None) -> list[tuple[Operation, str, str]]:
         for operation in available()
         for state in operation.states
         for device in (devices() if kinds is None else kinds)
-        if device == "cpu" or operation.subject == "x"  # others are in host memory
+        if device == "cpu" or operation.is_of_a_tensor
     ]
 
 
@@ -79,7 +79,7 @@ def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> 
         A row of the Atlas, or any code that uses ``x``: an expression, or statements
         that leave ``y``.
     state
-        What ``x`` is, a key of ``STATES``.
+        What ``x`` is, a key of ``ALL_STATES``.
     device
         Where ``x`` is: the kind of a device, such as ``"cpu"`` or ``"cuda"``.
 
@@ -126,6 +126,7 @@ class Probe:
             memory for value in self._held() for memory in _memories(value)
         ]
         self.marks_before = self._marks()
+        self.version_before, self.values_before = _version(self.x), _values(self.x)
 
     def _held(self) -> Iterator[Any]:
         yield self.x
@@ -152,6 +153,7 @@ class Probe:
     def look(self, result: Any) -> dict[str, Any]:
         """Return what can be seen of the result; ``x`` is written to at the end."""
         x, tensor = self.x, isinstance(result, torch.Tensor)
+        version = _version(x)
         seen: dict[str, Any] = {
             "same_object": result is x,
             "result": type(result).__name__,
@@ -159,7 +161,11 @@ class Probe:
             "result_device": result.device.type if tensor else "cpu",
             "strides_kept": _same_length_and_equal(_strides(result), _strides(x)),
             "new_bytes": self._new_bytes(result),
+            "writes_x": _values(x) != self.values_before,
+            "pinned": result.is_pinned() if tensor else None,
         }
+        if version is not None:
+            seen["version_raised"] = version - self.version_before
         if tensor:
             function = result.grad_fn
             seen["requires_grad"] = result.requires_grad
@@ -184,8 +190,10 @@ class Probe:
         return memory[1] - memory[0]
 
     def _gradient_arrives(self, result: Any) -> bool:
+        self.source.grad = None  # an optimizer's step needs one
         if isinstance(result, torch.Tensor) and result.requires_grad:
-            result.sum().backward()
+            total = result.sum()
+            (total.real if total.is_complex() else total).backward()
         return self.source.grad is not None and bool(self.source.grad.any())
 
     def _write(self, result: Any) -> dict[str, bool | None]:
@@ -230,7 +238,13 @@ def _new_x(state: str, device: str) -> tuple[torch.Tensor, torch.Tensor | None]:
         return values, None
     if state == "view":
         return values.t().clone(memory_format=torch.contiguous_format).t(), None
+    if state == "slice":
+        return values.repeat_interleave(2, dim=1)[:, ::2], None
+    if state == "expanded":
+        return values[0].clone().expand(2, 3), None
     leaf = values.requires_grad_()
+    if state == "leaf_view":
+        return leaf.view(2, 3), leaf
     return (leaf * 2 if state == "nonleaf" else leaf), leaf
 
 
@@ -259,9 +273,14 @@ def _memories(value: Any) -> list[tuple[int, int]]:
 
 
 def _change(x: Any) -> None:
-    """Write into ``x`` in place: to all of a tensor or an array, to the first value."""
-    if isinstance(x, torch.Tensor) or is_array(x):
-        x += 1
+    """Write into ``x`` in place: to all of a tensor or an array, to the first value.
+
+    ``x += 1`` refuses a tensor whose elements are at one place.
+    """
+    if isinstance(x, torch.Tensor) and 0 in x.stride():  # its rows are one memory
+        x[0].add_(1)
+    elif isinstance(x, torch.Tensor) or is_array(x):
+        x += 1 + 1j if isinstance(x, torch.Tensor) and x.is_complex() else 1
     elif hasattr(x, "putpixel"):
         x.putpixel((0, 0), x.getpixel((0, 0)) + 1)
     else:

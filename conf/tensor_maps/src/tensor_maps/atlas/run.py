@@ -13,7 +13,13 @@ from typing import Any
 
 import torch
 
-from tensor_maps.atlas.calls import COLUMNS, STATES, SUBJECTS, available, libraries
+from tensor_maps.atlas.calls import (
+    ALL_STATES,
+    COLUMNS,
+    SUBJECTS,
+    available,
+    libraries,
+)
 from tensor_maps.atlas.probes import probe_all
 
 
@@ -29,7 +35,7 @@ def run(kinds: list[str] | None = None) -> dict[str, Any]:
         If a probe itself failed; the message says what it raised.
     """
     records: list[dict[str, Any]] = []
-    atlas = {"states": STATES, "columns": COLUMNS, "subjects": SUBJECTS}
+    atlas = {"states": ALL_STATES, "columns": COLUMNS, "subjects": SUBJECTS}
     atlas |= {"libraries": libraries(), "records": records}
     atlas["operations"] = [asdict(operation) for operation in available()]
     # A fork has imported torch already, but torch built for a GPU refuses it in forks.
