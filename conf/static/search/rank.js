@@ -84,17 +84,34 @@
         if (!has.has(section)) has.set(section, new Set());
         for (const term of terms) has.get(section).add(asked.get(term) ?? term);
       },
+      // Of the words that somebody wrote here, and of all: the second says whether the
+      // site has anything on what is asked.
       shares() {
         const number = new Map();
         for (const met of has.values())
           for (const word of met) number.set(word, (number.get(word) ?? 0) + 1);
-        const says = (word) => Math.log(1 + sections.length / number.get(word));
+        const says = (word) => Math.log(1 + sections.length / (number.get(word) ?? 1));
         const sum = (met) => [...met].reduce((total, word) => total + says(word), 0);
-        const all = sum(number.keys());
-        return new Map([...has].map(([section, met]) => [section, sum(met) / all]));
+        const [here, all] = [sum(number.keys()), sum(new Set([...number.keys(), ...words]))];
+        return new Map([...has].map(([section, met]) =>
+          [section, { ofHere: sum(met) / here, ofAll: sum(met) / all }]));
       },
     };
   };
+
+  // How near a query is to a heading or a listed question: what both have of what they
+  // say, from 0 to 1.
+  const named = sections.flatMap(({ names }) => names)
+    .map((name) => new Set(name.split(" ").filter(Boolean)));
+  const often = new Map();
+  for (const words of named)
+    for (const word of words) often.set(word, (often.get(word) ?? 0) + 1);
+  const says = (word) => Math.log(1 + named.length / (often.get(word) ?? 1));
+  const weigh = (words) => [...words].reduce((sum, word) => sum + says(word), 0);
+  const near = (words) => Math.max(0, ...named.map((name) => {
+    const both = words.filter((word) => name.has(word));
+    return both.length ? 2 * weigh(both) / (weigh(words) + weigh(name)) : 0;
+  }));
 
   // Returns sections, the best first. The last word may be half typed.
   window.searchFor = (query) => {
@@ -127,12 +144,14 @@
     }
     for (const [id, score] of best)
       scores.set(id, (scores.get(id) ?? 0) + ASKED * score);
-    for (const [id, share] of covered.shares()) scores.set(id, scores.get(id) * share);
+    const shares = covered.shares();
+    for (const [id, { ofHere }] of shares) scores.set(id, scores.get(id) * ofHere);
     const taken = new Set(messages.map(({ id }) => id));
     const found = [...scores].filter(([id]) => !taken.has(id)).map(([id, score]) => {
       const section = sections[id];
       const whole = section.anchor === "" ? OF_PAGE : 1;
-      return { ...section, score: score * OF_KIND[section.kind] * whole };
+      const share = shares.get(id).ofAll;
+      return { ...section, share, score: score * OF_KIND[section.kind] * whole };
     });
     // Who types a heading, or a question that is listed, means that section.
     const top = Math.max(0, ...found.map(({ score }) => score));
@@ -145,4 +164,5 @@
       ...found.filter(({ score }, place) => place < ENOUGH || score >= least)];
   };
   window.searchFor.sections = sections;
+  window.searchFor.near = (q) => near([...new Set(wordsOf(q))]);
 })();
