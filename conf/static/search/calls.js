@@ -74,6 +74,17 @@
     return known.get(name).reduce((best, row) => fit(row) > fit(best) ? row : best);
   };
 
+  // Where the explorer shows a row, or two beside each other.
+  window.explorerAddress = (some) =>
+    `index.html#${some.map(({ code }) => encodeURI(code)).join("~")}`;
+
+  // The calls that a title names, and whether it is of a whole model.
+  window.callsOf = (title) => ({
+    names: new Set(calls(title.toLowerCase()).filter(({ name, dot, called }) =>
+      known.has(name) && (dot || called || !PLAIN.has(name))).map(({ name }) => name)),
+    ofModel: ABOUT.module.test(title.toLowerCase()),
+  });
+
   // Returns rows, at most two, in the order in which they are named.
   window.callsIn = (query) => {
     const text = query.toLowerCase().replace(/\bdeep[- ]cop(y|ied|ies)\b/g, "deepcopy")

@@ -3,16 +3,19 @@
 // .js) comes before all that. The search page, the boxes and the measurement ask here.
 (() => {
   "use strict";
-  const { wordsOf, alike } = window.searchWords;
-  const { kinds, pages } = window.searchIndex;
+  const { wordsOf, alike, isSubject } = window.searchWords;
+  const { kinds, pages, names: shortTitles = {} } = window.searchIndex;
   const messagesOf = new Map((window.knownMessages?.entries ?? [])
     .map(({ anchor, texts }) => [anchor, texts[0]]));
-  const BOOST = { heading: 1.6, sentence: 1.6, code: 1.2, prose: 1, title: 0.9 };
+  const BOOST = { heading: 3.5, sentence: 2.2, code: 1.2, prose: 1, title: 0.9 };
   const OF_KIND = {
     Lesson: 1, Error: 1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 0.7, Page: 0.6,
   };
-  const OF_PAGE = 1.1; // a page as a whole, of which a section says as much
+  const OF_PAGE = 1.02; // a page as a whole, of which a section says as much
   const ALIKE = 0.25; // what another word for the same counts
+  const IN_TITLE = 0.4; // of the best: what a call counts that a lesson has in its title
+  const OF_OTHER = 0.6; // a lesson on models, where a tensor is asked for
+  const OF_LESSON = 0.3; // and that the Atlas says to be shown there
   const ASKED = 16; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown, if there are enough others
   const ENOUGH = 5;
@@ -32,6 +35,8 @@
         id, address: anchor ? `${address}#${anchor}` : address, page: address, anchor,
         kind: kinds[kind], heading, sentence, code,
         title: anchor ? title : "",
+        called: !anchor && kinds[kind] === "Lesson"
+          ? callsOf(`${shortTitles[address] ?? ""}: ${heading}`) : null,
         names: [heading, ...asked].map((text) => nameOf(wordsOf(text))),
         prose: kinds[kind] === "Error" ? `${prose} ${messagesOf.get(anchor) ?? ""}` : prose,
       });
@@ -44,7 +49,9 @@
     processTerm: (word) => { known.add(word); return word; },
   };
   const texts = new MiniSearch({ ...options, fields: Object.keys(BOOST) });
-  texts.addAll(sections);
+  texts.addAll(sections.map((one) => ({
+    ...one, heading: one.anchor ? one.heading : `${one.heading} ${shortTitles[one.page] ?? ""}`,
+  })));
   const questions = new MiniSearch({ ...options, fields: ["phrase"] });
   questions.addAll(phrases);
 
@@ -108,21 +115,35 @@
     for (const word of words) often.set(word, (often.get(word) ?? 0) + 1);
   const says = (word) => Math.log(1 + named.length / (often.get(word) ?? 1));
   const weigh = (words) => [...words].reduce((sum, word) => sum + says(word), 0);
-  const near = (words) => Math.max(0, ...named.map((name) => {
+  const near = (words, ofQuery = weigh(words)) => Math.max(0, ...named.map((name) => {
     const both = words.filter((word) => name.has(word));
-    return both.length ? 2 * weigh(both) / (weigh(words) + weigh(name)) : 0;
+    // One word in common says nothing, but where it is all that is asked.
+    return both.length >= Math.min(2, words.length) ? 2 * weigh(both) / (ofQuery + weigh(name)) : 0;
   }));
 
-  // Returns sections, the best first. The last word may be half typed.
+  // Whether the site has something on what is asked. One word of its subject may stand in
+  // any question; a question without one has to be nearly a listed one.
+  const isHere = (query, words, best) => {
+    const meant = (word) => isSubject(word) || (!known.has(word) &&
+      ask(texts, [word], BOOST).slice(0, 3).some(({ terms }) => terms.some(isSubject)));
+    const code = (callsIn(query).length && (/[.(_]/.test(query) || words.length < 2)) ||
+      /\w\[[^\]]+\].*=/.test(query);
+    const count = words.filter(meant).length + (code ? 1 : 0);
+    return count > (words.length > 1) || near(words) >= (count ? 0.48 : 0.75) ||
+      (best.score >= 600 && best.share >= 0.7);
+  };
+
+  // Returns sections, the best first; `nothing` says that none of them is on the query.
+  // The last word may be half typed.
   window.searchFor = (query) => {
-    const messages = find(query).map(({ anchor, live }) => {
+    const messages = find(query).map(({ anchor, live, exact }) => {
       const { page } = window.knownMessages;
       const section = sections.find((one) =>
         one.anchor === anchor && one.kind === "Error" && one.page.startsWith(page));
-      return section && { ...section, message: live };
+      return section && { ...section, message: live, exact };
     }).filter(Boolean);
     const words = [...new Set(wordsOf(query))];
-    const named = nameOf(words);
+    const name = nameOf(words);
     // Nothing but words of every page, such as "torch": the pages, lessons first.
     const asked = query.trim();
     if (!words.length && /\w/.test(query)) {
@@ -153,16 +174,31 @@
       const share = shares.get(id).ofAll;
       return { ...section, share, score: score * OF_KIND[section.kind] * whole };
     });
-    // Who types a heading, or a question that is listed, means that section.
+    // Who names calls means the lessons with these calls in their titles.
+    const rows = callsIn(query);
     const top = Math.max(0, ...found.map(({ score }) => score));
+    const wanted = new Set(rows.flatMap(({ names }) => names));
+    for (const one of rows.length ? found : []) {
+      if (!one.called) continue;
+      const common = [...wanted].filter((name) => one.called.names.has(name)).length;
+      const all = new Set([...wanted, ...one.called.names]).size;
+      if (one.called.ofModel && rows.every(({ about }) => about !== "module")) {
+        one.score *= OF_OTHER;
+        continue;
+      }
+      one.score += top * (IN_TITLE * (common / all) +
+        OF_LESSON * rows.some(({ lesson }) => lesson === one.page));
+    }
+    // Who types a heading, or a question that is listed, means that section.
     for (const one of found)
       one.score += top * OF_KIND[one.kind] *
-        (one.names.includes(named) + (one.heading === asked));
+        (one.names.includes(name) + (one.heading === asked));
     found.sort((one, other) => other.score - one.score || one.id - other.id);
     const least = (found[0]?.score ?? 0) * LEAST;
-    return [...messages,
+    const all = [...messages,
       ...found.filter(({ score }, place) => place < ENOUGH || score >= least)];
+    all.nothing = !messages.some(({ exact }) => exact !== false) && (!found.length || !isHere(query, words, found[0]));
+    return all;
   };
   window.searchFor.sections = sections;
-  window.searchFor.near = (q) => near([...new Set(wordsOf(q))]);
 })();

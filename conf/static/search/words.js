@@ -56,7 +56,7 @@
     return roots.get(word);
   };
   const wordsOf = (text) => {
-    let plain = text.toLowerCase().replace(/[‘’]/g, "'").replace(/\.to\b/g, " move ")
+    let plain = text.toLowerCase().replace(/[‘’]/g, "'").replace(/\.to\b|\bto(?=\()/g, " move ")
       .replace(/n't\b/g, "");
     if (TOGETHER_AT_ALL.test(plain))
       for (const [written, word] of TOGETHER) plain = plain.replace(written, word);

@@ -67,8 +67,14 @@ def sections_of(app: Sphinx, page: str) -> list[Section]:
     """Return the sections of a page, the page as a whole first, then calls."""
     facts, titles = app.env.metadata.get(page, {}), app.env.titles
 
+    labels = app.env.domains.standard_domain.labels
+
     def title(found: re.Match) -> str:
-        return json.dumps(titles[found[1]].astext() if found[1] in titles else "")[1:-1]
+        if found[1].startswith("#"):
+            *_, words = labels.get(found[1][1:].lower(), ("", "", ""))
+        else:
+            words = titles[found[1]].astext() if found[1] in titles else ""
+        return json.dumps(words)[1:-1]
 
     kept = json.loads(TITLE.sub(title, facts.get(FACT, "[]")))
     found = [Section(**one) for one in kept]
@@ -181,6 +187,12 @@ def _plain(app: Sphinx, node: nodes.Element) -> str:
             # That page may not be read yet: its title is put in when all are.
             here = link.get("refdoc", app.env.docname)
             part = f"<<{docname_join(here, link['reftarget'])}>>"
+        elif (
+            isinstance(link, addnodes.pending_xref)
+            and link["reftype"] == "ref"
+            and not link["refexplicit"]
+        ):
+            part = f"<<#{link['reftarget']}>>"
         parts.append(part)
     return " ".join("".join(parts).split())
 
