@@ -67,7 +67,7 @@ def sections_of(app: Sphinx, page: str) -> list[Section]:
     """Return the sections of a page, the page as a whole first, then calls."""
     facts, titles = app.env.metadata.get(page, {}), app.env.titles
 
-    labels = app.env.domains.standard_domain.labels
+    labels = app.env.get_domain("std").labels
 
     def title(found: re.Match) -> str:
         if found[1].startswith("#"):
@@ -174,11 +174,16 @@ def _says(node: nodes.Node) -> bool:
     return node is None
 
 
-def _plain(app: Sphinx, node: nodes.Element) -> str:
-    """Return the text of a node on one line, with the titles of pages it leads to."""
+def _plain(app: Sphinx, node: nodes.Element, code: str = "") -> str:
+    """Return the text of a node on one line, with the titles of what it leads to.
+
+    ``code`` is the mark around code.
+    """
     parts = []
     for text in node.findall(nodes.Text):
         link, part = text.parent.parent, text.astext()
+        if isinstance(text.parent, nodes.literal):
+            part = f"{code}{part}{code}"
         if (
             isinstance(link, addnodes.pending_xref)
             and link["reftype"] == "doc"
@@ -219,7 +224,7 @@ class _Text:
                 said = _plain(app, node)
                 self.prose.append(said)
                 mark = "- " if isinstance(node.parent, nodes.list_item) else ""
-                self.markdown.append(mark + said)
+                self.markdown.append(mark + _plain(app, node, code="`"))
             elif isinstance(node, nodes.literal_block):
                 self._take_block(node)
             elif isinstance(node, nodes.literal):
