@@ -45,7 +45,7 @@
     const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
     svg.setAttribute("viewBox", DRAWN[factOf([sign])]);
     svg.setAttribute("aria-hidden", "true");
-    for (const [name, value] of [["href", `#card-${sign}`], ["width", 36], ["height", 16]])
+    for (const [name, value] of [["href", `#sign-card-${sign}`], ["width", 36], ["height", 16]])
       use.setAttribute(name, value);
     svg.append(use);
     return svg;
@@ -65,7 +65,7 @@
     const theirs = new Map((other?.facts ?? []).map((fact) => [factOf(fact), fact[1]]));
     for (const fact of row.facts) {
       const differs = other !== undefined && theirs.get(factOf(fact)) !== fact[1];
-      const item = make("li", differs ? "differs" : "");
+      const item = make("li", differs ? "differing" : "");
       if (fact[0]) item.append(drawing(fact[0]));
       item.append(make(differs ? "b" : "span", "", fact[1]));
       list.append(item);

@@ -102,9 +102,7 @@ def _documented(app: Sphinx, name: str) -> bool:
     return any(name in inventory[kind] for kind in inventory if kind.startswith("py:"))
 
 
-def _entry(
-    call: str, pages: list[str]
-) -> nodes.definition_list_item:
+def _entry(call: str, pages: list[str]) -> nodes.definition_list_item:
     official = addnodes.pending_xref(
         "", nodes.literal(text=call), refdomain="py", reftype="obj", reftarget=call,
         refexplicit=True, refwarn=True,

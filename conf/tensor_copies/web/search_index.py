@@ -70,8 +70,7 @@ def write_index(app: Sphinx, env: BuildEnvironment) -> None:
     ]  # fmt: skip
     scripts = lesson_scripts(app)
     names = {
-        app.builder.get_target_uri(page): short_title(scripts[page])
-        for page in scripts
+        app.builder.get_target_uri(page): short_title(scripts[page]) for page in scripts
     }
     whole = {"kinds": KINDS, "pages": listed, "names": names, **cards(app)}
     data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
