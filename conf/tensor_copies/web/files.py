@@ -2,7 +2,7 @@
 
 All list the pages with a document of their own. Beside each page stands its Markdown:
 ``detach.md`` beside ``detach.html``. ``llms.txt`` leads to these, and has the sections
-of each page below it, as the search finds them; ``llms-full.txt`` is all of the Markdown. A
+of each page below it, as the search finds them; ``llms-full.txt`` is all of it. A
 sitemap must give whole addresses, so it is made only where the site's address is known.
 """
 
