@@ -52,7 +52,7 @@
     const about = /\bmodule\b/.test(code) ? "module" : /\bdf\b|\bmixed\b/.test(code) ? "df"
       : subject;
     const args = wordsIn(code.replace(/^[^(]*/, "")).filter((word) => !/^(x|a|y|torch|true|false)$/.test(word));
-    return { id, code, subject, about, facts, notes, lesson, tried: Boolean(tried), args, names: namesOf(code) };
+    return { id, code, subject, about, facts, notes, lesson, tried, args, names: namesOf(code) };
   });
   const known = new Map(); // name: rows whose only call it is
   for (const row of rows) {
@@ -75,8 +75,11 @@
   };
 
   // Where the explorer shows a row, or two beside each other.
-  window.explorerAddress = (some) =>
-    `index.html#${some.map(({ code }) => encodeURI(code)).join("~")}`;
+  window.explorerAddress = ([one, other]) => {
+    const asked = new URLSearchParams({ y: one.tried });
+    if (other) asked.set("vs", other.tried);
+    return `index.html?${asked}#explorer`;
+  };
 
   // The calls that a title names, and whether it is of a whole model.
   window.callsOf = (title) => ({

@@ -16,7 +16,7 @@
   const IN_TITLE = 0.4; // of the best: what a call counts that a lesson has in its title
   const OF_OTHER = 0.6; // a lesson on models, where a tensor is asked for
   const OF_LESSON = 0.3; // and that the Atlas says to be shown there
-  const ASKED = 16; // what a reader's own question counts, beside the section's text
+  const ASKED = 14; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown, if there are enough others
   const ENOUGH = 5;
 

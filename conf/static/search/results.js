@@ -70,7 +70,13 @@
       item.append(make(differs ? "b" : "span", "", fact[1]));
       list.append(item);
     }
-    part.append(code, list, ...row.notes.map((note) => make("p", "answer-note", note)));
+    for (const note of row.notes) {
+      const differs = other !== undefined && !other.notes.includes(note);
+      const item = make("li", differs ? "answer-note differing" : "answer-note");
+      item.append(make(differs ? "b" : "span", "", note));
+      list.append(item);
+    }
+    part.append(code, list);
     const links = make("p", "answer-links");
     if (row.lesson) links.append(linked("Lesson", row.lesson));
     if (row.tried) links.append(linked("Try it in the explorer", tried(row)));

@@ -7,6 +7,7 @@ fact is the Atlas's; which calls a query names is decided in ``static/search/cal
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from sphinx.application import Sphinx
 
@@ -31,7 +32,8 @@ def cards(app: Sphinx) -> dict[str, Any]:
     """Return a card for each row of the Atlas, and the drawings of their signs.
 
     A card: the row's anchor, its code and tensor, facts (each a sign and its words:
-    memory, gradient, new bytes), notes, the lesson, and whether the explorer has it.
+    memory, gradient, new bytes), notes, the lesson, and how the explorer's addresses name
+    the call, empty if they do not.
     """
     if ATLAS not in app.env.found_docs:
         return {}
@@ -46,12 +48,16 @@ def cards(app: Sphinx) -> dict[str, Any]:
         made.append([
             row["id"], one_line(row["code"]), row["subject"], facts, notes,
             app.builder.get_target_uri(lesson) if known else "",
-            int(address_of(app, root, row["code"]) is not None),
+            _in_explorer(address_of(app, root, row["code"])),
         ])  # fmt: skip
     return {
         "cards": made,
         "signs": str(sheet({f"card-{sign}": [sign] for sign in SIGNS})),
     }
+
+
+def _in_explorer(address: str | None) -> str:
+    return parse_qs(urlsplit(address).query)["y"][0] if address else ""
 
 
 def _facts(drawing: Drawing, row: Record) -> tuple[list[list[str]], list[str]]:
