@@ -32,8 +32,8 @@ def cards(app: Sphinx) -> dict[str, Any]:
     """Return a card for each row of the Atlas, and the drawings of their signs.
 
     A card: the row's anchor, its code and tensor, facts (each a sign and its words:
-    memory, gradient, new bytes), notes, the lesson, and how the explorer's addresses name
-    the call, empty if they do not.
+    memory, gradient, new bytes), notes, the lesson, and the call's name in an address
+    of the explorer, empty if it has none.
     """
     if ATLAS not in app.env.found_docs:
         return {}
