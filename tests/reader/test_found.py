@@ -36,6 +36,7 @@ One
 
 You will see :meth:`torch.Tensor.detach` and nothing else.
 """
+# sphinx_gallery_short_title = "One"
 
 import torch
 

@@ -26,7 +26,7 @@ REPORT = """What is wrong, and what did you expect?
 
 Page: {page}
 {stamp}
-Fingerprint: {machine} [{signature}]
+Fingerprint: {signature} {machine}
 """
 
 
