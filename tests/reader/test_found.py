@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urljoin, urlsplit
 from xml.etree import ElementTree
 
@@ -148,6 +149,31 @@ def test_llms_list_the_sections_and_the_full_text_says_them(
     assert whole.count("```") % 2 == 0
 
 
+def test_each_page_has_its_markdown_beside_it(site: Path, pages: dict) -> None:
+    documents = [p for p in pages if not pages[p].select('meta[name="robots"]')]
+    for path in documents:
+        (link,) = pages[path].select("p.stamp a.as-markdown")
+        assert link["href"] == f"{path.stem}.md"
+        text = path.with_suffix(".md").read_text(encoding="utf-8")
+        assert text.startswith("# ") and text.count("```") % 2 == 0, path
+        assert not re.search(r"<<[^>]*>>", text), path  # a title that was not put in
+    detach = (site / "auto_examples/1_basics/detach.md").read_text(encoding="utf-8")
+    assert "`detach` makes a new tensor object on the same storage." in detach
+    assert "```python\nw = torch.tensor(" in detach and "```text\nz = tensor(" in detach
+
+
+def test_a_button_copies_the_markdown(browser: Any, address: str, site: Path) -> None:
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(f"{address}auto_examples/1_basics/detach.html")
+    page.get_by_role("link", name="Copy as Markdown").click()
+    page.get_by_text("Copied.", exact=False).wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    wanted = site / "auto_examples/1_basics/detach.md"
+    assert copied == wanted.read_text(encoding="utf-8")
+    context.close()
+
+
 # -- Addresses that lead nowhere, or led somewhere -----------------------------------
 
 
@@ -203,7 +229,7 @@ def test_without_an_address_nothing_points_to_one(site: Path, pages: dict) -> No
 
 def test_a_report_names_page_machine_and_torch(hosted: TinySite) -> None:
     page = soup(hosted.page("one"))
-    (link,) = page.select("p.stamp > a")
+    (link,) = page.select("p.stamp > a:not(.as-markdown)")
     assert link.get_text() == "Something wrong on this page?"
     address = urlsplit(link["href"])
     assert address._replace(query="").geturl() == f"{REPOSITORY}/issues/new"
