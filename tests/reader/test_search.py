@@ -477,7 +477,7 @@ def test_nothing_is_loaded_before_a_reader_searches(
     page.on("response", lambda response: loaded.append(response.url))
     page.locator(BOXES).locator("visible=true").first.focus()
     page.wait_for_timeout(200)
-    assert loaded == []
+    assert all(one.endswith("icon.svg") for one in loaded)
     page.keyboard.type("x")
     page.wait_for_function("() => typeof searchFor === 'function'")
     assert all(one.startswith(address) for one in loaded)
