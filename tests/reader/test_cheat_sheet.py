@@ -69,15 +69,16 @@ def test_a_sign_has_its_words(sheet: BeautifulSoup) -> None:
 
 def test_the_pictures_are_the_explorers(sheet: BeautifulSoup) -> None:
     figures = sheet.select(".sheet-pictures figure")
-    assert len(figures) == 5
-    seen = set()
+    assert len(figures) == 6
+    seen, pictures = set(), set()
     for figure in figures:
         code, _, write = figure.code.get_text().partition("; ")
         drawing, said = still(live_explorer(), chain_of(code), write[:1])
         assert figure.svg == BeautifulSoup(drawing, "html.parser").svg
         assert figure.p.get_text() == said
         seen.add(said)
-    assert len(seen) >= 3
+        pictures.add(drawing)
+    assert len(pictures) == 6 and len(seen) >= 4
 
 
 def test_the_messages_and_cures_are_the_error_indexs(

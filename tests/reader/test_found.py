@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urljoin, urlsplit
 from xml.etree import ElementTree
 
@@ -36,6 +37,7 @@ One
 
 See :meth:`torch.Tensor.detach` and nothing else.
 """
+# sphinx_gallery_short_title = "One"
 
 # sphinx_gallery_short_title = "One"
 import torch
@@ -120,7 +122,7 @@ def test_llms_names_each_page_once_with_title_and_description(
     assert len(lines) == text.count("\n- ")
     seen = []
     for title, address, description in lines:
-        path = site / address
+        path = (site / address).with_suffix(".html")
         page = pages[path]
         heading = " ".join(page.h1.get_text().removesuffix("¶").split())
         assert title.replace("\\", "") == heading
@@ -148,6 +150,31 @@ def test_llms_list_the_sections_and_the_full_text_says_them(
     assert whole.count("```") % 2 == 0
 
 
+def test_each_page_has_its_markdown_beside_it(site: Path, pages: dict) -> None:
+    documents = [p for p in pages if not pages[p].select('meta[name="robots"]')]
+    for path in documents:
+        (link,) = pages[path].select("p.stamp a.as-markdown")
+        assert link["href"] == f"{path.stem}.md"
+        text = path.with_suffix(".md").read_text(encoding="utf-8")
+        assert text.startswith("# ") and text.count("```") % 2 == 0, path
+        assert not re.search(r"<<[^>]*>>", text), path  # a title that was not put in
+    detach = (site / "auto_examples/1_basics/detach.md").read_text(encoding="utf-8")
+    assert "`detach` makes a new tensor object on the same storage." in detach
+    assert "```python\nw = torch.tensor(" in detach and "```text\nz = tensor(" in detach
+
+
+def test_a_button_copies_the_markdown(browser: Any, address: str, site: Path) -> None:
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(f"{address}auto_examples/1_basics/detach.html")
+    page.get_by_role("link", name="Copy as Markdown").click()
+    page.get_by_text("Copied.", exact=False).wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    wanted = site / "auto_examples/1_basics/detach.md"
+    assert copied == wanted.read_text(encoding="utf-8")
+    context.close()
+
+
 # -- Addresses that lead nowhere, or led somewhere -----------------------------------
 
 
@@ -168,7 +195,7 @@ def test_the_404_page_works_at_any_depth(hosted: TinySite) -> None:
         target = hosted.html / (path or "index.html")
         assert target.is_file(), tag
         asked.append(target.name)
-    assert {"index.html", "search.html", "genindex.html", "furo.css"} <= set(asked)
+    assert {"index.html", "search.html", "furo.css"} <= set(asked)
     assert page.html["data-content_root"] == urlsplit(ADDRESS).path
     assert not page.select('link[rel="canonical"]')
 
@@ -203,7 +230,7 @@ def test_without_an_address_nothing_points_to_one(site: Path, pages: dict) -> No
 
 def test_a_report_names_page_machine_and_torch(hosted: TinySite) -> None:
     page = soup(hosted.page("one"))
-    (link,) = page.select("p.stamp > a")
+    (link,) = page.select("p.stamp > a:not(.as-markdown)")
     assert link.get_text() == "Something wrong on this page?"
     address = urlsplit(link["href"])
     assert address._replace(query="").geturl() == f"{REPOSITORY}/issues/new"
@@ -300,9 +327,10 @@ def test_calls_and_lessons_lead_to_one_another(site: Path) -> None:
         assert term.get_text() == term["id"]
         said = term.find_next_sibling("dd")
         lessons = {link["href"] for link in said.select("a")}
-        if not lessons:
-            assert said.get_text(strip=True) == "Every lesson."
-        listed[term["id"]] = lessons or everywhere
+        assert lessons
+        listed[term["id"]] = lessons
+    assert listed["torch.Tensor.detach"] < everywhere
+    assert "torch.cuda.is_available" not in listed  # it stands in setups
     assert {"torch.Tensor.detach", "torch.tensor"} <= set(listed)
     assert any(call.startswith("numpy.") for call in listed)
     # What the lessons' own pages link in code, and what their text says.
@@ -316,6 +344,7 @@ def test_calls_and_lessons_lead_to_one_another(site: Path) -> None:
                 "sphx-glr-backref-module-torch-Tensor",  # a link of the text
             }.intersection(link["class"])
             and link["title"].startswith(("torch.", "numpy."))
+            and not link.find_parent("details", class_="setup")
         }
         assert linked <= {call for call in listed if where in listed[call]}
         for call in (call for call in listed if where in listed[call]):

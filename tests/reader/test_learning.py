@@ -139,15 +139,15 @@ def remembered(site: Path) -> list[tuple[str, list[str], str]]:
     return found
 
 
-def test_the_cheat_sheet_gathers_every_lesson_in_order(site: Path) -> None:
-    page = copy.copy(soup(site / "cheat_sheet.html").select_one(".remember"))
+def test_one_page_gathers_every_lesson_in_order(site: Path) -> None:
+    page = copy.copy(soup(site / "remember.html").select_one(".remember"))
     for link in page.select(".headerlink"):
         link.decompose()
     found = [
         (
-            as_shown(section.h3),
+            as_shown(section.h2),
             [as_shown(item) for item in section.select("li")],
-            str((site / section.h3.a["href"]).resolve()),
+            str((site / section.h2.a["href"]).resolve()),
         )
         for section in page.find_all("section", recursive=False)
     ]
@@ -280,6 +280,6 @@ def test_the_printed_cheat_sheet_is_one_page(browser: Any, site: Path) -> None:
     page.emulate_media(media="print")
     assert page.locator("h1").is_visible()
     assert page.locator(".sheet-foot").is_visible()
-    for hidden in (".skip-to-content", ".remember", ".sidebar-drawer"):
+    for hidden in (".skip-to-content", ".sidebar-drawer"):
         assert not page.locator(hidden).is_visible(), hidden
     page.close()

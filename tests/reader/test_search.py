@@ -3,6 +3,7 @@
 How it ranks is asked of eight small sections made for it, each rule by a pair of which
 one has to come first. What it finds is asked of the built site: every message, and what
 people ask in public (queries.toml), of which half were not looked at when it was made.
+So is what it does not have, and which calls a query names: their answer comes first.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ GALLERY, FIRST = "auto_examples/", 3
 BOXES = "form[role=search] input[type=search]"
 QUESTION = "bring tensor back from gpu"
 KINDS = ["Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page"]
-MOST_KB = 90
-# A change of the pages' words moves them by about 0.005.
+MOST_KB = 100
+# Of each half. A change of the pages' words moves the rank by about 0.005.
 LEAST_IN_FIRST_THREE, LEAST_RANK = 0.95, 0.89
+MOST_MS = 100  # from a key to the answer, with the CPU four times as slow
 # What differs from reader to reader.
 OTHERS = {"meta": "cuda:1", "cuda:0": "cuda:3", "cpu": "cuda:2", "2": "768", "3": "17"}
 
@@ -44,9 +46,11 @@ class Query(NamedTuple):
     found: str
 
 
-def queries() -> list[Query]:
-    listed = tomllib.loads(QUERIES.read_text(encoding="utf-8"))
-    return [Query(**one) for kind in ("tuned", "held_out") for one in listed[kind]]
+LISTED = tomllib.loads(QUERIES.read_text(encoding="utf-8"))
+
+
+def queries(*halves: str) -> list[Query]:
+    return [Query(**one) for kind in halves for one in LISTED[kind]]
 
 
 def is_right(name: str, address: str) -> bool:
@@ -118,7 +122,7 @@ SMALL = {
             ["", 0, "Apples", "", "", "", []],
             ["a1", 0, "Almond", "", "", "walnut salt", []],
             ["a2", 0, "Bake a cake", "", "", "pears figs and kale", []],
-            ["a3", 0, "Plum", "Plum.", "", "plum plum", []],
+            ["a3", 0, "Damson", "Plum.", "", "plum plum", []],
             ["a4", 0, "Spitting pits and stones far", "", "", "", []],
             ["a5", 0, "Cherry stones, cherry pots", "Cherry stones.", "", "cherry", []],
             ["a6", 0, "Barley", "", "", "salt", []],
@@ -170,7 +174,7 @@ def test_each_rule_of_the_ranking_holds_on_a_small_site(
 ) -> None:
     page, static = browser.new_page(), site / "_static" / "search"
     page.add_script_tag(content=f"window.searchIndex = {json.dumps(SMALL)}")
-    for name in ("minisearch.js", "words.js", "rank.js"):
+    for name in ("minisearch.js", "words.js", "calls.js", "rank.js"):
         page.add_script_tag(content=(static / name).read_text(encoding="utf-8"))
     broken = []
     for rule, (asked, first, later) in RULES.items():
@@ -179,7 +183,8 @@ def test_each_rule_of_the_ranking_holds_on_a_small_site(
         if not right or not any(one.endswith(later) for one in found[1:] or [""]):
             broken.append((rule, asked, found))
     assert broken == []
-    assert page.evaluate("searchFor('zqxjkvb')") == page.evaluate("searchFor('')") == []
+    nothing = page.evaluate("['zqxjkvb', ''].flatMap((one) => [...searchFor(one)])")
+    assert nothing == []
     pages = page.evaluate("searchFor('what is this torch')")
     assert len(pages) == len(SMALL["pages"])
     page.close()
@@ -230,21 +235,168 @@ def test_each_message_finds_its_entry(
 
 
 def test_what_people_ask_finds_what_answers(page: Page, search: Callable) -> None:
-    asked = queries()
+    asked = queries("tuned", "held_out")
     assert len(asked) == len({query.ask for query in asked}) >= 200
     assert sum(query.found.startswith("https://") for query in asked) >= 150
     known = page.evaluate("searchFor.sections.map(({ address }) => address)")
     for query in asked:
         for name in query.right:
             assert any(is_right(name, one) for one in known), (query.ask, name)
-    places = []
-    for query, found in zip(asked, search(*(q.ask for q in asked)), strict=True):
-        right = [any(is_right(name, one) for name in query.right) for one in found]
-        assert found, query.ask
-        places.append(right.index(True) + 1 if True in right else 1000)
-    first = sum(place <= FIRST for place in places) / len(places)
-    rank = sum(1 / place for place in places) / len(places)
-    assert first >= LEAST_IN_FIRST_THREE and rank >= LEAST_RANK, (first, rank)
+    for half in ("tuned", "held_out"):
+        asked, places = queries(half), []
+        for query, found in zip(asked, search(*(q.ask for q in asked)), strict=True):
+            right = [any(is_right(name, one) for name in query.right) for one in found]
+            assert found, query.ask
+            places.append(right.index(True) + 1 if True in right else 1000)
+        first = sum(place <= FIRST for place in places) / len(places)
+        rank = sum(1 / place for place in places) / len(places)
+        assert first >= LEAST_IN_FIRST_THREE and rank >= LEAST_RANK, (half, first, rank)
+
+
+def test_what_the_site_does_not_have_is_said(page: Page) -> None:
+    said = "all => all.filter((one) => searchFor(one).nothing)"
+    off = LISTED["nothing"]
+    assert len(off["held_out"]["ask"]) == 20
+    for asked in (off["tuned"]["ask"], off["held_out"]["ask"]):
+        missed = set(asked) - set(page.evaluate(said, asked))
+        assert len(missed) <= (0 if len(asked) == 20 else 2), missed
+    # And not of what it has: there the nearest are shown, so an error costs little.
+    asked = [one.ask for one in queries("tuned", "held_out")]
+    assert len(page.evaluate(said, asked)) <= 0.1 * len(asked)
+
+
+# -- Calls -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "rows"),
+    [
+        ("does detach copy", "detach"),
+        ("detach vs clone", "detach clone"),
+        ("clone or detach", "clone detach"),
+        ("difference between view and reshape", "view reshape"),
+        ("copy vs deepcopy", "copy-copy deepcopy"),
+        ("data vs detach", "data detach"),
+        ("is numpy() a copy or a view", "numpy"),
+        ("tensor to numpy", "numpy"),
+        ("numpy array to tensor", "from-numpy"),
+        ("from_numpy vs torch.tensor", "from-numpy array-tensor"),
+        ("does .to(device) copy memory", "to-device"),
+        ("model.to(device)", "module-to-device"),
+        ("deepcopy model", "deepcopy-module"),
+        ("h = out.detach().cpu().numpy()", "detach-cpu-numpy"),
+        ("clone().detach() vs detach().clone()", "clone-detach detach-clone"),
+        ("how do I copy a tensor", ""),
+        ("a copy or a view", ""),
+        ("cuda out of memory", ""),
+    ],
+)
+def test_a_query_names_calls_of_the_atlas(asked: str, rows: str, page: Page) -> None:
+    assert page.evaluate("q => callsIn(q).map(({ id }) => id)", asked) == rows.split()
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("does detach copy", "1_basics/detach"),
+        ("is numpy() a copy or a view", "2_numpy_and_devices/numpy_bridge"),
+        ("does .to(device) copy memory", "2_numpy_and_devices/cpu_and_to"),
+        ("deepcopy model", "3_tips/what_a_copy_copies"),
+    ],
+)
+def test_a_call_leads_to_the_lesson_that_has_it_in_its_title(
+    asked: str, first: str, search: Callable
+) -> None:
+    assert is_right(first, search(asked)[0][0])
+
+
+def test_a_card_says_what_the_atlas_saw(site: Path, page: Page) -> None:
+    atlas = json.loads((site / "atlas.json").read_text(encoding="utf-8"))
+    seen = {
+        (one["operation"], one["state"]): one
+        for one in atlas["records"]
+        if one["source"] == "live" and one["device"] == "cpu"
+    }
+    cards = page.evaluate("searchIndex.cards")
+    assert {card[0] for card in cards} == {row["id"] for row in atlas["operations"]}
+    told = 0
+    for name, _, x, facts, *_ in cards:
+        record = seen.get((name, "leaf"))
+        if x != "x" or record is None or record["error"]:
+            continue
+        words = dict(facts)
+        sharing = any(one.endswith("'s memory") or "itself" in one for _, one in facts)
+        assert sharing == record["shares_memory"], name
+        assert ("flows" in words) == bool(record["gradient_flows"]), name
+        if record["new_bytes"] is not None:
+            assert words[""] == f"{record['new_bytes']} new bytes"
+        told += 1
+    assert told > 70
+    (notes,) = [card[4] for card in cards if card[0] == "numpy"]
+    assert "raises RuntimeError if x requires grad" in notes
+
+
+def test_no_excerpt_shows_a_label(page: Page) -> None:
+    sentences = page.evaluate("searchFor.sections.map(({ sentence }) => sentence)")
+    labels = page.evaluate("searchFor.sections.map(({ anchor }) => anchor)")
+    hyphened = [f"({one})" for one in labels if "-" in one]
+    assert not [one for one in sentences if any(label in one for label in hyphened)]
+
+
+def test_two_calls_are_answered_side_by_side_while_a_reader_types(
+    address: str, visit: Callable[..., Page]
+) -> None:
+    page = visit(f"{address}glossary.html", viewport={"width": 1280, "height": 900})
+    page.keyboard.press("/")
+    page.keyboard.type("detach vs clone")
+    cards = page.locator(".search-panel .answer")
+    cards.nth(1).wait_for()
+    assert [card.locator("code").inner_text() for card in cards.all()] == [
+        "x.detach()", "x.clone()",
+    ]  # fmt: skip
+    one, other = (card.bounding_box() for card in cards.all())
+    assert one["y"] == other["y"] and one["x"] < other["x"]
+    differing = [card.locator(".differing").all_inner_texts() for card in cards.all()]
+    assert differing[0][:2] == ["shares x's memory", "gradient stops"]
+    assert cards.first.locator("svg").count() == 2
+    assert page.locator(".search-panel .result:visible").count() <= 5
+    compare = page.get_by_role("link", name="Compare them in the explorer")
+    assert compare.get_attribute("href").endswith("?y=detach&vs=clone#explorer")
+    said = page.locator(".result-count").inner_text()
+    assert "x.detach(): shares x's memory, gradient stops" in said
+    page.evaluate(AXE)
+    assert page.evaluate(PROBLEMS, AXE_RULES) == []
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=detach+vs+clone")
+    page.locator("#search-results .answer").nth(1).wait_for()
+    page.fill("#search-again", "nan loss")
+    nearest = page.locator("#search-results .nearest > li")
+    nearest.first.wait_for()
+    assert nearest.count() <= 3 and page.locator(".answer").count() == 0
+    assert (
+        page.locator(".result-count").inner_text() == "Nothing here on that. Nearest:"
+    )
+
+
+def test_a_key_is_answered_at_once_on_a_slow_machine(page: Page) -> None:
+    slow = page.context.new_cdp_session(page)
+    slow.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    times = page.evaluate(
+        """() => {
+          const box = document.getElementById("search-again");
+          const asked = "does detach copy memory of my tensor";
+          return [...asked].map((_, at) => {
+            const begun = performance.now();
+            box.value = asked.slice(0, at + 1);
+            box.dispatchEvent(new Event("input", { bubbles: true }));
+            document.body.offsetHeight;
+            return performance.now() - begun;
+          }).sort((one, other) => one - other);
+        }"""
+    )
+    slow.send("Emulation.setCPUThrottlingRate", {"rate": 1})
+    # The slowest few wait for other work of this machine.
+    assert times[int(0.9 * len(times))] < MOST_MS
 
 
 @pytest.mark.parametrize(
@@ -324,6 +476,9 @@ def test_nothing_is_loaded_before_a_reader_searches(
     loaded: list[str] = []
     page.on("response", lambda response: loaded.append(response.url))
     page.locator(BOXES).locator("visible=true").first.focus()
+    page.wait_for_timeout(200)
+    assert all(one.endswith("icon.svg") for one in loaded)
+    page.keyboard.type("x")
     page.wait_for_function("() => typeof searchFor === 'function'")
     assert all(one.startswith(address) for one in loaded)
     names = {Path(urlsplit(one).path).name for one in loaded} - {"icon.svg"}

@@ -1,16 +1,18 @@
-// All that the search needs, loaded when a reader goes to one of its boxes (the script at
+// All that the search needs, loaded with the first key in one of its boxes (the script at
 // the end of templates/page.html) and not before. Without it they ask search.html.
 (() => {
   "use strict";
   const here = document.currentScript.src.replace(/[^/]*$/, "");
   const NEEDED = [
     "../messages.js", "../find_message.js", "../search_index.js",
-    "minisearch.js", "words.js", "rank.js", "results.js",
+    "minisearch.js", "words.js", "calls.js", "rank.js", "results.js",
   ];
-  const style = document.createElement("link");
-  style.rel = "stylesheet";
-  style.href = `${here}results.css`;
-  document.head.append(style);
+  for (const name of ["../signs.css", "results.css"]) {
+    const style = document.createElement("link");
+    style.rel = "stylesheet";
+    style.href = here + name;
+    document.head.append(style);
+  }
   for (const name of NEEDED) {
     const script = document.createElement("script");
     script.async = false; // one after the other

@@ -3,17 +3,20 @@
 // .js) comes before all that. The search page, the boxes and the measurement ask here.
 (() => {
   "use strict";
-  const { wordsOf, alike } = window.searchWords;
-  const { kinds, pages } = window.searchIndex;
+  const { wordsOf, alike, isSubject } = window.searchWords;
+  const { kinds, pages, names: shortTitles = {} } = window.searchIndex;
   const messagesOf = new Map((window.knownMessages?.entries ?? [])
     .map(({ anchor, texts }) => [anchor, texts[0]]));
-  const BOOST = { heading: 1.6, sentence: 1.6, code: 1.2, prose: 1, title: 0.9 };
+  const BOOST = { heading: 3.5, sentence: 2.2, code: 1.2, prose: 1, title: 0.9 };
   const OF_KIND = {
     Lesson: 1, Error: 1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 0.7, Page: 0.6,
   };
-  const OF_PAGE = 1.1; // a page as a whole, of which a section says as much
+  const OF_PAGE = 1.02; // a page as a whole, of which a section says as much
   const ALIKE = 0.25; // what another word for the same counts
-  const ASKED = 16; // what a reader's own question counts, beside the section's text
+  const IN_TITLE = 0.4; // of the best: what a call counts that a lesson has in its title
+  const OF_OTHER = 0.6; // a lesson on models, where a tensor is asked for
+  const OF_LESSON = 0.3; // and that the Atlas says to be shown there
+  const ASKED = 14; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown, if there are enough others
   const ENOUGH = 5;
 
@@ -32,6 +35,8 @@
         id, address: anchor ? `${address}#${anchor}` : address, page: address, anchor,
         kind: kinds[kind], heading, sentence, code,
         title: anchor ? title : "",
+        called: !anchor && kinds[kind] === "Lesson"
+          ? callsOf(`${shortTitles[address] ?? ""}: ${heading}`) : null,
         names: [heading, ...asked].map((text) => nameOf(wordsOf(text))),
         prose: kinds[kind] === "Error" ? `${prose} ${messagesOf.get(anchor) ?? ""}` : prose,
       });
@@ -44,7 +49,9 @@
     processTerm: (word) => { known.add(word); return word; },
   };
   const texts = new MiniSearch({ ...options, fields: Object.keys(BOOST) });
-  texts.addAll(sections);
+  texts.addAll(sections.map((one) => ({
+    ...one, heading: one.anchor ? one.heading : `${one.heading} ${shortTitles[one.page] ?? ""}`,
+  })));
   const questions = new MiniSearch({ ...options, fields: ["phrase"] });
   questions.addAll(phrases);
 
@@ -84,28 +91,59 @@
         if (!has.has(section)) has.set(section, new Set());
         for (const term of terms) has.get(section).add(asked.get(term) ?? term);
       },
+      // Of the words that somebody wrote here, and of all: the second says whether the
+      // site has anything on what is asked.
       shares() {
         const number = new Map();
         for (const met of has.values())
           for (const word of met) number.set(word, (number.get(word) ?? 0) + 1);
-        const says = (word) => Math.log(1 + sections.length / number.get(word));
+        const says = (word) => Math.log(1 + sections.length / (number.get(word) ?? 1));
         const sum = (met) => [...met].reduce((total, word) => total + says(word), 0);
-        const all = sum(number.keys());
-        return new Map([...has].map(([section, met]) => [section, sum(met) / all]));
+        const [here, all] = [sum(number.keys()), sum(new Set([...number.keys(), ...words]))];
+        return new Map([...has].map(([section, met]) =>
+          [section, { ofHere: sum(met) / here, ofAll: sum(met) / all }]));
       },
     };
   };
 
-  // Returns sections, the best first. The last word may be half typed.
+  // How near a query is to a heading or a listed question: what both have of what they
+  // say, from 0 to 1.
+  const named = sections.flatMap(({ names }) => names)
+    .map((name) => new Set(name.split(" ").filter(Boolean)));
+  const often = new Map();
+  for (const words of named)
+    for (const word of words) often.set(word, (often.get(word) ?? 0) + 1);
+  const says = (word) => Math.log(1 + named.length / (often.get(word) ?? 1));
+  const weigh = (words) => [...words].reduce((sum, word) => sum + says(word), 0);
+  const near = (words, ofQuery = weigh(words)) => Math.max(0, ...named.map((name) => {
+    const both = words.filter((word) => name.has(word));
+    // One word in common says nothing, but where it is all that is asked.
+    return both.length >= Math.min(2, words.length) ? 2 * weigh(both) / (ofQuery + weigh(name)) : 0;
+  }));
+
+  // Whether the site has something on what is asked. One word of its subject may stand in
+  // any question; a question without one has to be nearly a listed one.
+  const isHere = (query, words, best) => {
+    const meant = (word) => isSubject(word) || (!known.has(word) &&
+      ask(texts, [word], BOOST).slice(0, 3).some(({ terms }) => terms.some(isSubject)));
+    const code = (callsIn(query).length && (/[.(_]/.test(query) || words.length < 2)) ||
+      /\w\[[^\]]+\].*=/.test(query);
+    const count = words.filter(meant).length + (code ? 1 : 0);
+    return count > (words.length > 1) || near(words) >= (count ? 0.48 : 0.75) ||
+      (best.score >= 600 && best.share >= 0.7);
+  };
+
+  // Returns sections, the best first; `nothing` says that none of them is on the query.
+  // The last word may be half typed.
   window.searchFor = (query) => {
-    const messages = find(query).map(({ anchor, live }) => {
+    const messages = find(query).map(({ anchor, live, exact }) => {
       const { page } = window.knownMessages;
       const section = sections.find((one) =>
         one.anchor === anchor && one.kind === "Error" && one.page.startsWith(page));
-      return section && { ...section, message: live };
+      return section && { ...section, message: live, exact };
     }).filter(Boolean);
     const words = [...new Set(wordsOf(query))];
-    const named = nameOf(words);
+    const name = nameOf(words);
     // Nothing but words of every page, such as "torch": the pages, lessons first.
     const asked = query.trim();
     if (!words.length && /\w/.test(query)) {
@@ -127,22 +165,40 @@
     }
     for (const [id, score] of best)
       scores.set(id, (scores.get(id) ?? 0) + ASKED * score);
-    for (const [id, share] of covered.shares()) scores.set(id, scores.get(id) * share);
+    const shares = covered.shares();
+    for (const [id, { ofHere }] of shares) scores.set(id, scores.get(id) * ofHere);
     const taken = new Set(messages.map(({ id }) => id));
     const found = [...scores].filter(([id]) => !taken.has(id)).map(([id, score]) => {
       const section = sections[id];
       const whole = section.anchor === "" ? OF_PAGE : 1;
-      return { ...section, score: score * OF_KIND[section.kind] * whole };
+      const share = shares.get(id).ofAll;
+      return { ...section, share, score: score * OF_KIND[section.kind] * whole };
     });
-    // Who types a heading, or a question that is listed, means that section.
+    // Who names calls means the lessons with these calls in their titles.
+    const rows = callsIn(query);
     const top = Math.max(0, ...found.map(({ score }) => score));
+    const wanted = new Set(rows.flatMap(({ names }) => names));
+    for (const one of rows.length ? found : []) {
+      if (!one.called) continue;
+      const common = [...wanted].filter((name) => one.called.names.has(name)).length;
+      const all = new Set([...wanted, ...one.called.names]).size;
+      if (one.called.ofModel && rows.every(({ about }) => about !== "module")) {
+        one.score *= OF_OTHER;
+        continue;
+      }
+      one.score += top * (IN_TITLE * (common / all) +
+        OF_LESSON * rows.some(({ lesson }) => lesson === one.page));
+    }
+    // Who types a heading, or a question that is listed, means that section.
     for (const one of found)
       one.score += top * OF_KIND[one.kind] *
-        (one.names.includes(named) + (one.heading === asked));
+        (one.names.includes(name) + (one.heading === asked));
     found.sort((one, other) => other.score - one.score || one.id - other.id);
     const least = (found[0]?.score ?? 0) * LEAST;
-    return [...messages,
+    const all = [...messages,
       ...found.filter(({ score }, place) => place < ENOUGH || score >= least)];
+    all.nothing = !messages.some(({ exact }) => exact !== false) && (!found.length || !isHere(query, words, found[0]));
+    return all;
   };
   window.searchFor.sections = sections;
 })();

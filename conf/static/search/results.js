@@ -1,7 +1,9 @@
 // Shows what rank.js finds, as a reader types: below the box, or on the search page.
 (() => {
   "use strict";
+  const IN_PANEL = 5;
   const AT_FIRST = 8;
+  const NEAREST = 3;
   const MOST = 30;
   const root = document.documentElement.dataset.content_root ?? "./";
   const make = (name, classes, text = "") => {
@@ -25,38 +27,124 @@
     return part;
   };
 
-  const NOTHING = "Nothing here has such a word. Try one call, such as detach. " +
-    "Of an error message, four words in a row are enough.";
-  const said = (count) =>
-    count === 0 ? NOTHING : count === 1 ? "Found one section." : `Found ${count} sections.`;
+  // -- The answer: a card for each call that the query names ---------------------------
+  const { signs } = window.searchIndex;
+  const ATLAS = "atlas.html#";
+  const FACTS = { flows: "gradient", stops: "gradient", "": "bytes" };
+  const factOf = ([sign]) => FACTS[sign] ?? "memory";
+  const DRAWN = { memory: "0 0 18 16", gradient: "20 0 16 16" }; // a half of a sign each
+  const drawSigns = () => {
+    if (document.getElementById("card-signs")) return;
+    const sheet = make("div", "");
+    sheet.id = "card-signs";
+    sheet.innerHTML = signs;
+    document.body.append(sheet);
+  };
+  const drawing = (sign) => {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+    svg.setAttribute("viewBox", DRAWN[factOf([sign])]);
+    svg.setAttribute("aria-hidden", "true");
+    for (const [name, value] of [["href", `#sign-card-${sign}`], ["width", 36], ["height", 16]])
+      use.setAttribute(name, value);
+    svg.append(use);
+    return svg;
+  };
+  const linked = (words, address) => {
+    const link = make("a", "", words);
+    link.href = root + address;
+    return link;
+  };
+  const tried = (...rows) => window.explorerAddress(rows);
+  const card = (row, other) => {
+    const part = make("section", "answer");
+    const code = make("h3", "answer-code");
+    code.append(linked("", ATLAS + row.id));
+    code.firstChild.append(make("code", "", row.code));
+    const list = make("ul", "answer-facts");
+    const theirs = new Map((other?.facts ?? []).map((fact) => [factOf(fact), fact[1]]));
+    for (const fact of row.facts) {
+      const differs = other !== undefined && theirs.get(factOf(fact)) !== fact[1];
+      const item = make("li", differs ? "differing" : "");
+      if (fact[0]) item.append(drawing(fact[0]));
+      item.append(make(differs ? "b" : "span", "", fact[1]));
+      list.append(item);
+    }
+    for (const note of row.notes) {
+      const differs = other !== undefined && !other.notes.includes(note);
+      const item = make("li", differs ? "answer-note differing" : "answer-note");
+      item.append(make(differs ? "b" : "span", "", note));
+      list.append(item);
+    }
+    part.append(code, list);
+    const links = make("p", "answer-links");
+    if (row.lesson) links.append(linked("Lesson", row.lesson));
+    if (row.tried) links.append(linked("Try it in the explorer", tried(row)));
+    part.append(links);
+    return part;
+  };
+  const answer = (rows) => {
+    const part = make("div", "answers");
+    if (!rows.length) return part;
+    drawSigns();
+    part.append(...rows.map((row, at) => card(row, rows[1 - at])));
+    if (rows.length > 1 && rows.every((row) => row.tried)) {
+      const compare = make("p", "answer-compare");
+      compare.append(linked("Compare them in the explorer", tried(...rows)));
+      part.append(compare);
+    }
+    const size = rows.some(({ subject }) => subject === "x") ? "x is 2 × 3, float32, on the CPU." : "";
+    if (size) part.append(make("p", "answer-note answer-x", size));
+    return part;
+  };
 
-  // Fill a part of the page with the results of a query.
-  const show = (part, query) => {
-    const found = query.trim() ? window.searchFor(query).slice(0, MOST) : [];
-    const list = make("ol", "results");
+  // -- What is listed ----------------------------------------------------------------------
+  const NOTHING = "Nothing here on that.";
+  const HOW = "Try one call, such as detach. Of an error message, four words in a row are enough.";
+  const said = (count, nothing) =>
+    count === 0 ? `${NOTHING} ${HOW}` : nothing ? `${NOTHING} Nearest:`
+      : count === 1 ? "Found one section." : `Found ${count} sections.`;
+
+  // Fill a part of the page with the answer to a query and its results.
+  const show = (part, query, atFirst) => {
+    const asked = query.trim() !== "";
+    const all = asked ? window.searchFor(query) : [];
+    const { nothing = false } = all;
+    const found = all.slice(0, nothing ? NEAREST : MOST);
+    const cards = asked && !nothing && !found[0]?.message ? window.callsIn(query) : [];
+    const list = make("ol", nothing ? "results nearest" : "results");
     found.forEach((result, place) => {
       const one = item(result, found[place - 1]);
-      one.hidden = place >= AT_FIRST;
+      one.hidden = place >= atFirst;
       list.append(one);
     });
     // One part goes on saying how many there are: what is replaced is not announced.
     const status = part.querySelector(".result-count") ?? make("p", "result-count");
     status.setAttribute("role", "status");
-    status.textContent = query.trim() ? said(found.length) : "";
-    part.querySelector(".results")?.remove();
-    part.querySelector(".more-results")?.remove();
+    const named = cards.map(({ code, facts }) => `${code}: ${facts.map((fact) => fact[1]).join(", ")}. `);
+    status.replaceChildren(...(asked ? [make("span", "for-screen-readers", named.join("")),
+      said(found.length, nothing)] : []));
+    for (const old of part.querySelectorAll(".answers, .results, .more-results")) old.remove();
     if (!status.isConnected) part.prepend(status);
+    if (cards.length) part.prepend(answer(cards));
     if (found.length) part.append(list);
-    if (found.length <= AT_FIRST) return;
-    const more = make("button", "more-results", `Show ${found.length - AT_FIRST} more`);
-    more.type = "button";
-    more.addEventListener("click", () => {
+    const more = found.length - atFirst;
+    if (more <= 0) return;
+    if (atFirst === IN_PANEL) {
+      const whole = make("a", "more-results", `All ${found.length} results`);
+      whole.href = `${root}search.html?${new URLSearchParams({ q: query })}`;
+      part.append(whole);
+      return;
+    }
+    const button = make("button", "more-results", `Show ${more} more`);
+    button.type = "button";
+    button.addEventListener("click", () => {
       const hidden = [...list.querySelectorAll("[hidden]")];
       for (const one of hidden) one.hidden = false;
-      more.remove();
+      button.remove();
       hidden[0].querySelector("a").focus();
     });
-    part.append(more);
+    part.append(button);
   };
 
   const attach = (form) => {
@@ -92,7 +180,7 @@
     };
     const apply = () => {
       const query = input.value;
-      show(panel, query);
+      show(panel, query, floats ? IN_PANEL : AT_FIRST);
       if (query.trim()) open(); else close();
       if (!onPage) return;
       const pages = document.getElementById("all-pages");
@@ -104,7 +192,7 @@
       try { history.replaceState(null, "", address); } catch { /* from a file: not kept */ }
     };
 
-    const links = () => [...panel.querySelectorAll(".result:not([hidden]) a, .more-results")];
+    const links = () => [...panel.querySelectorAll(".answers a, .result:not([hidden]) a, .more-results")];
     const step = (event, by) => {
       const all = links();
       const place = all.indexOf(document.activeElement) + by;
@@ -130,7 +218,7 @@
       event.preventDefault();
       apply();
       keep();
-      links()[0]?.focus();
+      panel.querySelector(".results a")?.focus();
     });
     const leave = ({ target }) => {
       if (!form.contains(target) && !panel.contains(target)) close();

@@ -56,7 +56,7 @@
     return roots.get(word);
   };
   const wordsOf = (text) => {
-    let plain = text.toLowerCase().replace(/[‘’]/g, "'").replace(/\.to\b/g, " move ")
+    let plain = text.toLowerCase().replace(/[‘’]/g, "'").replace(/\.to\b|\bto(?=\()/g, " move ")
       .replace(/n't\b/g, "");
     if (TOGETHER_AT_ALL.test(plain))
       for (const [written, word] of TOGETHER) plain = plain.replace(written, word);
@@ -114,6 +114,15 @@
     "pinned locked",
     "teacher student target",
   ];
+  // Words of the site's subject. What has none of them is asked elsewhere.
+  const SUBJECT = new Set((
+    "alias array autograd backward clone contiguous copy counter cpu cuda deepcopy detach " +
+    "device differentiable dlpack duplicate expand freeze frozen gpu grad gradient graph host " +
+    "independent inference inplace leaf leak matplotlib memory mutate ndarray nograd " +
+    "nonblocking nonleaf numpy outofmemory overwrite pin pinned ram readonly reference replica " +
+    "requires_grad reshape retain share snapshot statedict storage stride synchronize tape " +
+    "trainable transpose unfreeze view vram"
+  ).split(" ").map(stem));
   const alike = new Map();
   for (const group of MEANT_ALIKE) {
     const words = [...new Set(group.split(" ").map(stem))];
@@ -121,5 +130,5 @@
       alike.set(word, [...new Set([...(alike.get(word) ?? []), ...words])]
         .filter((other) => other !== word));
   }
-  window.searchWords = { wordsOf, alike };
+  window.searchWords = { wordsOf, alike, isSubject: (word) => SUBJECT.has(word) };
 })();

@@ -43,8 +43,8 @@ def fill_remembered(app: Sphinx, doctree: nodes.document, page: str) -> None:
             ]
             if not points:
                 raise ExtensionError(
-                    f'{script.name} has no section "{HEADING}" with a list: the cheat '
-                    "sheet has nothing to say of it"
+                    f'{script.name} has no section "{HEADING}" with a list: the page '
+                    "that gathers them has nothing to say of it"
                 )
             uri = app.builder.get_relative_uri(page, lesson)
             words = _text(app.env.titles[lesson])

@@ -30,7 +30,7 @@ from tensor_copies.atlas.page import (
     sign_of,
 )
 from tensor_copies.errors.messages import BestCure, best_cures
-from tensor_copies.explorer.chains import chain_of
+from tensor_copies.explorer.chains import CALLS, chain_of
 from tensor_copies.explorer.kept import live_explorer as live_explorer
 from tensor_copies.explorer.page import still
 from tensor_copies.explorer.signs import sheet
@@ -124,6 +124,8 @@ class SheetPictures(SphinxDirective):
             chain = chain_of(WRITE.sub("", code))
             if chain is None:
                 raise self.error(f"the explorer has no chain {code!r}")
+            if len(data.devices) < 2 and any(CALLS[one].needs_device for one in chain):
+                continue
             picture, said = still(data, chain, "x" if WRITE.search(code) else "")
             figures.append(
                 {"title": title, "code": code, "said": said, "picture": Markup(picture)}

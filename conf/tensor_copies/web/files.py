@@ -1,7 +1,8 @@
-"""What machines read of the site: ``llms.txt``, ``sitemap.xml`` and ``robots.txt``.
+"""What machines read of the site: Markdown, ``llms.txt``, the sitemap, ``robots.txt``.
 
-All list the pages with a document of their own. ``llms.txt`` has the sections of each
-page below it, as the search finds them, and ``llms-full.txt`` all that these say. A
+All list the pages with a document of their own. Beside each page stands its Markdown:
+``detach.md`` beside ``detach.html``. ``llms.txt`` leads to these, and has the sections
+of each page below it, as the search finds them; ``llms-full.txt`` is all of it. A
 sitemap must give whole addresses, so it is made only where the site's address is known.
 """
 
@@ -29,8 +30,13 @@ def write_files(app: Sphinx) -> None:
     base = app.config.html_baseurl
     mapped = bool(base) and app.config.site_is_indexed
     robots = f"User-agent: *\nAllow: /\n\nSitemap: {urljoin(base, 'sitemap.xml')}\n"
+    whole = [f"# {app.config.project}\n\n> {SITE}\n"]
+    for page in pages:
+        text = _markdown(app, page)
+        write_file(app, markdown_name(app.builder.get_target_uri(page)), text)
+        whole.append(re.sub(r"^(#+ .*\n\n\w+, \S+)$", r"#\1", text, flags=re.MULTILINE))
     _write(app, "llms.txt", _llms(app, pages))
-    _write(app, "llms-full.txt", _llms_full(app, pages))
+    _write(app, "llms-full.txt", "\n".join(whole))
     _write(app, "sitemap.xml", _sitemap(app, pages) if mapped else "")
     _write(app, "robots.txt", robots if mapped else "")
 
@@ -52,9 +58,9 @@ def _llms(app: Sphinx, pages: list[str]) -> str:
 
 
 def _lines(app: Sphinx, page: str) -> str:
-    """Return a page's link with what it says of itself, and those of its sections."""
+    """Return the link to a page's Markdown, what it says, and its sections' links."""
     title, said = app.env.titles[page].astext(), app.env.metadata[page]["description"]
-    lines = [f"- [{_escaped(title)}]({_address(app, page)}): {said}"]
+    lines = [f"- [{_escaped(title)}]({markdown_name(_address(app, page))}): {said}"]
     for section in sections_of(app, page):
         if section.anchor:
             address = _address(app, page, section.anchor)
@@ -63,18 +69,18 @@ def _lines(app: Sphinx, page: str) -> str:
     return "\n".join(lines)
 
 
-def _llms_full(app: Sphinx, pages: list[str]) -> str:
-    """Return what every section of every page says."""
-    parts = [f"# {app.config.project}\n\n> {SITE}\n"]
-    for page in pages:
-        for section in sections_of(app, page):
-            mark = "###" if section.anchor else "##"
-            parts.append(
-                f"{mark} {_escaped(section.heading)}\n\n"
-                f"{section.kind}, {_address(app, page, section.anchor)}\n\n"
-                f"{section.text}"
-            )
-    return "\n".join(parts)
+def markdown_name(address: str) -> str:
+    """Return the name of the Markdown beside a page, from the page's own."""
+    return f"{address.removesuffix('.html')}.md"
+
+
+def _markdown(app: Sphinx, page: str) -> str:
+    """Return what every section of a page says."""
+    return "\n".join(
+        f"{'##' if section.anchor else '#'} {_escaped(section.heading)}\n\n"
+        f"{section.kind}, {_address(app, page, section.anchor)}\n\n{section.text}"
+        for section in sections_of(app, page)
+    )
 
 
 def _address(app: Sphinx, page: str, anchor: str = "") -> str:

@@ -16,6 +16,7 @@ from tensor_copies.run.fingerprint import fingerprint
 from tensor_copies.run.freshness import stamp
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.web.address import BRANCH
+from tensor_copies.web.files import markdown_name
 
 HEADER = "GALLERY_HEADER.rst"  # of an overview
 MACHINES = "machines"  # the page
@@ -25,7 +26,7 @@ REPORT = """What is wrong, and what did you expect?
 
 Page: {page}
 {stamp}
-Fingerprint: {machine} [{signature}]
+Fingerprint: {signature} {machine}
 """
 
 
@@ -36,6 +37,9 @@ def add_foot(
     if doctree is None:
         return
     context["stamp"] = stamp(app, page)
+    if app.builder.name == "html":
+        uri = app.builder.get_target_uri(page).rpartition("/")[2]
+        context["markdown_link"] = markdown_name(uri)
     context["elsewhere"] = app.env.metadata[page].get("elsewhere", "")
     if MACHINES in app.env.found_docs and page != MACHINES:
         context["machines_link"] = context["pathto"](MACHINES)

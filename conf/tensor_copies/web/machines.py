@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sized
 from pathlib import Path
 
 from docutils import nodes
@@ -21,10 +22,14 @@ from tensor_copies.recordings.others import (
     renewal,
 )
 from tensor_copies.run.fingerprint import Fingerprint, fingerprint
+from tensor_copies.run.folds import fold
 from tensor_copies.run.freshness import in_words
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.run.outdated import depend_on_lessons
 
+TITLES = ("Machine", "What it ran", "Lessons", "Other pages")
+CONTRIBUTORS = "For contributors: what is stale or left out"
+CHANGED = "its code has changed"
 # A sentence: words, and links or code between them.
 Fact = list[str | nodes.Node]
 
@@ -33,7 +38,7 @@ class Machines(SphinxDirective):
     """List this machine and every machine of a recording (``{machines}``)."""
 
     def run(self) -> list[nodes.Node]:
-        """Return one entry per machine: fingerprint, dates, lessons, what is stale."""
+        """Return a table of the machines, and folded what is stale or left out."""
         app = self.env.app
         pages = lesson_scripts(app)
         depend_on_lessons(app)
@@ -43,43 +48,79 @@ class Machines(SphinxDirective):
         for page in pages:
             for recording in load_all(app, page.partition("/")[2]):
                 recorded[recording.machine][page] = recording
-        here = f"The machine of this build: {fingerprint()}."
+        here = fingerprint()
+        said = f"The machine of this build: {here}"
+        rows: list[list[Fact]] = [[[here.label], [said], [_of(pages, pages)], ["all"]]]
         listing = nodes.definition_list()
-        listing += _entry(fingerprint(), [[here], ["Live on every page."]])
-        atlases = {atlas.machine.name: atlas for atlas in recorded_atlases(app)}
-        for machine, recordings in recorded.items():
-            facts = _facts(machine, recordings, pages)
+        atlases = {atlas.machine: atlas for atlas in recorded_atlases(app)}
+        for machine in {**recorded, **atlases}:
+            days, other, facts = set(), [], []
+            if recordings := recorded.get(machine):
+                facts += _facts(recordings, pages)
+                days |= {recording.day for recording in recordings.values()}
+            shown = _whole(recordings or {})
             for page, current in load_pages(app):
                 if page.machine.name == machine.name:
-                    facts.append(_page_fact(page.page, current))
-            if atlas := atlases.pop(machine.name, None):
-                facts.append(_page_fact("atlas", atlas.key == atlas_key()))
-            listing += _entry(machine, facts)
-        for atlas in atlases.values():
-            when = f"Recorded {in_words(atlas.day)} with {atlas.machine}."
-            fact = _page_fact("atlas", atlas.key == atlas_key())
-            listing += _entry(atlas.machine, [[when], fact])
-        return [listing]
+                    other.append(page.page)
+                    facts += [] if current else [_stale(page.page, CHANGED)]
+            if atlas := atlases.get(machine):
+                days.add(atlas.day)
+                other.append("atlas")
+                facts += [] if atlas.key == atlas_key() else [_stale("atlas", CHANGED)]
+            first, last = (in_words(day) for day in (min(days), max(days)))
+            when = first if first == last else f"{first} to {last}"
+            rows.append([
+                [machine.label], [f"Recorded {when} with {machine}"],
+                [_of(shown, pages)], _listed(other),
+            ])  # fmt: skip
+            if facts:
+                listing += _entry(machine, facts)
+        folded = fold("", listing, words=CONTRIBUTORS)
+        return [_table(rows), *([folded] if listing.children else [])]
 
 
-def _facts(
-    machine: Fingerprint, recordings: dict[str, Recording], pages: dict[str, Path]
-) -> list[Fact]:
-    left_out = _reasons(recordings)
-    recordings = {
+def _of(some: Sized, pages: Sized) -> str:
+    return (
+        f"all {len(pages)}"
+        if len(some) == len(pages)
+        else f"{len(some)} of {len(pages)}"
+    )
+
+
+def _whole(recordings: dict[str, Recording]) -> dict[str, Recording]:
+    """Return the recordings that show something."""
+    return {
         page: recording
         for page, recording in recordings.items()
         if not all(block.left_out for block in recording.blocks)
     }
-    days = sorted({recording.day for recording in recordings.values()})
-    when = " to ".join(in_words(day) for day in dict.fromkeys((days[0], days[-1])))
-    whole = len(recordings) == len(pages)
-    count = f"all {len(pages)}" if whole else f"{len(recordings)} of {len(pages)}"
-    covered: Fact = [f"Covers {count} lessons{'.' if whole else ': '}"]
-    facts: list[Fact] = [[f"Recorded {when} with {machine}."], covered]
-    for number, (page, recording) in enumerate(recordings.items()):
-        if not whole:
-            covered += [", " if number else "", _link(page)]
+
+
+def _listed(pages: list[str]) -> Fact:
+    links = [[", " if number else "", _link(page)] for number, page in enumerate(pages)]
+    return [part for link in links for part in link]
+
+
+def _table(rows: list[list[Fact]]) -> nodes.table:
+    head, body = nodes.thead(), nodes.tbody()
+    for part, lines in ((head, [[[title] for title in TITLES]]), (body, rows)):
+        for cells in lines:
+            row = nodes.row()
+            for fact in cells:
+                row += nodes.entry("", _paragraph(fact))
+            part += row
+    columns = [nodes.colspec(colwidth=width) for width in (20, 45, 10, 25)]
+    return nodes.table("", nodes.tgroup("", *columns, head, body, cols=len(columns)))
+
+
+def _facts(recordings: dict[str, Recording], pages: dict[str, Path]) -> list[Fact]:
+    left_out = _reasons(recordings)
+    recordings = _whole(recordings)
+    facts: list[Fact] = []
+    if len(recordings) < len(pages):
+        covers = f"Covers {_of(recordings, pages)} lessons: "
+        facts.append([covers, *_listed(list(recordings))])
+    for page, recording in recordings.items():
         same, of = current_blocks(recording, pages[page])
         if same < of:
             shown = f"{same} of {of} blocks are shown, since the code has changed"
@@ -105,23 +146,19 @@ def _reasons(recordings: dict[str, Recording]) -> list[Fact]:
     return facts
 
 
-def _page_fact(page: str, current: bool) -> Fact:
-    if current:
-        return ["Also seen on the page ", _link(page), "."]
-    return _stale(page, "its code has changed")
-
-
 def _stale(page: str, why: str) -> Fact:
     command = nodes.literal(text=renewal(Path(page).name))
     return ["Stale, ", _link(page), f": {why}. Renew with ", command, " there."]
 
 
 def _entry(machine: Fingerprint, facts: list[Fact]) -> nodes.definition_list_item:
-    said = nodes.definition()
-    for fact in facts:
-        parts = (nodes.Text(one) if isinstance(one, str) else one for one in fact)
-        said += nodes.paragraph("", "", *parts)
+    said = nodes.definition("", *map(_paragraph, facts))
     return nodes.definition_list_item("", nodes.term(text=machine.label), said)
+
+
+def _paragraph(fact: Fact) -> nodes.paragraph:
+    parts = (nodes.Text(one) if isinstance(one, str) else one for one in fact)
+    return nodes.paragraph("", "", *parts)
 
 
 def _link(page: str) -> addnodes.pending_xref:

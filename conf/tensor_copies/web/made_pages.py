@@ -51,6 +51,8 @@ def make(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     not_found = {
         "title": "No page has this address",
         "description": "No page has this address. Search the site, or begin at home.",
+        "has_explorer": "has_explorer" in app.env.metadata[app.config.root_doc],
+        "has_errors": "errors" in app.env.found_docs,
         "pageurl": None,  # it has no address of its own
         "links_begin_at": urlsplit(base).path if base else None,
     }

@@ -5,6 +5,8 @@ has words, not an index of them: MiniSearch makes that in the browser, which tak
 time than an index takes to load. Each word of a section stands once, in the part that
 counts most: heading, sentence, readers' questions, code, prose.
 
+Beside them it has the short titles of lessons and the answer cards of calls.
+
 The questions stand in ``docs/asked.toml``, in readers' own words, and on no page. Each
 of its keys names a page or a section of one, as the address bar does
 (``errors#numpy-device``); a lesson is named by its script below ``examples/``, without
@@ -24,6 +26,8 @@ from sphinx.util import logging
 
 from tensor_copies.lessons.player import FOLDER, write_file
 from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.run.short_titles import short_title
+from tensor_copies.web.call_cards import cards
 from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_of
 
 logger = logging.getLogger(__name__)
@@ -64,9 +68,12 @@ def write_index(app: Sphinx, env: BuildEnvironment) -> None:
         ]]
         for page, found in sections.items()
     ]  # fmt: skip
-    data = json.dumps(
-        {"kinds": KINDS, "pages": listed}, ensure_ascii=False, separators=(",", ":")
-    )
+    scripts = lesson_scripts(app)
+    names = {
+        app.builder.get_target_uri(page): short_title(scripts[page]) for page in scripts
+    }
+    whole = {"kinds": KINDS, "pages": listed, "names": names, **cards(app)}
+    data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     write_file(app, f"{FOLDER}/{DATA}", f"window.searchIndex={data};\n")
 
 

@@ -67,8 +67,14 @@ def sections_of(app: Sphinx, page: str) -> list[Section]:
     """Return the sections of a page, the page as a whole first, then calls."""
     facts, titles = app.env.metadata.get(page, {}), app.env.titles
 
+    labels = app.env.get_domain("std").labels
+
     def title(found: re.Match) -> str:
-        return json.dumps(titles[found[1]].astext() if found[1] in titles else "")[1:-1]
+        if found[1].startswith("#"):
+            *_, words = labels.get(found[1][1:].lower(), ("", "", ""))
+        else:
+            words = titles[found[1]].astext() if found[1] in titles else ""
+        return json.dumps(words)[1:-1]
 
     kept = json.loads(TITLE.sub(title, facts.get(FACT, "[]")))
     found = [Section(**one) for one in kept]
@@ -168,11 +174,16 @@ def _says(node: nodes.Node) -> bool:
     return node is None
 
 
-def _plain(app: Sphinx, node: nodes.Element) -> str:
-    """Return the text of a node on one line, with the titles of pages it leads to."""
+def _plain(app: Sphinx, node: nodes.Element, code: str = "") -> str:
+    """Return the text of a node on one line, with the titles of what it leads to.
+
+    ``code`` is the mark around code.
+    """
     parts = []
     for text in node.findall(nodes.Text):
         link, part = text.parent.parent, text.astext()
+        if isinstance(text.parent, nodes.literal):
+            part = f"{code}{part}{code}"
         if (
             isinstance(link, addnodes.pending_xref)
             and link["reftype"] == "doc"
@@ -181,6 +192,12 @@ def _plain(app: Sphinx, node: nodes.Element) -> str:
             # That page may not be read yet: its title is put in when all are.
             here = link.get("refdoc", app.env.docname)
             part = f"<<{docname_join(here, link['reftarget'])}>>"
+        elif (
+            isinstance(link, addnodes.pending_xref)
+            and link["reftype"] == "ref"
+            and not link["refexplicit"]
+        ):
+            part = f"<<#{link['reftarget']}>>"
         parts.append(part)
     return " ".join("".join(parts).split())
 
@@ -207,7 +224,7 @@ class _Text:
                 said = _plain(app, node)
                 self.prose.append(said)
                 mark = "- " if isinstance(node.parent, nodes.list_item) else ""
-                self.markdown.append(mark + said)
+                self.markdown.append(mark + _plain(app, node, code="`"))
             elif isinstance(node, nodes.literal_block):
                 self._take_block(node)
             elif isinstance(node, nodes.literal):

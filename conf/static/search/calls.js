@@ -1,0 +1,141 @@
+// Which calls of the Atlas a query names: at most two, each with its answer card.
+(() => {
+  "use strict";
+  const { cards = [] } = window.searchIndex;
+  // Names of calls that are words of plain English too: a query means the call where it
+  // is written as code, stands beside another call ("view or reshape"), or is all.
+  const PLAIN = new Set((
+    "add apply array chunk copy cpu cuda data diagonal double dropout dump dumps empty " +
+    "expand flatten flip float gather get half identity index item list load mask mul " +
+    "narrow numpy parameter parameters permute pin png repeat requires_grad row save select " +
+    "slice split squeeze stack state sum t tensor to transpose unfold values view where"
+  ).split(" "));
+  const JOINS = new Set(["vs", "versus", "or", "and", "instead", "than"]);
+  const SAME = new Map([["deep", "deepcopy"], ["nograd", "no_grad"], ["__array__", "dunder"]]);
+  const TENSOR = /\b(in)?to (a |an )?(py)?(torch )?tensors?\b|\bfrom_numpy\b|\bfrom (a |an )?(numpy|nd-?array|np)\b/;
+  const SHARING = /\b(cop(y|ies)|views?|shares?|alias|memory|gradients?)\b/;
+  const ABOUT = { // what else a query speaks of, and the name of the tensor then
+    module: /\b(model|module|network|net|nn)\b/,
+    df: /\b(pandas|data ?frame|df)\b/,
+    image: /\b(pil|pillow|image)\b/,
+    a: /\b(nd-?array|arrays?)\b(?!.*\bto\b)/,
+  };
+
+  // The calls of a piece of code, in order: {name, args, at, end, code}. Those of one
+  // chain (`x.detach().clone()`) have the same number.
+  const CALL = /(\.\s*)?([a-z_]\w*)(\s*\(([^()]*(?:\([^()]*\))?[^()]*)\))?/gi;
+  const calls = (text) => {
+    const found = [];
+    let chain = 0;
+    let before = -1;
+    for (const match of text.matchAll(CALL)) {
+      const [all, dot, name, called, args = ""] = match;
+      // A word in brackets behind a space is no argument: "detach (torch)".
+      const isCalled = called !== undefined && !/^\s/.test(called);
+      if (!(dot && match.index === before)) chain += 1;
+      before = match.index + (isCalled ? all.length : all.length - (called ?? "").length);
+      found.push({ name: name.toLowerCase(), args, dot: Boolean(dot), called: isCalled, chain });
+      if (called && !isCalled) found.push(...calls(called).map((one) => ({ ...one, chain: chain += 1 })));
+    }
+    return found;
+  };
+  const RECEIVERS = /^(torch|np|numpy|copy|nn|func|pickle|module|x|a|df|image|weight|default)$/;
+  const namesOf = (code) => {
+    const last = code.split("; ").at(-1).replace(/^(with )?y = /, "");
+    const whole = code.startsWith("with ") ? code.replace(/:.*/, "") : last === "x" ? code : last;
+    return calls(whole).filter(({ called, dot, name }) =>
+      called || (dot && !RECEIVERS.test(name))).map(({ name }) => name)
+      .filter((name) => name !== "with");
+  };
+  const wordsIn = (text) => (text.toLowerCase().match(/[a-z_]\w*/g) ?? []);
+  const rows = cards.map(([id, code, subject, facts, notes, lesson, tried]) => {
+    const about = /\bmodule\b/.test(code) ? "module" : /\bdf\b|\bmixed\b/.test(code) ? "df"
+      : subject;
+    const args = wordsIn(code.replace(/^[^(]*/, "")).filter((word) => !/^(x|a|y|torch|true|false)$/.test(word));
+    return { id, code, subject, about, facts, notes, lesson, tried, args, names: namesOf(code) };
+  });
+  const known = new Map(); // name: rows whose only call it is
+  for (const row of rows) {
+    const [name] = row.names;
+    if (row.names.length !== 1) continue;
+    if (!known.has(name)) known.set(name, []);
+    known.get(name).push(row);
+  }
+
+  // Of the rows of one name the one that fits what else is said.
+  const choose = (name, args, query) => {
+    const said = new Set([...wordsIn(args), ...wordsIn(query)]);
+    if (!/\bcopy\s*=/.test(query)) said.delete("copy"); // "does .to(device) copy"
+    const about = name === "numpy" || name === "from_numpy" ? ""
+      : Object.keys(ABOUT).find((one) => ABOUT[one].test(query)) ?? (TENSOR.test(query) ? "a" : "x");
+    const fit = (row) => 3 * (row.about === about) + (row.about === "x") +
+      row.args.reduce((sum, word) => sum + (said.has(word) ? 1 : -0.5), 0) -
+      row.code.length / 1000;
+    return known.get(name).reduce((best, row) => fit(row) > fit(best) ? row : best);
+  };
+
+  // Where the explorer shows a row, or two beside each other.
+  window.explorerAddress = ([one, other]) => {
+    const asked = new URLSearchParams({ y: one.tried });
+    if (other) asked.set("vs", other.tried);
+    return `index.html?${asked}#explorer`;
+  };
+
+  // The calls that a title names, and whether it is of a whole model.
+  window.callsOf = (title) => ({
+    names: new Set(calls(title.toLowerCase()).filter(({ name, dot, called }) =>
+      known.has(name) && (dot || called || !PLAIN.has(name))).map(({ name }) => name)),
+    ofModel: ABOUT.module.test(title.toLowerCase()),
+  });
+
+  // Returns rows, at most two, in the order in which they are named.
+  window.callsIn = (query) => {
+    const text = query.toLowerCase().replace(/\bdeep[- ]cop(y|ied|ies)\b/g, "deepcopy")
+      .replace(/\bno[- ]grad\b/g, "no_grad").replace(/\bstate[- ]dict\b/g, "state_dict")
+      .replace(/\binference[- ]mode\b/g, "inference_mode").replace(/\bfrom[- ]numpy\b/g, "from_numpy");
+    if (text.length > 120 || text.includes("\n")) return []; // a message, or a program
+    const plain = text.replace(/\s+/g, "").replace(/['"]/g, '"').replace(/^(\w+=)/, "")
+      .replace(/^[a-z_]\w*(?=\.)/, (name) =>
+        RECEIVERS.test(name) || ABOUT.module.test(name) ? name : "x");
+    const whole = rows.find(({ code }) =>
+      [code, code.replace(/; y = x$/, "")].some((one) =>
+        one.toLowerCase().replace(/\s+/g, "") === plain));
+    if (whole) return [whole];
+    const all = calls(text).filter(({ name, dot, called }) => dot || called || !/^(torch|np|x|y)$/.test(name));
+    const meant = all.map((one, place) => {
+      const name = SAME.get(one.name) ?? one.name;
+      if (!known.has(name)) return null;
+      const isCode = one.dot || one.called;
+      const [before, after] = [all[place - 1]?.name ?? "", all[place + 1]?.name ?? ""];
+      const alone = all.length === 1;
+      const beside = [before, after].some((word) => JOINS.has(word)) &&
+        !["a", "an", "the"].includes(before);
+      const sure = isCode || !PLAIN.has(name) || alone;
+      const sharing = /^(does|is|do|can|will|would|if)$/.test(before) && SHARING.test(text);
+      return { ...one, name, place, sure: sure || sharing, beside };
+    });
+    // "tensor to numpy" and "numpy to tensor" name a way, not a pair.
+    const way = TENSOR.test(text) && /\b(numpy|np|nd-?arrays?|arrays?)\b/.test(text) ? "from_numpy"
+      : /\bto (a |an )?(numpy|nd-?array)\b/.test(text) ? "numpy" : "";
+    const compared = /\b(vs|versus|compare\w*|differ\w*)\b/.test(text);
+    const sure = meant.filter((one) => one?.sure);
+    let named = meant.filter((one) => one && (one.sure ||
+      (one.beside && (sure.length > 0 || compared))));
+    if (!named.length && way && known.has(way)) return [choose(way, "", text)];
+    if (!named.length) return [];
+    // A chain of calls is a row of its own, if the Atlas has it.
+    const chains = [...new Set(named.map(({ chain }) => chain))].map((chain) =>
+      named.filter((one) => one.chain === chain));
+    const bare = named.every(({ dot, called }) => !dot && !called) && !named.some((one) => one.beside) &&
+      !compared && named.every((one, at) => at === 0 || one.place === named[at - 1].place + 1);
+    const groups = bare ? [named] : chains;
+    const found = [];
+    for (const group of groups) {
+      const names = group.map(({ name }) => name).join();
+      const row = group.length > 1 && rows.find((one) => one.names.join() === names);
+      if (row) found.push(row);
+      else found.push(...group.map(({ name, args }) => choose(name, args, text)));
+    }
+    return [...new Set(found)].slice(0, 2);
+  };
+})();
