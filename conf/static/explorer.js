@@ -80,7 +80,20 @@
   const loaded = () => (loading ??= Promise.all(root.dataset.load.split(" ").map((src) =>
     new Promise((resolve, reject) => document.head.append(
       element("script", "", { src, onload: resolve, onerror: reject })))))
-    .then(() => { unpack(); root.classList.add("ready"); }));
+    .then(() => {
+      unpack();
+      root.classList.add("ready");
+      document.dispatchEvent(new Event("explorer-ready"));
+    }));
+  // For the chooser below.
+  window.loadExplorer = loaded;
+  window.explorerPicture = (code) => {
+    const { chain, x } = data ? data.reads(code) : {};
+    if (x !== "x" || codeOf(chain) !== code.replace('.to("cpu")', ".cpu()")) return undefined;
+    const first = (name) => Object.keys(data[name])[0];
+    const of = (keys) => records[numbers.get(keyOf(first("devices"), first("states"), keys.join(".")))];
+    return draw(of(chain), of([]).scene[0][0], "", first("devices"));
+  };
 
   // A lane shows a chain of calls, or one call that the Atlas has: then it is a text.
   const isRow = (lane) => typeof lane === "string";
@@ -99,11 +112,11 @@
 
   // -- The pictures: drawn in Python, here put together of their marks -------------------
   let strong, elsewhere;
-  const draw = (seen, rowOfX, write) => {
+  const draw = (seen, rowOfX, write, on = now.on) => {
     const { marks, rows, pictures } = data;
     const [wide, ...parts] = pictures[seen.scene ? seen.picture : data.raising[rowOfX][seen.error]];
     const made = seen.scene ? sceneOf(seen, write).made : null;
-    const away = seen.moved && now.on !== devices[0];
+    const away = seen.moved && on !== devices[0];
     let row = 0;
     const drawn = parts.map((part) => {
       if (part < marks.length) return marks[(away ? elsewhere.get(part) : null) ?? part];
