@@ -130,7 +130,7 @@
       `fill="currentColor" font-size="13">${drawn.join("")}</svg>`;
   };
   const sign = (seen) =>
-    `<svg class="sign" viewBox="0 0 36 16" role="img"><use href="#sign-${signOf(seen).join("-")}"/></svg>`;
+    `<svg class="sign" viewBox="0 0 ${signOf(seen).length > 1 ? 36 : 18} 16" role="img"><use href="#sign-${signOf(seen).join("-")}"/></svg>`;
   const signOf = (seen) => {
     if (seen.error) return ["raises"];
     let memory = seen.shares_memory ? "shares" : "copies";
@@ -206,7 +206,7 @@
     else if (sees) words += `Both changed: ${other} sees the 7.`;
     else words += `Only ${write} changed: ${other} keeps its values.`;
     if (refused)
-      words += ` Written under torch.no_grad(); without it: ${texts[refused]}`;
+      words += ` Written under torch.no_grad(); without it PyTorch raises ${refused in data.cures ? `${kindOf(refused)}.` : texts[refused]}`;
     return [words, refused];
   };
 
@@ -309,6 +309,37 @@
     }));
     return found;
   };
+  // What two calls differ in, beside the four facts.
+  const more = (one, other) => {
+    const [a, b] = now.lanes.map(seenOf);
+    if (!one.length || !other.length) return [];
+    const found = [];
+    if (a.shares_memory && b.shares_memory && a.shares_version !== b.shares_version)
+      found.push(["Version counter", ...[a, b].map((seen) => (seen.shares_version
+        ? ["that of x", "a backward pass notices a write through y"]
+        : ["its own", "no backward pass notices a write through y"]))]);
+    if (a.strides_kept !== b.strides_kept)
+      found.push(["Strides", ...[a, b].map((seen) => [seen.strides_kept ? "those of x" : "others", ""])]);
+    for (const [title, ...both] of found)
+      both.forEach(([answer, detail], at) => {
+        const item = element("div", "");
+        const given = element("dd", answer);
+        given.append(element("small", detail));
+        const term = element("dt", title);
+        term.append(element("mark", "differs"));
+        item.append(term, given);
+        item.className = "other";
+        find("lanes").children[at].querySelector(".explorer-facts").append(item);
+      });
+    return found.map(([title]) => title);
+  };
+  const verdictOf = (one, other, differing) => {
+    if (!other) return "";
+    if (!one.length || !other.length)
+      return one.length === other.length ? "Both raise." : `${one.length ? "The second" : "The first"} raises.`;
+    if (differing.length) return `They differ in: ${differing.join(", ").toLowerCase()}.`;
+    return "No difference for this x. Try another kind of x.";
+  };
   const show = () => {
     const lanes = find("lanes");
     while (lanes.children.length > now.lanes.length) lanes.lastChild.remove();
@@ -320,16 +351,21 @@
     root.classList.toggle("two", now.lanes.length > 1);
     if (now.lanes.every((lane) => seenOf(lane)?.error)) now.write = "";
     const [one, other] = now.lanes.map(showLane);
-    if (other)
+    let differing = [];
+    if (other) {
+      differing = more(one, other);
       one.forEach(([title, answer, detail], at) => {
         const [, its, more] = other[at] ?? [];
         const differs = its !== undefined && (answer !== its || (title !== "Gradient" && detail !== more));
         for (const page of lanes.children) {
           const item = page.querySelector(".explorer-facts").children[at];
-          item?.classList.toggle("differs", differs);
+          item?.classList.toggle("other", differs);
           if (differs) item?.firstChild.append(element("mark", "differs"));
         }
+        if (differs) differing.push(title);
       });
+    }
+    find("verdict").textContent = verdictOf(one, other, differing);
     const lane = now.lanes[now.at];
     const seen = seenOf(lane);
     const full = !isRow(lane) && lane.length === data.longest;
@@ -348,7 +384,7 @@
     find("hint").textContent = isRow(lane) ? "Remove this call to put others together."
       : full ? "Three calls at most: remove one."
       : closed ? "It raised: remove the last call."
-      : raising.length ? `Crossed out: raises here, ${array ? "since y is no tensor now" : "the call says why"}.` : "";
+      : raising.length ? `Crossed out: raises here${array ? ", as y is no tensor now" : ""}.` : "";
     for (const name of ["undo", "clear"])
       find(name).setAttribute("aria-disabled", lane.length === 0);
     find("compare").hidden = now.lanes.length > 1;
@@ -427,6 +463,11 @@
     chips[(place + chips.length) % chips.length].focus();
     event.preventDefault();
   });
+  // Why a call would raise is said before it is made.
+  for (const look of ["pointerover", "focusin"])
+    find("chips").addEventListener(look, ({ target }) => {
+      if (target.classList.contains("fails")) find("hint").textContent = `${target.textContent} raises ${target.title}`;
+    });
   // Links on this page that lead to a chain show it here.
   document.addEventListener("click", async (event) => {
     const link = event.target.closest?.('a[href^="?y="]');

@@ -45,7 +45,8 @@ def picture(
     """
     scene, raises = seen["scene"], {}
     if scene is None:
-        held = list(range(len(memory_of_x)))
+        # Read in order, the values of every x rise.
+        held = sorted(range(len(memory_of_x)), key=memory_of_x.__getitem__)
         scene = {"cells": [memory_of_x], "holds": [held], "shape": SHAPE}
         raises = {"y": seen["error"].partition(":")[0]}
     changed = write and scene["writes"][write]["changed"]
