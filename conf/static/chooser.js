@@ -34,8 +34,9 @@
     said.append(element("a", "Lesson", { href: lesson.getAttribute("href") }));
     if (shown) said.append(" · ", element("a", "In the explorer", { href: shown.getAttribute("href") }));
     const picture = element("div", "", { className: "memory-picture" });
-    const sign = `<svg class="sign" viewBox="0 0 36 16" aria-hidden="true"><use href="#sign-${row.dataset.sign}"/></svg>`;
+    const sign = `<svg class="sign" viewBox="0 0 36 16" role="img"><use href="#sign-${row.dataset.sign}"/></svg>`;
     picture.innerHTML = window.explorerPicture?.(code) ?? sign;
+    picture.firstChild.setAttribute("aria-label", `Picture of ${line}`);
     return [head, said, picture];
   };
   const nearest = (wish, rows) => {

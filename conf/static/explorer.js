@@ -311,7 +311,7 @@
   };
   // What two calls differ in, beside the four facts.
   const more = (one, other) => {
-    const [a, b] = now.lanes.map(seenOf);
+    const [a, b] = now.lanes.map((lane) => seenOf(lane));
     if (!one.length || !other.length) return [];
     const found = [];
     if (a.shares_memory && b.shares_memory && a.shares_version !== b.shares_version)
@@ -468,6 +468,8 @@
     find("chips").addEventListener(look, ({ target }) => {
       if (target.classList.contains("fails")) find("hint").textContent = `${target.textContent} raises ${target.title}`;
     });
+  const again = () => { read(); show(); };
+  const reread = () => (data ? again() : loaded().then(again));
   // Links on this page that lead to a chain show it here.
   document.addEventListener("click", async (event) => {
     const link = event.target.closest?.('a[href^="?y="]');
@@ -475,12 +477,10 @@
     event.preventDefault();
     history.pushState(null, "", link.href);
     await loaded();
-    read();
-    show();
+    again();
     root.scrollIntoView({ block: "start" });
     find("code").focus();
   });
-  const reread = () => loaded().then(() => { read(); show(); });
   addEventListener("popstate", reread);
   for (const touch of ["pointerover", "focusin", "touchstart"])
     root.addEventListener(touch, loaded, { once: true, passive: true });
