@@ -115,7 +115,9 @@ class Choice(Drawing):
         ]
         record = REFUSED in self.rows and self.on_cpu(self.rows[REFUSED], PLAIN)
         if record and record["error"] is not None:
-            why = "NumPy records no operations: no gradient comes back through an array."
+            why = (
+                "NumPy records no operations: no gradient comes back through an array."
+            )
             wish = {"where": "array", "memory": "", "gradient": "flows leaf"}
             found.append({**wish, "why": why, "raised": record["error"]})
         return found

@@ -56,11 +56,18 @@ def pack_calls(drawing: Drawing) -> dict[str, Any]:
         if row["subject"] not in SUBJECTS:
             continue
         looks = drawing.on_cpu, drawing.on_another
-        seen = ["".join(letter(look(row, kind)) for kind in drawing.kinds) for look in looks]
+        seen = [
+            "".join(letter(look(row, kind)) for kind in drawing.kinds) for look in looks
+        ]
         rows[row["code"]] = {
             "subject": row["subject"],
             "given": row["given"],
             "lesson": drawing.lesson_link(row)["uri"],
             "seen": seen,
         }
-    return {"facts": FACTS, "states": drawing.kinds, "records": list(outcomes), "rows": rows}
+    return {
+        "facts": FACTS,
+        "states": drawing.kinds,
+        "records": list(outcomes),
+        "rows": rows,
+    }
