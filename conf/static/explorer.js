@@ -336,7 +336,7 @@
   const verdictOf = (one, other, differing) => {
     if (!other) return "";
     if (!one.length || !other.length)
-      return one.length === other.length ? "Both raise." : `${one.length ? "The second" : "The first"} raises.`;
+      return one.length === other.length ? "Both raise for this x." : `${one.length ? "The second" : "The first"} raises for this x.`;
     if (differing.length) return `They differ in: ${differing.join(", ").toLowerCase()}.`;
     return "No difference for this x. Try another kind of x.";
   };

@@ -572,7 +572,9 @@ def test_searched_comparisons_have_two_lanes(tab: Any, address: str) -> None:
         assert both[0]["code"] != both[1]["code"], words
         assert all(one["svg"] == 1 for one in both), words
         said = tab.inner_text(".explorer-verdict")
-        assert said.startswith("They differ in: ") or said.endswith("raises."), words
+        assert said.startswith("They differ in: ") or said.endswith(
+            "raises for this x."
+        ), words
     go(tab, address, "y=detach&vs=clone")
     assert lane(tab, 0)["other"] == ["Memory", "Gradient", "y in autograd"]
     go(tab, address, "y=data&vs=detach")

@@ -124,7 +124,7 @@ class Choice(Drawing):
 
 
 class AtlasCalls(SphinxDirective):
-    """Switches for what the reader wants, and the line that does it (``{atlas-calls}``).
+    """Switches for a wish, and the line that does it (``{atlas-calls}``).
 
     Each line of the content is ``id of a row: what the reader wants``; a chain of the
     explorer's calls may stand in the place of an id.

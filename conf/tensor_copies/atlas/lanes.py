@@ -1,7 +1,7 @@
 """What the explorer says of a call that is no chain of its own: the Atlas's facts.
 
-They are written to ``_static/explorer_calls.js``, which the explorer's script loads with
-the first touch, packed as its own data are: each outcome once, named by a letter.
+They are written to ``_static/explorer_calls.js``, which the explorer's script loads
+with the first touch, packed as its own data are: each outcome once, named by a letter.
 """
 
 from __future__ import annotations

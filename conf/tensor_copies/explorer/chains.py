@@ -62,7 +62,7 @@ def walk(calls: Iterable[str], chain: Chain = ()) -> Iterator[Chain]:
 
 
 def can_follow(chain: Chain, key: str) -> bool:
-    """Whether a call may be put behind a chain: not if the explorer has no word for it."""
+    """Whether a call may be put behind a chain: the explorer has a word for it."""
     return key not in TENSORS_ONLY or not set(TO_ARRAY).intersection(chain)
 
 
