@@ -51,9 +51,9 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
     write what it raised as it stands and the cells that it set to 7 (null where it
     could not be made), and the shape of y. ``seen`` has a letter for each chain, device
     and kind of x, in this order and as :func:`walk` meets the chains; it is the place
-    of the outcome among ``outcomes``, and where a beginning of the chain raises there is none. An
-    outcome is two letters: the place of its record, and one more than the place of
-    its scene, or 0 where it has none.
+    of the outcome among ``outcomes``, and where a beginning of the chain raises there
+    is none. An outcome is two letters: the place of its record, and one more than the
+    place of its scene, or 0 where it has none.
     """
     texts, lists, scenes, facts = (Numbers() for _ in range(4))
     texts.number(None)
