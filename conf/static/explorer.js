@@ -408,10 +408,27 @@
     change({ lanes: now.lanes.map((one, at) => (at === now.at ? lane : one)), ...more });
 
   // -- A line that the reader types -----------------------------------------------------
+  // "detach vs clone": each side is a line, or the name of a call.
+  const twoOf = (typed) => {
+    const sides = typed.split(/\s+(?:vs\.?|versus|or)\s+|\s*\|\s*/i);
+    if (sides.length !== 2) return null;
+    const lanes = sides.map((side) => {
+      const name = /^\.?(\w+)$/.exec(side.trim())?.[1];
+      const found = data.reads(name ? (name === "data" ? "x.data" : `x.${name}()`) : side);
+      const near = found.near?.chain ?? found.near?.row;
+      return found.chain ?? found.row ?? (name && near && codeOf(near).includes(`.${name}(`) && near);
+    });
+    return lanes.every(Boolean) ? lanes : null;
+  };
   const answer = (typed) => {
-    const found = data.reads(typed);
     const told = find("read");
     told.replaceChildren();
+    const lanes = twoOf(typed);
+    if (lanes) {
+      change({ lanes, at: 1, write: "" });
+      return;
+    }
+    const found = data.reads(typed);
     const lane = found.chain ?? found.row;
     if (lane) {
       put(lane, { write: "", ...(states.includes(found.state) ? { x: found.state } : {}) });
@@ -423,7 +440,6 @@
       const near = found.near.chain ?? found.near.row;
       told.append(" Nearest: ", element("button", codeOf(near), { type: "button", onclick: () => put(near, { write: "" }) }));
     }
-    return found;
   };
   find("line").addEventListener("submit", async (event) => {
     event.preventDefault();

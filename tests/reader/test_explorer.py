@@ -537,6 +537,9 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
     typed.fill("y = x.detatch()")
     tab.locator(".explorer-read button").click()
     assert tab.inner_text(".explorer-code") == "y = x.detach()"
+    typed.fill("detach vs. torch.from_numpy(array)")
+    assert lane(tab, 0)["code"] == "y = x.detach()"
+    assert lane(tab, 1)["code"] == "y = torch.from_numpy(a)"
     asked = tab.evaluate("location.href")
     for odd in ("x" * 10_000, "<img src=x onerror=alert(1)>", "(" * 400, "'", "\\"):
         typed.fill(odd)
