@@ -163,16 +163,19 @@ window.explorerLine = (() => {
     while (right.length && /^[,;:\\]$/.test(right.at(-1))) right.pop();
     const primaries = primariesOf(right);
     if (!primaries) return { said: "A bracket is missing or too much: the line cannot be read." };
-    const key = (code, name) => code.replace(new RegExp(`\\b${name}\\b`), "·").replace(/\s/g, "");
-    const rows = new Map(names.map((code) => [key(code, /\bx\b/.test(code) ? "x" : "a"), code]));
+    const key = (tokens, name) => write(tokens.map((token) => (token === name ? "·" : token)));
+    const rows = new Map(names.map((code) => {
+      const tokens = tokensOf(code).found ?? [];
+      return [key(tokens, tokens.includes("x") ? "x" : "a"), code];
+    }));
     const best = { known: 0 };
     const unknown = [];
     const alone = ({ head, trailers }) => {
       // The call as a row of the Atlas: what it is called on, or with, is any name.
-      const whole = write([...head, ...trailers.flat()]);
+      const whole = [...head, ...trailers.flat()];
       for (const { head: of } of [{ head }, ...(primariesOf(trailers.flat().slice(trailers.flat().indexOf("(") + 1, -1)) ?? [])]) {
-        const code = rows.get(key(whole, write(of)));
-        if (code && of.length === 1) return { row: code, x: write(of) };
+        const code = of.length === 1 && rows.get(key(whole, of[0]));
+        if (code) return { row: code, x: of[0] };
       }
       return null;
     };
