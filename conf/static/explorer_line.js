@@ -164,18 +164,23 @@ window.explorerLine = (() => {
     const primaries = primariesOf(right);
     if (!primaries) return { said: "A bracket is missing or too much: the line cannot be read." };
     const key = (tokens, name) => write(tokens.map((token) => (token === name ? "·" : token)));
-    const rows = new Map(names.map((code) => {
+    const rows = new Map(), ofArrays = new Map();
+    for (const code of names) {
       const tokens = tokensOf(code).found ?? [];
-      return [key(tokens, tokens.includes("x") ? "x" : "a"), code];
-    }));
+      if (tokens.includes("x")) rows.set(key(tokens, "x"), code);
+      else ofArrays.set(key(tokens, "a"), code);
+    }
     const best = { known: 0 };
     const unknown = [];
     const alone = ({ head, trailers }) => {
       // The call as a row of the Atlas: what it is called on, or with, is any name.
       const whole = [...head, ...trailers.flat()];
       for (const { head: of } of [{ head }, ...(primariesOf(trailers.flat().slice(trailers.flat().indexOf("(") + 1, -1)) ?? [])]) {
-        const code = of.length === 1 && rows.get(key(whole, of[0]));
-        if (code) return { row: code, x: of[0] };
+        const same = of.length === 1 && key(whole, of[0]);
+        const [code, other] = [rows.get(same), ofArrays.get(same)];
+        if (code && other)
+          return { row: code, x: of[0], near: { row: other }, said: "Read as a call on a tensor; a is an array." };
+        if (code ?? other) return { row: code ?? other, x: of[0], said: "" };
       }
       return null;
     };
@@ -196,14 +201,14 @@ window.explorerLine = (() => {
     }
     const [first] = primaries;
     const single = first && alone(first);
-    if (single && best.known < 2 && !(best.known === 1 && best.primary === first)) return { ...single, said: "" };
+    if (single && best.known < 2 && !(best.known === 1 && best.primary === first)) return single;
     if (!best.known) {
       // The longest beginning that is a row of the Atlas.
       for (const { head, trailers } of primaries)
         for (let count = trailers.length; count > 0; count--) {
           const other = alone({ head, trailers: trailers.slice(0, count) });
           const rest = write(trailers.slice(count).flat());
-          if (other) return { ...other, said: rest && `Left out: ${rest}.` };
+          if (other) return { ...other, said: rest ? `${other.said} Left out: ${rest}.`.trim() : other.said };
         }
       const called = unknown.find((one) => one[0] === ".") ?? first?.trailers.find((one) => one[0] === ".");
       if (!called) return { said: "No call of a tensor in it. Type a line such as h = out.detach().cpu().numpy()" };
