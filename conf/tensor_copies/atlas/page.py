@@ -10,10 +10,9 @@ import re
 from html import escape
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
-from markupsafe import Markup
 from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -525,42 +524,6 @@ class AtlasTable(SphinxDirective):
         self.env.metadata[self.env.docname]["has_atlas"] = True
         raw = nodes.raw("", markup, format="html")
         return [addnodes.index(entries=entries), raw]
-
-
-class AtlasCalls(SphinxDirective):
-    """A choice of rows by what the reader wants (``{atlas-calls}``).
-
-    Each line of the content is ``id of a row: what the reader wants``.
-    """
-
-    has_content: ClassVar[bool] = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the table; raise an error for a row that there is not."""
-        drawing = Drawing(self.env.app, self.env.docname)
-        columns = (FLOWS, SHARES, RESULT)
-        rows = []
-        for line in self.content:
-            name, _, want = line.partition(": ")
-            if name not in drawing.rows:
-                raise self.error(f"the Atlas has no operation {name!r}")
-            row = drawing.rows[name]
-            rows.append(
-                {
-                    "want": want,
-                    "code": Markup(breakable(row["code"])),
-                    "lesson": drawing.lesson_link(row)["uri"],
-                    "picture": drawing.picture(row),
-                    "named": f"Picture of {row['code']}",
-                    "cells": [drawing.cell(row, column) for column in columns],
-                }
-            )
-        markup = TEMPLATES.get_template("atlas/calls.html").render(
-            columns=columns,
-            rows=rows,
-            away=drawing.source(in_short=True) if drawing.away else "",
-        )
-        return [nodes.raw("", markup, format="html")]
 
 
 class AtlasColumns(SphinxDirective):

@@ -12,8 +12,7 @@ from difflib import get_close_matches
 from functools import cache
 
 Chain = tuple[str, ...]
-# Calls in a chain. With a fourth there would be eight times the chains to run, and the
-# reader's home page would be half as heavy again.
+# Calls in a chain. With a fourth there would be ten times the chains to run.
 LONGEST = 3
 
 
@@ -32,6 +31,7 @@ class Call:
 
 CALLS = {
     "detach": Call(".detach()"),
+    "data": Call(".data"),
     "clone": Call(".clone()"),
     "requires_grad_": Call(".requires_grad_()"),
     "cpu": Call(".cpu()", by_device=True),
@@ -41,9 +41,15 @@ CALLS = {
     "numpy-force": Call(".numpy(force=True)", by_device=True),
     "copy": Call(".copy()"),
     "contiguous": Call(".contiguous()"),
+    "view": Call(".view(-1)"),
+    "reshape": Call(".reshape(-1)"),
     "t": Call(".t()"),
     "first": Call("[0]"),
 }
+
+
+# The ``.data`` of an array is a memoryview, which is neither drawn nor probed.
+TO_ARRAY, TENSORS_ONLY = ("numpy", "numpy-force"), ("data",)
 
 
 def walk(calls: Iterable[str], chain: Chain = ()) -> Iterator[Chain]:
@@ -51,7 +57,13 @@ def walk(calls: Iterable[str], chain: Chain = ()) -> Iterator[Chain]:
     yield chain
     if len(chain) < LONGEST:
         for key in calls:
-            yield from walk(calls, (*chain, key))
+            if can_follow(chain, key):
+                yield from walk(calls, (*chain, key))
+
+
+def can_follow(chain: Chain, key: str) -> bool:
+    """Whether a call may be put behind a chain: the explorer has a word for it."""
+    return key not in TENSORS_ONLY or not set(TO_ARRAY).intersection(chain)
 
 
 def expression_of(chain: Chain) -> str:

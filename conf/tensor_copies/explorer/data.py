@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from tensor_copies.explorer.chains import CALLS, LONGEST, Chain, walk
+from tensor_copies.explorer.chains import (
+    CALLS,
+    LONGEST,
+    TENSORS_ONLY,
+    TO_ARRAY,
+    Chain,
+    walk,
+)
 
 # What the packed list of an outcome's facts holds, in order: all that the Atlas's
 # probe sees, but for what is asked of CUDA's queue and allocator.
@@ -40,13 +47,13 @@ class Numbers(dict):
 def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
     """Write each list, text, scene and outcome once; return what JSON can hold.
 
-    A scene is the memories before the writes, the cells that x and y hold, and for
-    each write what it raised as it stands and the cells that it set to 7 (null where
-    it could not be made). ``seen`` has a letter for each chain, device and kind of x,
-    in this order and as :func:`walk` meets the chains; it is the place of the outcome
-    among ``outcomes``, and where a beginning of the chain raises there is none. An
-    outcome is two letters: the place of its record, and one more than the place of
-    its scene, or 0 where it has none.
+    A scene is the memories before the writes, the cells that x and y hold, for each
+    write what it raised as it stands and the cells that it set to 7 (null where it
+    could not be made), and the shape of y. ``seen`` has a letter for each chain, device
+    and kind of x, in this order and as :func:`walk` meets the chains; it is the place
+    of the outcome among ``outcomes``, and where a beginning of the chain raises there
+    is none. An outcome is two letters: the place of its record, and one more than the
+    place of its scene, or 0 where it has none.
     """
     texts, lists, scenes, facts = (Numbers() for _ in range(4))
     texts.number(None)
@@ -63,7 +70,8 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
                 pairs = zip(cells, map(_whole, write["cells"]), strict=True)
                 changed = numbers([_changed(*pair) for pair in pairs])
             writes.append((texts.number(write["refused"]), changed))
-        return scenes.number((numbers(cells), numbers(one["holds"]), *writes))
+        shape = lists.number(tuple(one["shape"]))
+        return scenes.number((numbers(cells), numbers(one["holds"]), *writes, shape))
 
     def outcome(one: dict[str, Any]) -> str:
         record = dict(one["facts"])
@@ -89,6 +97,8 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
         # Of these it is not known what they do where there is a second device.
         "unknown": [key for key in calls if CALLS[key].by_device and not two],
         "longest": LONGEST,
+        "arrays": TO_ARRAY,
+        "tensors": TENSORS_ONLY,
         "facts": FACTS,
         "texts": list(texts),
         "lists": list(lists),
@@ -172,10 +182,11 @@ class Explorer:
 
     def _scene(self, number: int) -> dict[str, Any]:
         lists, texts = self.packed["lists"], self.packed["texts"]
-        rows, held, *writes = self.packed["scenes"][number]
+        rows, held, *writes, shape = self.packed["scenes"][number]
         return {
             "cells": [lists[row] for row in rows],
             "holds": [lists[row] for row in held],
+            "shape": lists[shape],
             "writes": {
                 name: {
                     "refused": texts[refused],

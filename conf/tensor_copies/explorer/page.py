@@ -1,8 +1,9 @@
 """The explorer on a page, its data for the script, and links to its chains.
 
 The page opens with one chain drawn and said in full, so that nothing moves when the
-script is there, which then answers to the reader. Without scripts the controls are
-hidden and two more pictures stand below the first.
+script is there, which then answers to the reader. What it answers from is loaded with
+the first touch. Without scripts the controls are hidden and two more pictures stand
+below the first.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
+from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 
 from tensor_copies.explorer.chains import Chain, chain_of, expression_of
@@ -24,18 +26,23 @@ from tensor_copies.explorer.data import Explorer
 from tensor_copies.explorer.kept import live_explorer
 from tensor_copies.explorer.scenes import framed, pack_pictures, picture
 from tensor_copies.explorer.words import facts_shown, headline
+from tensor_copies.run.code_keys import hash_of
+from tensor_copies.run.fingerprint import CONF
 from tensor_copies.run.templates import TEMPLATES
 
 DATA = "explorer_data.js"
+# What the script loads with the first touch; the Atlas writes the calls.
+CALLS_DATA, LOADED = "explorer_calls.js", ("explorer_line.js",)
+PLACE_OF_DATA = "DATA_FILES"
 ERRORS = "errors"
 STILLS: tuple[Chain, ...] = (("detach",), ("clone",), ("detach", "clone"))
 STATE, DEVICE = "leaf", "cpu"
 MEANS = {  # what a kind of x is, for a reader who does not know the word
-    "leaf": "Leaf: you made it, no operation did. Its gradient is put into x.grad.",
-    "constant": "Constant: autograd does not follow it.",
-    "nonleaf": "Non-leaf: an operation made it, and autograd remembers which.",
-    "view": "View: the memory of another tensor, read in another order.",
-    "no_grad": "Under torch.no_grad(): autograd does not remember the call.",
+    "leaf": "You made it, no operation did. Its gradient goes to x.grad.",
+    "constant": "requires_grad is False: autograd does not follow it.",
+    "nonleaf": "The result of an operation: autograd remembers which.",
+    "view": "Its rows are columns of the memory; requires_grad is False.",
+    "no_grad": "Autograd does not record the call.",
 }
 DEVICE_NAMES = re.compile(r"\b(cuda|cpu|meta|standin|privateuseone)\b(:\d+)?")
 RUN = 4  # words in a row
@@ -46,13 +53,33 @@ class explorer(nodes.General, nodes.Element):
 
 
 def visit_explorer(self: HTML5Translator, node: explorer) -> None:
-    """Write the explorer as it opens."""
-    self.body.append(node["markup"])
+    """Write the explorer as it opens, with the addresses of its data."""
+    builder = self.builder
+    page = builder.get_target_uri(node["page"])
+    files = [
+        relative_uri(page, f"_static/{name}?v={short_hash(Path(builder.outdir), name)}")
+        for name in (DATA, CALLS_DATA, *LOADED)
+    ]
+    self.body.append(node["markup"].replace(PLACE_OF_DATA, " ".join(files), 1))
     raise nodes.SkipNode
 
 
+def short_hash(outdir: Path, name: str) -> str:
+    """Return what tells versions of a static file apart, in its address."""
+    written, source = outdir / "_static" / name, CONF / "static" / name
+    path = source if source.exists() else written
+    return hash_of(path)[:8]
+
+
 class ExplorerDirective(SphinxDirective):
-    """The explorer (``{explorer}``); its script and style come with the page."""
+    """The explorer (``{explorer}``); its script and style come with the page.
+
+    Each line of the content is a comparison that is asked for often, as a link:
+    ``words: one | other``, or ``words: one | other | kind of x``. What is compared are
+    chains of the explorer's calls, or codes of rows of the Atlas.
+    """
+
+    has_content: ClassVar[bool] = True
 
     def run(self) -> list[nodes.Node]:
         """Return the explorer as it opens."""
@@ -71,13 +98,29 @@ class ExplorerDirective(SphinxDirective):
                 for name in ("glossary", "machines")
                 if name in self.env.found_docs
             },
-            means=MEANS,
+            means=dict.fromkeys(data.states, "") | MEANS,
+            pairs=list(map(pair_of, self.content)),
             state=STATE,
             first=stills[0],
             below=stills[1:],
             facts=facts_shown(data.seen(DEVICE, STATE, STILLS[0]), (DEVICE, DEVICE)),
         )
-        return [explorer(markup="".join(map(str.strip, html.splitlines())))]
+        markup = "".join(map(str.strip, html.splitlines()))
+        return [explorer(markup=markup, page=page)]
+
+
+def pair_of(line: str) -> tuple[str, str]:
+    """Return the words of a comparison and its address on the page."""
+    words, _, rest = line.partition(": ")
+    one, other, *state = rest.split(" | ")
+    asked = {"y": lane_of(one), "x": (state or [STATE])[0], "vs": lane_of(other)}
+    return words, f"?{urlencode(asked)}#explorer"
+
+
+def lane_of(code: str) -> str:
+    """Return how an address names what a lane shows: a chain, or a row of the Atlas."""
+    chain = chain_of(code)
+    return ".".join(chain) if chain else code
 
 
 def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
@@ -177,8 +220,7 @@ def _runs_of_words(message: str) -> set[tuple[str, ...]]:
 
 
 def load_explorer(app: Sphinx, page: str, *_: object) -> None:
-    """Load script, data and style on the page that has the explorer."""
+    """Load script and style on the page that has the explorer."""
     if "has_explorer" in app.env.metadata.get(page, {}):
-        app.add_js_file(DATA, loading_method="defer")
         app.add_js_file("explorer.js", loading_method="defer")
         app.add_css_file("explorer.css")

@@ -21,7 +21,13 @@ import torch
 from tensor_maps.atlas.calls import STATES, Operation
 from tensor_maps.atlas.probes import Probe, first_paragraph, observe
 
-from tensor_copies.explorer.chains import CALLS, LONGEST, Chain, expression_of
+from tensor_copies.explorer.chains import (
+    CALLS,
+    LONGEST,
+    Chain,
+    can_follow,
+    expression_of,
+)
 from tensor_copies.stand_in import NAME, is_loaded
 
 WRITES = {"x": "x[0] = 7", "y": "y[0] = 7"}
@@ -51,7 +57,8 @@ def probe_chain(keys: Chain, state: str, device: str, other: str | None) -> dict
     seen = {"facts": observe(*run)}
     if seen["facts"]["error"] is not None:
         return seen
-    seen |= _places(**_new_pair(*run))
+    pair = _new_pair(*run)
+    seen |= _places(**pair) | {"shape": list(getattr(pair["y"], "shape", ()))}
     return seen | {"writes": {name: _written(name, *run) for name in WRITES}}
 
 
@@ -131,7 +138,8 @@ def chains(
     yield keys, seen
     if seen["facts"]["error"] is None and len(keys) < LONGEST:
         for key, call in CALLS.items():
-            if other is not None or not call.needs_device:
+            there = other is not None or not call.needs_device
+            if there and can_follow(keys, key):
                 yield from chains(state, device, other, (*keys, key))
 
 

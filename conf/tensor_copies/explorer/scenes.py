@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from math import ceil, floor
+from math import ceil, floor, prod
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -20,6 +20,7 @@ from tensor_copies.explorer.data import FIRST_LETTER, SEVEN, Explorer, Numbers
 
 WIDTH = 360.0
 ITEM = 4  # bytes of an element: all are float32
+SHAPE = [2, 3]  # of x
 DEVICES = ("cpu", "device")  # what the explorer calls them
 
 Row = list[float]
@@ -44,19 +45,20 @@ def picture(
     """
     scene, raises = seen["scene"], {}
     if scene is None:
-        scene = {"cells": [memory_of_x], "holds": [list(range(len(memory_of_x)))]}
+        # Read in order, the values of every x rise.
+        held = sorted(range(len(memory_of_x)), key=memory_of_x.__getitem__)
+        scene = {"cells": [memory_of_x], "holds": [held], "shape": SHAPE}
         raises = {"y": seen["error"].partition(":")[0]}
     changed = write and scene["writes"][write]["changed"]
     made = changed or [[]] * len(scene["cells"])
-    observed = _observation(seen, scene["cells"], scene["holds"], made, places)
+    observed = _observation(seen, scene, made, places)
     copies = [("x", "y")] if len(scene["cells"]) > 1 else []
     return draw_scene(observed, None, WIDTH, raises, copies, True, True)
 
 
 def _observation(
     seen: dict[str, Any],
-    cells: list[Row],
-    holds: list[list[int]],
+    scene: dict[str, Any],
     changed: list[list[int]],
     places: tuple[str, str],
 ) -> dict[str, Any]:
@@ -64,6 +66,7 @@ def _observation(
 
     Of the graph it has that a gradient flows from ``y`` to ``x``, where it does.
     """
+    cells, holds = scene["cells"], scene["holds"]
     flows = seen["gradient_flows"]  # None: x did not require grad, none is drawn
     tensors = [
         _named_tensor("x", 0, requires_grad=flows is not None, is_leaf=not flows)
@@ -77,9 +80,7 @@ def _observation(
         if seen["requires_grad"] is None:
             own["kind"] = "array" if holds[1] else "number"
         tensors.append(own | {"node": 1, "reaches": [0] if flows else []})
-    # What is as long as x and has other values, or the same in another order.
-    values = [cells[0][at] for at in holds[0]]
-    turned = [False, [cells[-1][at] for at in holds[-1]] != values]
+    shapes = [SHAPE, scene["shape"]]
     storages = [
         {
             "bytes": ITEM * len(row),
@@ -91,7 +92,7 @@ def _observation(
             "changed": bool(new),
             "changed_cells": new,
             "windows": [
-                {"tensor": at} | _cells_held(holds[at], len(row), turned=turned[at])
+                {"tensor": at} | _cells_held(holds[at], shapes[at], len(row))
                 for at, tensor in enumerate(tensors)
                 if tensor["storage"] == number
             ],
@@ -126,15 +127,12 @@ def _named_tensor(name: str, storage: int, **autograd: bool) -> dict[str, Any]:
     }
 
 
-def _cells_held(held: list[int], length: int, *, turned: bool) -> dict[str, Any]:
-    """Return which cells of a row a name holds, and in which shape.
-
-    ``x`` is a matrix of 2 × 3; the calls turn it, take its first row, or copy it.
-    """
+def _cells_held(held: list[int], shape: list[int], length: int) -> dict[str, Any]:
+    """Return which cells of a row a name holds, and in which shape."""
     held = held or [0]
-    shape = {1: [], 6: [3, 2] if turned else [2, 3]}.get(len(held), [len(held)])
     # How far it is to the next row, and to the next element.
-    strides = [held[step] - held[0] for step in [*shape[1:], 1][: len(shape)]]
+    steps = [prod(shape[place + 1 :]) for place in range(len(shape))]
+    strides = [held[step] - held[0] if step < len(held) else 1 for step in steps]
     ordered = sorted(held)
     begins = [at for at in ordered if at - 1 not in held]
     ends = [at + 1 for at in ordered if at + 1 not in held]

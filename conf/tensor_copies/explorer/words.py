@@ -50,8 +50,8 @@ def facts_shown(
     }[seen["gradient_flows"]]
     autograd = ("no part of autograd", "")
     if seen["requires_grad"] is not None:
-        needs = "requires grad" if seen["requires_grad"] else "does not require grad"
-        autograd = needs, "a leaf" if seen["is_leaf"] else f"{seen['grad_fn']}"
+        leaf = "leaf: yes" if seen["is_leaf"] else f"leaf: no, {seen['grad_fn']}"
+        autograd = f"requires_grad: {bool(seen['requires_grad'])}", leaf
     if seen["changes_x"]:
         autograd = autograd[0], f"{autograd[1]}; x was changed too"
     return [

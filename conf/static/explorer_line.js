@@ -1,0 +1,255 @@
+// Reads a reader's line of code as a chain of the explorer's calls. Nothing runs: the
+// line is cut into tokens, and calls are known by how they are written.
+window.explorerLine = (() => {
+  "use strict";
+  const LONGEST = 400; // characters of a line of code that somebody typed
+  const TOKEN = /\s+|#.*|[rbfu]{0,2}(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|[\p{L}_][\p{L}\p{N}_]*|\d[\w.]*|\.\.\.|[-+*/%@&|^<>=!:]=|->|\*\*|\/\/|<<|>>|[-+*/%@&|^<>=:.,;()[\]{}~]/uy;
+  const PAIRS = { "(": ")", "[": "]", "{": "}" };
+  const KEYWORDS = /^(?:return|yield|await|not|and|or|in|is|if|else|for|lambda|assert|del|with|as)$/;
+  const NAME = /^[\p{L}_]/u;
+
+  const tokensOf = (text) => {
+    const found = [];
+    TOKEN.lastIndex = 0;
+    while (TOKEN.lastIndex < text.length) {
+      const at = TOKEN.lastIndex, token = TOKEN.exec(text)?.[0];
+      if (token === undefined) return { odd: [...text.slice(at)][0] };
+      if (/\S/.test(token) && token[0] !== "#") found.push(token);
+    }
+    return { found };
+  };
+
+  // Code as a person types it: no space within calls, one after commas.
+  const write = (tokens) => tokens.map((token, at) => {
+    const before = tokens[at - 1] ?? "";
+    const word = (one) => /^[\p{L}\p{N}_"']/u.test(one);
+    if (token === ",") return ", ";
+    return (word(token) && word(before.slice(-1)) ? " " : "") + (token[0] === "'" ? token.replaceAll("'", '"') : token);
+  }).join("").replace(/, ([)\]])/g, "$1");
+
+  // All primaries of a row of tokens: a name, text or bracket, and what hangs on it.
+  // What stands in brackets is looked through as well.
+  const primariesOf = (tokens) => {
+    const found = [];
+    const closing = (at) => {
+      const open = [];
+      for (let place = at; place < tokens.length; place++) {
+        if (PAIRS[tokens[place]]) open.push(PAIRS[tokens[place]]);
+        else if (")]}".includes(tokens[place]) && open.pop() !== tokens[place]) return -1;
+        if (!open.length) return place;
+      }
+      return -1;
+    };
+    for (let at = 0; at < tokens.length; at++) {
+      const begins = NAME.test(tokens[at]) ? !KEYWORDS.test(tokens[at]) : PAIRS[tokens[at]];
+      if (!begins || tokens[at - 1] === ".") continue;
+      let end = at;
+      const trailers = [];
+      const take = (to) => { trailers.push(tokens.slice(end + 1, to + 1)); end = to; };
+      if (PAIRS[tokens[at]] && (end = closing(at)) < 0) return null;
+      const head = tokens.slice(at, end + 1);
+      for (;;) {
+        const next = tokens[end + 1];
+        if (next === "." && NAME.test(tokens[end + 2] ?? "")) {
+          const call = tokens[end + 3] === "(" ? closing(end + 3) : end + 2;
+          if (call < 0) return null;
+          take(call);
+        } else if (next === "(" || next === "[") {
+          const close = closing(end + 1);
+          if (close < 0) return null;
+          take(close);
+        } else break;
+      }
+      found.push({ head, trailers });
+      // A bare bracket is looked through by the steps to come.
+      const inner = trailers.filter((one) => one.length > 2).flatMap((one) => {
+        const open = one.findIndex((token) => PAIRS[token]);
+        return open < 0 ? [] : [one.slice(open + 1, -1)];
+      });
+      for (const part of inner) {
+        const within = primariesOf(part);
+        if (within) found.push(...within);
+      }
+      if (!PAIRS[tokens[at]]) at = end;
+    }
+    return found;
+  };
+
+  // The chip that a trailer is, and whether it is drawn without something.
+  const GPU = /^(?:[\w.]*device\w*(?:\[.*\]|\(.*\))?|\w*[dD]ev|"(?:cuda|mps|xpu)(?::\d+)?"|torch\.device\("(?:cuda|mps|xpu).*"\)|DEVICE)$/;
+  const chipOf = (tokens, calls) => {
+    const text = write(tokens);
+    for (const key in calls) if (text === write(tokensOf(calls[key]).found)) return [key];
+    const [, name, inside] = /^\.(\w+)(?:\((.*)\))?$/s.exec(text) ?? [];
+    const called = inside !== undefined;
+    if (/^\[-?\d+\]$/.test(text)) return "first" in calls ? ["first", text !== "[0]"] : null;
+    const plain = (inside ?? "").replace(/,? ?non_blocking=\w+/, "").replace(/^device=/, "");
+    const less = plain !== inside;
+    if (name === "cuda" && called && "to" in calls) return ["to", true];
+    if (name === "to" && called) {
+      const dtype = plain.replace(/,? ?dtype=[\w.]+/, "").replace(/,? ?copy=True/, "");
+      if (dtype !== plain) return /^"cpu", copy=True$/.test(plain) ? ["to-copy", less] : null;
+      if (/^(?:torch\.device\()?"cpu"\)?$/.test(plain)) return ["cpu", true];
+      if (GPU.test(plain) && "to" in calls) return ["to", plain !== "device" || less];
+      return null;
+    }
+    if (name === "requires_grad_" && /^(?:requires_grad=)?True$/.test(plain)) return [name, true];
+    if (name === "clone" && called) return [name, true];
+    if ((name === "T" || name === "mT") && !called) return ["t", true];
+    if ((name === "transpose" || name === "permute") && called) return ["t", true];
+    if (name === "reshape" || name === "flatten") return called ? ["reshape", true] : null;
+    if (name === "view" && called && !/dtype|torch\./.test(plain)) return [name, true];
+    return null;
+  };
+
+  // torch.clone(x) is x.clone().
+  const asMethod = ({ head, trailers }) => {
+    const [name, ...rest] = trailers;
+    if (head[0] !== "torch" || !name || name[0] !== "." || name[2] !== "(") return null;
+    if (!["clone", "detach", "t", "reshape", "transpose", "permute", "flatten"].includes(name[1])) return null;
+    let depth = 0, comma = name.length - 1;
+    for (let at = 3; at < name.length - 1; at++) {
+      if (PAIRS[name[at]]) depth++;
+      else if (")]}".includes(name[at])) depth--;
+      else if (name[at] === "," && !depth) { comma = at; break; }
+    }
+    const [of] = primariesOf(name.slice(3, comma)) ?? [];
+    if (!of) return null;
+    const call = [".", name[1], "(", ...name.slice(comma + 1, -1), ")"];
+    return { head: of.head, trailers: [...of.trailers, call, ...rest] };
+  };
+
+  // How many letters two names differ by.
+  const away = (one, other) => {
+    let row = [...Array(other.length + 1).keys()];
+    for (let i = 1; i <= one.length; i++) {
+      const next = [i];
+      for (let j = 1; j <= other.length; j++)
+        next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (one[i - 1] !== other[j - 1]));
+      row = next;
+    }
+    return row[other.length];
+  };
+  const nearest = (name, calls, names) => {
+    const letters = (text) => text.match(/\w+/)?.[0] ?? "";
+    const all = [
+      ...Object.entries(calls).map(([key, code]) => [letters(code), { chain: [key] }]),
+      ...names.map((code) => [(/[.](\w+)\W*[^.]*$/.exec(code) ?? [])[1] ?? "", { row: code }]),
+    ];
+    const near = all.map(([of, found]) => [away(name.toLowerCase(), of.toLowerCase()), found])
+      .sort((a, b) => a[0] - b[0])[0];
+    return near && near[0] <= (name.length > 3 ? 2 : 1) ? near[1] : null;
+  };
+
+  /**
+   * Read a line. `calls` are the chips' codes by their keys, `names` the codes of single
+   * calls that the Atlas has, with x or a. Returns `chain` or `row` for what can be
+   * shown, `x` for what x stands for, `said` for the reader, `near` for what to offer.
+   */
+  return (text, calls, names, most) => {
+    const lines = text.split("\n").map((line) => line.replace(/^\s*(?:>>>|\.\.\.|In ?\[\d*\]:|[-+]\s)\s*/, "").trim()).filter(Boolean);
+    const [line] = lines.filter((one) => /[.(]/.test(one.replace(/#.*/, ""))).concat(lines);
+    if (!line) return { said: "" };
+    if (line.length > LONGEST) return { said: `That is ${line.length} characters. Type one line of code, of at most ${LONGEST}.` };
+    const { found, odd } = tokensOf(line);
+    if (!found) return { said: `No line of Python: “${odd}” cannot be read. Type a line such as h = out.detach().cpu().numpy()` };
+    if (/^<\/?\w/.test(line)) return { said: "That is markup. Type a line of Python, such as h = out.detach().cpu().numpy()" };
+    const equals = found.reduce((at, token, place) => {
+      const open = found.slice(0, place).reduce((depth, one) => depth + (PAIRS[one] ? 1 : ")]}".includes(one) ? -1 : 0), 0);
+      return open === 0 && /^(?:=|[-+*/@%&|^]=)$/.test(token) ? place : at;
+    }, -1);
+    let right = found.slice(equals + 1);
+    // A line that goes on in the next one.
+    while (right.length && /^[,;:\\]$/.test(right.at(-1))) right.pop();
+    const primaries = primariesOf(right);
+    if (!primaries) return { said: "A bracket is missing or too much: the line cannot be read." };
+    const key = (tokens, name) => write(tokens.map((token) => (token === name ? "·" : token)));
+    const rows = new Map(), ofArrays = new Map();
+    for (const code of names) {
+      const tokens = tokensOf(code).found ?? [];
+      if (tokens.includes("x")) rows.set(key(tokens, "x"), code);
+      else ofArrays.set(key(tokens, "a"), code);
+    }
+    const best = { known: 0 };
+    const unknown = [];
+    const alone = ({ head, trailers }) => {
+      // The call as a row of the Atlas: what it is called on, or with, is any name.
+      const whole = [...head, ...trailers.flat()];
+      for (const { head: of } of [{ head }, ...(primariesOf(trailers.flat().slice(trailers.flat().indexOf("(") + 1, -1)) ?? [])]) {
+        const same = of.length === 1 && key(whole, of[0]);
+        const [code, other] = [rows.get(same), ofArrays.get(same)];
+        if (code && other)
+          return { row: code, x: of[0], near: { row: other }, said: "Read as a call on a tensor; a is an array." };
+        if (code ?? other) return { row: code ?? other, x: of[0], said: "" };
+      }
+      return null;
+    };
+    for (const one of primaries) {
+      const primary = asMethod(one) ?? one;
+      const chips = primary.trailers.map((trailer) => chipOf(trailer, calls));
+      let run = [];
+      chips.concat([null]).forEach((chip, at) => {
+        if (chip) run.push(at);
+        else {
+          if (run.length > best.known)
+            Object.assign(best, { known: run.length, run, primary, chips });
+          run = [];
+          const trailer = primary.trailers[at];
+          if (trailer && (trailer.includes("(") || trailer[0] === "[")) unknown.push(trailer);
+        }
+      });
+    }
+    const [first] = primaries;
+    const single = first && alone(first);
+    if (single && best.known < 2 && !(best.known === 1 && best.primary === first)) return single;
+    if (!best.known) {
+      // The longest beginning that is a row of the Atlas.
+      for (const { head, trailers } of primaries)
+        for (let count = trailers.length; count > 0; count--) {
+          const other = alone({ head, trailers: trailers.slice(0, count) });
+          const rest = write(trailers.slice(count).flat());
+          if (other) return { ...other, said: rest ? `${other.said} Left out: ${rest}.`.trim() : other.said };
+        }
+      const called = unknown.find((one) => one[0] === ".") ?? first?.trailers.find((one) => one[0] === ".");
+      if (!called) return { said: "No call of a tensor in it. Type a line such as h = out.detach().cpu().numpy()" };
+      return {
+        said: `The explorer does not know ${write(called)}. The calls that it knows are below.`,
+        near: nearest(called[1], calls, names),
+      };
+    }
+    const { primary, run, chips } = best;
+    // The first of a list, rather than the first row.
+    while (run.length > most && chips[run[0]][0] === "first") run.shift();
+    const shown = run.slice(0, most);
+    const before = primary.trailers.slice(0, shown[0]);
+    const after = primary.trailers.slice(shown.at(-1) + 1);
+    const x = write([...primary.head, ...before.flat()]);
+    const said = [];
+    for (const at of shown) {
+      const typed = write(primary.trailers[at]), code = calls[chips[at][0]];
+      if (chips[at][1]) said.push(`${typed} is drawn as ${code}.`);
+    }
+    let near = null;
+    if (run.length > most)
+      said.push(`Three calls at most: ${write(after.flat())} is left out.`);
+    else if (after.length) {
+      said.push(`Not known here, and left out: ${write(after.flat())}.`);
+      if (after[0][0] === ".") near = nearest(after[0][1], calls, names);
+    }
+    const typo = before.filter((one) => one[0] === "." && one.includes("(")).at(-1);
+    if (typo && !near) {
+      near = nearest(typo[1], calls, []);
+      if (near && write(typo).includes(calls[near.chain[0]])) near = null;
+    }
+    const made = before.some((one) => one.includes("(")) || /\(/.test(write(primary.head));
+    const cut = /\.detach\(\)|\.data\b|state_dict|\.grad\b|torch\.(?:as_)?(?:tensor|from_numpy|zeros|ones|rand\w*|empty|arange)\(/.test(x);
+    const given = /parameters\(\)/.test(x) ? "leaf" : "nonleaf";
+    return {
+      chain: shown.map((at) => chips[at][0]),
+      x,
+      state: made ? (cut ? "constant" : given) : "",
+      said: said.join(" "),
+      near,
+    };
+  };
+})();

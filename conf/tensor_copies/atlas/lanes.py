@@ -1,0 +1,73 @@
+"""What the explorer says of a call that is no chain of its own: the Atlas's facts.
+
+They are written to ``_static/explorer_calls.js``, which the explorer's script loads
+with the first touch, packed as its own data are: each outcome once, named by a letter.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from tensor_copies.atlas.page import Drawing, Record
+from tensor_copies.explorer.data import FACTS, FIRST_LETTER, Numbers
+from tensor_copies.explorer.page import CALLS_DATA
+
+SUBJECTS = ("x", "a")  # a tensor, and an array that shares with one
+
+
+def write_calls(app: Sphinx, _: BuildEnvironment) -> list[str]:
+    """Write the calls; return the pages to write again, as their address is new."""
+    metadata = app.env.metadata
+    pages = [page for page in metadata if "has_explorer" in metadata[page]]
+    if app.builder.format != "html" or not pages:
+        return []
+    packed = pack_calls(Drawing(app, pages[0]))
+    text = json.dumps(packed, ensure_ascii=False, separators=(",", ":"))
+    file, text = Path(app.outdir, "_static", CALLS_DATA), f"explorerCalls={text};\n"
+    if file.exists() and file.read_text(encoding="utf-8") == text:
+        return []
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return pages
+
+
+def pack_calls(drawing: Drawing) -> dict[str, Any]:
+    """Return the rows by their code: for each device a letter for each kind of x."""
+    outcomes, rows = Numbers(), {}
+
+    def letter(record: Record | None) -> str:
+        if record is None:
+            return " "
+        there = record["result_device"]
+        moved = None if there is None else there != record["device"]
+        known = {**record, "moved": moved}
+        values = tuple(
+            int(known[name]) if isinstance(known[name], bool) else known[name]
+            for name in FACTS
+        )
+        return chr(FIRST_LETTER + outcomes.number(values))
+
+    for row in drawing.rows.values():
+        if row["subject"] not in SUBJECTS:
+            continue
+        looks = drawing.on_cpu, drawing.on_another
+        seen = [
+            "".join(letter(look(row, kind)) for kind in drawing.kinds) for look in looks
+        ]
+        rows[row["code"]] = {
+            "subject": row["subject"],
+            "given": row["given"],
+            "lesson": drawing.lesson_link(row)["uri"],
+            "seen": seen,
+        }
+    return {
+        "facts": FACTS,
+        "states": drawing.kinds,
+        "records": list(outcomes),
+        "rows": rows,
+    }
