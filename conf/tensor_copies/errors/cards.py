@@ -81,7 +81,9 @@ class Box(_Drawn):
         self.env.metadata[page][BOX] = True
         search = builder.get_relative_uri(page, "search")
         signs = sheet(DRAWN) if page == PAGE else ""
-        return {**data, "sheet": signs, "search": search}
+        repository = self.config.site_repository
+        report = f"{repository}/issues/new" if repository and page == PAGE else ""
+        return {**data, "sheet": signs, "search": search, "report": report}
 
 
 class Legend(_Drawn):
