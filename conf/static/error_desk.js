@@ -96,8 +96,7 @@
   const apply = () => {
     const query = input.value.trim();
     putBack();
-    const like = query ? find(query) : [];
-    let hits = like.filter(({ exact }) => exact);
+    let hits = query ? find(query).filter(({ exact }) => exact) : [];
     const exact = hits.length > 0;
     if (!exact) hits = having(query);
     for (const hit of hits) {
@@ -107,7 +106,7 @@
       found.append(hit.section);
       open(hit);
     }
-    const nearest = hits.length ? [] : like.length ? like : query ? find.near(query) : [];
+    const nearest = hits.length || !query ? [] : find.near(query);
     near.replaceChildren(...nearest.map(({ anchor, section }) => {
       const link = document.createElement("a");
       link.href = `#${anchor}`;
