@@ -69,6 +69,7 @@
       .replace(/[‘’]/g, "'")
       .replace(/"[^"\n]{0,80}"(?:, )?/g, " ")
       .replace(/(state_dict for) \w+/g, "$1")
+      .replace(/\b(?:[kmgt]ib|bytes)\b/g, " ")
       // As they were written before, or elsewhere.
       .replace(/\bvariable(s?)\b/g, "tensor$1")
       .replace(/writeable/g, "writable")
@@ -116,8 +117,10 @@
       const shared = [...text.runs].filter((run) => runs.has(run));
       const part = shared.length / text.runs.size;
       if (text.words.length <= SHORT ? part === 1 : part >= ENOUGH) return true;
-      // A message that was cut: all of it is here, and some of it is in no other entry.
-      return words.length >= CUT && shared.length >= 0.9 * runs.size &&
+      // A message that was cut, perhaps within its first or last word: all of it is here,
+      // and some of it is in no other entry.
+      const whole = words.length > CUT + 1 ? runsOf(words.slice(1, -1), 3) : runs;
+      return words.length >= CUT && [...whole].every((run) => text.runs.has(run)) &&
         shared.some((run) => known.get(run) === 1);
     };
 
