@@ -226,6 +226,27 @@ def test_from_home_a_known_message_leads_to_its_entry(
     page.close()
 
 
+def test_an_unknown_message_can_be_reported_where_there_is_a_repository(
+    browser: Any, address: str
+) -> None:
+    page = browser.new_page()
+    link = (
+        '<span class="report" data-address="https://example.org/new">a <a>b</a></span>'
+    )
+
+    def as_hosted(route: Any) -> None:
+        body = route.fetch().text().replace("</p>\n</form>", f"{link}</p></form>")
+        route.fulfill(body=body, content_type="text/html")
+
+    page.route("**/errors.html", as_hosted)
+    page.goto(f"{address}errors.html", wait_until="load")
+    page.fill(BOX, "  File \"/home/me/secret.py\", line 1, in f\nKeyError: 'plum & co'")
+    asked = page.locator(".report a").get_attribute("href")
+    assert asked.startswith("https://example.org/new?title=")
+    assert "plum+%26+co" in asked and "secret" not in asked
+    page.close()
+
+
 def test_a_link_to_an_entry_is_answered_whatever_is_asked(
     tab: Any, address: str
 ) -> None:
