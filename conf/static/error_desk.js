@@ -106,7 +106,7 @@
       found.append(hit.section);
       open(hit);
     }
-    const nearest = hits.length || !query ? [] : find.near(query);
+    const nearest = hits.length || !query || !messages ? [] : find.near(query);
     near.replaceChildren(...nearest.map(({ anchor, section }) => {
       const link = document.createElement("a");
       link.href = `#${anchor}`;

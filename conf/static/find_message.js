@@ -21,14 +21,15 @@
   const linesOf = (text) => text.replace(/\x1b\[[\d;]*m/g, "").split(/\r?\n/).map((line) =>
     line.replace(/[╭╮╰╯┌┐└┘─━]+/g, " ").replace(/^\s*[│┃]|[│┃]\s*$/g, "").replace(BEFORE, ""));
 
-  const KIND = /(?:\w+\.)*\w*(?:Error|Warning|Exception): ?/g;
+  const KIND = /\b(?:\w+\.){0,8}\w*(?:Error|Warning|Exception): ?/g;
   const OVER = /Traceback \(most recent|\bFile "|During handling of|The above exception/;
   // The messages in a text, the last first; the whole text if it names no error.
   const messagesIn = (text) => {
     const starts = [...text.matchAll(KIND)];
     const cut = starts.map((found, place) =>
       text.slice(found.index + found[0].length, starts[place + 1]?.index).split(OVER)[0]);
-    return cut.length ? cut.filter((one) => one.trim()).reverse() : [text];
+    const said = cut.filter((one) => one.trim()).reverse();
+    return said.length ? said : [text];
   };
   // With lines that end at words, and with lines that end anywhere.
   const readings = (query) => [" ", ""].map((end) => linesOf(query).join(end));

@@ -226,6 +226,25 @@ def test_from_home_a_known_message_leads_to_its_entry(
     page.close()
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 10_000, "a." * 5_000, "x Error: " * 1_000, "<b onclick=alert(1)>", "ValueError: ",
+     "错误：张量不在同一设备", "\n" * 3_000, '  File "' * 1_500],
+    ids=["letters", "dots", "errors", "markup", "type", "script", "lines", "frames"],
+)  # fmt: skip
+def test_bad_input_is_answered_with_a_sentence_and_soon(text: str, tab: Any) -> None:
+    took = """([box, text]) => {
+      const input = document.querySelector(box), start = performance.now();
+      input.value = text;
+      input.dispatchEvent(new Event("input", {bubbles: true}));
+      return performance.now() - start;
+    }"""
+    assert tab.evaluate(took, [BOX, text]) < 1000
+    said = tab.locator(COUNT).inner_text()
+    assert said.startswith("Not among") or not text.strip(), said
+    tab.fill(BOX, "")
+
+
 def test_an_unknown_message_can_be_reported_where_there_is_a_repository(
     browser: Any, address: str
 ) -> None:
