@@ -28,7 +28,7 @@
     const starts = [...text.matchAll(KIND)];
     const cut = starts.map((found, place) =>
       text.slice(found.index + found[0].length, starts[place + 1]?.index).split(OVER)[0]);
-    const said = cut.filter((one) => one.trim()).reverse();
+    const said = cut.filter((one) => one.trim()).slice(-5).reverse();
     return said.length ? said : [text];
   };
   // With lines that end at words, and with lines that end anywhere.

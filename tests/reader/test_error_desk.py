@@ -228,9 +228,9 @@ def test_from_home_a_known_message_leads_to_its_entry(
 
 @pytest.mark.parametrize(
     "text",
-    ["a" * 10_000, "a." * 5_000, "x Error: " * 1_000, "<b onclick=alert(1)>", "ValueError: ",
-     "错误：张量不在同一设备", "\n" * 3_000, '  File "' * 1_500],
-    ids=["letters", "dots", "errors", "markup", "type", "script", "lines", "frames"],
+    ["a" * 10_000, "a." * 5_000, "x Error: " * 1_000, "<b onclick=alert(1)>",
+     "ValueError: ", "错误: 张量不在同一设备", '  File "' * 1_500],
+    ids=["letters", "dots", "errors", "markup", "type", "script", "frames"],
 )  # fmt: skip
 def test_bad_input_is_answered_with_a_sentence_and_soon(text: str, tab: Any) -> None:
     took = """([box, text]) => {
