@@ -241,7 +241,7 @@ def test_bad_input_is_answered_with_a_sentence_and_soon(text: str, tab: Any) -> 
     }"""
     assert tab.evaluate(took, [BOX, text]) < 1000
     said = tab.locator(COUNT).inner_text()
-    assert said.startswith("Not among") or not text.strip(), said
+    assert said and "your message" not in said
     tab.fill(BOX, "")
 
 
