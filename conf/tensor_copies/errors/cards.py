@@ -218,8 +218,13 @@ def _line_to(section: nodes.section) -> nodes.paragraph:
     return nodes.paragraph("", "", link)
 
 
-def load_card_styles(app: Sphinx, page: str, *_: object) -> None:
-    """Load the style, and the scripts of the box, on the page that has them."""
+def load_card_styles(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], *_: object
+) -> None:
+    """Load the style, and the scripts of the box, on the page that has them.
+
+    The longest page of all does without the styles of MyST-NB: its cells are cards.
+    """
     facts = app.env.metadata.get(page, {})
     if FACT in facts:
         app.add_css_file(STYLE)
@@ -227,3 +232,6 @@ def load_card_styles(app: Sphinx, page: str, *_: object) -> None:
     if BOX in facts:
         for script in ("find_message.js", "error_desk.js"):
             app.add_js_file(script, loading_method="defer")
+    if page == PAGE:
+        styles = context["css_files"]
+        context["css_files"] = [s for s in styles if "mystnb." not in str(s.filename)]

@@ -23,11 +23,11 @@ DATA = "messages.js"
 
 
 def keep_labels(app: Sphinx, doctree: nodes.document) -> None:
-    """Make an entry's label, which is stable, the address that its heading links to."""
+    """Make an entry's label, which is stable, the only address of its section."""
     if app.env.docname == PAGE:
         labels = entries(Path(app.env.doc2path(PAGE)))
         for section in doctree.findall(nodes.section):
-            section["ids"].sort(key=lambda name: name not in labels)
+            section["ids"] = [*({*section["ids"]} & {*labels})] or section["ids"]
 
 
 def list_messages(app: Sphinx, doctree: nodes.document) -> None:
