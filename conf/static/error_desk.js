@@ -90,7 +90,7 @@
     fold(section, false);
     for (const fold of section.querySelectorAll("details.wording"))
       fold.open = text !== undefined &&
-        fold.querySelector("pre").textContent.trim() === text;
+        [...fold.querySelectorAll("pre")].some((pre) => pre.textContent.trim() === text);
   };
 
   const apply = () => {
