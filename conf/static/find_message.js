@@ -94,11 +94,11 @@
   // Its `near` finds entries whose messages have some rare words of a query.
   window.messageFinder = (entries) => {
     const texts = entries.flatMap((entry) =>
-      entry.texts.flatMap((text) => {
+      entry.texts.flatMap((text, place) => {
         const parts = messagesIn(text);
         return parts.map((part) => {
           const words = wordsOf(part);
-          return { ...entry, text, words, runs: runsOf(words, 3), long: runsOf(words, FEWEST) };
+          return { ...entry, text, place, words, runs: runsOf(words, 3), long: runsOf(words, FEWEST) };
         });
       }),
     );
@@ -142,7 +142,7 @@
             const weight = shared.reduce((sum, run) => sum + 1 / known.get(run), 0);
             // Of two that have the same words, the shorter has fewer that were not asked.
             const score = weight + (exact && shared.length / text.runs.size) -
-              text.words.length / 1e4;
+              text.words.length / 1e4 - text.place / 1e3; // what is said today comes first
             const before = best.get(text.anchor);
             if (before && before.exact * 1e6 + before.score >= exact * 1e6 + score) continue;
             best.set(text.anchor, { ...text, score, exact });
