@@ -1,6 +1,7 @@
-// The box of the error index and of the silent mistakes: as a reader types or pastes,
-// the entries that fit move up to it, the best first; without a query all stand where
-// they were. What is asked is kept in the address (?message=...). On a phone an entry is
+// The box of the error index and of the silent mistakes: what a reader pastes is named as
+// the message that it is, or as none of these, with the nearest; of a traceback the
+// reader's own line. Entries that fit move up to the box, the best first; without a query
+// all stand where they were. What is asked is kept in the address (?message=...). On a phone an entry is
 // its title and the beginning of its message, until it is opened: by a tap, by the box,
 // by a link, or by the browser's own search in the page. Without this script the whole
 // page is there.
@@ -14,27 +15,34 @@
   const search = noHit.querySelector("a");
   const searchPage = search.getAttribute("href");
 
-  const plain = (text) => text.toLowerCase().replace(/[‘’]/g, "'").replace(/[“”]/g, '"');
+  const near = form.querySelector(".near");
+  const own = form.querySelector(".own-line");
+  const report = noHit.querySelector(".report");
   const ENTRY = ".entry, .mistake";
+  const titleOf = (section) => section.querySelector("h3").textContent.replace("¶", "").trim();
+  const wordsIn = (text) => text.toLowerCase().match(/[a-z_\d]+/g) ?? [];
   const entries = [...document.querySelectorAll(ENTRY)].map((section) => ({
     anchor: section.id,
     section,
-    texts: [...section.querySelectorAll(".stream pre, .variant pre")]
+    texts: [...section.querySelectorAll(".stream pre, .met, .variant pre")]
       .map((pre) => pre.textContent.trim()),
-    has: plain(section.textContent.replace(/\s+/g, " ")),
+    has: [...new Set(wordsIn(section.textContent))].map((word) => ` ${word}`).join(""),
   }));
+  const messages = document.querySelector(".entry") !== null;
   const find = window.messageFinder(entries);
 
-  // A few words that are no message: the entries that have them all.
+  // A few words that are no message: the entries that have them all, or their beginnings.
+  const FEW = 8;
   const having = (query) => {
-    const words = plain(query).split(/\s+/).filter(Boolean);
-    return entries.filter(({ has }) => words.every((word) => has.includes(word)));
+    const words = wordsIn(query);
+    if (!words.length || words.length > FEW) return [];
+    return entries.filter(({ has }) => words.every((word) => has.includes(` ${word}`)));
   };
 
   // -- Folded entries, on a phone ------------------------------------------------------
   const phone = matchMedia("(max-width: 46rem)");
   const partsOf = (section) => {
-    const message = section.querySelector(":scope.entry > .cell");
+    const message = section.querySelector(":scope.entry > :is(.met, .cell)");
     return [...section.children].filter((part) =>
       part !== message && !part.matches("h3, span, details.wording"));
   };
@@ -53,7 +61,7 @@
     const button = document.createElement("button");
     button.type = "button";
     button.className = "unfold";
-    button.setAttribute("aria-label", title.textContent.replace("¶", "").trim());
+    button.setAttribute("aria-label", titleOf(section));
     title.append(button);
     title.addEventListener("click", ({ target }) => {
       if (phone.matches && !target.closest("a"))
@@ -82,39 +90,68 @@
     fold(section, false);
     for (const fold of section.querySelectorAll("details.wording"))
       fold.open = text !== undefined &&
-        fold.querySelector("pre").textContent.trim() === text;
+        [...fold.querySelectorAll("pre")].some((pre) => pre.textContent.trim() === text);
   };
 
   const apply = () => {
     const query = input.value.trim();
     putBack();
-    let hits = [];
-    if (query) {
-      hits = find(query);
-      if (!hits.length) hits = having(query);
-      for (const hit of hits) {
-        const gap = document.createComment("");
-        hit.section.replaceWith(gap);
-        gaps.push([gap, hit.section]);
-        found.append(hit.section);
-        open(hit);
-      }
+    let hits = query ? find(query).filter(({ exact }) => exact) : [];
+    const exact = hits.length > 0;
+    if (!exact) hits = having(query);
+    for (const hit of hits) {
+      const gap = document.createComment("");
+      hit.section.replaceWith(gap);
+      gaps.push([gap, hit.section]);
+      found.append(hit.section);
+      open(hit);
     }
+    const nearest = hits.length || !query || !messages ? [] : find.near(query);
+    near.replaceChildren(...nearest.map(({ anchor, section }) => {
+      const link = document.createElement("a");
+      link.href = `#${anchor}`;
+      link.textContent = titleOf(section);
+      const item = document.createElement("li");
+      const family = section.parentElement.querySelector("h2")?.textContent.replace("¶", "");
+      item.append(family ? `${family}: ` : "", link);
+      return item;
+    }));
+    const line = window.readPaste.ownLine(query);
+    own.hidden = !line;
+    if (line) {
+      const code = document.createElement("code");
+      code.textContent = line.code;
+      const where = ` (${line.file}, line ${line.line}${line.name ? `, in ${line.name}` : ""})`;
+      const rest = line.below ? `. The ${line.below} frames below it are in libraries.` : ".";
+      own.replaceChildren("Your own line: ", ...(line.code ? [code] : []), where, rest);
+    }
+    near.hidden = !nearest.length;
     noHit.hidden = !query || hits.length > 0;
     search.href = `${searchPage}?${new URLSearchParams({ q: query })}`;
-    const all = entries.length;
-    if (!query) count.textContent = `${all} entries`;
-    else if (!hits.length) count.textContent = "No entry has this.";
-    else {
-      const first = hits[0].section.querySelector("h3").textContent.replace("¶", "");
-      count.textContent = `${hits.length} of ${all} entries. First: ${first}`;
+    if (report) {
+      const text = window.readPaste.message(query);
+      report.hidden = !query;
+      report.querySelector("a").href = `${report.dataset.address}?${new URLSearchParams({
+        title: `Message without an entry: ${text.slice(0, 80)}`, body: text.slice(0, 1500),
+      })}`;
     }
+    const all = entries.length;
+    const kind = messages ? "messages" : "mistakes";
+    const titles = hits.map(({ section }) => titleOf(section));
+    if (!query) count.textContent = `${all} ${kind}`;
+    else if (exact) count.textContent = titles.length > 1
+      ? `This is your message. ${titles.length} things raise it.`
+      : `This is your message: ${titles[0]}`;
+    else if (hits.length) count.textContent =
+      `${hits.length} of ${all} ${kind} ${hits.length > 1 ? "have" : "has"} these words. First: ${titles[0]}`;
+    else if (nearest.length) count.textContent = `Not among the ${all} ${kind}. Nearest:`;
+    else count.textContent = `Not among the ${all} ${kind}, and none is like it.`;
   };
 
   const keep = () => {
     const asked = new URLSearchParams(location.search);
     asked.delete("message");
-    if (input.value.trim()) asked.set("message", input.value.trim());
+    if (input.value.trim()) asked.set("message", input.value.trim().slice(-4000));
     const query = asked.toString();
     try {
       history.replaceState(null, "", (query ? `?${query}` : location.pathname));
@@ -127,7 +164,7 @@
     if (!target) return;
     const entry = target.closest(ENTRY);
     const folded = entry?.classList.contains("folded");
-    if (target.checkVisibility() && !folded) return;
+    if (target.checkVisibility() && !folded && !found.contains(target)) return;
     if (!target.checkVisibility()) {
       input.value = "";
       apply();
@@ -136,15 +173,20 @@
     target.scrollIntoView();
   };
 
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
   form.addEventListener("input", () => { apply(); keep(); });
   form.addEventListener("reset", () => {
     setTimeout(() => { apply(); keep(); input.focus(); });
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const first = found.querySelector("h3");
+    const first = found.querySelector("h3") ?? near.querySelector("a");
     if (!first) return;
-    first.tabIndex = -1;
+    if (first.matches("h3")) first.tabIndex = -1;
     first.focus();
   });
   window.addEventListener("hashchange", reveal);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,12 +45,12 @@ def test_what_is_pasted_brings_its_entry_to_the_box(tab: Any) -> None:
     assert tab.evaluate(FOUND) == ["numpy-requires-grad"]
     said = tab.locator(COUNT)
     assert said.get_attribute("aria-live") == "polite"
-    first = f"1 of {len(before)} entries. First: You called"
-    assert said.inner_text().startswith(first)
+    assert said.inner_text().startswith("This is your message: You called")
     assert "message=Traceback" in tab.url
     below = tab.locator(".found h3").bounding_box()["y"]
     box = tab.locator(BOX).bounding_box()
-    assert box["y"] < below < box["y"] + 200
+    bottom = box["y"] + box["height"]
+    assert bottom < below < bottom + 150
     assert not tab.locator(".error-index").is_visible()
     tab.keyboard.press("Enter")
     assert tab.evaluate("document.activeElement.textContent").startswith("You called")
@@ -85,13 +86,184 @@ def test_words_and_recorded_words_find_their_entry(tab: Any) -> None:
 
 def test_no_hit_says_what_to_do(tab: Any) -> None:
     tab.fill(BOX, "segmentation fault & co")
-    assert tab.locator(COUNT).inner_text() == "No entry has this."
+    assert tab.locator(COUNT).inner_text().endswith("and none is like it.")
     search = tab.locator(NO_HIT).get_by_role("link", name="search the whole site")
     assert search.get_attribute("href") == "search.html?q=segmentation+fault+%26+co"
     other = tab.locator(NO_HIT).get_by_role("link", name="what others did")
     assert tab.locator(other.get_attribute("href")).is_visible()
     tab.fill(BOX, "")
     assert not tab.locator(NO_HIT).is_visible()
+
+
+# Famous messages that the site has no entry for, one a line.
+ELSEWHERE = Path(__file__).with_name("messages_elsewhere.txt")
+
+
+def test_a_message_that_is_not_here_is_never_called_the_readers(tab: Any) -> None:
+    messages = ELSEWHERE.read_text(encoding="utf-8").splitlines()
+    assert len(messages) >= 40
+    for message in messages:
+        tab.fill(BOX, message)
+        said = tab.locator(COUNT).inner_text()
+        assert said.startswith("Not among the "), (message, said)
+        near = tab.locator(".near a").count()
+        assert near <= 3 and said.endswith("Nearest:" if near else "like it."), message
+        assert tab.locator(NO_HIT).is_visible()
+    tab.fill(BOX, "AttributeError: 'NoneType' object has no attribute 'shape'")
+    tab.locator(BOX).press("Enter")
+    tab.keyboard.press("Enter")
+    tab.wait_for_function("location.hash === '#grad-is-none'")
+    assert tab.input_value(BOX) != ""
+    tab.fill(BOX, "")
+
+
+GRAD = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy()"
+# How a message looks where readers copy it from.
+DISGUISED = {
+    "prefixed": f"[rank0]: RuntimeError: {GRAD} instead.",
+    "logged": f"2026-01-02 03:04:05,678 ERROR RuntimeError: {GRAD} instead.",
+    "tested": f"E       RuntimeError: {GRAD} instead.",
+    "wrapped": "RuntimeError: Can't call numpy() on Tensor that requi\nres grad. Use "
+    "tensor.detach().numpy() instead.",
+    "boxed": "╭─ Error ─────╮\n│ RuntimeError: Can't call numpy() on Tensor  │\n│ that "
+    "requires grad. Use tensor.detach().numpy() instead.  │\n╰────────╯",
+    "cut": "numpy() on Tensor that requires grad. Use tensor.det",
+    "old": "Can't call numpy() on Variable that requires grad. Use var.detach()",
+    "asked": f"why do i get `{GRAD} instead.` when i plot it?",
+}
+
+
+@pytest.mark.parametrize("how", DISGUISED)
+def test_a_message_is_known_however_it_was_pasted(how: str, tab: Any) -> None:
+    tab.fill(BOX, DISGUISED[how])
+    said = tab.locator(COUNT).inner_text()
+    assert said.startswith("This is your message: You called .numpy()"), said
+    assert tab.evaluate(FOUND) == ["numpy-requires-grad"]
+    tab.fill(BOX, "")
+
+
+OLD = {
+    "the buffers have already been freed. Specify retain_graph=True": "backward-twice",
+    "some of the strides of a given numpy array are negative.": (
+        "from-numpy-negative-stride"
+    ),
+    "UserWarning: The given NumPy array is not writeable, and PyTorch does not support "
+    "non-writeable tensors.": "from-numpy-read-only",
+    "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+    "capacity of 8.00 GiB of which 0 bytes is free.": "out-of-memory",
+    "RuntimeError: Expected all tensors to be on the same device, but found at least "
+    "two devices, cuda:0 and cpu!": "devices-differ",
+}
+
+
+@pytest.mark.parametrize("text", OLD)
+def test_older_words_and_those_of_a_gpu_are_known(text: str, tab: Any) -> None:
+    tab.fill(BOX, text)
+    assert tab.locator(COUNT).inner_text().startswith("This is your message")
+    assert tab.evaluate(FOUND)[0] == OLD[text]
+    tab.fill(BOX, "")
+
+
+LIBRARY = """
+  File "/usr/lib/python3/site-packages/torch/nn/modules/module.py", line {}, in _call
+    return forward_call(*args, **kwargs)"""
+BELOW = "".join(LIBRARY.format(line) for line in range(20))
+RAISED = "RuntimeError: grad can be implicitly created only for scalar outputs"
+OWN = {
+    f"""Traceback (most recent call last):
+  File "/home/me/train.py", line 7, in <module>
+    main()
+  File "/home/me/train.py", line 12, in main
+    loss.backward(){BELOW}
+{RAISED}""": ("loss.backward() (train.py, line 12, in main)", "20 frames"),
+    f"""│ /home/me/train.py:12 in main                    │
+│                                                 │
+│   11     loss = model(x)                        │
+│ ❱ 12     loss.backward()                        │
+│ /opt/venv/lib/python3.11/site-packages/torch/_tensor.py:500 in backward │
+{RAISED}""": ("loss.backward() (train.py, line 12, in main)", "1 frames"),
+    f"""Cell In[3], line 2
+      1 loss = model(x)
+----> 2 loss.backward()
+
+File /opt/venv/lib/python3.11/site-packages/torch/_tensor.py:500, in backward(self)
+{RAISED}""": ("loss.backward() (Cell In[3], line 2)", "1 frames"),
+}
+
+
+@pytest.mark.parametrize("trace", OWN, ids=["python", "rich", "notebook"])
+def test_of_a_traceback_the_readers_own_line_is_named(trace: str, tab: Any) -> None:
+    tab.fill(BOX, trace)
+    assert tab.evaluate(FOUND)[0] == "backward-of-many"
+    said = tab.locator(".own-line").inner_text()
+    where, below = OWN[trace]
+    assert where in said and below in said, said
+    tab.fill(BOX, "")
+    assert not tab.locator(".own-line").is_visible()
+
+
+def test_from_home_a_known_message_leads_to_its_entry(
+    browser: Any, address: str
+) -> None:
+    page = browser.new_page()
+    for text, anchor in (
+        (f"RuntimeError: {GRAD} instead.", "numpy-requires-grad"),
+        ("RuntimeError: CUDA error: device-side assert triggered", ""),
+    ):
+        page.goto(f"{address}index.html", wait_until="load")
+        page.locator("#message").focus()
+        page.wait_for_function("window.messageFinder && window.knownMessages")
+        page.fill("#message", text)
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/errors.html?message=*")
+        assert page.input_value(BOX) == text
+        assert page.evaluate("location.hash") == (anchor and f"#{anchor}")
+        if anchor:
+            title = page.locator(f"#{anchor} h3")
+            top = "title => title.getBoundingClientRect().top"
+            page.wait_for_timeout(500)
+            assert 0 <= title.evaluate(top) < 400
+    page.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" * 10_000, "a." * 5_000, "x Error: " * 1_000, "<b onclick=alert(1)>",
+     "ValueError: ", "错误: 张量不在同一设备", '  File "' * 1_500],
+    ids=["letters", "dots", "errors", "markup", "type", "script", "frames"],
+)  # fmt: skip
+def test_bad_input_is_answered_with_a_sentence_and_soon(text: str, tab: Any) -> None:
+    took = """([box, text]) => {
+      const input = document.querySelector(box), start = performance.now();
+      input.value = text;
+      input.dispatchEvent(new Event("input", {bubbles: true}));
+      return performance.now() - start;
+    }"""
+    assert tab.evaluate(took, [BOX, text]) < 1000
+    said = tab.locator(COUNT).inner_text()
+    assert said and "your message" not in said
+    tab.fill(BOX, "")
+
+
+def test_an_unknown_message_can_be_reported_where_there_is_a_repository(
+    browser: Any, address: str
+) -> None:
+    page = browser.new_page()
+    link = (
+        '<span class="report" data-address="https://example.org/new">a <a>b</a></span>'
+    )
+
+    def as_hosted(route: Any) -> None:
+        body = route.fetch().text().replace("</p>\n</form>", f"{link}</p></form>")
+        route.fulfill(body=body, content_type="text/html")
+
+    page.route("**/errors.html", as_hosted)
+    page.goto(f"{address}errors.html", wait_until="load")
+    page.fill(BOX, "  File \"/home/me/secret.py\", line 1, in f\nKeyError: 'plum & co'")
+    asked = page.locator(".report a").get_attribute("href")
+    assert asked.startswith("https://example.org/new?title=")
+    assert "plum+%26+co" in asked and "secret" not in asked
+    page.close()
 
 
 def test_a_link_to_an_entry_is_answered_whatever_is_asked(

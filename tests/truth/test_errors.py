@@ -224,10 +224,12 @@ def handed_over(text: str) -> Iterator[dict[str, Any]]:
             }
             setup = more_of.get("setup", ast.unparse(ast.parse(code).body[:-1]))
             wrong = [*more[0]] if more else []
+            folk = more_of.pop("folk", {})
             yield {
                 **{"code": code, "setup": setup, "subject": subject, "wrong": wrong},
                 **{"ranked": [*ranked], "of_its_own": bool(more_of)},
                 "away": "off_cpu" in more_of,
+                "folk": [*folk],
             }
 
 
@@ -265,6 +267,59 @@ def test_each_cure_costs_what_its_card_says(
     compared = [(*one, seen) for one, seen in told_of if seen not in (None, NOTHING)]
     assert [one for one in compared if one[-1] != one[-2]] == []
     assert sum(bool(sign) for _, _, sign, _ in compared) > 60
+
+
+# Runs what people are told to write, after the code before the message.
+RUN_FOLK = """
+import ast, json, sys, warnings
+import numpy as np, torch
+told = []
+for raising, setup, code in json.load(sys.stdin):
+    names = {"np": np, "torch": torch}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(raising, names)
+        except Exception:
+            pass
+        try:
+            exec(setup, names)
+            *before, last = ast.parse(code).body
+            if not isinstance(last, ast.Expr):
+                exec(code, names)
+            exec(compile(ast.Module(before, []), "folk", "exec"), names)
+            told.append(repr(eval(ast.unparse(last), names)))
+        except Exception as error:
+            told.append(type(error).__name__ + ": " + str(error).split("\\n")[0])
+print(json.dumps(told))
+"""
+
+
+def test_what_people_tell_you_does_what_its_card_shows(shown: list[Shown]) -> None:
+    asked, cards_say = [], []
+    for entry, card in zip(handed_over(SOURCE.read_text()), shown, strict=True):
+        rows = card.section.select(".told dt")
+        for row, code in zip(rows, entry["folk"], strict=True):
+            asked.append((entry["code"], entry["setup"], code))
+            cards_say.append((card.anchor, row.find_next_sibling("dd").samp))
+    assert len(asked) > 20
+    for told, (anchor, samp) in zip(
+        in_a_fresh_python(RUN_FOLK, asked), cards_say, strict=True
+    ):
+        begins = samp.get_text().removesuffix(" …")
+        assert plain(told).startswith(plain(begins)), (anchor, told)
+        assert ("raised" in samp.get("class", [])) == bool(
+            re.match(r"\w+(Error|Exception):", told)
+        )
+
+
+def test_addresses_of_entries_are_only_added(
+    page: BeautifulSoup, shown: list[Shown]
+) -> None:
+    """Links from elsewhere lead to them: none goes, and a new one is written down."""
+    written = (ROOT / "tests" / "truth" / "error_anchors.txt").read_text().split()
+    assert [anchor for anchor in written if page.find(id=anchor) is None] == []
+    assert {entry.anchor for entry in shown} == {*written}
 
 
 def test_a_cure_leads_to_the_chain_that_does_the_same(

@@ -20,6 +20,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("sign-legend", cards.Legend)
     app.add_directive("cures", cards.Cures)
     app.add_directive("wording", cards.Wording)
+    app.add_directive("wordings", cards.Wordings)
     app.add_node(cards.error_index)
     app.connect("env-updated", search.write_messages)
     app.connect("html-page-context", cards.load_card_styles)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -28,6 +29,7 @@ from tensor_copies.run.templates import TEMPLATES
 PAGE = "errors"
 MACHINES = "machines"
 STAND_IN = "stand-in-device"
+RAISED = "What this page raised, without a GPU"
 FACT, BOX = "has_cards", "has_box"
 ENTRIES = {"entry", "mistake"}  # classes of the sections that an index lists
 LEGEND = ("shares", "copies", "itself", "flows", "stops")
@@ -81,7 +83,9 @@ class Box(_Drawn):
         self.env.metadata[page][BOX] = True
         search = builder.get_relative_uri(page, "search")
         signs = sheet(DRAWN) if page == PAGE else ""
-        return {**data, "sheet": signs, "search": search}
+        repository = self.config.site_repository
+        report = f"{repository}/issues/new" if repository and page == PAGE else ""
+        return {**data, "sheet": signs, "search": search, "report": report}
 
 
 class Legend(_Drawn):
@@ -98,6 +102,24 @@ class Wording(_Drawn):
     """What other machines say in the place of a message (``{wording}``)."""
 
     template = "errors/wording.html"
+
+
+class Wordings(SphinxDirective):
+    """Messages that no cell of an entry can raise here (``{wordings}``), one a line.
+
+    With ``:met:`` it is the message as readers with a GPU meet it, which stands first;
+    else what older releases, or other calls, say in its place.
+    """
+
+    has_content: ClassVar[bool] = True
+    option_spec: ClassVar[dict[str, Any]] = {"met": directives.flag}
+
+    def run(self) -> list[nodes.Node]:
+        """Return them folded, or as the entry's message."""
+        met, texts = "met" in self.options, [line for line in self.content if line]
+        template = TEMPLATES.get_template("errors/wordings.html")
+        markup = template.render(met=met, texts=texts)
+        return [nodes.raw("", markup, format="html", texts=texts, met=met)]
 
 
 class Cures(_Drawn):
@@ -161,11 +183,24 @@ def fill_index(doctree: nodes.document) -> None:
 
 
 def _fold_code(section: nodes.section) -> None:
-    """Fold the code of an entry away: it goes to what stands below the cures."""
+    """Fold the code of an entry away: it goes to what stands below the cures.
+
+    Where the message cannot be raised here as readers meet it, what this page raised in
+    its place is folded too.
+    """
     section["classes"].append("entry")
     cells = [one for one in section.children if "cell" in one.get("classes", ())]
     code = next(one for one in cells[0].children if "cell_input" in one["classes"])
     cells[0].remove(code)
+    drawn = [one for one in section.children if isinstance(one, nodes.raw)]
+    if met := next((one for one in drawn if one.get("met")), None):
+        section.remove(met)
+        place = section.index(cells[0])
+        section.remove(cells[0])
+        section.insert(
+            place, [met, fold("", cells[0], words=RAISED, kind="raised-here")]
+        )
+        cells.pop(0)
     rest = section[section.index(cells[-1]) + 1 :]
     for node in rest:
         section.remove(node)
@@ -183,8 +218,13 @@ def _line_to(section: nodes.section) -> nodes.paragraph:
     return nodes.paragraph("", "", link)
 
 
-def load_card_styles(app: Sphinx, page: str, *_: object) -> None:
-    """Load the style, and the scripts of the box, on the page that has them."""
+def load_card_styles(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], *_: object
+) -> None:
+    """Load the style, and the scripts of the box, on the page that has them.
+
+    The longest page of all does without the styles of MyST-NB: its cells are cards.
+    """
     facts = app.env.metadata.get(page, {})
     if FACT in facts:
         app.add_css_file(STYLE)
@@ -192,3 +232,6 @@ def load_card_styles(app: Sphinx, page: str, *_: object) -> None:
     if BOX in facts:
         for script in ("find_message.js", "error_desk.js"):
             app.add_js_file(script, loading_method="defer")
+    if page == PAGE:
+        styles = context["css_files"]
+        context["css_files"] = [s for s in styles if "mystnb." not in str(s.filename)]

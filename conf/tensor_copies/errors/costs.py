@@ -22,6 +22,8 @@ from tensor_maps.relations import flows, sharing
 from tensor_copies.errors.messages import said
 from tensor_copies.stand_in import NoStandIn, for_stand_in, new_python
 
+LONGEST = 110  # characters of a result that is shown
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -30,11 +32,13 @@ class Cost:
     There are no signs where the subject and the result are not two tensors or arrays.
     ``raises`` is the type of the error, for what is no cure. ``state`` says what kind
     of ``x`` the subject is, a key of the explorer's states; empty if it is no tensor.
+    ``shown`` is what came out of a folk cure.
     """
 
     signs: tuple[str, ...] = ()
     raises: str = ""
     state: str = ""
+    shown: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Cure:
 
     ``setup`` runs before the ``code``, whose last expression is compared with the
     tensor named ``subject``; ``truth`` must then hold. One that is ``strict`` may
-    neither raise nor warn.
+    neither raise nor warn. Of one that people are ``told``, the result is shown.
     """
 
     anchor: str
@@ -52,6 +56,7 @@ class Cure:
     subject: str
     truth: str
     strict: bool
+    told: bool = False
 
 
 def cost_of(cure: Cure, space: dict[str, Any]) -> Cost:
@@ -77,8 +82,11 @@ def cost_of(cure: Cure, space: dict[str, Any]) -> Cost:
         except Exception as error:
             if strict or truth != "True":
                 raise AssertionError(f"{name}: {said(error)}") from error
-            return Cost(raises=type(error).__name__)
+            shown = said(error).partition("\n")[0] if cure.told else ""
+            return Cost(raises=type(error).__name__, shown=_short(shown))
     assert true, f"{name}: not true: {truth}"
+    if cure.told:
+        return Cost(shown=_short(repr(result)) if value else "")
     before = space.get(subject)
     if not (_is_data(before) and _is_data(result)):
         return Cost()
@@ -89,6 +97,10 @@ def cost_of(cure: Cure, space: dict[str, Any]) -> Cost:
         reached = isinstance(result, torch.Tensor) and flows(result, before)
         signs.append("flows" if reached and all(reached.values()) else "stops")
     return Cost(tuple(signs), state=state)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST].rstrip()} …"
 
 
 def _is_data(value: object) -> bool:
@@ -114,10 +126,7 @@ def costs_on_stand_in(cures: list[Cure]) -> list[Cost]:
     except NoStandIn:
         return [Cost()] * len(cures)
     assert done.returncode == 0, done.stderr.strip().rpartition("\n")[2]
-    return [
-        Cost(tuple(signs), raises, state)
-        for signs, raises, state in json.loads(done.stdout)
-    ]
+    return [Cost(tuple(signs), *more) for signs, *more in json.loads(done.stdout)]
 
 
 def main() -> None:

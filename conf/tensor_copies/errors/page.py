@@ -59,6 +59,7 @@ class ErrorIndex:
         ranked: dict[str, str | tuple[str, str]],
         wrong: dict[str, str | tuple[str, str]] | None = None,
         *,
+        folk: dict[str, str | tuple[str, str]] | None = None,
         setup: str | None = None,
         off_cpu: str = "",
     ) -> Markdown:
@@ -89,9 +90,9 @@ class ErrorIndex:
         if setup is None:
             setup = ast.unparse(ast.parse(entry.code).body[:-1])
         known = [
-            (words, Cure(entry.anchor, setup, code, subject, truth, strict))
-            for listing, strict in ((ranked, True), (wrong or {}, False))
-            for code, about in listing.items()
+            (words, Cure(entry.anchor, setup, code, subject, truth, *kind))
+            for listing, *kind in ((ranked, True), (wrong, False), (folk, False, True))
+            for code, about in (listing or {}).items()
             for words, truth in [(about, "True") if isinstance(about, str) else about]
         ]
         costs = [cost_of(cure, {**get_ipython().user_ns}) for _, cure in known]
@@ -101,7 +102,7 @@ class ErrorIndex:
             costs = costs_on_stand_in(away)
         rows = [
             {"code": without_name(cure.code), "words": words, "is_cure": cure.strict}
-            | asdict(cost)
+            | {"told": cure.told, **asdict(cost)}
             for (words, cure), cost in zip(known, costs, strict=True)
         ]
         priced = bool(off_cpu) and any(cost != Cost() for cost in costs)

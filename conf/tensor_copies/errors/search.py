@@ -23,11 +23,11 @@ DATA = "messages.js"
 
 
 def keep_labels(app: Sphinx, doctree: nodes.document) -> None:
-    """Make an entry's label, which is stable, the address that its heading links to."""
+    """Make an entry's label, which is stable, the only address of its section."""
     if app.env.docname == PAGE:
         labels = entries(Path(app.env.doc2path(PAGE)))
         for section in doctree.findall(nodes.section):
-            section["ids"].sort(key=lambda name: name not in labels)
+            section["ids"] = [*({*section["ids"]} & {*labels})] or section["ids"]
 
 
 def list_messages(app: Sphinx, doctree: nodes.document) -> None:
@@ -46,7 +46,10 @@ def list_messages(app: Sphinx, doctree: nodes.document) -> None:
         if label in labels and (live := _printed_by_entry(section)):
             texts = [other.observed.get(label, {}).get("message") for other in others]
             title = next(section.findall(nodes.title)).astext()
-            told = list(dict.fromkeys([live, *filter(None, texts)]))
+            drawn = [one for one in section.findall(nodes.raw) if one.hasattr("met")]
+            typed = {one["met"]: one["texts"] for one in drawn}
+            met, older = typed.get(True, []), typed.get(False, [])
+            told = list(dict.fromkeys([*met, live, *filter(None, texts), *older]))
             found.append({"anchor": label, "title": title, "texts": told})
     app.env.metadata[PAGE]["messages"] = json.dumps(found)
 

@@ -51,6 +51,11 @@ def is_initialized() -> bool:
     return True
 
 
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    """Return the dtypes of autocast, which a checkpoint asks for before it saves."""
+    return [torch.float16, torch.bfloat16]
+
+
 def init() -> None:
     """Refuse a forked process, as ``torch.cuda`` does; else the device needs no start.
 
