@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from sphinx.application import Sphinx
 
+from tensor_copies.atlas.lanes import SUBJECTS
 from tensor_copies.atlas.page import PLAIN, Drawing, one_line, sign_of
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, sheet
@@ -48,12 +49,17 @@ def cards(app: Sphinx) -> dict[str, Any]:
         made.append([
             row["id"], one_line(row["code"]), row["subject"], facts, notes,
             app.builder.get_target_uri(lesson) if known else "",
-            _in_explorer(address_of(app, root, row["code"])),
+            _in_explorer(address_of(app, root, row["code"])) or _as_lane(row),
         ])  # fmt: skip
     return {
         "cards": made,
         "signs": str(sheet({f"card-{sign}": [sign] for sign in SIGNS})),
     }
+
+
+def _as_lane(row: Record) -> str:
+    """Return how an address of the explorer names a call that is no chain of its own."""
+    return row["code"] if row["subject"] in SUBJECTS else ""
 
 
 def _in_explorer(address: str | None) -> str:
