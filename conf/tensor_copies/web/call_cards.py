@@ -58,7 +58,7 @@ def cards(app: Sphinx) -> dict[str, Any]:
 
 
 def _as_lane(row: Record) -> str:
-    """Return how an address of the explorer names a call that is no chain of its own."""
+    """Return how the explorer's address names a call that is no chain of its own."""
     return row["code"] if row["subject"] in SUBJECTS else ""
 
 
