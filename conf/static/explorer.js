@@ -93,10 +93,10 @@
   const kindOf = (error) => texts[error].split(":")[0];
   const headline = (seen, places) => {
     if (seen.error) return `It raises ${kindOf(seen.error)}.`;
-    let said = "A copy, in memory of its own.";
+    let said = "A copy with its own memory.";
     if (seen.same_object) said = "y is x itself.";
     else if (seen.shares_memory) said = "The same memory.";
-    else if (seen.new_bytes === null) said = "A number, in no tensor's memory.";
+    else if (seen.new_bytes === null) said = "A number, not a tensor or array.";
     if (seen.gradient_flows !== null)
       said += seen.gradient_flows ? " Gradients flow back to x." : " No gradient flows back.";
     return places[0] === places[1] ? said : `${said} On ${places[1]}.`;
@@ -110,7 +110,7 @@
     let flow = ["stops", "a backward pass does not reach x"];
     if (seen.gradient_flows === null) flow = ["none", "x does not require grad"];
     else if (seen.gradient_flows) flow = ["flows back", "a backward pass reaches x"];
-    let autograd = ["no part of autograd", ""];
+    let autograd = ["not part of autograd", ""];
     if (seen.requires_grad !== null)
       autograd = [
         seen.requires_grad ? "requires grad" : "does not require grad",
@@ -133,10 +133,10 @@
     const held = holds[other === "y" ? 1 : 0];
     const sees = held.some((place) => made[rowOfOther].includes(place));
     let said = sees ? `${code} changed both: ${other} sees the 7.`
-      : `${code} changed ${write} alone: ${other} keeps its values.`;
+      : `${code} changed only ${write}: ${other} keeps its values.`;
     if (seen.same_object) said = `${code} changed x, which is y.`;
     if (refused)
-      said += ` It ran under torch.no_grad(); as it stands it raises ${texts[refused]}`;
+      said += ` It ran under torch.no_grad(); without it, this raises ${texts[refused]}`;
     return [said, refused];
   };
 

@@ -66,7 +66,7 @@ class Saved:
             if data[what]:
                 lines.append(f"{said}: {_counted(data[what])}")
         if data["ended"]:
-            lines.append(f"the graph goes on after {MOST_FOLLOWED:,} operations")
+            lines.append(f"the graph continues after {MOST_FOLLOWED:,} operations")
         return "\n".join([head, *lines])
 
 

@@ -107,7 +107,7 @@ def sharing_in(
 
 def _apart(first: str, a: Any, second: str, b: Any) -> Sharing:
     places = ["cpu" if is_array(one) else str(one.device) for one in (a, b)]
-    why = f"no: {second} has memory of its own"
+    why = f"no: {second} has its own memory"
     if places[0] != places[1]:
         why = f"no: {first} is on {places[0]} and {second} on {places[1]}"
     return Sharing(False, why)
@@ -167,12 +167,11 @@ def _compare(first: str, x: Any, a: Memory, second: str, y: Any, b: Memory) -> S
         return Sharing(True, f"{first} and {second} are one file mapped twice")
     through = _through(x, y)
     if through:
-        return Sharing(True, f"{first} and {second} are on one memory, {through}")
+        return Sharing(True, f"{first} and {second} share memory, {through}")
     same = [getattr(a, part) == getattr(b, part) for part in ("first", "item_size")]
     if all(same) and (a.shape, a.strides) == (b.shape, b.strides):
-        return Sharing(
-            True, f"{second} is on the memory of {first}: same offset, shape and stride"
-        )
+        equal = "same offset, shape and stride"
+        return Sharing(True, f"{second} shares memory with {first}: {equal}")
     if _covers(a):
         return Sharing(True, f"{second} is a view of {first}: {_where(b)}")
     if _covers(b):

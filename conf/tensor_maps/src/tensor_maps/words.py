@@ -65,7 +65,7 @@ def describe_graph(observed: dict) -> str:
         if seen["kind"] == "tensor" and seen["node"] is not None
     ]
     if observed["hidden_nodes"]:
-        sentences.append(f"The graph goes on: {more_of(observed)} are not drawn.")
+        sentences.append(f"The graph continues with {more_of(observed)}, not drawn.")
     return " ".join(sentences)
 
 
@@ -125,7 +125,7 @@ def _describe_storage(observed: dict, storage: dict) -> str:
     names = [names_of(observed["tensors"][window["tensor"]]) for window in windows]
     is_part = len(names) == 1 and not windows[0]["covers_all"]
     said = "share memory" if len(names) > 1 else "has its own memory"
-    said = "is on a part of a memory" if is_part else said
+    said = "uses part of its storage" if is_part else said
     address = "" if storage["addressed"] else ", no memory address"
     if storage["mapped"] > 1:
         address += f", mapped {count_of(storage['mapped'], 'time')}"
