@@ -48,8 +48,8 @@ WORDS = {
     r"anew": "again",
     r"by way of": "through",
     r"for nothing": "needlessly; unused",
-    r"(?<!there )(is|are) (?-i:none)|(is|are) no (leaf|leaves|copy|copies|view|cure|parameter|tensor)":
-        "isn't one; isn't a leaf",
+    r"(?<!there )(is|are) (?-i:none)": "isn't one",
+    r"(is|are) no (leaf|leaves|cop(y|ies)|view|cure|parameter|tensor)": "isn't a leaf",
     r"cop(y|ies) nothing|writes? nothing": "doesn't copy",
     r"all the same": "anyway",
     r"go(es|ing)? on": "continues; keeps",
@@ -63,7 +63,7 @@ FOUND = re.compile("|".join(rf"\b({word})\b" for word in WORDS), re.I)
 
 
 def blank(match: re.Match) -> str:
-    """Return only the line ends of what is no prose, so that lines keep their number."""
+    """Keep only the line ends of what isn't prose, so that lines keep their number."""
     return " " + "\n" * match[0].count("\n")
 
 

@@ -117,7 +117,9 @@ def flow_of(observed: dict, start: int) -> str:
         beyond = "beyond the 2,000 operations that were looked at"
         known = f"to {listing(leaves)} and" if leaves else "on,"
         return f"gradients flow {known} {beyond}"
-    return f"gradients flow to {listing(leaves)}" if leaves else "no gradient flows on"
+    if not leaves:
+        return "no gradient flows back"
+    return f"gradients flow to {listing(leaves)}"
 
 
 def _describe_storage(observed: dict, storage: dict) -> str:
