@@ -49,7 +49,8 @@ WORDS = {
     r"by way of": "through",
     r"for nothing": "needlessly; unused",
     r"(?<!there )(is|are) (?-i:none)": "isn't one",
-    r"(is|are) no (leaf|leaves|cop(y|ies)|view|cure|parameter|tensor)": "isn't a leaf",
+    r"(?<!there )(is|are) no (leaf|leaves|cop(y|ies)|view|cure|parameter|tensor)":
+        "isn't a leaf",
     r"cop(y|ies) nothing|writes? nothing": "doesn't copy",
     r"all the same": "anyway",
     r"go(es|ing)? on": "continues; keeps",

@@ -68,7 +68,7 @@ def _doors(app: Sphinx) -> list[tuple[str, str, str]]:
         ("atlas", f"Look up: {calls} calls",
          f"The Atlas, one table: what each does to {kinds} kinds of x."),
         ("errors", f"Fix: {messages} messages",
-         "What each error or warning means, its cures, and what a cure costs."),
+         "What each error or warning means, how to fix it, and what a fix costs."),
         ("silent_mistakes", f"Beware: {mistakes} silent mistakes",
          "Code that raises nothing and is wrong, beside code that is right."),
         ("self_check", f"Test yourself: {questions} questions",
