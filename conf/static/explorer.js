@@ -149,10 +149,10 @@
   const kindOf = (error) => said(error).split(":")[0];
   const headline = (seen, places) => {
     if (seen.error) return `It raises ${kindOf(seen.error)}.`;
-    let words = "A copy, in memory of its own.";
+    let words = "A copy with its own memory.";
     if (seen.same_object) words = "y is x itself.";
     else if (seen.shares_memory) words = "The same memory.";
-    else if (seen.new_bytes === null) words = "A number, in no tensor's memory.";
+    else if (seen.new_bytes === null) words = "A number, not a tensor or array.";
     if (seen.gradient_flows !== null)
       words += seen.gradient_flows ? " Gradients flow back to x." : " No gradient flows back.";
     return places[0] === places[1] ? words : `${words} On ${places[1]}.`;
@@ -167,7 +167,7 @@
     let flow = ["stops", "a backward pass does not reach x"];
     if (seen.gradient_flows === null) flow = ["none", `${subject} does not require grad`];
     else if (seen.gradient_flows) flow = ["flows back", "a backward pass reaches x"];
-    let autograd = ["no part of autograd", ""];
+    let autograd = ["not part of autograd", ""];
     if (seen.requires_grad !== null)
       autograd = [
         `requires_grad: ${yes(seen.requires_grad)}`,

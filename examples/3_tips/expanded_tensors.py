@@ -6,7 +6,7 @@
 Shared elements: ``expand`` and lists of tensors
 ================================================
 
-``expand`` repeats without copying: all repeats share one memory, so writing to one
+``expand`` repeats without copying: all repeats share memory, so writing to one
 changes them all. The same happens in a list that holds one tensor several times.
 """
 
@@ -152,6 +152,6 @@ assert x.untyped_storage().nbytes() == 16
 # %%
 # Remember
 # --------
-# - ``expand`` shares one memory, so clone before you write. ``repeat`` copies.
+# - ``expand`` shares memory, so clone before you write. ``repeat`` copies.
 # - The gradient of an expanded tensor is the sum over its repeats.
 # - To keep a tensor's values in a list, append ``t.detach().clone()``.

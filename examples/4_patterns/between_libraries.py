@@ -80,8 +80,8 @@ assert w._version == 0 < alias._version
 # %%
 # (Since PyTorch 2.9 ``torch.from_dlpack(w.detach(), copy=True)`` copies.)
 #
-# A model on the memory of an array
-# ---------------------------------
+# A model that shares an array's memory
+# -------------------------------------
 # You can also share on purpose. This layer's weight is an array, without a copy. From
 # now on NumPy can set the weight, and a training step changes the array. Write between
 # a step and the next forward pass.

@@ -56,7 +56,7 @@ assert inp.weight.grad.flatten().tolist() == [3, 8]
 # What keeps the tie
 # ------------------
 # ``known`` is a copy of a tied model's state. Each call makes a model from it. Does the
-# model have one Parameter, in one memory? Then a new optimizer takes a step with weight
+# model have one Parameter, or two? Then a new optimizer takes a step with weight
 # decay. Row 1 holds 3, its gradients are 3 and 5, so it goes to 3 - (3 + 5 + 3) = -8.
 
 
@@ -119,9 +119,9 @@ assert parts.inp.weight is not parts.out.weight
 # sphinx_gallery_table = "rows"
 
 # %%
-# Two parameters in one memory look tied, but the optimizer steps both. So weight decay
-# is wrong, and the next cast separates them. In two memories they drift apart. Moves
-# between CPU and CUDA keep the tie, ``to("meta")`` doesn't.
+# Two parameters that share memory look tied, but the optimizer steps both. So weight
+# decay is wrong, and the next cast separates them. With separate memory they drift
+# apart. Moves between CPU and CUDA keep the tie, ``to("meta")`` doesn't.
 #
 # Copy the parts, or the whole
 # ----------------------------

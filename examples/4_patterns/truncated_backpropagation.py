@@ -20,8 +20,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# The value goes on, the gradient doesn't
-# ---------------------------------------
+# The value carries over, the gradient doesn't
+# --------------------------------------------
 # Each step multiplies the state by ``w``, which is 1, and adds 1, so the state counts
 # the steps. The gradient of ``w`` is the sum of the states that it was multiplied by:
 # 0 + 1 + ... + 7 = 28. Here we detach the state every four steps.
@@ -145,6 +145,6 @@ assert list(gradients.values()) == [1, 0, 0]
 # %%
 # Remember
 # --------
-# - Detach the state between two windows: its values go on, its graph doesn't.
+# - Detach the state between two windows: its values carry over, its graph doesn't.
 # - Detach every part of it: ``tuple(s.detach() for s in state)``.
 # - A window can't learn from inputs before its beginning.

@@ -306,7 +306,7 @@ def test_the_page_shows_what_happens_here(
                 break
             flows = ran.flows()
             memories = 1 if ran.y is ran.x or run(chain, state).shares() else 2
-            headline = {1: "The same memory.", 2: "A copy, in memory of its own."}
+            headline = {1: "The same memory.", 2: "A copy with its own memory."}
             said = "y is x itself." if ran.y is ran.x else headline[memories]
             if flows is not None:
                 flow = (" No gradient flows back.", " Gradients flow back to x.")
@@ -436,8 +436,8 @@ def test_without_scripts_three_pictures_and_no_controls(
     labels = page.locator(".explorer svg:visible").all()
     assert [one.get_attribute("aria-label") for one in labels] == [
         "y = x.detach(): The same memory. No gradient flows back.",
-        "y = x.clone(): A copy, in memory of its own. Gradients flow back to x.",
-        "y = x.detach().clone(): A copy, in memory of its own. No gradient flows back.",
+        "y = x.clone(): A copy with its own memory. Gradients flow back to x.",
+        "y = x.detach().clone(): A copy with its own memory. No gradient flows back.",
     ]
     facts = page.locator(".explorer-facts dd").all_inner_texts()
     assert [fact.split("\n")[0] for fact in facts] == [

@@ -180,7 +180,7 @@ def test_of_a_large_graph_the_nearest_is_kept_and_all_leaves_are_told() -> None:
     hidden = len(observe({"y": y, "w": w}, limit=10**6)["nodes"]) - 41
     assert observed["hidden_nodes"] == hidden
     assert f"and {hidden} more nodes" in draw(observed, graph=True)
-    assert f"The graph goes on: {hidden} more nodes are not drawn." in describe(
+    assert f"The graph continues with {hidden} more nodes, not drawn." in describe(
         observed
     )
     part = only(observed, ["y"], 1)

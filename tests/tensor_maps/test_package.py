@@ -293,7 +293,7 @@ def test_a_wheel_is_the_same_twice_and_works_alone(tmp_path: Path) -> None:
     (tmp_path / "alone.py").write_text(ALONE)
     variables["PYTHONPATH"] = str(target)
     done = python(tmp_path / "alone.py", target, cwd=tmp_path, env=variables)
-    said = "z is on the memory of w: same offset, shape and stride\n"
+    said = "z shares memory with w: same offset, shape and stride\n"
     assert done.stdout == said, done.stderr
     assert (tmp_path / "map.svg").read_text(encoding="utf-8").startswith("<svg")
     assert "</html>" in (tmp_path / "steps.html").read_text(encoding="utf-8")

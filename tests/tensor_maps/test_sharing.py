@@ -42,20 +42,20 @@ def test_why_two_share_or_do_not(tmp_path: Path) -> None:
         sharing(b, a): "b is a view of a: offset 4, stride (1,)",
         sharing(b, c): "b and c are views of one storage: b has offset 4, stride (1,), "
         "c has offset 5, stride (1,)",
-        sharing(a, z): "z is on the memory of a: same offset, shape and stride",
+        sharing(a, z): "z shares memory with a: same offset, shape and stride",
         sharing(a, a): "a and a are the same object",
-        sharing(a, n): "a and n are on one memory, through NumPy",
+        sharing(a, n): "a and n share memory, through NumPy",
         sharing(n, n[1:]): "n[1:] is a view of n: offset 1, stride (1,)",
-        sharing(a, d): "a and d are on one memory, with a storage object each: through "
+        sharing(a, d): "a and d share memory, with a storage object each: through "
         "DLPack, NumPy or a buffer",
         sharing(net, other): "net.bias and other.bias are the same object",
-        sharing(net, state): "state['weight'] is on the memory of net.weight: same "
+        sharing(net, state): "state['weight'] shares memory with net.weight: same "
         "offset, shape and stride; and 1 more pair",
         sharing(low, high): "no: one storage, but no byte in common (low is within "
         "bytes 0 to 16, high is within bytes 16 to 32)",
         sharing(even, odd): "no: one storage, but no byte in common (even is within "
         "bytes 0 to 3999996, odd is within bytes 4 to 4000000)",
-        sharing(a, copied): "no: copied has memory of its own",
+        sharing(a, copied): "no: copied has its own memory",
         sharing(a, m): "no: a is on cpu and m on meta",
         sharing(a, e): "no: e is empty, no memory",
         sharing(net, [a]): "no: nothing in list shares memory with net",
@@ -158,7 +158,7 @@ def test_sharing_is_asserted() -> None:
         assert_no_sharing(c, a, b)
     with pytest.raises(AssertionError, match=r"^b is a view of a"):
         assert_no_sharing(a, c, b)
-    with pytest.raises(AssertionError, match=r"^no: c has memory of its own$"):
+    with pytest.raises(AssertionError, match=r"^no: c has its own memory$"):
         assert_sharing(a, b, c)
     with pytest.raises(AssertionError, match="not known"):
         assert_no_sharing(a, torch.eye(2).to_sparse())

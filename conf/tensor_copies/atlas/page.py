@@ -451,13 +451,13 @@ class Drawing:
     def source(self, *, in_short: bool = False) -> str:
         """Say who saw what happens to an x on another device."""
         if not self.away:
-            return "No machine here has a second device: there x is on the CPU alone."
+            return "No machine here has a second device, so x is only on the CPU."
         text = f"x on another device: seen by {_labels(self.away)}."
         if not in_short and all(view.source == STAND_IN for view in self.away):
             text += (
-                " It is host memory that PyTorch takes for a device: what is copied, "
-                "refused and where results are is PyTorch's own doing. Code that names "
-                "cuda was run with its name, standin."
+                " It is CPU memory that PyTorch treats as a device. PyTorch itself "
+                "decides what is copied, what raises and where results are. Code that "
+                "names cuda was run with its name, standin."
             )
         return text
 

@@ -18,9 +18,9 @@ def headline(seen: dict[str, Any], places: tuple[str, str]) -> str:
     elif seen["shares_memory"]:
         said = "The same memory."
     elif seen["new_bytes"] is None:
-        said = "A number, in no tensor's memory."
+        said = "A number, not a tensor or array."
     else:
-        said = "A copy, in memory of its own."
+        said = "A copy with its own memory."
     if seen["gradient_flows"] is not None:
         flows = seen["gradient_flows"]
         said += " Gradients flow back to x." if flows else " No gradient flows back."
@@ -48,7 +48,7 @@ def facts_shown(
         0: ("stops", "a backward pass does not reach x"),
         1: ("flows back", "a backward pass reaches x"),
     }[seen["gradient_flows"]]
-    autograd = ("no part of autograd", "")
+    autograd = ("not part of autograd", "")
     if seen["requires_grad"] is not None:
         leaf = "leaf: yes" if seen["is_leaf"] else f"leaf: no, {seen['grad_fn']}"
         autograd = f"requires_grad: {bool(seen['requires_grad'])}", leaf

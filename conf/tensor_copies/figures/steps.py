@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from tensor_maps.steps.watch import Steps
 
 # What takes times, or counts across statements, with the reason that a reader is told.
-TIMES = "It takes times, and watching would change them."
-COUNTS = "It counts what is allocated or run, and looking would be counted."
+TIMES = "Off, because stepping would distort the times."
+COUNTS = "Off, because stepping would change the counts."
 NOT_WATCHED = dict.fromkeys((*CLOCKS, LIBRARY), TIMES)
 # These count; within a function they see nothing of the looks between two statements.
 NOT_WATCHED_OUTSIDE_FUNCTIONS = dict.fromkeys(

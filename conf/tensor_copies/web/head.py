@@ -36,7 +36,7 @@ UNUSED = (
     # Keys and marks of Sphinx's own search, in the place of which there is ours.
     *("doctools.", "documentation_options.", "sphinx_highlight."),
 )
-ON_CARD = "Two tensors that share one memory, without gradient. Beside them a copy."
+ON_CARD = "Two tensors share memory, without a gradient. Beside them is a copy."
 
 
 def add_head(

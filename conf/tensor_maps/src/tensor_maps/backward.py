@@ -66,7 +66,7 @@ class Saved:
             if data[what]:
                 lines.append(f"{said}: {_counted(data[what])}")
         if data["ended"]:
-            lines.append(f"the graph goes on after {MOST_FOLLOWED:,} operations")
+            lines.append(f"the graph continues after {MOST_FOLLOWED:,} operations")
         return "\n".join([head, *lines])
 
 
@@ -91,27 +91,26 @@ def _counted(counts: dict[str, int]) -> str:
 def saved(*values: object, **named: object) -> Saved:
     """Return what the graph behind tensors has saved for backward.
 
-    The text is a table, the largest memory first: its bytes, whose memory it is, and
-    the nodes that have saved it. A tensor and a view of it are one memory.
+    The text is a table with the largest memory first. It lists the bytes, whose memory
+    it is, and the nodes that saved it. A tensor and its views count as the same memory.
 
     Parameters
     ----------
     *values, **named
-        Tensors of any shape, and modules and containers: their graphs are followed,
-        and what they are called here is said of the memory that is theirs. Memory has
-        the names of the caller's variables too.
+        Tensors of any shape, modules and containers. Their graphs are followed. Memory
+        is named after these arguments and after the caller's variables.
 
     Raises
     ------
     TypeError
-        If there is no tensor among the values.
+        If no value is or contains a tensor.
 
     Notes
     -----
-    The nodes tell it in their ``_saved_*`` attributes, and custom functions in
-    ``saved_tensors``. What a function keeps elsewhere (``ctx.x = x``), and what the
-    kernels need for a while in backward, is not in it. Nothing is unpacked that a
-    hook has packed, if PyTorch tells (2.7 and newer).
+    It reads the ``_saved_*`` attributes of the nodes, and ``saved_tensors`` of custom
+    functions. It doesn't see tensors that a function keeps in another place
+    (``ctx.x = x``), or memory that kernels use temporarily in backward. It doesn't
+    unpack a tensor that a hook packed, if PyTorch says so (2.7 and newer).
     """
     frame = sys._getframe(1)
     found, _ = name_all(frame, values, named)

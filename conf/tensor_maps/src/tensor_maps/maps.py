@@ -41,7 +41,7 @@ body {{ font-family: system-ui, sans-serif; margin: 2rem; max-width: 60rem; }}
 class TensorMap:
     """A picture of what was observed, which a notebook shows and ``print`` tells.
 
-    It keeps no tensor: it shows what was there when it was made.
+    It keeps no tensor, so it shows the state when it was made.
     """
 
     def __init__(
@@ -58,17 +58,16 @@ class TensorMap:
     def line(self) -> str:
         """The map in one line, for a log.
 
-        First each memory that is shared, then each result with the leaves that a
-        gradient reaches from it, then what is left:
-        ``w + z share 4 B; y=[5] <- w, b; x 4 B``.
+        First the tensors that share memory, then each result with the leaves that get
+        a gradient from it, then all others: ``w + z share 4 B; y=[5] <- w, b; x 4 B``.
         """
         return describe_line(self.observed)
 
     def to_dict(self) -> dict:
         """Return what was observed, as data that JSON can hold.
 
-        ``tensor_maps.observe.observe`` tells what is in it. ``format`` is 2: it
-        changes when what is there changes its meaning.
+        ``tensor_maps.observe.observe`` documents its keys. ``format`` is 2. It changes
+        when the meaning of a key changes.
         """
         return copy.deepcopy(self.observed)
 
@@ -78,12 +77,12 @@ class TensorMap:
         Parameters
         ----------
         path
-            A name that ends in ``.svg`` or ``.html``. A file of this name is replaced.
+            A name that ends in ``.svg`` or ``.html``. An existing file is overwritten.
 
         Raises
         ------
         ValueError
-            If the name ends in something else.
+            If the name has another ending.
         """
         suffix = Path(path).suffix.lower()
         if suffix == ".svg":
@@ -127,8 +126,8 @@ def tensor_map(
 ) -> TensorMap:
     """Return a picture of tensors and NumPy arrays as they are now.
 
-    It keeps what was seen and no tensor: later writes do not change it. Nothing is
-    copied, and no tensor is written to. Values are shown of at most 6 elements.
+    The picture keeps no tensor, so later writes don't change it. The call doesn't copy
+    or modify a tensor. It shows the values of tensors with at most 6 elements.
 
     Parameters
     ----------
@@ -137,17 +136,17 @@ def tensor_map(
         ``tensor_map(w, y)`` names them ``w`` and ``y``. Without a source, as in
         ``python -c``, they are ``tensor 1``, ``tensor 2``. A module gives its
         parameters and buffers, a dict, a list or a tuple its items, to four levels,
-        an optimizer its state. ``tensor_map(locals())`` shows all that has a name.
+        an optimizer its state. ``tensor_map(locals())`` shows every tensor with a name.
     width
         The width of the drawing, in pixels.
     max_names
-        How many tensors are shown, the first of those given. A note says of how many.
+        The most tensors to show. If there are more, the first are shown, with a note.
     max_nodes
-        How many operations of the graph are shown, those next to the named tensors.
-        The leaves that a gradient reaches are found among 2,000 operations.
+        The most operations of the graph to show, nearest to the named tensors first.
+        The leaves that get a gradient are looked up among 2,000 operations.
     graph
-        Whether to draw the graph of operations; None: if there are more than five
-        tensors.
+        Whether to draw the graph of operations. None draws it if there are more than
+        five tensors.
     **named
         The same as ``values``, by name. A tensor with the name of an option is given
         in a dict: ``tensor_map({"width": width})``.
@@ -155,16 +154,16 @@ def tensor_map(
     Raises
     ------
     TypeError
-        If an option is not a number, or ``graph`` neither a bool nor None.
+        If an option isn't a number, or ``graph`` is neither a bool nor None.
     ValueError
         If an option is less than one.
 
     Notes
     -----
-    A file or a shared memory that is mapped twice is one memory on Linux only; other
-    systems do not tell. Since PyTorch 2.13 a chain of operations that Python has seen
-    is freed one inside of the other: maps of one growing graph at many places, 2,000
-    operations each, can make it too deep for the stack.
+    If a file or a shared memory block is mapped twice, only Linux lets the map see that
+    it's the same memory. Since 2.13, PyTorch recursively frees operations that Python
+    has looked at. If you make many maps along a growing graph, with 2,000 operations
+    each, this can overflow the stack.
     """
     counts = {"width": width, "max_names": max_names, "max_nodes": max_nodes}
     for option, number in counts.items():

@@ -77,10 +77,10 @@ class Holders:
 def holders(x: object, /) -> Holders:
     """Return who keeps the memory of a tensor or an array alive.
 
-    These are names in the functions that are running and in modules, the items and
-    attributes that lead to it (``cache['a'][3]``, ``net.0.weight``,
-    ``optimizer.state``), other tensors on the same memory, gradients, what graphs have
-    saved for backward, hooks and closures. The result is text: it keeps nothing alive.
+    It finds names in running functions and in modules, items and attributes that lead
+    to the memory (``cache['a'][3]``, ``net.0.weight``, ``optimizer.state``), other
+    tensors that share it, gradients, tensors that graphs saved for backward, hooks and
+    closures. The result is only text, so it keeps nothing alive.
 
     Parameters
     ----------
@@ -90,14 +90,14 @@ def holders(x: object, /) -> Holders:
     Raises
     ------
     TypeError
-        If it is something else.
+        If ``x`` is neither.
 
     Notes
     -----
     It asks Python's garbage collector, which takes about a second in a large program.
-    A tensor that only C++ holds is not seen, nor is an array in another object, as
-    the collector does not know arrays. Of graphs, 2,000 nodes are looked at. Paths are
-    followed over 12 objects, to at most 400 objects.
+    It doesn't see a tensor that only C++ holds, or an array inside another object,
+    because the collector doesn't track arrays. It looks at up to 2,000 nodes of a
+    graph, and follows paths over up to 12 objects, to at most 400 objects.
     """
     if not is_drawn(x):
         raise TypeError(f"holders() takes a tensor or an array, not {type(x).__name__}")

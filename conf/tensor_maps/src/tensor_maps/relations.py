@@ -24,17 +24,17 @@ MOST_FOLLOWED = 4_000 if sys.platform == "win32" else 20_000
 
 @dataclass(frozen=True)
 class Sharing:
-    """Whether two things share memory: true where a byte is common to both.
+    """Whether two values share memory: true if they use a common byte.
 
     Attributes
     ----------
     shares
-        Whether a byte is common.
+        Whether they use a common byte.
     why
-        A sentence that says through what, or why not. It is the text of the object.
+        A sentence that says how, or why not. ``str()`` returns it.
     known
-        False where one has no memory that can be looked at: a sparse or a nested
-        tensor, a tensor inside of vmap. ``shares`` is False then.
+        False if one has no memory to compare, such as a sparse or nested tensor, or
+        a tensor inside ``vmap``. ``shares`` is then False.
     """
 
     shares: bool
@@ -53,27 +53,26 @@ class Sharing:
 def sharing(a: object, b: object, /) -> Sharing:
     """Tell whether two tensors or arrays share memory, and why.
 
-    ``if sharing(x, y): ...`` is true where a byte of memory is common to both, so that
-    a write to one can be read in the other. The text of the result says why: ``y is a
-    view of x: offset 4, stride (1,)``. No value is read, and nothing is written.
+    ``if sharing(x, y): ...`` is true if both use at least one common byte of memory, so
+    a write to one can change the other. The text of the result says why: ``y is a view
+    of x: offset 4, stride (1,)``. The call doesn't read or write any value.
 
     Parameters
     ----------
     a, b
         Tensors or NumPy arrays of any shape, layout and device, or modules, optimizers,
-        dicts, lists and tuples of these: then every tensor in the one is compared with
-        every one in the other. In the text they have the names that they have in the
-        source of the call.
+        dicts, lists and tuples of these. Every tensor in ``a`` is then compared with
+        every tensor in ``b``. The text uses the names from your source code.
 
     Raises
     ------
     TypeError
-        If one is something else, or has no tensor in it.
+        If one is of another type, or contains no tensor.
 
     Notes
     -----
-    Memory of other processes is not looked at. Two mappings of one file, or of one
-    shared memory, are recognised on Linux only.
+    Memory of other processes is ignored. If a file or a shared memory block is mapped
+    twice, only Linux lets the function see that it's the same memory.
     """
     return sharing_in(sys._getframe(1), "sharing", (a, b), (0, 1))
 
@@ -107,7 +106,7 @@ def sharing_in(
 
 def _apart(first: str, a: Any, second: str, b: Any) -> Sharing:
     places = ["cpu" if is_array(one) else str(one.device) for one in (a, b)]
-    why = f"no: {second} has memory of its own"
+    why = f"no: {second} has its own memory"
     if places[0] != places[1]:
         why = f"no: {first} is on {places[0]} and {second} on {places[1]}"
     return Sharing(False, why)
@@ -167,12 +166,11 @@ def _compare(first: str, x: Any, a: Memory, second: str, y: Any, b: Memory) -> S
         return Sharing(True, f"{first} and {second} are one file mapped twice")
     through = _through(x, y)
     if through:
-        return Sharing(True, f"{first} and {second} are on one memory, {through}")
+        return Sharing(True, f"{first} and {second} share memory, {through}")
     same = [getattr(a, part) == getattr(b, part) for part in ("first", "item_size")]
     if all(same) and (a.shape, a.strides) == (b.shape, b.strides):
-        return Sharing(
-            True, f"{second} is on the memory of {first}: same offset, shape and stride"
-        )
+        equal = "same offset, shape and stride"
+        return Sharing(True, f"{second} shares memory with {first}: {equal}")
     if _covers(a):
         return Sharing(True, f"{second} is a view of {first}: {_where(b)}")
     if _covers(b):
@@ -218,20 +216,20 @@ def _bytes(name: str, memory: Memory, begin: int) -> str:
 def groups(*values: object, **named: object) -> list[list[str]]:
     """Return the names that share memory, as lists of at least two names.
 
-    Two names are in one list if a byte is common to their tensors, or if others
-    join them: a base joins two of its views that have no common byte.
+    Two names are in the same list if their tensors use a common byte, or if another
+    tensor connects them. For example, a base connects two views that don't overlap.
 
     Parameters
     ----------
     *values, **named
         Tensors, arrays, and modules, optimizers and containers of these, named as
-        :func:`tensor_maps.tensor_map` names them. What has no memory to look at
-        (sparse, nested) shares with itself only.
+        :func:`tensor_maps.tensor_map` names them. A sparse or nested tensor has no
+        memory to compare, so it only shares with itself.
 
     Returns
     -------
     list
-        In the order of the first name of each; ``[]`` where nothing is shared.
+        Ordered by the first name of each list; ``[]`` if nothing is shared.
     """
     found, _ = name_all(sys._getframe(1), values, named)
     names, objects = list(found), list(found.values())
@@ -268,8 +266,8 @@ def groups(*values: object, **named: object) -> list[list[str]]:
 def flows(loss: torch.Tensor, *values: object, **named: object) -> dict[str, bool]:
     """Return by name whether a gradient reaches a tensor from ``loss``.
 
-    The graph is followed, ``backward()`` is not run: it tells which gradients there
-    will be, also where their values are zero.
+    It follows the graph and doesn't run ``backward()``. A gradient counts even if its
+    values will be zero.
 
     Parameters
     ----------
@@ -283,10 +281,10 @@ def flows(loss: torch.Tensor, *values: object, **named: object) -> dict[str, boo
     Raises
     ------
     TypeError
-        If ``loss`` is no tensor.
+        If ``loss`` isn't a tensor.
     RuntimeError
-        If the graph has more than 20,000 operations (4,000 on Windows), and not all
-        of the tensors are among those.
+        If the graph has more than 20,000 operations (4,000 on Windows), and some of
+        the tensors weren't found among these.
     """
     return flows_in(sys._getframe(1), "flows", loss, values, named)[0]
 

@@ -32,15 +32,15 @@ def assert_no_sharing(*values: object) -> None:
     ----------
     *values
         Two or more tensors, arrays, modules, optimizers or containers of these, of
-        any shape and on any device. What is inside of one value may share.
+        any shape and on any device. Tensors inside the same value may share.
 
     Raises
     ------
     AssertionError
-        If two share, with what they share; or if it cannot be told, because one is
-        sparse or nested.
+        If two share memory (the message says how), or if it isn't known because one
+        is sparse or nested.
     TypeError
-        If fewer than two are given, or one has no tensor in it.
+        If fewer than two are given, or one contains no tensor.
     """
     __tracebackhide__ = True
     for one in _compared(sys._getframe(1), "assert_no_sharing", values):
@@ -51,8 +51,8 @@ def assert_no_sharing(*values: object) -> None:
 def assert_sharing(*values: object) -> None:
     """Assert that each two of the values have a byte of memory in common.
 
-    The parameters and errors are those of :func:`assert_no_sharing`; the message
-    says why two do not share.
+    The parameters and errors are those of :func:`assert_no_sharing`. The message says
+    why two values don't share memory.
     """
     __tracebackhide__ = True
     for one in _compared(sys._getframe(1), "assert_sharing", values):
@@ -75,7 +75,7 @@ def assert_gradient_reaches(
 ) -> None:
     """Assert that ``loss.backward()`` gives a gradient to each of the tensors.
 
-    The graph is followed; ``backward()`` is not run.
+    It follows the graph and doesn't run ``backward()``.
 
     Parameters
     ----------
@@ -83,19 +83,19 @@ def assert_gradient_reaches(
         A tensor of any shape.
     *values
         Modules (their parameters), tensors, and containers of these. Buffers of a
-        module are passed over.
+        module are ignored.
     names
-        Which of them are meant; all, if None. The names are those that
+        Which of them to check. None means all. The names are those that
         :func:`tensor_maps.flows` returns.
 
     Raises
     ------
     AssertionError
-        If one is not reached, with its name and why.
+        If one isn't reached. The message has its name and the reason.
     TypeError, RuntimeError
         As :func:`tensor_maps.flows`.
     ValueError
-        If a name is none of those.
+        If a name isn't one of those.
     """
     __tracebackhide__ = True
     caller = "assert_gradient_reaches"

@@ -65,7 +65,7 @@ def describe_graph(observed: dict) -> str:
         if seen["kind"] == "tensor" and seen["node"] is not None
     ]
     if observed["hidden_nodes"]:
-        sentences.append(f"The graph goes on: {more_of(observed)} are not drawn.")
+        sentences.append(f"The graph continues with {more_of(observed)}, not drawn.")
     return " ".join(sentences)
 
 
@@ -117,7 +117,9 @@ def flow_of(observed: dict, start: int) -> str:
         beyond = "beyond the 2,000 operations that were looked at"
         known = f"to {listing(leaves)} and" if leaves else "on,"
         return f"gradients flow {known} {beyond}"
-    return f"gradients flow to {listing(leaves)}" if leaves else "no gradient flows on"
+    if not leaves:
+        return "no gradient flows back"
+    return f"gradients flow to {listing(leaves)}"
 
 
 def _describe_storage(observed: dict, storage: dict) -> str:
@@ -125,7 +127,7 @@ def _describe_storage(observed: dict, storage: dict) -> str:
     names = [names_of(observed["tensors"][window["tensor"]]) for window in windows]
     is_part = len(names) == 1 and not windows[0]["covers_all"]
     said = "share memory" if len(names) > 1 else "has its own memory"
-    said = "is on a part of a memory" if is_part else said
+    said = "uses part of its storage" if is_part else said
     address = "" if storage["addressed"] else ", no memory address"
     if storage["mapped"] > 1:
         address += f", mapped {count_of(storage['mapped'], 'time')}"

@@ -14,16 +14,16 @@ from pathlib import Path
 
 STATES = {
     "leaf": "a leaf that requires grad",
-    "constant": "a constant: it does not require grad",
+    "constant": "a tensor that does not require grad",
     "nonleaf": "a non-leaf: the result of an operation in the graph",
-    "view": "a transposed view of a constant",
+    "view": "a transposed view of a tensor that does not require grad",
     "no_grad": "under torch.no_grad(), a leaf that requires grad",
 }
 # More kinds of x, which the Atlas has and the explorer has not.
 LAYOUTS = {
-    "slice": "a slice with gaps of a constant: base[:, ::2]",
+    "slice": "a slice with gaps, base[:, ::2], which does not require grad",
     "leaf_view": "a view of a leaf that requires grad, in the graph",
-    "expanded": "a constant of one row, expanded to two",
+    "expanded": "one row, expanded to two, which does not require grad",
 }
 ALL_STATES = STATES | LAYOUTS
 COLUMNS = {
@@ -31,31 +31,31 @@ COLUMNS = {
     "state": "what x is before the call",
     "device": "the kind of device that x is on",
     "same_object": "the result is x itself",
-    "shares_memory": "a write into x is seen in the result",
+    "shares_memory": "a write to x also changes the result",
     "shares_version": "the result has the version counter of x, which in-place writes "
-    "raise and a backward pass checks; null if the result has none",
-    "requires_grad": "requires_grad of the result; null if it is no tensor",
-    "is_leaf": "is_leaf of the result; null if it is no tensor",
+    "increment and a backward pass checks; null if the result has none",
+    "requires_grad": "requires_grad of the result; null if it is not a tensor",
+    "is_leaf": "is_leaf of the result; null if it is not a tensor",
     "grad_fn": "the class of the result's grad_fn; null if there is none",
     "gradient_flows": "a backward pass from the result gives the leaf behind x a "
     "gradient that is not zero; null if x does not require grad",
     "result": "the class of the result",
     "result_device": "the kind of device that the result is on",
-    "strides_kept": "the result has the strides of x; null if it has not as many",
-    "new_bytes": "the size of the result's memory if it was not there before the call, "
+    "strides_kept": "the result has the strides of x; null if it has more or fewer",
+    "new_bytes": "the size of the result's memory if no earlier tensor used it, "
     "else 0; null for Python numbers",
-    "cuda_bytes": "what the call asked of the allocator of CUDA, or of the device "
-    "that stands in for it, temporary tensors included; null where there is neither",
-    "waits": "the call returned only after a kernel that was in the queue before it "
-    "had ended; null where there is no CUDA",
+    "cuda_bytes": "the bytes that the call requested from the allocator of CUDA or of "
+    "the simulated device, with temporary tensors; null if there is neither",
+    "waits": "the call returned only after a kernel that was queued before it had "
+    "finished; null without CUDA",
     "changes_x": "the call changed requires_grad, is_leaf, grad_fn, device or memory "
     "of x itself",
     "writes_x": "x has other values after the call",
-    "version_raised": "by how much the call raised the version counter of x, which a "
-    "backward pass checks; null if x has none",
-    "pinned": "the result is in pinned memory; null if it is no tensor",
+    "version_raised": "by how much the call incremented the version counter of x, "
+    "which a backward pass checks; null if x has none",
+    "pinned": "the result is in pinned memory; null if it is not a tensor",
     "warning": "the text of the first warning",
-    "error": "the class and the text of the error; what was not seen is then null",
+    "error": "the class and the text of the error; unknown values are then null",
 }
 # What plays the part of x, by its name, where that is no tensor.
 SUBJECTS = {

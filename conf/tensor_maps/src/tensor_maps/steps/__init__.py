@@ -18,13 +18,14 @@ def steps(
     read_bytes: int | None = None,
     follow: Iterable[Callable[..., Any]] = (),
 ) -> Steps | Callable[..., Any]:
-    """Watch a block of code, and see after each statement what became of its tensors.
+    """Watch a block of code, and see what each statement did to its tensors.
 
-    To be used as ``with steps() as seen:``, as ``async with``, or as a decorator,
-    ``@steps`` or ``@steps("title")``, which watches the body of a function at each
-    call: the steps of the last call are ``function.steps``. Afterwards ``print(seen)``
-    says what happened, ``seen[3].said`` what the step of this number did, and
-    ``seen.save("steps.html")`` shows it. The parameters are those of :class:`Steps`.
+    Use ``with steps() as seen:``, ``async with``, or the decorator ``@steps`` or
+    ``@steps("title")``. The decorator watches the body of a function at each call, and
+    keeps the steps of the last call in ``function.steps``. Afterwards, ``print(seen)``
+    lists what happened, ``seen[3].said`` says what step 3 did, and
+    ``seen.save("steps.html")`` writes the player. The parameters are those of
+    :class:`Steps`.
     """
     from tensor_maps.steps.watch import Steps  # not before: with it comes torch
 

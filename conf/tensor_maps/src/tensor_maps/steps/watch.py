@@ -57,36 +57,38 @@ STEPS_FORMAT = 2
 class Steps:
     """What happened to tensors and arrays, statement by statement.
 
-    After each statement of the watched code the names of its frame are looked at:
+    After each statement of the watched code, it looks at the names in the frame:
     tensors, NumPy arrays, parameters and buffers of modules (``net.weight``), and the
-    tensors in lists, tuples and dicts (``losses[0]``). Functions that the code calls
-    are watched only if they are named in ``follow``: what others did is seen when the
-    statement has run. Of a loop the first turns are steps, and all later ones together
-    are one more. What the code raises passes, and the steps before it are kept.
+    tensors in lists, tuples and dicts (``losses[0]``). It watches functions that the
+    code calls only if you name them in ``follow``. The effects of other functions show
+    up after the statement. The first iterations of a loop are steps, and all later ones
+    together are one more. If the code raises, the error is passed on and the steps
+    before it are kept.
 
-    No tensor is kept alive and nothing is written. On Python 3.12 and newer a debugger
-    or a coverage tool notices nothing; on 3.11 it is told all that it was told before.
+    It keeps no tensor alive and doesn't modify one. On Python 3.12 and newer, debuggers
+    and coverage tools aren't affected. On 3.11 they still get all of their events.
 
     Parameters
     ----------
     title
-        Stands above the steps.
+        The heading above the steps.
     names
-        The names to look at, as ``["w", "net"]``; all, if it is None.
+        The names to look at, such as ``["w", "net"]``. None means all.
     exclude
-        Names that are not looked at.
+        Names to ignore.
     turns
-        How many turns of a loop are steps: of one within no other, of one within that,
-        and so on; the last number holds for all further ones. Or one number for all.
+        How many iterations of a loop are steps. The first number is for an outer loop,
+        the next for a loop inside it, and so on. The last number is for all deeper
+        loops. A single number is for all loops.
     read_bytes
-        Up to how many bytes of a tensor are read to see whether it has changed.
+        The most bytes of a tensor to read to see whether it has changed.
     follow
-        Functions whose statements are steps too.
+        Functions whose statements are also steps.
 
     Raises
     ------
     TypeError or ValueError
-        If one of these is something else; the sentence says what is taken.
+        If an argument is invalid. The message says what is allowed.
     """
 
     def __init__(
@@ -219,9 +221,9 @@ class Steps:
         source
             The code.
         namespace
-            Where it runs, as ``globals()``; a new one, if it is None.
+            Where it runs, such as ``globals()``. None means a new one.
         name
-            The file that a traceback names; each run has one of its own otherwise.
+            The file name in tracebacks. By default each run has its own.
         """
         if not isinstance(source, str):
             kind = type(source).__name__
@@ -439,10 +441,10 @@ class Steps:
         Parameters
         ----------
         drawn
-            How many names a picture has at most.
+            The most names in one picture.
         about
-            Names whose story is told, in at most 15 events: those of other names are
-            no events then, unless something raises, is cut or is written.
+            Only show events of these names, and at most 15. Events of other names are
+            left out unless they raise, detach a tensor or modify one in place.
         lines
             The first and the last line of the statements that lead to these names.
 
@@ -451,14 +453,14 @@ class Steps:
         dict
             ``format`` (2), ``title``, ``torch`` (its version), ``code`` (lines),
             ``steps``, ``drawings`` (each once, as SVG) and ``captions`` (one a
-            drawing). Of a step: ``first`` and ``last`` (the lines of the statement
+            drawing). A step has ``first`` and ``last`` (the lines of the statement
             that has just run, from 1), ``turn`` (for each loop around it, outermost
-            first, the turn and how many there were), ``said`` (a sentence),
+            first, the iteration and how many there were), ``said`` (a sentence),
             ``printed``, ``raised`` (only if it did), ``changed`` (names), ``event``
             and ``names`` (what happened, see ``steps[0].event``, and to which names),
-            ``drawing`` (its index, or null) and ``note`` (only if there is more to
-            say). With ``about``, ``lead`` is the index of the event after which these
-            names are what they are to be, or null.
+            ``drawing`` (its index, or null) and ``note`` (only if there is one). With
+            ``about``, ``lead`` is the index of the event after which these names have
+            their final state, or null.
         """
         story = None if about is None else About(self._steps, about, lines)
         drawings: dict[tuple[str, str], int] = {}
