@@ -246,7 +246,7 @@ def test_a_report_names_page_machine_and_torch(hosted: TinySite) -> None:
     done = subprocess.run(command, cwd=conf, capture_output=True, text=True, check=True)
     signature, _, machine = done.stdout.strip().partition(" ")
     assert re.fullmatch(r"[0-9a-f]{16}", signature)
-    assert f"Fingerprint: {machine} [{signature}]" in body
+    assert signature in body and machine in body
 
 
 def test_edit_links_lead_to_the_source(hosted: TinySite) -> None:

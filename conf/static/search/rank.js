@@ -9,14 +9,14 @@
     .map(({ anchor, texts }) => [anchor, texts[0]]));
   const BOOST = { heading: 3.5, sentence: 2.2, code: 1.2, prose: 1, title: 0.9 };
   const OF_KIND = {
-    Lesson: 1, Error: 1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 0.7, Page: 0.6,
+    Lesson: 1, Error: 1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 0.4, Page: 0.6,
   };
   const OF_PAGE = 1.02; // a page as a whole, of which a section says as much
   const ALIKE = 0.25; // what another word for the same counts
-  const IN_TITLE = 0.4; // of the best: what a call counts that a lesson has in its title
+  const IN_TITLE = 0.55; // of the best: what a call counts that a lesson has in its title
   const OF_OTHER = 0.6; // a lesson on models, where a tensor is asked for
   const OF_LESSON = 0.3; // and that the Atlas says to be shown there
-  const ASKED = 14; // what a reader's own question counts, beside the section's text
+  const ASKED = 16; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown, if there are enough others
   const ENOUGH = 5;
 
