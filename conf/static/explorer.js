@@ -444,11 +444,11 @@
   find("line").addEventListener("submit", async (event) => {
     event.preventDefault();
     await loaded();
-    answer(find("typed").value);
+    answer(find("typed").value.replace(/\?+\s*$/, ""));
   });
   find("typed").addEventListener("input", async () => {
     await loaded();
-    answer(find("typed").value);
+    answer(find("typed").value.replace(/\?+\s*$/, ""));
   });
 
   const press = (selector, act) =>
