@@ -230,6 +230,10 @@ BEGINNING = """() => {
 # Whether the page scrolls sideways, what sticks out of it, which words stand on others,
 # the number of its drawings, and what is hard to read in them.
 LAYOUT = f"""() => {{
+  // What is far from the reader's eyes may be laid out only when it comes near.
+  const whole = document.createElement("style");
+  whole.textContent = "* {{ content-visibility: visible !important }}";
+  document.head.append(whole);
   const root = document.documentElement;
   const [drawings, hard] = ({HARD_TO_READ})();
   const sideways = root.scrollWidth > root.clientWidth ? ["the page"] : [];

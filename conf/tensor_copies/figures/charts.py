@@ -35,6 +35,7 @@ MOST_TICKS = 6
 MARGIN, ROOM = 0.3, 0.9
 # Hundredths of the width that a number in words needs.
 WORDS = 44
+FULL = 88  # of a hundred: behind a bar that ends later there is no room for a number
 READING = (
     "Left of 1: faster. Right: slower. Dot: median. Bar: middle half of the ratios. "
     "Number: beyond the spread."
@@ -191,8 +192,11 @@ def _cell(row: dict[str, Any], axis: _Axis) -> dict[str, Any]:
     words = f"{middle:.3g}, middle half {low:.3g} to {high:.3g}"
     left, right = axis.share(low), axis.share(high)
     beside = {"at": right, "dx": 6, "anchor": "start"}
-    if kind_of(row) == "faster" and left > WORDS:
+    is_full = right > FULL and kind_of(row) != "faster"
+    if (kind_of(row) == "faster" or is_full) and left > WORDS:
         beside = {"at": left, "dx": -6, "anchor": "end"}
+    elif is_full:
+        beside = {"at": 100, "dx": -4, "anchor": "end"}
     ends = {"left": left, "right": right, **beside}
     return {**cell, **ends, "kind": kind_of(row), "words": words}
 
