@@ -212,8 +212,8 @@ def test_from_home_a_known_message_leads_to_its_entry(
     ):
         page.goto(f"{address}index.html", wait_until="load")
         page.locator("#message").focus()
-        page.wait_for_function("window.messageFinder && window.knownMessages")
         page.fill("#message", text)
+        page.wait_for_function("window.messageFinder && window.knownMessages")
         page.keyboard.press("Enter")
         page.wait_for_url("**/errors.html?message=*")
         assert page.input_value(BOX) == text
