@@ -39,7 +39,7 @@
     return entries.filter(({ has }) => words.every((word) => has.includes(` ${word}`)));
   };
 
-  // -- Folded entries, on a phone ------------------------------------------------------
+  // Folded entries, on a phone
   const phone = matchMedia("(max-width: 46rem)");
   const partsOf = (section) => {
     const message = section.querySelector(":scope.entry > :is(.met, .cell)");

@@ -14,7 +14,7 @@
   const DTYPE = "(?:bfloat16|float\\d*|double|half|int\\d*|long|short|char|byte|bool|" +
     "complex\\d*|c10::\\w+)";
 
-  // -- What was pasted -----------------------------------------------------------------
+  // What was pasted
   const BEFORE = new RegExp("^(?:\\s*(?:\\[(?:rank)?\\d+\\]:?|\\d{1,3}: |\\([\\w ]+pid=\\d+[^)]*\\)|" +
     "\\[?\\d{4}-\\d\\d-\\d\\d[ T][\\d:.,]+Z?\\]?(?:[ -]*(?:ERROR|WARNING|INFO|CRITICAL)\\b:?)?" +
     "|E {2,}|> ))+");
@@ -62,7 +62,7 @@
     return own && { ...own, below };
   };
 
-  // -- Words -----------------------------------------------------------------------------
+  // Words
   const wordsOf = (text) =>
     text
       .toLowerCase()
@@ -172,7 +172,7 @@
   };
   window.readPaste = { ownLine, message: (query) => messagesIn(readings(query)[0])[0].trim() };
 
-  // -- The box of the home page: to the entry, or to the index with the box filled ---------
+  // The box of the home page: to the entry, or to the index with the box filled
   const box = document.querySelector("form.message-box");
   box?.elements.q.addEventListener("paste", (event) => {
     // A field of one line joins what it is given: the words at the ends of lines too.

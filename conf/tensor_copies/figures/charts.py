@@ -35,7 +35,7 @@ MOST_TICKS = 6
 MARGIN, ROOM = 0.3, 0.9
 # Hundredths of the width that a number in words needs.
 WORDS = 44
-FULL = 88  # of a hundred: behind a bar that ends later there is no room for a number
+FULL = 74  # of a hundred: on a phone no number has room behind a bar that ends later
 READING = (
     "Left of 1: faster. Right: slower. Dot: median. Bar: middle half of the ratios. "
     "Number: beyond the spread."
