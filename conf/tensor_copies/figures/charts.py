@@ -192,8 +192,9 @@ def _cell(row: dict[str, Any], axis: _Axis) -> dict[str, Any]:
     words = f"{middle:.3g}, middle half {low:.3g} to {high:.3g}"
     left, right = axis.share(low), axis.share(high)
     beside = {"at": right, "dx": 6, "anchor": "start"}
-    is_full = right > FULL and kind_of(row) != "faster"
-    if (kind_of(row) == "faster" or is_full) and left > WORDS:
+    is_faster = kind_of(row) == "faster"
+    is_full = right > (100 - WORDS if is_faster else FULL)
+    if (is_faster or is_full) and left > WORDS:
         beside = {"at": left, "dx": -6, "anchor": "end"}
     elif is_full:
         beside = {"at": 100, "dx": -4, "anchor": "end"}
