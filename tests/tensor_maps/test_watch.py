@@ -29,6 +29,16 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+
+@pytest.fixture(autouse=True)
+def no_running_loop() -> Iterator[None]:
+    """Hide the loop that a browser's tests have left running in this worker."""
+    running = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(running)
+
+
 HAS_MONITORING = sys.version_info >= (3, 12)
 
 

@@ -34,7 +34,7 @@ MOST_TICKS = 6
 # room for the number of the slowest.
 MARGIN, ROOM = 0.3, 0.9
 # Hundredths of the width that a number in words needs.
-WORDS = 44
+WORDS = 56
 FULL = 74  # of a hundred: on a phone no number has room behind a bar that ends later
 READING = (
     "Left of 1: faster. Right: slower. Dot: median. Bar: middle half of the ratios. "
