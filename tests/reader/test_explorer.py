@@ -588,7 +588,7 @@ def test_searched_comparisons_have_two_lanes(tab: Any, address: str) -> None:
         assert w._version == version
     go(tab, address, "y=torch.from_numpy(a)&vs=torch.tensor(a)")
     assert lane(tab, 0)["said"] == "The same memory."
-    assert lane(tab, 1)["said"] == "A copy, in memory of its own."
+    assert lane(tab, 1)["said"] == "A copy with its own memory."
     tab.locator(".explorer-lane").nth(1).get_by_role("button", name="Close").click()
     assert tab.locator(".explorer-lane").count() == 1
 

@@ -733,7 +733,7 @@ def test_a_player_that_does_not_load_says_so(browser: Any, player: Path) -> None
 def test_a_mistake_is_stepped_through_beside_its_cure(browser: Any, site: Path) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 844})
     page.goto(f"{(site / 'silent_mistakes.html').as_uri()}#silent-data-step-4")
-    dialog = page.get_by_role("dialog", name="A write through .data")
+    dialog = page.get_by_role("dialog", name="An in-place write through .data")
     dialog.wait_for()
     assert page.evaluate("location.hash") == "#silent-data-step-4"
     code = dialog.locator(".steps-line").all_text_contents()
