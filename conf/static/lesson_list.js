@@ -21,8 +21,8 @@
         group.hidden = rows.every((one) => one.group !== group || one.row.hidden);
     }
     const found = rows.filter(({ row }) => !row.hidden).length;
-    status.textContent = asked.length ? found ? `${found} of ${rows.length} lessons`
-      : "No lesson has these words. Try the search." : told;
+    status.textContent = asked.length ? found ? `${found} of ${rows.length} ${bar.dataset.of}`
+      : `None of the ${bar.dataset.of} has these words. Try the search.` : told;
   };
 
   let told = "";

@@ -13,6 +13,7 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -33,8 +34,8 @@ KINDS = ["Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page"]
 MOST_KB = 150
 # Of each half. A change of the pages' words moves the rank by about 0.005.
 LEAST_IN_FIRST_THREE, LEAST_RANK = 0.95, 0.89
-# A slow key against the median one: what grows with the text would be more.
-MOST_TIMES = 20
+# The last third of a query's keys against the first, with twelve words for one or two.
+MOST_TIMES = 8
 PASTED = "can't convert cuda:1 device type tensor to numpy. Use Tensor.cpu()"
 # What differs from reader to reader.
 OTHERS = {"meta": "cuda:1", "cuda:0": "cuda:3", "cpu": "cuda:2", "2": "768", "3": "17"}
@@ -380,22 +381,23 @@ def test_two_calls_are_answered_side_by_side_while_a_reader_types(
     )
 
 
-def test_a_key_of_a_long_query_costs_no_more_than_a_few_words(page: Page) -> None:
+def test_a_long_query_takes_no_longer_by_the_key(page: Page) -> None:
+    """What is typed last takes as long as what is typed first, in the same run."""
     times = page.evaluate(
         """() => {
           const box = document.getElementById("search-again");
-          const asked = "does detach copy memory of my tensor";
+          const asked = "does detach copy the memory of my tensor or of a view";
           return [...asked].map((_, at) => {
             const begun = performance.now();
             box.value = asked.slice(0, at + 1);
             box.dispatchEvent(new Event("input", { bubbles: true }));
             document.body.offsetHeight;
             return performance.now() - begun;
-          }).sort((one, other) => one - other);
+          });
         }"""
     )
-    # The slowest few wait for other work of this machine.
-    assert times[int(0.9 * len(times))] < MOST_TIMES * times[len(times) // 2]
+    part = len(times) // 3
+    assert median(times[-part:]) < MOST_TIMES * median(times[:part])
 
 
 @pytest.mark.parametrize(

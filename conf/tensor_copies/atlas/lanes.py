@@ -7,7 +7,6 @@ with the first touch, packed as its own data are: each outcome once, named by a 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -15,7 +14,7 @@ from sphinx.environment import BuildEnvironment
 
 from tensor_copies.atlas.page import Drawing, Record
 from tensor_copies.explorer.data import FACTS, FIRST_LETTER, Numbers
-from tensor_copies.explorer.page import CALLS_DATA
+from tensor_copies.explorer.page import CALLS_DATA, renew_script
 
 SUBJECTS = ("x", "a")  # a tensor, and an array that shares with one
 
@@ -28,12 +27,7 @@ def write_calls(app: Sphinx, _: BuildEnvironment) -> list[str]:
         return []
     packed = pack_calls(Drawing(app, pages[0]))
     text = json.dumps(packed, ensure_ascii=False, separators=(",", ":"))
-    file, text = Path(app.outdir, "_static", CALLS_DATA), f"explorerCalls={text};\n"
-    if file.exists() and file.read_text(encoding="utf-8") == text:
-        return []
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    return pages
+    return pages if renew_script(app, CALLS_DATA, f"explorerCalls={text};\n") else []
 
 
 def pack_calls(drawing: Drawing) -> dict[str, Any]:

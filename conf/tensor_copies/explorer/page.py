@@ -188,12 +188,17 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
         "errors": errors,
     }
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-    file, text = Path(app.outdir, "_static", DATA), f"window.explorerData={text};\n"
+    return pages if renew_script(app, DATA, f"window.explorerData={text};\n") else []
+
+
+def renew_script(app: Sphinx, name: str, text: str) -> bool:
+    """Write a script of the site; return whether it is another than it was."""
+    file = Path(app.outdir, "_static", name)
     if file.exists() and file.read_text(encoding="utf-8") == text:
-        return []
+        return False
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
-    return pages
+    return True
 
 
 def entry_of(message: str, known: list[dict[str, Any]]) -> str | None:

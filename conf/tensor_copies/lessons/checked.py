@@ -17,6 +17,8 @@ from tensor_copies.recordings.live import set_text
 from tensor_copies.run.folds import fold
 
 if TYPE_CHECKING:
+    from docutils import nodes
+
     from tensor_copies.lessons.lesson_page import LessonPage
 
 CHECKED = "checked"  # the class of the fold
@@ -25,16 +27,22 @@ CHECKED = "checked"  # the class of the fold
 def fold_proofs(page: LessonPage) -> None:
     """Fold the proof of each block whose code is in sight."""
     for block in page.blocks:
-        text = block.code.astext()
-        shown, proof = split(text)
-        if block.fold is None and proof:
-            folded = block.code.deepcopy()
-            set_text(block.code, shown)
-            set_text(folded, proof)
-            # The search and the text for machines read the block as it was written.
-            block.code["whole"], folded["whole"] = text, ""
-            kind = f"{FOLDED} {CHECKED}"
-            block.proof = [fold("", folded, kind=kind, words=words_of(proof))]
+        if block.fold is None:
+            block.proof = take_proof(block.code)
+
+
+def take_proof(code: nodes.literal_block) -> list[fold]:
+    """Take the proof off a block's code; return the fold with it, if there is one."""
+    text = code.astext()
+    shown, proof = split(text)
+    if not proof:
+        return []
+    folded = code.deepcopy()
+    set_text(code, shown)
+    set_text(folded, proof)
+    # The search and the text for machines read the block as it was written.
+    code["whole"], folded["whole"] = text, ""
+    return [fold("", folded, kind=f"{FOLDED} {CHECKED}", words=words_of(proof))]
 
 
 def split(code: str) -> tuple[str, str]:

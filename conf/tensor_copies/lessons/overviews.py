@@ -40,13 +40,22 @@ SENTENCE = re.compile(r".+?[.?!](?=\s|$)")
 LONGEST_ANSWER = 160  # characters, of more than one sentence
 EMPHASIS = re.compile(r"(?<!\w)\*(\w[^*]*)\*")
 # What the script fills and shows: it needs one to be of use.
-FILTER = """<div class="lesson-filter" hidden>
-<label>Filter <input type="search" placeholder="such as clone or NumPy"
+FILTER = """<div class="lesson-filter" data-of="{of}" hidden>
+<label>Filter <input type="search" placeholder="such as {example}"
  autocomplete="off" spellcheck="false"></label>
 <p role="status"></p>
 <button type="button" hidden>Forget what I have read</button>
 </div>
 """
+
+
+def row_filter(app: Sphinx, of: str, example: str) -> nodes.raw:
+    """Return a filter of the rows of the page that is read, and have it loaded there.
+
+    ``of`` says what the rows are, ``example`` what a reader may type.
+    """
+    app.env.metadata[app.env.docname]["has_lesson_filter"] = True
+    return nodes.raw("", FILTER.format(of=of, example=example), format="html")
 
 
 def change_overview(app: Sphinx, doctree: nodes.document) -> None:
@@ -67,8 +76,7 @@ def change_overview(app: Sphinx, doctree: nodes.document) -> None:
     if missing := lessons.keys() - listed:
         raise UnknownPage(page, f"there is no card of {', '.join(sorted(missing))}")
     if folder == gallery:
-        top += nodes.raw("", FILTER, format="html")
-        app.env.metadata[page]["has_lesson_filter"] = True
+        top += row_filter(app, "lessons", "clone or NumPy")
     for heading, group in groupby(lessons, lambda one: GROUPS.get(lessons[one].name)):
         rows = nodes.bullet_list(classes=["lesson-rows"])
         for lesson in group:

@@ -32,12 +32,10 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.lessons.checked import CHECKED, split, words_of
+from tensor_copies.lessons.checked import split, take_proof
+from tensor_copies.lessons.overviews import row_filter
 from tensor_copies.lessons.predictions import set_words
-from tensor_copies.recordings.beside import FOLDED
 from tensor_copies.recordings.cells import CELL
-from tensor_copies.recordings.live import set_text
-from tensor_copies.run.folds import fold
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.run.outdated import ELSEWHERE
 
@@ -48,13 +46,6 @@ MOST_LINES, MOST_CODE, LONGEST_HEADING, LEAST_ADDRESSES = 30, 10, 80, 2
 HEADING = re.compile(r"^(?:\((?P<label>[^()\s]+)\)=\n)?## (?P<heading>.+)$", re.M)
 ADDRESS = re.compile(r"\]\(https?://[^)\s]+\)")
 FENCE = re.compile(r"^(```+).*?^\1[ \t]*$", re.M | re.S)
-FILTER = """<div class="lesson-filter" hidden>
-<label>Filter <input type="search" placeholder="such as DataLoader or grad"
- autocomplete="off" spellcheck="false"></label>
-<p role="status"></p>
-<button type="button" hidden></button>
-</div>
-"""
 
 
 @dataclass(frozen=True)
@@ -150,15 +141,7 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
 def _fold_assertions(cell: nodes.container) -> None:
     """Fold the assertions at the end of a cell below its output."""
     (code, *_) = cell.findall(nodes.literal_block)
-    text = code.astext()
-    shown, proof = split(text)
-    if proof:
-        folded = code.deepcopy()
-        set_text(code, shown)
-        set_text(folded, proof)
-        code["whole"], folded["whole"] = text, ""
-        kind = f"{FOLDED} {CHECKED}"
-        cell += fold("", folded, kind=kind, words=words_of(proof))
+    cell += take_proof(code)
 
 
 def _row(one: Asked) -> nodes.list_item:
@@ -183,8 +166,9 @@ class Questions(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a filter, and a section with a list for each page of questions."""
         env = self.env
-        found: list[nodes.Node] = [nodes.raw("", FILTER, format="html")]
-        env.metadata[env.docname]["has_lesson_filter"] = True
+        found: list[nodes.Node] = [
+            row_filter(env.app, "questions", "DataLoader or grad")
+        ]
         for page in sorted(Path(env.srcdir, FOLDER).glob("*.md")):
             if page.stem == "index":
                 continue
