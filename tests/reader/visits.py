@@ -38,9 +38,10 @@ KINDS = [
     "tensor_maps.html",
     "search.html",
 ]
-# Until the page has done what it has to do, or two seconds at most: on a busy machine
-# Chromium was seen never to say that it is idle.
-IDLE = "() => new Promise((done) => requestIdleCallback(done, {timeout: 2000}))"
+# Until two frames were drawn: what the page does when the size of a part has changed
+# (code that is wider than its box becomes a stop of the Tab key) is done by then.
+DRAWN = """() => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(done)))"""
 # To each picture, until it has come: lazy ones wait for that.
 SCROLL = """async () => {
   for (const picture of document.images) {
@@ -349,6 +350,7 @@ class Visitor:
             for view in VIEWS:
                 self._see(page, *view)
             if EVERYTHING or page in KINDS or self._site / page not in self._most:
+                self._tab.evaluate(DRAWN)
                 asked = [AXE_RULES, OF_EACH_KIND]
                 found = self._tab.evaluate(PROBLEMS_OF_ALL_KINDS, asked)
                 self._now.axe += [(page, *one) for one in found]
@@ -358,6 +360,7 @@ class Visitor:
         """Look at the page as it is, in a view."""
         self._tab.emulate_media(color_scheme=scheme)
         resize(self._tab, width)
+        self._tab.evaluate(DRAWN)
         drawings, found = self._tab.evaluate(LAYOUT)
         self._now.drawings += drawings
         self._now.layout += [(page, scheme, width, *one) for one in found]
