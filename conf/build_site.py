@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 CONF = Path(__file__).resolve().parent
 sys.path[:0] = [str(CONF)]
@@ -30,6 +30,7 @@ from tensor_copies.run.fingerprint import (  # noqa: E402
     check,
     fingerprint,
 )
+from tensor_copies.run.progress import of_file  # noqa: E402
 
 BUILD = CONF.parent / "build"
 STAGING, SITE = BUILD / "staging", BUILD / "html"
@@ -54,8 +55,9 @@ def build(options: argparse.Namespace) -> int:
     try:
         fingerprint()
     except UnusableGPU as gpu:
-        print(f"build_site: {gpu.said}: this build runs on the CPU.")
+        say(f"build_site: {gpu.said}: this build runs on the CPU.", sys.stdout)
         os.environ[VISIBLE] = ""
+    os.umask(os.umask(0) & 0o022)  # whoever serves the site may read it
     BUILD.mkdir(exist_ok=True)
     try:
         with FileLock(BUILD / "lock").acquire(timeout=0):
@@ -71,7 +73,7 @@ def build(options: argparse.Namespace) -> int:
             if options.builder == "html":
                 publish(STAGING, SITE)
                 page = (SITE / "index.html").as_uri()
-                print(f"The site stands. Open {page}", flush=True)
+                say(f"The site stands. Open {page}", sys.stdout)
             return 0
     except Timeout:
         raise BuildProblem(
@@ -136,22 +138,47 @@ def _parse() -> argparse.Namespace:
     return options
 
 
+def say(text: str, stream: TextIO | None) -> None:
+    """Print a line; from the first that cannot be written on, print no more."""
+    try:
+        print(text, file=stream, flush=True)
+    except OSError:  # a pipe that nobody reads, a full disk
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2 if stream is sys.stderr else 1)
+
+
+def open_streams() -> None:
+    """Give the place of a standard stream that is closed to the null device.
+
+    Else the next file that is opened takes it, and is written to as the stream.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # It takes the first place that is free.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+
+
 def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
+    open_streams()
     for name in ("SIGTERM", "SIGHUP"):  # as Ctrl+C does
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.default_int_handler)
     try:
         check()
         status = build(_parse())
-    except (BuildProblem, UnfitMachine, OSError, shutil.Error) as problem:
-        print(f"build_site: {problem}", file=sys.stderr)
+    except OSError as problem:
+        say(f"build_site: {of_file(problem)}", sys.stderr)
+        status = 2
+    except (BuildProblem, UnfitMachine) as problem:
+        say(f"build_site: {problem}", sys.stderr)
         status = 2
     except KeyboardInterrupt:
-        print("build_site: interrupted", file=sys.stderr)
+        say("build_site: interrupted", sys.stderr)
         status = 2
     if status and SITE.exists():
-        print("The build failed: build/html is still the last good site.")
+        say("The build failed: build/html is still the last good site.", sys.stdout)
     return status
 
 

@@ -55,7 +55,7 @@ extensions = [
     "tensor_copies.web",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
-exclude_patterns = ["auto_examples/**.ipynb", "maintainers"]
+exclude_patterns = ["auto_examples/**.ipynb", "maintainers", ".*", "**/.*"]
 templates_path = ["templates"]
 template_bridge = "tensor_copies.web.mending.MendingTemplates"
 nitpicky = True
@@ -70,6 +70,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"\.py$",
+    "ignore_pattern": r"__init__\.py|(^|[\\/])\.[^\\/]*$",  # not what editors leave
     "within_subsection_order": "tensor_copies.run.lesson_list.ReadingOrder",
     "reset_modules": (
         "tensor_copies.figures.steps.end_watching",

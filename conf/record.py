@@ -97,7 +97,7 @@ def record_page(page: Path, recordings: Path, machine: Fingerprint) -> None:
     from tensor_copies.run.apart import run_apart
 
     limits: dict[str, Any] = {"seconds": lesson_seconds(), "megabytes": MEGABYTES}
-    limits |= {"folder": ROOT / "examples"}
+    limits |= {"root": ROOT}
     observed = run_apart(page.name, _observed, page, machine, **limits)
     seen = form.PageRecording(page.stem, *about, form.page_key(page), observed)
     form.save_page(seen, folder)

@@ -63,6 +63,11 @@ def print_past(folder: Path) -> None:
     os.write(1, b"hello\n")
 
 
+def warn_past(folder: Path) -> None:
+    """Warn as a library in C does."""
+    os.write(2, b"mind\n")
+
+
 def warn(folder: Path) -> str:
     """Warn as Sphinx and its extensions do."""
     logging.getLogger("sphinx_gallery").warning("mind the step", type="a", subtype="b")

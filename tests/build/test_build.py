@@ -257,13 +257,14 @@ LOST: dict[str, tuple[Callable[..., Any], dict[str, float], str]] = {
     "sys.exit": (misdeeds.stop, {}, r"misdeeds\.py: line \d+: SystemExit\(4\)"),
     "file": (misdeeds.write, {}, r"misdeeds\.py: it left the file left\.txt among"),
     "fd 1": (misdeeds.print_past, {}, r"'hello' was printed past sys\.stdout"),
+    "fd 2": (misdeeds.warn_past, {}, r"'mind' was printed past .* sys\.stderr"),
 }
 
 
 def run_apart(deed: Callable[..., Any], folder: Path, **limits: float) -> Any:
     """Run what a lesson may do in a process of its own."""
     limits = {**LIMITS, **limits}
-    return apart.run_apart("misdeeds.py", deed, folder, folder=folder, **limits)
+    return apart.run_apart("misdeeds.py", deed, folder, root=folder, **limits)
 
 
 @pytest.mark.parametrize("what", LOST)
@@ -337,6 +338,11 @@ def test_nothing_is_written_outside_of_the_folders_of_the_build(
     assert docs == {"auto_examples", "computes.md", "index.md", "prose.md", "random.py"}
 
 
+TAGGED = """:tags: [raises-exception, raises-exeption]
+
+print("nothing")"""
+LEAVES_A_FILE = """from pathlib import Path
+_ = Path("left.txt").write_text("left")"""
 WAITS = """
 import subprocess
 subprocess.run(["sleep", "4000"], start_new_session=True)
@@ -389,12 +395,50 @@ def test_what_fails_is_named_and_the_site_stays(site: TinySite) -> None:
     (docs / "prose.md").write_text(f"{PROSE}\n{{doc}}`nowhere`\n")
     (docs / "computes.md").write_text(computing_page(code="1 / 0"))
     fails(site, "computes.md", "ZeroDivisionError")
+    (docs / "computes.md").write_text(computing_page(code=TAGGED))
+    fails(
+        site, "has the tag raises-exeption, which means nothing", "raised nothing: take"
+    )
+    (docs / "computes.md").write_text(computing_page(code=LEAVES_A_FILE))
+    fails(site, "build_site: computes: it left the file docs/left.txt among")
+    (docs / "left.txt").unlink()
+    (docs / "computes.md").write_text("# Circle\n\n```{toctree}\nindex\n```\n")
+    fails(site, "build_site: computes: the toctrees list computes → index → computes")
+    (docs / "computes.md").write_text("\x1b")
+    fails(site, "build_site: docs/computes.md, line 1: it has the hidden character")
     (docs / "computes.md").write_text(computing_page(code=CELL))
     for _ in range(2):  # a warning is said again, though nothing has changed
         fails(site, "prose.md:5: WARNING: unknown document: 'nowhere'")
     (docs / "prose.md").write_text(PROSE)
     built(site)
     assert site.published().keys() == before.keys()
+
+
+@pytest.mark.parametrize("streams", [(0, 1, 2), (1,)])
+def test_a_build_that_nobody_hears(site: TinySite, streams: tuple[int, ...]) -> None:
+    (site.folder / SECTION / "finds.py").write_text(lesson("Finds", "print('new')"))
+
+    def begin() -> None:
+        os.umask(0o077)
+        for stream in streams:
+            os.close(stream)
+
+    assert built(site, preexec_fn=begin)
+    assert "new" in text_of(site.page("finds"))
+    assert site.html.stat().st_mode & 0o777 == 0o755
+    assert site.page("finds").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_build_ends_where_its_words_cannot_be_written(site: TinySite) -> None:
+    (site.folder / SECTION / "finds.py").write_text(lesson("Finds", "print('new')"))
+    before, closed = site.published(), subprocess.Popen(["true"], stdin=subprocess.PIPE)
+    closed.wait()
+    with closed.stdin as pipe:
+        done = subprocess.run(
+            **site.command(stdout=pipe, stderr=subprocess.PIPE), timeout=PATIENCE
+        )
+    assert done.returncode == 2 and "build_site: [Errno 32] Broken pipe" in done.stderr
+    assert "Traceback" not in done.stderr and site.published() == before
 
 
 def test_a_full_disk_and_a_wrong_option(site: TinySite) -> None:

@@ -111,6 +111,8 @@ def _orphans(app: Sphinx) -> Iterator[str]:
     """Return the files beside the recordings that nothing is made from."""
     known = {Path(page).name for page in lesson_scripts(app)} | {"atlas"}
     for path in sorted(Path(app.srcdir, "recordings").glob("*/*")):
+        if path.name.startswith("."):  # a system's
+            continue
         name, _, ending = path.name.partition(".")
         if ending == "json":
             is_known = name in known

@@ -44,8 +44,9 @@ from tensor_copies.run.apart import (
 )
 from tensor_copies.run.clocks import takes_times
 from tensor_copies.run.fingerprint import Fingerprint, lesson_seconds, today
-from tensor_copies.run.lesson_list import lesson_scripts, require_utf8
+from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.run.markers import setup_line
+from tensor_copies.run.sources import require_sound
 
 MEGABYTES = 8000  # of a lesson
 HEADER = "GALLERY_HEADER.rst"  # of a section, and of all
@@ -111,12 +112,12 @@ def record(
     rename
         Returns code that asks the machine for the device that it has.
     """
+    require_sound()
     with tempfile.TemporaryDirectory() as aside:
         docs, examples = Path(aside, "docs"), Path(aside, "examples")
         docs.mkdir()
         (docs / "index.rst").write_text("Lessons\n=======\n", encoding="utf-8")
         for script in scripts:
-            require_utf8(script)
             section = examples / script.parent.name
             section.mkdir(parents=True, exist_ok=True)
             shutil.copy(script.with_name(HEADER), section)

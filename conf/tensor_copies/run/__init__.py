@@ -20,6 +20,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         outdated,
         short_titles,
         silence,
+        sources,
         sphinx_process,
     )
     from tensor_copies.run.in_order import in_order
@@ -34,9 +35,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", kernels.take_over)
     # All is imported now, and no lesson has run yet.
     app.connect("builder-inited", sphinx_process.collect_garbage, priority=50)
-    # Before the gallery: it would fail on an unreadable script without its name.
+    # Before the gallery, which would fail on an unfit script without its name.
     begin = in_order(
-        *(lesson_list.require_readable, short_titles.require_all),
+        *(sources.require_sound, short_titles.require_all),
         *(freshness.drop_what_is_stale, apart.begin),
     )
     app.connect("builder-inited", begin, priority=400)
@@ -46,11 +47,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Pages that take times run before anything runs beside pages.
     run_pages = in_order(kernels.run_timed, ahead.begin)
     app.connect("env-before-read-docs", run_pages, priority=300)
+    app.connect("env-updated", sources.require_no_circle, priority=40)
+    # Before anything moves the outputs of a page.
+    app.connect("doctree-read", silence.require_run, priority=390)
     # After all that note another file that a page depends on.
-    end_page = in_order(
-        *(silence.require_run, kernels.report),
-        *(freshness.depend_on_run, outdated.note_files),
-    )
+    end_page = in_order(*(kernels.report, freshness.depend_on_run, outdated.note_files))
     app.connect("doctree-read", end_page, priority=890)
     # Before any file is added to the folder, which this may empty.
     app.connect("env-updated", outdated.write_what_changed, priority=50)

@@ -41,6 +41,7 @@ from sphinx.util import logging as sphinx_logging
 from tensor_copies.run import processes, progress
 from tensor_copies.run.clocks import takes_times
 from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.run.sources import files_of, what_changed
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -84,7 +85,7 @@ def run_apart(
     name: str,
     function: Callable[..., Any],
     *arguments: Any,
-    folder: Path,
+    root: Path,
     seconds: float,
     megabytes: float,
 ) -> Any:
@@ -96,8 +97,8 @@ def run_apart(
         The file name of the lesson, for messages.
     function, arguments
         What is called; all are pickled, and so is what it returns.
-    folder
-        Where no new file may be left: the sources of the lessons.
+    root
+        The folder whose sources (``examples`` and ``docs``) must stay as they are.
     seconds, megabytes
         The limits of the process and of all that it starts.
 
@@ -110,7 +111,7 @@ def run_apart(
     with tempfile.TemporaryDirectory() as aside:
         words = Path(aside, "last_words")
         words.touch()
-        told = (there, words, name, folder, function, arguments)
+        told = (there, words, name, root, function, arguments)
         child = _context().Process(target=_answer, args=told)
         child.start()
         there.close()
@@ -171,7 +172,7 @@ def _answer(
     answers: Connection,
     words: Path,
     name: str,
-    folder: Path,
+    root: Path,
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
 ) -> None:
@@ -187,31 +188,35 @@ def _answer(
         faulthandler.register(LAST_WORDS, file)
     warned = _Warnings(logging.WARNING)
     logging.getLogger(sphinx_logging.NAMESPACE).addHandler(warned)
-    files, result, problem = _files(folder), None, ""
+    files, result, problem, defect = files_of(root), None, "", None
     with tempfile.TemporaryFile() as past:
-        os.dup2(past.fileno(), 1)
+        log = os.dup(2)
+        for stream in (1, 2):
+            os.dup2(past.fileno(), stream)
         try:
             result = function(*arguments)
         except SphinxError as error:
             problem = str(error)
         except BaseException as error:
             if isinstance(error, Exception):  # a defect, and not the lesson's
-                traceback.print_exception(error)
+                defect = error
             problem = f"{_line_of(error, name)}{error!r} was raised"
         sys.__stdout__.flush()
+        sys.__stderr__.flush()
         if os.name == "posix":  # what code in C has printed
             ctypes.CDLL(None).fflush(None)
+        os.dup2(log, 2)
         past.seek(0)
         printed = past.read().decode(errors="replace").splitlines()
-    if printed := [line for line in printed if not NOISE.match(line)]:
+    if defect is not None:
+        traceback.print_exception(defect)
+    printed = [line for line in printed if line.strip() and not NOISE.match(line)]
+    if printed:
         problem = problem or (
-            f"{printed[0][:60]!r} was printed past sys.stdout, where no page shows it"
+            f"{printed[0][:60]!r} was printed past sys.stdout and sys.stderr, where no "
+            "page shows it"
         )
-    for path in sorted(_files(folder) - files):
-        problem = problem or (
-            f"it left the file {path.relative_to(folder).as_posix()} among the "
-            "lessons: write to a temporary folder"
-        )
+    problem = problem or what_changed(root, files)
     sys.stderr.flush()
     answers.send((result, warned.kept, problem))
     sleep(SECONDS_TO_BE_ENDED)  # and with this process all that it has started
@@ -234,20 +239,6 @@ def _line_of(error: BaseException, name: str) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [one.lineno for one in frames if Path(one.filename).name == name]
     return f"line {lines[-1]}: " if lines else ""
-
-
-def _files(folder: Path) -> set[Path]:
-    """Return the files below a folder, but for those of editors and Python."""
-    return {
-        path
-        for path in folder.rglob("*")
-        if path.is_file()
-        and not path.name.endswith("~")
-        and not any(
-            part.startswith((".", "__pycache__"))
-            for part in path.relative_to(folder).parts
-        )
-    }
 
 
 # -- For sphinx-gallery -----------------------------------------------------------
@@ -300,8 +291,8 @@ class OneProcessEach(ParallelBackendBase):
                 self._places.acquire()
         try:
             limits = {"seconds": self.seconds, "megabytes": self.megabytes}
-            folder = Path(source).resolve().parent
-            result = run_apart(lesson, generate, *asked, folder=folder, **limits)
+            root = Path(source).resolve().parents[1]
+            result = run_apart(lesson, generate, *asked, root=root, **limits)
         finally:
             for _ in range(places):
                 self._places.release()

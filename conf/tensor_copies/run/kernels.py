@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 from tensor_copies.run import progress
 from tensor_copies.run.clocks import takes_times
-from tensor_copies.run.code_keys import key_of
+from tensor_copies.run.code_keys import ROOT, key_of
+from tensor_copies.run.sources import UnfitSource, files_of, what_changed
 
 if TYPE_CHECKING:
     from docutils.nodes import document
@@ -61,7 +62,7 @@ def take_over(app: Sphinx, config: Config) -> None:
     # It would say for each page that its kernel is called python3, as soon as anyone
     # lets the log of the whole process show more than warnings.
     logging.getLogger("traitlets").setLevel(logging.WARNING)
-    utils.executenb = partial(_execute, Path(config.nb_execution_cache_path))
+    utils.executenb = partial(_execute, Path(config.nb_execution_cache_path), app)
 
 
 def watch(tag: str, extension: str) -> None:
@@ -95,7 +96,8 @@ def run_timed(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
         except KeyError:
             cache = Path(app.config.nb_execution_cache_path)
             key, limit = _key(notebook), app.config.nb_execution_timeout
-            _ran[key] = _execute(cache, notebook, cwd=str(path.parent), timeout=limit)
+            where = {"page": path.stem, "cwd": str(path.parent)}
+            _ran[key] = _execute(cache, app, notebook, timeout=limit, **where)
 
 
 def _key(notebook: NotebookNode) -> str:
@@ -110,7 +112,9 @@ def report(app: Sphinx, doctree: document) -> None:
         progress.say_time("page", app.env.docname, ran["runtime"])
 
 
-def _execute(cache: Path, notebook: NotebookNode, **options: Any) -> NotebookNode:
+def _execute(
+    cache: Path, app: Sphinx, notebook: NotebookNode, page: str = "", **options: Any
+) -> NotebookNode:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if (ran := _ran.pop(_key(notebook), None)) is not None:
         done = [cell for cell in ran.cells if cell.cell_type == "code"]
@@ -125,8 +129,11 @@ def _execute(cache: Path, notebook: NotebookNode, **options: Any) -> NotebookNod
         folder = Path(name)
         (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
         watching = [f"--ext={extension}" for extension in extensions]
+        before = files_of(ROOT)
         with _variables({WATCH: name} if wanted else {}):
             result = _run(notebook, extra_arguments=watching, **options)
+        if changed := what_changed(ROOT, before):
+            raise UnfitSource(f"{page or app.env.docname}: {changed}")
         if wanted:
             seen = [
                 json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

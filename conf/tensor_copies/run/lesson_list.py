@@ -9,21 +9,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from sphinx.application import Sphinx
-from sphinx.errors import ConfigError, ExtensionError
+from sphinx.errors import ConfigError
 from sphinx_gallery.sorting import FunctionSortKey
 
 from tensor_copies.run import progress
 from tensor_copies.run.fingerprint import CONF
 
 ORDER = CONF.parent / "examples" / "order.txt"
-MARK = b"\xef\xbb\xbf"  # what some editors put before the text of a file
 
 
 def _groups() -> dict[str, str]:
     """Return the heading above each name in the order; it is empty above the first."""
     heading, found = "", {}
-    lines = ORDER.read_text(encoding="utf-8").splitlines() if ORDER.is_file() else ()
-    for line in filter(None, map(str.strip, lines)):
+    # sources.py says what is no UTF-8.
+    text = ORDER.read_text("utf-8", "replace") if ORDER.is_file() else ""
+    for line in filter(None, map(str.strip, text.splitlines())):
         if line.startswith("#"):
             heading = line.removeprefix("#").strip()
         else:
@@ -33,10 +33,6 @@ def _groups() -> dict[str, str]:
 
 GROUPS = _groups()
 READING_ORDER = tuple(GROUPS)
-
-
-class UnreadableLesson(ExtensionError):
-    """A script is not plain UTF-8; the message names it and says how to mend it."""
 
 
 def lesson_scripts(app: Sphinx) -> dict[str, Path]:
@@ -56,7 +52,7 @@ def _find(app: Sphinx) -> dict[str, Path]:
     place = {name: number for number, name in enumerate(READING_ORDER)}
     # The gallery will ask for a place of one that has none.
     scripts = sorted(
-        root.rglob("*.py"),
+        (script for script in root.rglob("*.py") if _is_lesson(script, root)),
         key=lambda script: (
             script.parent,
             place.get(script.name, len(place)),
@@ -69,27 +65,9 @@ def _find(app: Sphinx) -> dict[str, Path]:
     }
 
 
-def require_utf8(script: Path) -> None:
-    """Raise :class:`UnreadableLesson` unless a script is UTF-8 without a mark."""
-    raw = script.read_bytes()
-    if raw.startswith(MARK):
-        raise UnreadableLesson(
-            f"{script.name} begins with a byte order mark: save it as UTF-8 without"
-        )
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise UnreadableLesson(
-            f"{script.name}, line {line}: byte {raw[error.start]:#04x} is not UTF-8: "
-            "save the script as UTF-8"
-        ) from None
-
-
-def require_readable(app: Sphinx) -> None:
-    """Look at the scripts before the gallery does, which names none of them."""
-    for script in lesson_scripts(app).values():
-        require_utf8(script)
+def _is_lesson(script: Path, root: Path) -> bool:
+    """Whether it is more than what an editor or a system has left."""
+    return not any(part.startswith(".") for part in script.relative_to(root).parts)
 
 
 def report_unknown(app: Sphinx, exception: Exception | None) -> None:

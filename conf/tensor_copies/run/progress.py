@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 def say(text: str) -> None:
     """Say a line to the person who builds."""
@@ -11,3 +15,11 @@ def say(text: str) -> None:
 def say_time(kind: str, name: str, seconds: float) -> None:
     """Say how long a lesson or a page ran."""
     say(f"{kind:6}  {name:30}  {seconds:6.1f} s")
+
+
+def of_file(error: OSError) -> str:
+    """Say what the system did not let us do with a file, and how to mend it."""
+    if error.filename is None:
+        return str(error)
+    cure = "make room" if error.errno in FULL else "remove it, or make it writable"
+    return f"{error.filename}: {error.strerror}: {cure}"

@@ -1,7 +1,9 @@
-"""Code that did not run fails the build: its page would only look like a proof."""
+"""Code that did not run as it says fails the build: it would only look like a proof."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from docutils import nodes
@@ -12,6 +14,11 @@ from tensor_copies.run.freshness import run_path
 from tensor_copies.run.lesson_list import lesson_scripts
 
 logger = logging.getLogger(__name__)
+# Of MyST-NB, of ours, and the names of what a cell raises or warns of.
+TAG = re.compile(
+    r"(remove|hide)-(cell|input|output)|raises-exception|warning|wrong|right|predict"
+    r"|recorded|since-\d+\.\d+|\w+(Error|Warning|Exception)"
+)
 
 
 def require_run(app: Sphinx, doctree: nodes.document) -> None:
@@ -22,6 +29,21 @@ def require_run(app: Sphinx, doctree: nodes.document) -> None:
             logger.warning("%s did not run", Path(page).name + ".py")
         return
     for cell in doctree.findall(nodes.container):
-        is_idle = cell.get("nb_element") == "cell_code" and cell["exec_count"] is None
-        if is_idle and (code := cell.astext().strip().partition("\n")[0]):
-            logger.warning("%s: the cell with `%.60s` did not run", page, code)
+        if cell.get("nb_element") == "cell_code":
+            code = cell.astext().strip().partition("\n")[0]
+            for problem in _problems(cell) if code else ():
+                logger.warning("%s: the cell with `%.60s` %s", page, code, problem)
+
+
+def _problems(cell: nodes.container) -> Iterator[str]:
+    """Say how a cell is not what its page takes it for."""
+    if cell["exec_count"] is None:
+        yield "did not run"
+    tags = [name.removeprefix("tag_") for name in cell["classes"] if "tag_" in name]
+    for tag in tags:
+        if not TAG.fullmatch(tag):
+            yield f"has the tag {tag}, which means nothing here: mend its spelling"
+    if "raises-exception" in tags and not any(
+        "traceback" in block["classes"] for block in cell.findall(nodes.literal_block)
+    ):
+        yield "raised nothing: take its tag raises-exception away"

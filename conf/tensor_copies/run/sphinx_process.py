@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import os
 import sys
 import threading
@@ -17,7 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from tensor_copies.run import kept_json, processes
+from tensor_copies.run import kept_json, processes, progress
 from tensor_copies.run.code_keys import CONF, ROOT
 
 
@@ -55,8 +56,9 @@ def _in_a_line(error: BaseException) -> str:
         return f"this page failed: {error}"
     if isinstance(error, SphinxError):
         return str(error)
-    if not isinstance(error, OSError):
-        traceback.print_exception(error)
+    if isinstance(error, OSError):
+        return progress.of_file(error)
+    traceback.print_exception(error)
     return f"{type(error).__name__}: {error}"
 
 
@@ -77,6 +79,7 @@ def main() -> int:
     """Build with the options of build_site.py, as JSON; return 0 or 2."""
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     processes.adopt_orphans()
+    logging.raiseExceptions = False  # a log that nobody reads is no reason to stop
     gc.disable()  # until all is imported: it finds nothing, and takes half a second
     try:
         return 2 if _build(**json.loads(sys.argv[1])) else 0

@@ -1,0 +1,168 @@
+"""What people write, looked at before anything is built: one line says what is wrong.
+
+The libraries that read a source name neither file nor line when its bytes are no text,
+publish a conflict that nobody resolved, and read themselves to the end of Python's
+stack where pages include each other. So all sources are read here first. What editors
+and systems leave (names that begin with a dot) is no source.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
+
+from tensor_copies.run.fingerprint import CONF
+
+ROOT = CONF.parent
+MADE = Path("docs", "auto_examples")  # by the gallery
+KINDS = {"docs": (".md", ".rst", "asked.toml"), "examples": (".py", ".rst", ".txt")}
+HEADER = "GALLERY_HEADER.rst"
+# Pages that the build makes.
+TAKEN = ("404", "genindex", "search")
+MARK = "\ufeff"  # what some editors put before the text of a file
+CONFLICT = re.compile(r"(# ?)?(<{7}|>{7}) ")
+# Forbidden in HTML, or such that what is read is not what is written.
+HIDDEN = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+INCLUDE = re.compile(r"^(?:[`:]{3,} *\{include\}|\.\. include::) *(\S+)", re.M)
+WAITS = re.compile(r"\s*(breakpoint\(\)|(import pdb; *)?i?pdb\.set_trace\(\))\s*$")
+# In a page that runs a reader takes it for a cell.
+RUNS, IDLE = "file_format: mystnb", re.compile(r"[`:]{3,} *(python|py|ipython3?)\s*$")
+TITLE = re.compile(r"\S.*\n([=\-~#*^\"])\1*\s*$", re.M)
+
+
+class UnfitSource(ExtensionError):
+    """A source cannot be published; the message names file, line, and what to do."""
+
+
+def sources(root: Path) -> list[Path]:
+    """Return the files that people write, but for recordings and scripts of a page."""
+    found = []
+    for folder, endings in KINDS.items():
+        for path in sorted((root / folder).rglob("*")):
+            inside = path.relative_to(root)
+            passed_over = inside.is_relative_to(MADE) or any(
+                part.startswith(".") for part in inside.parts
+            )
+            if path.name.endswith(endings) and not passed_over:
+                found.append(path)
+    return found
+
+
+def files_of(root: Path) -> set[Path]:
+    """Return the files among and beside the sources, but for those of editors.
+
+    Code that runs in a build adds none: the next would take it for a source.
+    """
+    found = [path for path in root.iterdir() if path.is_file()]
+    for folder in map(root.joinpath, KINDS):
+        for inside, folders, names in os.walk(folder):
+            if Path(inside) == root / MADE:
+                folders.clear()
+            else:
+                found += [Path(inside, name) for name in names]
+    parts = {path: path.relative_to(root).parts for path in found}
+    return {
+        path
+        for path in found
+        if not path.name.endswith("~")
+        and not any(part.startswith((".", "__pycache__")) for part in parts[path])
+    }
+
+
+def what_changed(root: Path, before: set[Path]) -> str:
+    """Say which file was added or removed since then; nothing if none was."""
+    now = files_of(root)
+    for path in sorted(now - before):
+        return (
+            f"it left the file {path.relative_to(root).as_posix()} among the sources: "
+            "remove it, and write to a temporary folder"
+        )
+    for path in sorted(before - now):
+        return f"it removed the file {path.relative_to(root).as_posix()}: put it back"
+    return ""
+
+
+def require_sound(app: Sphinx | None = None) -> None:
+    """Raise :class:`UnfitSource` for the first source that is not fit."""
+    for problem in problems(ROOT):
+        raise UnfitSource(problem)
+
+
+def problems(root: Path) -> Iterator[str]:
+    """Say what is wrong with the sources below a folder."""
+    included: dict[Path, set[Path]] = {}
+    for path in sources(root):
+        name = path.relative_to(root).as_posix()
+        if path.is_dir():
+            yield f"{name} is a folder: remove it, or give it another name"
+            continue
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            byte = f"byte {error.object[error.start]:#04x}"
+            yield f"{name}, line {line}: {byte} is not UTF-8: save the file as UTF-8"
+            continue
+        yield from (f"{name}{problem}" for problem in _of_text(text))
+        if path.suffix in (".md", ".rst"):
+            files = map(path.parent.joinpath, INCLUDE.findall(text))
+            included[path.resolve()] = {file.resolve() for file in files}
+        if path.parent == root / "docs" and path.stem in TAKEN:
+            yield f"{name}: the build makes a page of this name: give it another"
+    for path in (root / "examples", *sorted((root / "examples").iterdir())):
+        if path.is_dir() and not path.name.startswith((".", "__")):
+            yield from _of_section(path, path.relative_to(root).as_posix())
+    if circle := [path.name for path in _circle(included)]:
+        yield f"{circle[0]} includes itself: {' → '.join(circle)}. Take one include out"
+
+
+def _of_text(text: str) -> Iterator[str]:
+    if text.startswith(MARK):
+        yield " begins with a byte order mark: save it as UTF-8 without"
+    for number, line in enumerate(text.split("\n"), 1):
+        if CONFLICT.match(line):
+            yield f", line {number}: a conflict is not resolved: keep one of its sides"
+        if WAITS.match(line):
+            yield f", line {number}: it waits for a person: take the breakpoint out"
+        if RUNS in text and IDLE.match(line):
+            yield (
+                f", line {number}: this code does not run: write `{{code-cell}} "
+                "ipython3`, or `{code-block} python` where it should not"
+            )
+        if found := HIDDEN.search(line.removesuffix("\r")):
+            sign = f"U+{ord(found[0]):04X}"
+            yield f", line {number}: it has the hidden character {sign}: take it out"
+
+
+def _of_section(folder: Path, name: str) -> Iterator[str]:
+    if folder.is_symlink():
+        yield f"{name} is a link: put the folder itself there"
+    elif not (header := folder / HEADER).is_file():
+        yield f"{name} has no {HEADER}: write one, a title underlined with ==="
+    elif not TITLE.search(header.read_text("utf-8", "replace")):
+        yield f"{name}/{HEADER} has no title: write one, underlined with ==="
+
+
+def _circle(graph: Mapping[Any, Iterable[Any]]) -> list[Any]:
+    """Return what leads back to itself, with what is between; nothing if none does."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def require_no_circle(app: Sphinx, env: BuildEnvironment) -> None:
+    """Raise :class:`UnfitSource` where pages list each other in their toctrees."""
+    if circle := _circle(env.toctree_includes):
+        raise UnfitSource(
+            f"{circle[0]}: the toctrees list {' → '.join(circle)}: take one of them out"
+        )

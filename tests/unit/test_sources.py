@@ -1,0 +1,109 @@
+"""What is wrong with a source is said in one line, before anything is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from tensor_copies.run import sources
+
+pytestmark = pytest.mark.unit
+PAGE, LESSON = "docs/prose.md", "examples/1_first/good.py"
+SECTION = "examples/1_first/GALLERY_HEADER.rst"
+RUNS = "---\nfile_format: mystnb\n---\n"
+
+
+def write(name: str, text: str | bytes) -> Callable[[Path], None]:
+    """Return what writes a file."""
+    raw = text if isinstance(text, bytes) else text.encode()
+
+    def change(root: Path) -> None:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(raw)
+
+    return change
+
+
+def both(*changes: Callable[[Path], None]) -> Callable[[Path], None]:
+    """Return what makes several changes."""
+    return lambda root: [change(root) for change in changes]
+
+
+FAULTS = {
+    f"{PAGE}, line 2: a conflict": write(PAGE, "# Prose\n<<<<<<< HEAD\n"),
+    f"{LESSON}, line 1: a conflict": write(LESSON, "# >>>>>>> topic\n"),
+    f"{SECTION}, line 3: a conflict": write(SECTION, "One\n===\n>>>>>>> x\n"),
+    f"{PAGE}, line 2: byte 0xf6 is not UTF-8": write(PAGE, b"# A\nw\xf6rds\n"),
+    f"{PAGE}, line 1: byte 0xff is not": write(PAGE, "# A".encode("utf-16")),
+    f"{SECTION}, line 1: byte 0xf6": write(SECTION, b"\xf6\n=\n"),
+    "docs/asked.toml begins with a byte order mark": write(
+        "docs/asked.toml", b"\xef\xbb\xbf"
+    ),
+    "examples/order.txt, line 1: byte 0xf6": write("examples/order.txt", b"\xf6"),
+    f"{PAGE}, line 1: it has the hidden character U+001B": write(PAGE, "a\x1bb"),
+    f"{LESSON}, line 1: it has the hidden character U+202E": write(LESSON, "#\u202e"),
+    f"{LESSON}, line 2: it waits for a person": write(
+        LESSON, "if x:\n  breakpoint()\n"
+    ),
+    f"{PAGE}, line 4: this code does not run": write(PAGE, f"{RUNS}```python\n```\n"),
+    "docs/asked.toml is a folder": write("docs/asked.toml/x", ""),
+    "examples/1_first/folder.py is a folder": write("examples/1_first/folder.py/x", ""),
+    "docs/404.md: the build makes a page of this name": write("docs/404.md", "# A\n"),
+    "examples/2_more has no GALLERY_HEADER.rst": write("examples/2_more/x.txt", ""),
+    f"{SECTION} has no title": write(SECTION, "words\n"),
+    "examples/3_link is a link": lambda root: (root / "examples" / "3_link").symlink_to(
+        "1_first"
+    ),
+    "prose.md includes itself: prose.md → prose.md": write(
+        PAGE, "```{include} prose.md\n```\n"
+    ),
+    "includes itself: part.md → prose.md → part.md": both(
+        write(PAGE, "# A\n\n```{include} part.md\n```\n"),
+        write("docs/part.md", ".. include:: prose.md\n"),
+    ),
+}
+PASSED_OVER = (
+    *(f"examples/1_first/{name}" for name in (".#good.py", "._good.py")),
+    *("docs/._prose.md", "docs/.ipynb_checkpoints/x.md", "docs/auto_examples/x.rst"),
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return a folder with sources in which nothing is wrong."""
+    for folder in ("examples", "examples/1_first"):
+        write(f"{folder}/GALLERY_HEADER.rst", "One\n===\n\nSome words.\n")(tmp_path)
+    write(LESSON, '"""\nGood\n====\n"""\nprint(">>>>>>> no conflict")\n')(tmp_path)
+    write(PAGE, "# Prose\r\n\n```python\nbreakpoint\n```\n")(tmp_path)
+    for name in PASSED_OVER:
+        write(name, b"\xff\xfe <<<<<<< HEAD")(tmp_path)
+    (tmp_path / "examples" / "1_first" / ".#other.py").symlink_to("me@host.1:1")
+    return tmp_path
+
+
+def test_nothing_is_wrong_here(root: Path) -> None:
+    assert list(sources.problems(root)) == []
+    assert list(sources.problems(ROOT)) == []
+
+
+@pytest.mark.parametrize("said", FAULTS)
+def test_a_fault_is_said_in_a_line(root: Path, said: str) -> None:
+    FAULTS[said](root)
+    (problem,) = sources.problems(root)
+    assert said in problem and "\n" not in problem
+
+
+def test_a_file_that_code_leaves_or_removes_is_named(root: Path) -> None:
+    before = sources.files_of(root)
+    assert sources.what_changed(root, before) == ""
+    for name in ("docs/.hidden", "docs/auto_examples/made.rst", "build/html/x.html"):
+        write(name, "")(root)
+    assert sources.what_changed(root, before) == ""
+    for name in ("docs/left.txt", "left.txt", "examples/1_first/left.txt"):
+        write(name, "")(root)
+        assert f"left the file {name} among" in sources.what_changed(root, before)
+        (root / name).unlink()
+    (root / LESSON).unlink()
+    assert f"removed the file {LESSON}" in sources.what_changed(root, before)
