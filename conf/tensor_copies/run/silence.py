@@ -13,6 +13,8 @@ from sphinx.util import logging
 from tensor_copies.run.freshness import run_path
 from tensor_copies.run.lesson_list import lesson_scripts
 
+# What a page of errors shows of one: the message without its frames.
+RAISED = re.compile(r"[\w.]+(Error|Exception|Warning)\b")
 logger = logging.getLogger(__name__)
 # Of MyST-NB, of ours, and the names of what a cell raises or warns of.
 TAG = re.compile(
@@ -44,6 +46,7 @@ def _problems(cell: nodes.container) -> Iterator[str]:
         if not TAG.fullmatch(tag):
             yield f"has the tag {tag}, which means nothing here: mend its spelling"
     if "raises-exception" in tags and not any(
-        "traceback" in block["classes"] for block in cell.findall(nodes.literal_block)
+        "traceback" in block["classes"] or RAISED.match(block.astext())
+        for block in cell.findall(nodes.literal_block)
     ):
         yield "raised nothing: take its tag raises-exception away"
