@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,6 +51,7 @@ FAULTS = {
     f"{PAGE}, line 4: this code does not run": write(PAGE, f"{RUNS}```python\n```\n"),
     "docs/asked.toml is a folder": write("docs/asked.toml/x", ""),
     "examples/1_first/folder.py is a folder": write("examples/1_first/folder.py/x", ""),
+    "docs/pipe.md is no file with text": lambda root: os.mkfifo(root / "docs/pipe.md"),
     "docs/404.md: the build makes a page of this name": write("docs/404.md", "# A\n"),
     "examples/2_more has no GALLERY_HEADER.rst": write("examples/2_more/x.txt", ""),
     f"{SECTION} has no title": write(SECTION, "words\n"),

@@ -50,6 +50,7 @@ KERNEL = {
     "display_name": "Python 3",
     "language": "python",
 }
+MOST = 2_000_000  # characters of a page, whose text is coloured and searched
 _tags: dict[str, str] = {}
 _ran: dict[str, NotebookNode] = {}
 _begun = time()
@@ -115,6 +116,8 @@ def report(app: Sphinx, doctree: document) -> None:
 def _execute(
     cache: Path, app: Sphinx, notebook: NotebookNode, page: str = "", **options: Any
 ) -> NotebookNode:
+    from nbclient.exceptions import DeadKernelError
+
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if (ran := _ran.pop(_key(notebook), None)) is not None:
         done = [cell for cell in ran.cells if cell.cell_type == "code"]
@@ -130,10 +133,18 @@ def _execute(
         (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
         watching = [f"--ext={extension}" for extension in extensions]
         before = files_of(ROOT)
+        problem = ""
         with _variables({WATCH: name} if wanted else {}):
-            result = _run(notebook, extra_arguments=watching, **options)
-        if changed := what_changed(ROOT, before):
-            raise UnfitSource(f"{page or app.env.docname}: {changed}")
+            try:
+                result = _run(notebook, extra_arguments=watching, **options)
+            except DeadKernelError:
+                problem = "a cell ended the process in which it ran"
+        for cell in code:
+            _join_pieces(cell)
+        if (size := len(str(notebook.cells))) > MOST:
+            problem = f"its cells print {size} characters, {MOST} at most"
+        if problem := problem or what_changed(ROOT, before):
+            raise UnfitSource(f"{page or app.env.docname}: {problem}")
         if wanted:
             seen = [
                 json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
@@ -146,11 +157,7 @@ def _execute(
 
 
 def _run(notebook: NotebookNode, **options: Any) -> NotebookNode:
-    """Run a notebook, its outputs whole, its kernel in a folder of its own.
-
-    On a busy machine a line reaches us in pieces. MyST-NB takes each for a line of its
-    own, unless they are put together before.
-    """
+    """Run a notebook, its kernel in a folder of its own."""
     from nbclient import execute
     from traitlets.config import Config as Traits
 
@@ -165,7 +172,23 @@ def _run(notebook: NotebookNode, **options: Any) -> NotebookNode:
         own = {"IPYTHONDIR": f"{name}/ipython", "JUPYTER_PATH": f"{name}/jupyter"}
         with _variables(own):
             config = Traits({"KernelManager": traits})
-            return execute(notebook, coalesce_streams=True, config=config, **options)
+            return execute(notebook, config=config, **options)
+
+
+def _join_pieces(cell: NotebookNode) -> None:
+    """Make one output of what a cell printed in a row.
+
+    On a busy machine a line reaches us in pieces. MyST-NB takes each for a line of its
+    own. (nbclient joins them too, but a long line takes it hours.)
+    """
+    joined: list[NotebookNode] = []
+    for output in cell.outputs:
+        last = joined[-1] if joined else {}
+        if output.output_type == "stream" and last.get("name") == output.name:
+            last.text += output.text
+        else:
+            joined.append(output)
+    cell.outputs = joined
 
 
 @contextmanager

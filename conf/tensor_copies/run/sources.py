@@ -101,8 +101,9 @@ def problems(root: Path) -> Iterator[str]:
     included: dict[Path, set[Path]] = {}
     for path in sources(root):
         name = path.relative_to(root).as_posix()
-        if path.is_dir():
-            yield f"{name} is a folder: remove it, or give it another name"
+        if not path.is_file():
+            kind = "a folder" if path.is_dir() else "no file with text"
+            yield f"{name} is {kind}: remove it, or give it another name"
             continue
         try:
             text = path.read_bytes().decode("utf-8")
