@@ -55,7 +55,7 @@
       const rest = line.slice(found.index + whole.length);
       const after = rest.trim() ? [rest] : lines.slice(place + 1, place + 12);
       const marked = after.find((one) => /^\s*(?:❱|-+>|>)/.test(one)) ?? after[0] ?? "";
-      const code = marked.replace(/^\s*(?:❱|-+>|>)?\s*(?:\d+\s*[│┃|]?)?/, "").trim();
+      const code = marked.replace(/^\s*(?:❱|-+>|>)?\s*(?:\d+\s*[│┃|]?)?/, "").split(KIND)[0].trim();
       own = { file: file.split(/[\\/]/).pop(), line: number, name: name ?? other ?? "", code };
       below = 0;
     });

@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import torch
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 from conftest import PATIENCE, ROOT
 from docutils import nodes
 from docutils.utils import new_document

@@ -109,19 +109,34 @@ class Wording(_Drawn):
 class Wordings(SphinxDirective):
     """Messages that no cell of an entry can raise here (``{wordings}``), one a line.
 
-    With ``:met:`` it is the message as readers with a GPU meet it, which stands first;
-    else what older releases, or other calls, say in its place.
+    With ``:met:`` it is the message as readers with a GPU meet it, which stands first,
+    and an address for each line, where it can be read; else what older releases, or
+    other calls, say in its place.
     """
 
     has_content: ClassVar[bool] = True
-    option_spec: ClassVar[dict[str, Any]] = {"met": directives.flag}
+    option_spec: ClassVar[dict[str, Any]] = {"met": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
         """Return them folded, or as the entry's message."""
         met, texts = "met" in self.options, [line for line in self.content if line]
+        sources = self.options.get("met", "").split()
+        if met and len(sources) != len(texts):
+            raise self.error(
+                f"{len(texts)} messages are not raised here, and {len(sources)} "
+                "addresses say where they can be read: write `:met: https://...`, one "
+                "for each"
+            )
         template = TEMPLATES.get_template("errors/wordings.html")
-        markup = template.render(met=met, texts=texts)
+        named = [(address, _named(address)) for address in sources]
+        markup = template.render(met=met, texts=texts, sources=named)
         return [nodes.raw("", markup, format="html", texts=texts, met=met)]
+
+
+def _named(address: str) -> str:
+    """Return how a public thread on GitHub is called."""
+    *_, repository, kind, number = address.split("/")
+    return f"{repository} {'issue' if kind == 'issues' else 'PR'} {number}"
 
 
 class Cures(_Drawn):
