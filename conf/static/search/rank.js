@@ -16,6 +16,7 @@
   const IN_TITLE = 0.55; // of the best: what a call counts that a lesson has in its title
   const OF_OTHER = 0.6; // a lesson on models, where a tensor is asked for
   const OF_LESSON = 0.3; // and that the Atlas says to be shown there
+  const NEAR = 1.2; // of the best: what nearness to a heading or a listed question counts
   const ASKED = 11; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown, if there are enough others
   const ENOUGH = 5;
@@ -108,8 +109,11 @@
 
   // How near a query is to a heading or a listed question: what both have of what they
   // say, from 0 to 1. Another word for the same says half.
-  const named = sections.filter(({ kind }) => kind !== "Call").flatMap(({ names }) => names)
-    .map((name) => name.split(" ").filter(Boolean));
+  const owners = []; // of each name, the section
+  const named = sections.filter(({ kind }) => kind !== "Call").flatMap(({ id, names }) => {
+    owners.push(...names.map(() => id));
+    return names;
+  }).map((name) => name.split(" ").filter(Boolean));
   const places = new Map(); // of each word, the names that have it
   named.forEach((words, place) => {
     for (const word of words) places.set(word, [...(places.get(word) ?? []), place]);
@@ -134,9 +138,14 @@
         }
     }
     const all = weigh(words);
-    // One word in common says nothing, but where it is all that is asked.
-    return Math.max(0, ...[...shared].map(([place, [much, count]]) =>
-      count < Math.min(1.5, words.length) ? 0 : 2 * much / (all + weights[place])));
+    const nearest = new Map(); // of each section
+    for (const [place, [much, count]] of shared) {
+      // One word in common says nothing, but where it is all that is asked.
+      if (count < Math.min(1.5, words.length)) continue;
+      const id = owners[place];
+      nearest.set(id, Math.max(nearest.get(id) ?? 0, 2 * much / (all + weights[place])));
+    }
+    return nearest;
   };
 
   // Whether the site has something on what is asked: a sum of what speaks for it, fitted
@@ -145,13 +154,13 @@
   const FOR = { near: 6, subject: 2.1, code: 4, share: 2.2, call: 0.8, length: 1.3 };
   const AGAINST = 8.9;
   const CODE = /\w[([]|\btorch\.\w|\.(grad|data)\b/;
-  const isHere = (query, words, best) => {
+  const isHere = (query, words, best, nearest) => {
     const subject = words.reduce((sum, word) => {
       const terms = known.has(word) ? [word]
         : ask(texts, [word], BOOST).slice(0, 3).flatMap(({ terms: found }) => found);
       return sum + Math.max(0, ...terms.map(subjectOf));
     }, 0);
-    return FOR.near * near(words) + FOR.subject * Math.min(4, subject) +
+    return FOR.near * nearest + FOR.subject * Math.min(4, subject) +
       FOR.code * CODE.test(query) + FOR.share * best.share +
       FOR.call * callsIn(query).length + FOR.length * Math.log(words.length + 1) > AGAINST;
   };
@@ -212,6 +221,8 @@
       one.score += top * (IN_TITLE * (common / all) +
         OF_LESSON * rows.some(({ lesson }) => lesson === one.page));
     }
+    const nearest = near(words);
+    for (const one of found) one.score += top * NEAR * (nearest.get(one.id) ?? 0);
     // Who types a heading, or a question that is listed, means that section.
     for (const one of found)
       one.score += top * OF_KIND[one.kind] *
@@ -220,7 +231,7 @@
     const least = (found[0]?.score ?? 0) * LEAST;
     const all = [...messages,
       ...found.filter(({ score }, place) => place < ENOUGH || score >= least)];
-    all.nothing = !messages.some(({ exact }) => exact !== false) && (!found.length || !isHere(query, words, found[0]));
+    all.nothing = !messages.some(({ exact }) => exact !== false) && (!found.length || !isHere(query, words, found[0], Math.max(0, ...nearest.values())));
     return all;
   };
   window.searchFor.sections = sections;
