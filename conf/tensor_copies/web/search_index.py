@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 DATA = "search_index.js"
 ASKED = "asked.toml"
 WORD = re.compile(r"[^\W\d_](?:[\w-]*\w)?")
+# What code calls or takes from something; names of tensors are chance.
+CALLED = re.compile(r"\.\s*(\w+)|(\w+)(?=\s*\()|(\w+)(?==)")
 # Words of every page, which tell no section from another.
 COMMON = """
     a about above after again all also an and another any are as assert at be
@@ -126,7 +128,7 @@ def _entry(section: Section, phrases: list[str]) -> list[object]:
     """Return what is told of a section: as few bytes as will do."""
     seen = set(COMMON.split())
     _new(f"{section.heading} {section.sentence}", seen)
-    code = _new(section.code, seen)
+    code = _new(" ".join(map("".join, CALLED.findall(section.code))), seen)
     said = section.prose
     if section.kind == ERROR:  # its messages are in the list of messages
         said = "\n".join(line for line in said.splitlines() if not RAISED.search(line))
