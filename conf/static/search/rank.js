@@ -7,7 +7,7 @@
   const { kinds, pages, names: shortTitles = {} } = window.searchIndex;
   const messagesOf = new Map((window.knownMessages?.entries ?? [])
     .map(({ anchor, texts }) => [anchor, texts[0]]));
-  const BOOST = { heading: 3.5, sentence: 2.2, code: 1.2, prose: 1, title: 0.9 };
+  const BOOST = { heading: 6, sentence: 2.2, code: 1.2, prose: 1, title: 0.9 };
   const OF_KIND = {
     Lesson: 1.1, Error: 1.1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 1, Page: 0.6,
   };
@@ -15,7 +15,7 @@
   const ALIKE = 0.25; // what another word for the same counts
   const IN_TITLE = 0.55; // of the best: what a call counts that a lesson has in its title
   const OF_OTHER = 0.6; // a lesson on models, where a tensor is asked for
-  const OF_LESSON = 0.3; // and that the Atlas says to be shown there
+  const OF_LESSON = 0.5; // and that the Atlas says to be shown there
   const NEAR = 1.2; // of the best: what nearness to a heading or a listed question counts
   const ASKED = 11; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown, if there are enough others
@@ -116,35 +116,38 @@
   }).map((name) => name.split(" ").filter(Boolean));
   const places = new Map(); // of each word, the names that have it
   named.forEach((words, place) => {
-    for (const word of words) places.set(word, [...(places.get(word) ?? []), place]);
+    for (const word of words) {
+      if (!places.has(word)) places.set(word, []);
+      places.get(word).push(place);
+    }
   });
   const says = (word) => Math.log(1 + named.length / (places.get(word)?.length ?? 0.5));
   const weigh = (words) => words.reduce((sum, word) => sum + says(word), 0);
   const weights = named.map(weigh);
   const near = (words) => {
-    const shared = new Map(); // of each name: what it has of the query, and how many words
-    for (const word of words) {
-      const met = new Set(places.get(word));
-      for (const place of met) {
-        const [much, count] = shared.get(place) ?? [0, 0];
-        shared.set(place, [much + says(word), count + 1]);
+    const [much, count, last] = [0, 0, 0].map(() => new Float64Array(named.length));
+    const share = (word, met, by, counts) => {
+      for (const place of places.get(word) ?? []) {
+        if (last[place] === met) continue; // a name has one word for each of the query
+        last[place] = met;
+        much[place] += by;
+        count[place] += counts;
       }
+    };
+    words.forEach((word, at) => {
+      share(word, at + 1, says(word), 1);
       for (const other of alike.get(word) ?? [])
-        for (const place of places.get(other) ?? []) {
-          if (met.has(place)) continue;
-          met.add(place);
-          const [much, count] = shared.get(place) ?? [0, 0];
-          shared.set(place, [much + Math.min(says(word), says(other)) / 2, count + 0.5]);
-        }
-    }
+        share(other, at + 1, Math.min(says(word), says(other)) / 2, 0.5);
+    });
     const all = weigh(words);
+    // One word in common says nothing, but where it is all that is asked.
+    const least = Math.min(1.5, words.length);
     const nearest = new Map(); // of each section
-    for (const [place, [much, count]] of shared) {
-      // One word in common says nothing, but where it is all that is asked.
-      if (count < Math.min(1.5, words.length)) continue;
-      const id = owners[place];
-      nearest.set(id, Math.max(nearest.get(id) ?? 0, 2 * much / (all + weights[place])));
-    }
+    owners.forEach((id, place) => {
+      if (!words.length || count[place] < least) return;
+      const one = 2 * much[place] / (all + weights[place]);
+      if (one > (nearest.get(id) ?? 0)) nearest.set(id, one);
+    });
     return nearest;
   };
 

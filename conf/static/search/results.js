@@ -113,7 +113,8 @@
     const found = all.slice(0, nothing ? NEAREST : MOST);
     const cards = asked && !nothing && !found[0]?.message ? window.callsIn(query) : [];
     const list = make("ol", nothing ? "results nearest" : "results");
-    found.forEach((result, place) => {
+    // Below a box only what is seen is made: the search page shows the others.
+    found.slice(0, atFirst === IN_PANEL ? IN_PANEL : MOST).forEach((result, place) => {
       const one = item(result, found[place - 1]);
       one.hidden = place >= atFirst;
       list.append(one);
