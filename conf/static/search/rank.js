@@ -7,7 +7,7 @@
   const { kinds, pages, names: shortTitles = {} } = window.searchIndex;
   const messagesOf = new Map((window.knownMessages?.entries ?? [])
     .map(({ anchor, texts }) => [anchor, texts[0]]));
-  const BOOST = { heading: 6, sentence: 2.2, code: 1.2, prose: 1, title: 0.9 };
+  const BOOST = { heading: 6, said: 4, sentence: 2.2, code: 1.2, prose: 1, title: 0.9 };
   const OF_KIND = {
     Lesson: 1.1, Error: 1.1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 1, Page: 0.6,
   };
@@ -32,13 +32,15 @@
     for (const [named, kind, heading, sentence, code, prose, asked] of listed) {
       const id = sections.length;
       const anchor = named === 1 ? slug(heading) : named;
+      // What an address says of its part, in the author's words.
+      const said = (anchor || address.replace(/^.*\/|\.html$/g, "")).replace(/^(silent|q|term|theme)-|[-_]/g, " ");
       sections.push({
         id, address: anchor ? `${address}#${anchor}` : address, page: address, anchor,
         kind: kinds[kind], heading, sentence, code,
         title: anchor ? title : "",
         called: !anchor && kinds[kind] === "Lesson"
           ? callsOf(`${shortTitles[address] ?? ""}: ${heading}`) : null,
-        names: [heading, ...asked].map((text) => nameOf(wordsOf(text))),
+        names: [heading, ...asked, said].map((text) => nameOf(wordsOf(text))), said,
         prose: kinds[kind] === "Error" ? `${prose} ${messagesOf.get(anchor) ?? ""}` : prose,
       });
       for (const phrase of asked) phrases.push({ id: phrases.length, section: id, phrase });
@@ -154,8 +156,8 @@
   // Whether the site has something on what is asked: a sum of what speaks for it, fitted
   // to the tuning queries of tests/reader/queries.toml and to those that are not its
   // subject. Of a word that nobody wrote here the nearest spelling counts.
-  const FOR = { near: 6, subject: 2.1, code: 4, share: 2.2, call: 0.8, length: 1.3 };
-  const AGAINST = 8.9;
+  const FOR = { near: 6.6, subject: 2.1, code: 4.4, share: 1.2, call: 0.4, length: 1.8 };
+  const AGAINST = 9.7;
   const CODE = /\w[([]|\btorch\.\w|\.(grad|data)\b/;
   const isHere = (query, words, best, nearest) => {
     const subject = words.reduce((sum, word) => {

@@ -23,6 +23,9 @@
     [/\bbf16\b/g, "bfloat16"],
     [/\bckpt?s?\b/g, "checkpoint"],
     [/\bnum_?workers\b/g, "worker"],
+    [/\bexpansions?\b/g, "expand"],
+    [/\bbn\b/g, "batchnorm"],
+    [/\bste\b/g, "straight through"],
     [/\bdiff?erentiable\b/g, "differentiate"],
     [/\bnd-?arrays?\b/g, "array numpy"],
     [/\bgrads\b/g, "grad"],
@@ -145,6 +148,10 @@
     "batchnorm norm",
     "zero clear none",
     "kill crash",
+    "typecast cast dtype",
+    "twice double duplicate",
+    "clamp clip constrain",
+    "statistic mean var average",
   ];
   // Words of the site's subject, and those that others use as well: they say half as much.
   const SUBJECT = new Map([[2, (
