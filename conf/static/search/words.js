@@ -167,7 +167,7 @@
   )], [1, (
     "advantage array batchnorm bool checkpoint clone copy counter cpu cuda device embed float32 " +
     "fork freeze gpu grad gradient graph host image inference leak mask memory pad " +
-    "parameter pil pin precision ram reference register resume round seed share slice " +
+    "parameter pil pin ram reference register resume round seed share slice " +
     "state storage tape view worker"
   )]].flatMap(([much, words]) => words.split(" ").map((word) => [stem(word), much])));
   const alike = new Map();
