@@ -78,7 +78,8 @@
   // A chain that is no row of the Atlas: the explorer draws it, if it knows each call.
   const LONGEST = 3; // calls of the explorer's
   const drawn = (group, query) => {
-    const steps = group.map(({ name, args }) => choose(name, args, query));
+    const steps = group.map(({ name, args, code }) =>
+      known.get(name).find((row) => row.code === `x.${code}`) ?? choose(name, args, query));
     if (steps.length > LONGEST || steps.some(({ tried }) => !/^\w+$/.test(tried))) return [];
     return [{
       id: "", code: `x.${group.map(({ code }) => code).join(".")}`, subject: "x", about: "x",
