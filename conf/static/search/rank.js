@@ -16,6 +16,7 @@
   const IN_TITLE = 0.55; // of the best: what a call counts that a lesson has in its title
   const OF_OTHER = 0.6; // a lesson on models, where a tensor is asked for
   const OF_LESSON = 0.5; // and that the Atlas says to be shown there
+  const OF_ROW = 0.6; // what a row of the Atlas counts, where only its code is typed
   const NEAR = 1.2; // of the best: what nearness to a heading or a listed question counts
   const ASKED = 11; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown, if there are enough others
@@ -226,6 +227,9 @@
       one.score += top * (IN_TITLE * (common / all) +
         OF_LESSON * rows.some(({ lesson }) => lesson === one.page));
     }
+    // Who types a call and nothing else means its row of the Atlas too.
+    const typed = /^\S*[.(]\S*$/.test(query.trim()) ? rows.map(({ id }) => `atlas.html#${id}`) : [];
+    for (const one of found) one.score += top * OF_ROW * typed.includes(one.address);
     const nearest = near(words);
     for (const one of found) one.score += top * NEAR * (nearest.get(one.id) ?? 0);
     // Who types a heading, or a question that is listed, means that section.

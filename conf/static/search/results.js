@@ -93,7 +93,7 @@
       compare.append(linked("Compare them in the explorer", tried(...rows)));
       part.append(compare);
     }
-    const size = rows.some(({ subject }) => subject === "x") ? "x is 2 × 3, float32, on the CPU." : "";
+    const size = rows.some(({ subject, facts }) => subject === "x" && facts.length) ? "x is 2 × 3, float32, on the CPU." : "";
     if (size) part.append(make("p", "answer-note answer-x", size));
     return part;
   };
