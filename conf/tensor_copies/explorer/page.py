@@ -183,6 +183,8 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
         errors = app.builder.get_relative_uri(pages[0], ERRORS)
     whole = {
         **data,
+        # Of the memories on the way the script shows the picture alone.
+        "scenes": [scene[:-1] for scene in data["scenes"]],
         **pack_pictures(live_explorer()),
         "cures": {at: anchor for at, anchor in found.items() if anchor is not None},
         "errors": errors,
