@@ -52,11 +52,11 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
 
     A scene is the memories before the writes, the cells that x and y hold, for each
     write what it raised as it stands and the cells that it set to 7 (null where it
-    could not be made), the shape of y, and the memories on the way. ``seen`` has a letter for each chain, device
-    and kind of x, in this order and as :func:`walk` meets the chains; it is the place
-    of the outcome among ``outcomes``, and where a beginning of the chain raises there
-    is none. An outcome is two letters: the place of its record, and one more than the
-    place of its scene, or 0 where it has none.
+    could not be made), the shape of y, and the memories on the way. ``seen`` has a
+    letter for each chain, device and kind of x, in this order and as :func:`walk` meets
+    the chains; it is the place of the outcome among ``outcomes``, and where a beginning
+    of the chain raises there is none. An outcome is two letters: the place of its
+    record, and one more than the place of its scene, or 0 where it has none.
     """
     texts, lists, scenes, facts = (Numbers() for _ in range(4))
     texts.number(None)

@@ -49,8 +49,9 @@ def probe_chain(keys: Chain, state: str, device: str, other: str | None) -> dict
     """Run a chain on a new ``x``; return what the probe and the writes saw.
 
     That is the Atlas's record, the memories as rows of values with the cells that each
-    name holds, those that were made on the way, and what each write changed or raised. ``other`` is what ``device``
-    means in ``.to(device)``: the kind of device that is not the CPU, or None.
+    name holds, those that were made on the way, and what each write changed or raised.
+    ``other`` is what ``device`` means in ``.to(device)``: the kind of device that is
+    not the CPU, or None.
     """
     code = f"y = {expression_of(keys)}"
     given = "" if other is None else f'device = torch.device("{other}")'

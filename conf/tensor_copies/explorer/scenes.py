@@ -205,12 +205,12 @@ def pack_pictures(data: Explorer) -> dict[str, Any]:
 
     ``marks`` are texts, each written once; the ``rows`` of cells are lists of numbers
     of marks, and so are ``pictures``, in which a row has the numbers behind those of
-    the marks. A picture begins with its width and, if it is higher than the frame, as
-    one with memories on the way is, with where it ends. ``strong`` has for a cell's mark that
-    of the same cell after a write: the cells that change are in the scenes. Where ``y``
-    is moved, the picture is that of an ``x`` on the CPU, and ``other`` has for the mark
-    of a device that of the other one. ``drawn`` has a letter for each outcome that has
-    a picture; ``raising`` are the pictures of what raises, by the row of ``x`` and the
+    the marks. A picture begins with its width and with where it ends, which is 0 for
+    all that fit into the frame: not those with memories on the way. ``strong`` has for
+    a cell's mark that of the same cell after a write: the cells that change are in the
+    scenes. Where something is moved, the picture is that of an ``x`` on the CPU, and
+    ``other`` has for the mark of a device that of the other one. ``drawn`` has a letter
+    for each outcome that has a picture; ``raising`` are the pictures of what raises, by the row of ``x`` and the
     error.
     """
     marks, rows, pictures, strong, other = (Numbers() for _ in range(5))
