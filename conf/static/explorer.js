@@ -527,7 +527,8 @@
       told.append(`${found.x === of ? "" : `${of} stands for ${found.x}. `}${found.said}`);
       const other = found.chain && now.lanes[now.at].length < lane.length && states.find((x) => isChain(lane, x));
       if (other) told.append(" Drawn up to the call that raises. It runs if x is ",
-        offer(wordsOf(other), () => only(lane, { x: other })));
+        offer(wordsOf(other), () => only(lane, { x: other })), ".");
+      else onOther(lane, told);
     } else told.append(found.said);
     if (found.near) {
       const near = found.near.chain ?? found.near.row;
@@ -537,6 +538,17 @@
       }));
     }
     return Boolean(lane);
+  };
+  // What calls such as cpu() do is another thing on another device.
+  const onOther = (lane, told) => {
+    const on = devices.find((one) => one !== now.on);
+    const seen = on && seenOf(lane, on);
+    if (!seen || headline(seen, placesOf(seen, on)) === headline(seenOf(lane), placesOf(seenOf(lane)))) return;
+    told.append(" This is not so if ", offer(`x is on ${nameOf(on)}`, () => {
+      told.replaceChildren();
+      only(lane, { on });
+      onOther(lane, told);
+    }), ".");
   };
   // Without a drawing that answers, the last one is out of sight.
   const quiet = (text = "") => {

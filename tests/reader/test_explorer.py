@@ -21,7 +21,7 @@ import torch
 from reading import EVERYTHING, SCRIPTS, page_of, soup
 from tensor_copies.explorer.chains import CALLS, LONGEST, chain_of, expression_of, walk
 from tensor_copies.explorer.data import Explorer
-from tensor_copies.explorer.kept import ProbesFailed, printed_by
+from tensor_copies.explorer.kept import ProbesFailed, live_explorer, printed_by
 from tensor_copies.explorer.page import entry_of
 from tensor_maps.atlas.calls import OPERATIONS
 from visits import AXE, AXE_RULES, HEADERS, PROBLEMS
@@ -705,10 +705,10 @@ def test_each_memory_on_the_way_is_drawn(
     assert tab.locator(f"{PICTURE} .tm-row").count() == 2
 
 
-def test_on_the_way_are_the_memories_that_are_made_here(explorer: Explorer) -> None:
-    """Each step of a chain is run by itself; a write tells whether it shares."""
+def test_on_the_way_are_the_memories_that_are_made_here() -> None:
+    """Each step of a chain is run by itself."""
     counted = 0
-    for state, chain, seen in on_cpu(explorer):
+    for state, chain, seen in on_cpu(live_explorer()):
         if seen["error"] is not None or len(chain) < 2:
             continue
         steps, codes = [run((), state).x], []

@@ -193,7 +193,7 @@ class Explorer:
 
     def _scene(self, number: int) -> dict[str, Any]:
         lists, texts = self.packed["lists"], self.packed["texts"]
-        rows, held, *writes, shape, between = self.packed["scenes"][number]
+        rows, held, x, y, shape, *between = self.packed["scenes"][number]
         return {
             "cells": [lists[row] for row in rows],
             "holds": [lists[row] for row in held],
@@ -203,14 +203,15 @@ class Explorer:
                     "refused": texts[refused],
                     "changed": changed and [lists[row] for row in changed],
                 }
-                for name, (refused, changed) in zip("xy", writes, strict=True)
+                for name, (refused, changed) in (("x", x), ("y", y))
             },
+            # What is published has pictures of these in their place.
             "between": [
                 {
                     "code": texts[code],
                     **dict(zip(ROWS, map(lists.__getitem__, row), strict=True)),
                     **dict(zip(STEP, facts, strict=True)),
                 }
-                for code, *row, facts in between
+                for code, *row, facts in sum(between, [])
             ],
         }

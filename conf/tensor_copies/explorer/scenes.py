@@ -210,8 +210,8 @@ def pack_pictures(data: Explorer) -> dict[str, Any]:
     a cell's mark that of the same cell after a write: the cells that change are in the
     scenes. Where something is moved, the picture is that of an ``x`` on the CPU, and
     ``other`` has for the mark of a device that of the other one. ``drawn`` has a letter
-    for each outcome that has a picture; ``raising`` are the pictures of what raises, by the row of ``x`` and the
-    error.
+    for each outcome that has a picture; ``raising`` are the pictures of what raises, by
+    the row of ``x`` and the error.
     """
     marks, rows, pictures, strong, other = (Numbers() for _ in range(5))
     tops, ends = [], []
