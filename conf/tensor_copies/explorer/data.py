@@ -212,6 +212,7 @@ class Explorer:
                     **dict(zip(ROWS, map(lists.__getitem__, row), strict=True)),
                     **dict(zip(STEP, facts, strict=True)),
                 }
-                for code, *row, facts in sum(between, [])
+                for steps in between
+                for code, *row, facts in steps
             ],
         }
