@@ -559,6 +559,7 @@
   const shown = (is) => root.classList.toggle("asked", !is);
   const MESSAGE = /\w(?:Error|Warning|Exception)\b|Traceback \(|\bFile "/;
   const MOST = 4000; // characters that the search is asked for
+  const PAUSE = 150; // milliseconds
   const searching = () => (window.showAnswer ? Promise.resolve()
     : new Promise((resolve) => document.addEventListener("search-ready", resolve, { once: true })));
   const inOneLine = (text) => text.replace(/\s*\n\s*/g, " ");
@@ -579,6 +580,9 @@
     if (answered) return;
     if (isMessage && !MESSAGE.test(text)) find("read").textContent = found.said;
     if (text.length < 3 || (text.length > MOST && !MESSAGE.test(text))) return;
+    // A line or a comparison that is half typed is likely to go on.
+    const half = !isMessage && (!found.words || / (?:vs\.?|versus|or) \S*$/i.test(text));
+    if (half) await new Promise((resolve) => setTimeout(resolve, PAUSE));
     await searching();
     if (mine !== asked) return;
     const query = text.slice(-MOST);
