@@ -457,7 +457,7 @@
   // -- What the reader asks: a line, "detach or clone?", a question, a message ----------
   // What people call a call, where it is not its name.
   const MEANT = {
-    "=": "y = x", assignment: "y = x", shallow: "copy", deep: "deepcopy", slice: "x[:, :2]",
+    "=": "y = x", assignment: "y = x", "shallow copy": "copy", slice: "x[:, :2]",
     slicing: "x[:, :2]", index: "x[0]", indexing: "x[0]", mask: "x[mask]", masking: "x[mask]",
     array: "np.array(x)",
   };
@@ -491,7 +491,7 @@
         : [bare && data.reads(`x.${bare}`), data.reads(side)].find((one) => one?.chain ?? one?.row) ?? {};
       const close = near?.chain ?? near?.row;
       if (chain ?? row) return [chain ?? row, close].filter(Boolean);
-      const name = /^\.?(\w+)$/.exec(side.trim())?.[1];
+      const name = /^\.?(\w{4,})$/.exec(side.trim())?.[1];
       const typo = name && data.reads(`x.${name}()`).near;
       return known.length || !typo ? known : [typo.chain ?? typo.row];
     });
@@ -525,8 +525,8 @@
       only(lane, states.includes(found.state) ? { x: found.state } : {});
       const of = atlas.rows[lane]?.subject ?? "x";
       told.append(`${found.x === of ? "" : `${of} stands for ${found.x}. `}${found.said}`);
-      const other = found.chain && now.lanes[now.at].length < lane.length && states.find((x) => isChain(lane, x));
-      if (other) told.append(" Drawn up to the call that raises. It runs if x is ",
+      const other = !runs(lane) && states.find((x) => runs(lane, x));
+      if (other) told.append(now.lanes[0].length < lane.length ? " Drawn up to the call that raises." : "", " It runs if x is ",
         offer(wordsOf(other), () => only(lane, { x: other })), ".");
       else onOther(lane, told);
     } else told.append(found.said);
@@ -538,6 +538,10 @@
       }));
     }
     return Boolean(lane);
+  };
+  const runs = (lane, x = now.x) => {
+    const seen = seenOf(lane, now.on, x);
+    return Boolean(seen) && !seen.error;
   };
   // What calls such as cpu() do is another thing on another device.
   const onOther = (lane, told) => {
@@ -590,10 +594,17 @@
     const known = messageOf(all);
     const lanes = known || isMessage ? [] : asksFor(text);
     if (lanes.length) find("read").replaceChildren();
-    if (lanes.length === 1) only(lanes[0]);
-    else if (lanes.length) compareThese(lanes);
+    if (lanes.length === 1) {
+      // What a call does says more than for which x it raises.
+      const other = !runs(lanes[0]) && states.find((x) => runs(lanes[0], x));
+      if (other) find("read").append(`It raises if x is ${wordsOf(now.x)}.`);
+      only(lanes[0], other ? { x: other } : {});
+    }
+    if (lanes.length > 1) compareThese(lanes);
     shown(lanes.length > 0);
     if (known) find("read").append("This is your message: ", element("a", known.heading, { href: entry(known, query) }));
+    else if (isMessage) find("read").append("This message has no entry here. ",
+      element("a", "See which are like it", { href: desk(text) }));
     window.showAnswer(find("found"), query, 5, all);
   };
   // The calls that a question is about: two, or the chain that stands in it.
@@ -606,6 +617,7 @@
   };
   // The entry of a message that is here word for word, and where it stands.
   const messageOf = ([first]) => (first?.message && first.exact ? first : null);
+  const desk = (text) => `${data.errors}?${new URLSearchParams({ message: text.slice(-MOST) })}`;
   const entry = ({ address }, text) =>
     address.replace(/(?=#|$)/, `?${new URLSearchParams({ message: text.slice(-MOST) })}`);
   typed.addEventListener("paste", (event) => {
@@ -626,7 +638,7 @@
     if (!root.classList.contains("asked")) return;
     const known = window.showAnswer && messageOf(window.searchFor(text));
     if (known) location.href = entry(known, text);
-    else if (MESSAGE.test(text)) location.href = `${data.errors}?${new URLSearchParams({ message: text })}`;
+    else if (MESSAGE.test(text)) location.href = desk(text);
     else location.href = `${find("line").action}?${new URLSearchParams({ q: text })}`;
   });
 

@@ -159,7 +159,8 @@ window.explorerLine = (() => {
     if (!line) return { said: "" };
     if (line.length > LONGEST) return { said: `That is ${line.length} characters. A line of code has at most ${LONGEST}.`, words: true };
     const { found, odd } = tokensOf(line);
-    if (!found) return { said: `“${odd}” is not Python.`, words: true };
+    const sentence = /\p{L}\s+\p{L}{2}/u.test(line); // with "model's" in it, say
+    if (!found) return { said: sentence ? "" : `“${odd}” is not Python.`, words: true };
     if (/^<\/?\w/.test(line)) return { said: "That is markup, no line of Python." };
     if (isProse(found)) return { said: "", words: true };
     const equals = found.reduce((at, token, place) => {

@@ -569,12 +569,22 @@ def test_a_question_and_a_message_have_their_answer_in_the_box(
     found.first.wait_for()
     assert page.inner_text(".explorer-code") == "y = x.detach()"
     assert page.inner_text(".explorer-headline").startswith("The same memory.")
+    typed.fill("does numpy() share memory with the tensor?")
+    page.wait_for_function(
+        "document.querySelector('.explorer-code').innerText === 'y = x.numpy()'"
+    )
+    assert page.inner_text(".explorer-headline").startswith("The same memory.")
+    assert "raises if x is a leaf" in page.inner_text(".explorer-read")
     typed.fill("should I use view or reshape for this")
     page.wait_for_function("document.querySelectorAll('.explorer-lane').length > 1")
     assert "raises if x is transposed" in page.inner_text(".explorer-verdict")
     typed.fill("why does my training loss become nan")
     page.wait_for_selector(".explorer.asked .result")
     assert not lanes.is_visible()
+    typed.fill("ValueError: the model's foo is no bar")
+    page.wait_for_selector(".explorer-read a")
+    link = page.locator(".explorer-read a").get_attribute("href")
+    assert link.startswith("errors") and "message=ValueError" in link
     typed.fill(
         "RuntimeError: Can't call numpy() on Tensor that requires grad. Use tens"
     )
