@@ -202,8 +202,8 @@ def test_from_home_a_known_message_leads_to_its_entry(
         ("RuntimeError: CUDA error: device-side assert triggered", ""),
     ):
         page.goto(f"{address}index.html", wait_until="load")
-        page.locator("#message").focus()
-        page.fill("#message", text)
+        page.locator(".explorer-typed").focus()
+        page.fill(".explorer-typed", text)
         page.wait_for_function("window.messageFinder && window.knownMessages")
         page.keyboard.press("Enter")
         if anchor:

@@ -598,9 +598,9 @@ def test_a_reader_pastes_and_follows_with_the_keyboard(
     address: str, visit: Callable[..., Page]
 ) -> None:
     page = visit(f"{address}index.html")
-    page.locator("#message").focus()
+    page.locator(".explorer-typed").focus()
     page.keyboard.insert_text(PASTED)
-    page.wait_for_selector(".search-panel .result-message")
+    page.wait_for_selector(".explorer-found .result-message")
     page.keyboard.press("Enter")  # a known message leads to its entry
     page.wait_for_url("**/errors/to_numpy.html#numpy-device")
     page.goto(f"{address}search.html?q=" + quote(PASTED))

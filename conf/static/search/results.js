@@ -106,9 +106,9 @@
       : count === 1 ? "Found one section." : `Found ${count} sections.`;
 
   // Fill a part of the page with the answer to a query and its results.
-  const show = (part, query, atFirst) => {
+  const show = (part, query, atFirst, results = null) => {
     const asked = query.trim() !== "";
-    const all = asked ? window.searchFor(query) : [];
+    const all = results ?? (asked ? window.searchFor(query) : []);
     const { nothing = false } = all;
     const found = all.slice(0, nothing ? NEAREST : MOST);
     const cards = asked && !nothing && !found[0]?.message ? window.callsIn(query) : [];
@@ -231,5 +231,9 @@
       input.value = new URLSearchParams(location.search).get("q") ?? "";
     if (input.value && (onPage || document.activeElement === input)) apply();
   };
-  for (const form of document.querySelectorAll("form[role=search]")) attach(form);
+  for (const form of document.querySelectorAll("form[role=search]:not(.explorer-line)"))
+    attach(form);
+  // The box of the explorer shows the answer in its own place.
+  window.showAnswer = show;
+  document.dispatchEvent(new Event("search-ready"));
 })();

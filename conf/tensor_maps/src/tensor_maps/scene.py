@@ -404,7 +404,8 @@ class _Scene:
             if self.framed:
                 self.marks += self._frames(shelf)
             for block in shelf.blocks:
-                self.marks += block_marks(block, shelf.tag_top, shelf.row_top)
+                tops = shelf.tag_top, shelf.row_top
+                self.marks += block_marks(block, *tops, self.steady)
         self._draw_copies()
         for leaves, one, comes, other, lane in self.across:
             x, end = rounded(leaves.start), comes.end
