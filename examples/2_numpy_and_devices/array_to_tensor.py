@@ -100,7 +100,8 @@ assert found[4] == shares.replace("copy", "ValueError")
 #
 # Read-only arrays are modified anyway
 # ------------------------------------
-# PyTorch has no read-only tensors. It warns once (silenced above), and shares.
+# PyTorch has no read-only tensors. It shares the memory, and warns only for the first
+# such array of a process (silenced above). A missing warning proves nothing.
 
 locked = np.zeros(2)
 locked.flags.writeable = False
