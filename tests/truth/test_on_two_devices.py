@@ -23,7 +23,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 from conftest import PATIENCE, ROOT, TinySite, lesson
 from reading import EVERYTHING, NAMES, SCRIPTS, soup
 from recording import OTHER, OTHER_NAME, record, recorded
