@@ -72,6 +72,7 @@ assert view.requires_grad and view.grad_fn is None
 # nothing is saved. ``t`` can't require grad either. With a clone, all of them run.
 
 quiet = torch.no_grad()
+block = torch.inference_mode()
 tries = {
     "w + t": lambda t: w + t,
     "w * t": lambda t: w * t,
@@ -79,9 +80,7 @@ tries = {
     "w.copy_(t) in no_grad": quiet(w.copy_),
     "t.cpu().numpy()": lambda t: t.cpu().numpy(),
     "t.add_(1) in no_grad": quiet(lambda t: t.add_(1)),
-    "t.add_(1) in a new block": (  # inference_mode
-        torch.inference_mode()(lambda t: t.add_(1))
-    ),
+    "t.add_(1) in a block": block(lambda t: t.add_(1)),
     "t[:1].add_(1)": lambda t: t[:1].add_(1),
     "t.detach().add_(1)": lambda t: t.detach().add_(1),
     "t.data.add_(1)": lambda t: t.data.add_(1),

@@ -107,8 +107,9 @@ cut += [w.long(), w.view(torch.int32)]
 cut += [torch.no_grad()(torch.exp)(w)]
 cut += [torch.inference_mode()(torch.exp)(w)]
 assert not any(t.requires_grad for t in cut)
-kept = [w[:1], w.reshape(1, 2), w.to("cpu", copy=True)]
-kept += [w.clone(), torch.empty(2).copy_(w), w.exp()]
+kept = [w[:1], w.clone(), w.double(), w.exp()]
+kept += [w.to("cpu", copy=True)]
+kept += [torch.empty(2).copy_(w)]
 assert all(w is ends(t)[0] for t in kept)
 # sphinx_gallery_folded = "The code of the six ways"
 # sphinx_gallery_table = "rows"

@@ -100,8 +100,7 @@ assert found[4] == shares.replace("copy", "ValueError")
 #
 # Read-only arrays are modified anyway
 # ------------------------------------
-# PyTorch has no read-only tensors. It shares the memory, and warns only for the first
-# such array of a process (silenced above). A missing warning proves nothing.
+# PyTorch shares them and warns once per process, so a missing warning proves nothing.
 
 locked = np.zeros(2)
 locked.flags.writeable = False
