@@ -118,8 +118,8 @@ assert all(w is ends(t)[0] for t in kept)
 # These cut the graph: ``detach`` and ``.data``, ``no_grad`` and ``inference_mode``,
 # ``item``, ``tolist``, ``numpy``, ``torch.tensor``, ``nn.Parameter``, ``view(dtype)``,
 # and results that aren't floating-point, such as ``w > 0``, ``argmax`` and ``long()``.
-# ``clone``, ``copy_``, casts between floats, moves, slices and arithmetic don't. (A
-# :class:`torch.autograd.Function` of your own does what you wrote.)
+# Copies by ``clone`` and ``copy_``, casts between floats, moves, slices and arithmetic
+# don't. (A :class:`torch.autograd.Function` of your own does what you wrote.)
 #
 # Which layer cuts?
 # -----------------
