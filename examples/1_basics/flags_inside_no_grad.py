@@ -95,9 +95,9 @@ assert [seen[0]] * 3 == seen[6:] == [["True"] * 3] * 3
 # A view requires grad but has no graph
 # -------------------------------------
 # ``view`` requires grad because its base ``w`` does. But it has no ``grad_fn``, so no
-# gradient flows back to ``w`` (:ref:`silent-no-grad-view`). You can modify ``view``
-# under ``no_grad`` only (:ref:`view-made-without-grad`). After that, even an operation
-# that reads it raises in grad mode.
+# gradient flows back to ``w`` (:ref:`silent-no-grad-view`). You can modify ``view`` in
+# place only while grad mode is off (:ref:`view-made-without-grad`). After that, even an
+# operation that reads it raises in grad mode.
 
 w.grad = None
 with torch.no_grad():

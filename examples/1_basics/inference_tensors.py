@@ -72,6 +72,7 @@ assert view.requires_grad and view.grad_fn is None
 # nothing is saved. ``t`` can't require grad either. With a clone, all of them run.
 
 quiet = torch.no_grad()
+block = torch.inference_mode()
 tries = {
     "w + t": lambda t: w + t,
     "w * t": lambda t: w * t,
@@ -79,6 +80,7 @@ tries = {
     "w.copy_(t) in no_grad": quiet(w.copy_),
     "t.cpu().numpy()": lambda t: t.cpu().numpy(),
     "t.add_(1) in no_grad": quiet(lambda t: t.add_(1)),
+    "t.add_(1) in a block": block(lambda t: t.add_(1)),
     "t[:1].add_(1)": lambda t: t[:1].add_(1),
     "t.detach().add_(1)": lambda t: t.detach().add_(1),
     "t.data.add_(1)": lambda t: t.data.add_(1),
@@ -104,17 +106,18 @@ for row in rows:
 seen = [tuple(row.values())[1:] for row in rows]
 assert seen[:2] == [("runs", "no"), ("raises", "no")]
 assert seen[2:5] == [("runs", "no")] * 3
-assert seen[5:7] == [("raises", "yes")] * 2
-assert seen[7:9] == [("runs", "yes")] * 2
-assert seen[9:] == [("raises", "no")] * 2
+assert seen[5] == seen[7] == ("raises", "yes")
+assert seen[6] == seen[8] == seen[9] == ("runs", "yes")
+assert seen[10:] == [("raises", "no")] * 2
 # sphinx_gallery_folded = "The code that tried them"
 # sphinx_gallery_table = "rows"
 
 # %%
 # An in-place operation on ``t`` or its view raises, but only after it has changed the
-# values. A write through ``detach()`` or ``.data`` changes them without an error. So
-# does a write to the array of ``numpy()``, if ``t`` is on the CPU. The messages and
-# their fixes: :ref:`inference-saved`, :ref:`inference-in-place`.
+# values. In another ``inference_mode`` block it runs. A write through ``detach()`` or
+# ``.data`` changes them without an error. So does a write to the array of ``numpy()``,
+# if ``t`` is on the CPU. The messages and their fixes: :ref:`inference-saved`,
+# :ref:`inference-in-place`.
 #
 # A gradient that cannot be added to
 # ----------------------------------

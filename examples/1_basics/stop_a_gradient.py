@@ -141,7 +141,7 @@ assert of_b == [2, 2, 2, 2, 5, 2, 2, 2, 2]
 #   to save the result of ``inference_mode``, so it raises: :doc:`inference_tensors`.
 # - ``requires_grad_(False)`` freezes only A. The gradient flows through A to ``x``. An
 #   old gradient can still change A: :ref:`silent-momentum`.
-# - ``eval()`` only changes dropout and :ref:`batch norm <silent-batch-norm>`.
+# - ``eval()`` only sets a flag for dropout and :ref:`batch norm <silent-batch-norm>`.
 #
 # Left out of the optimizer
 # -------------------------

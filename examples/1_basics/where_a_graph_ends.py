@@ -90,7 +90,8 @@ for way, use in ways.items():
             other = "w" if leaf is w else "a new leaf"
             row["ends at"] = other
     loss.backward()
-    row["w.grad"] = w.grad and w.grad.item()
+    g = w.grad
+    row["w.grad"] = None if g is None else g.item()
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
@@ -99,10 +100,27 @@ seen = [tuple(row.values())[1:] for row in rows]
 assert seen[:2] == [("w", 10), ("w", 5)]
 assert seen[2:4] == [("None", None)] * 2
 assert seen[4:] == [("a new leaf", None), ("w", 0)]
+w = torch.ones(2, device=device, requires_grad=True)
+new = torch.tensor(w.tolist(), device=device)
+cut = [new, w.detach(), w.data, w > 0, w.argmax()]
+cut += [w.long(), w.view(torch.int32)]
+cut += [torch.no_grad()(torch.exp)(w)]
+cut += [torch.inference_mode()(torch.exp)(w)]
+assert not any(t.requires_grad for t in cut)
+kept = [w[:1], w.clone(), w.double(), w.exp()]
+kept += [w.to("cpu", copy=True)]
+kept += [torch.empty(2).copy_(w)]
+assert all(w is ends(t)[0] for t in kept)
 # sphinx_gallery_folded = "The code of the six ways"
 # sphinx_gallery_table = "rows"
 
 # %%
+# These cut the graph: ``detach`` and ``.data``, ``no_grad`` and ``inference_mode``,
+# ``item``, ``tolist``, ``numpy``, ``torch.tensor``, ``nn.Parameter``, ``view(dtype)``,
+# and results that aren't floating-point, such as ``w > 0``, ``argmax`` and ``long()``.
+# Copies by ``clone`` and ``copy_``, casts between floats, moves, slices and arithmetic
+# don't. (A :class:`torch.autograd.Function` of your own does what you wrote.)
+#
 # Which layer cuts?
 # -----------------
 # A :meth:`forward hook <torch.nn.Module.register_forward_hook>` gets the inputs and the

@@ -100,7 +100,7 @@ assert found[4] == shares.replace("copy", "ValueError")
 #
 # Read-only arrays are modified anyway
 # ------------------------------------
-# PyTorch has no read-only tensors. It warns once (silenced above), and shares.
+# PyTorch shares them and warns once per process, so a missing warning proves nothing.
 
 locked = np.zeros(2)
 locked.flags.writeable = False

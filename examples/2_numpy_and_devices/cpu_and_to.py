@@ -100,7 +100,7 @@ assert same.item() == (1 if same is w else 7)
 #
 # Two devices in one operation
 # ----------------------------
-# An operation raises if its tensors are on two devices, with three exceptions. A CPU
+# An operation raises if its tensors are on two devices. The usual exceptions: a CPU
 # tensor without dimensions may join an element-wise operation, ``copy_`` copies
 # between devices, and a CPU index or mask works *in brackets*. Functions that take an
 # index need it on the same device. ``FakeTensorMode`` (private, so it may change) has

@@ -130,8 +130,9 @@ assert (held, of_clone) == (4, 1)
 # for a new tensor. `PyTorch's notes on CUDA
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management>`_ and the
 # error's message advise ``PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True``. The notes
-# also say that ``empty_cache()`` releases unused memory to other programs, which gives
-# PyTorch no more of it (:ref:`out-of-memory`). A CPU doesn't show any of this.
+# also say that ``empty_cache()`` releases unused memory to other programs. PyTorch gets
+# no more of it (:ref:`out-of-memory`), but :ref:`sometimes fewer pieces
+# <q-empty-cache>`. A CPU doesn't show any of this.
 #
 # Recover after ``except``
 # ------------------------

@@ -35,7 +35,7 @@ OPENS = re.compile(r"^# sphinx_gallery_(?:tensor_map_lead|lead|timeline) = ", re
 LONGER = {
     "copy_a_tensor", "copy_between_devices", "cpu_and_to", "edit_weights_in_place",
     "expanded_tensors", "flags_inside_no_grad", "in_place_and_backward",
-    "load_on_another_device", "memory_of_a_copy", "out_of_memory",
+    "inference_tensors", "load_on_another_device", "memory_of_a_copy", "out_of_memory",
     "stop_a_gradient", "what_a_copy_copies", "what_stays_alive",
     "where_a_graph_ends", "why_a_copy_costs",
 }  # fmt: skip
