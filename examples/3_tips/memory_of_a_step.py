@@ -61,7 +61,7 @@ assert all(ref.expired() for ref in saved)
 #
 # Count after each phase
 # ----------------------
-# On CUDA, ``torch.cuda.memory_allocated()`` says the same as the folded code, except for
+# On CUDA, ``torch.cuda.memory_allocated()`` says what the folded code counts, but for
 # rounding to 512 bytes and a work space that the products above made. `From PyTorch's
 # notes <https://docs.pytorch.org/docs/stable/notes/cuda.html#cublas-workspaces>`__
 
