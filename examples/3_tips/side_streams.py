@@ -72,13 +72,13 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 #
 # Which results are possible?
 # ---------------------------
-# The wrong order may be rare, so one correct run proves little. The next cell is a model
-# of two streams, without a GPU. It tries all orders of three pieces of work: two copies
-# to ``x``, which write 1 and 2, and ``y = 2 * x``. So ``y`` should be 2.
+# The wrong order may be rare, so one correct run proves little. The next cell is a
+# model of two streams, without a GPU. It tries all orders of three pieces of work: two
+# copies to ``x``, which write 1 and 2, and ``y = 2 * x``. So ``y`` should be 2.
 #
-# The second copy writes there because the loop above frees ``x`` when Python assigns the
-# next one. The allocator only knows the stream that a tensor was made on, so it may hand
-# the memory to the next copy on ``side``. `From the PyTorch documentation
+# The second copy writes there because the loop above frees ``x`` when Python assigns
+# the next one. The allocator only knows the stream that a tensor was made on, so it may
+# hand the memory to the next copy on ``side``. `From the PyTorch documentation
 # <https://docs.pytorch.org/docs/stable/generated/torch.Tensor.record_stream.html>`__
 
 
@@ -105,14 +105,14 @@ reuse_late = "2 * x", "copy 2"  # by record_stream
 waits = [one_stream, wait_event]
 print("y can be", results(waits))
 assert results(waits) == [2, 4]
-# sphinx_gallery_predict = "With ``wait_event`` but no ``record_stream``, what can ``y`` be?"
+# sphinx_gallery_predict = "With ``wait_event`` alone, what can ``y`` be?"
 # sphinx_gallery_predict_instead = ", wait_event] -> ]"
 # sphinx_gallery_predict_instead_2 = "wait_event] -> wait_event, reuse_late]"
 
 # %%
-# ``wait_event`` excludes 0, which was in memory before. It doesn't exclude 4, because the
-# next copy may write before ``2 * x`` has read. ``record_stream`` does: the memory is
-# reused only when the work that was queued before ``x`` was freed is done.
+# ``wait_event`` excludes 0, which was in memory before. It doesn't exclude 4, because
+# the next copy may write before ``2 * x`` has read. ``record_stream`` does. The memory
+# is reused only when the work that was queued before ``x`` was freed is done.
 
 without = results([one_stream])
 both = results([one_stream, wait_event, reuse_late])
