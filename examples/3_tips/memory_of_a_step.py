@@ -12,48 +12,53 @@ weights. The activations come on top, from the forward pass until ``backward()``
 
 # sphinx_gallery_setup = True
 # sphinx_gallery_short_title = "Memory of a training step"
+from weakref import WeakSet
+
 import matplotlib.pyplot as plt
 import torch
 from torch import nn
-from torch.autograd.graph import saved_tensors_hooks
-from torch.multiprocessing.reductions import StorageWeakRef
+from torch.autograd import graph
+from torch.optim import SGD, Adam
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
-
 MIB = 2**20
-first = nn.Linear(512, 512, bias=False)
-last = nn.Linear(512, 512, bias=False)
-model = nn.Sequential(first, nn.ReLU(), last).to(device)
+first = nn.Linear(512, 512, False, device)  # no bias
+last = nn.Linear(512, 512, False, device)
+model = nn.Sequential(first, nn.ReLU(), last)
 weights = [first.weight, last.weight]
 
 # %%
 # Activations: what autograd saves
 # --------------------------------
 # Each weight has 1 MiB, the batch and the result of each layer 4 MiB. A hook gets each
-# tensor that autograd saves. A weak reference tells later if its storage still exists.
+# tensor that autograd saves. A ``WeakSet`` has each storage once, until it is freed.
+
+
+def size(tensors):
+    found = [t for t in tensors if t is not None]
+    return sum(t.nbytes for t in found) / MIB
 
 
 def forward():
-    own = {w.data_ptr() for w in weights}
-    saved = {}
+    saved = WeakSet()
 
     def note(t):
-        storage = t.untyped_storage()
-        if storage.data_ptr() not in own:
-            saved[StorageWeakRef(storage)] = storage.nbytes()
+        saved.add(t.untyped_storage())
         return t
 
-    with saved_tensors_hooks(note, lambda t: t):
+    with graph.saved_tensors_hooks(note, lambda t: t):
         x = torch.ones(2048, 512).to(weights[0])
-        return model(x).square().mean(), saved
+        loss = model(x).square().mean()
+    for w in weights:  # which were there before
+        saved.discard(w.untyped_storage())
+    return loss, saved
 
 
 loss, saved = forward()
+print([s.nbytes() / MIB for s in saved])
 loss.backward()
-print([n / MIB for n in saved.values()])
-assert [*saved.values()] == [4 * MIB] * 3
-assert all(ref.expired() for ref in saved)
+assert len(saved) == 0
 
 # %%
 # These are the batch, the result of ``relu`` and the output. ``relu`` and the next
@@ -65,10 +70,9 @@ assert all(ref.expired() for ref in saved)
 # rounding to 512 bytes and a work space that the products above made. `From PyTorch's
 # notes <https://docs.pytorch.org/docs/stable/notes/cuda.html#cublas-workspaces>`__
 
-del loss
 model.zero_grad()
-before = torch.cuda.memory_allocated() - 2 * MIB
-adam, rows = torch.optim.Adam(weights), []
+before = torch.cuda.memory_allocated() / MIB - 2
+adam, rows = Adam(weights), []
 steps = "forward", "backward", "step", "zero_grad"
 for phase in (*steps, steps[0]):
     if phase == "forward":
@@ -77,26 +81,24 @@ for phase in (*steps, steps[0]):
         loss.backward()
     else:
         getattr(adam, phase)()
-    grads = [w.grad for w in weights if w.grad is not None]
-    states = [t for s in adam.state.values() for t in s.values()]
-    parts = weights, grads, states
-    row = [sum(t.nbytes for t in part) for part in parts]
-    row.append(sum(saved[r] for r in saved if not r.expired()))
-    rows.append([*row, sum(row)])
-    used = torch.cuda.memory_allocated() - before
-    assert device == "cpu" or abs(used - sum(row)) <= 4096
-
-lines = [[round(n / MIB) for n in x] for x in zip(*rows)]
-parts = "weights", "gradients", "averages", "activations"
-for line, name in zip(lines, (*parts, "total")):
+    row = [size(weights), size(w.grad for w in weights)]
+    states = [s.values() for s in adam.state.values()]
+    row.append(sum(map(size, states)))
+    row.append(sum(s.nbytes() for s in saved) / MIB)
+    rows.append([*map(round, (*row, sum(row)))])
+    now = torch.cuda.memory_allocated() / MIB - before
+    assert device == "cpu" or abs(now - sum(row)) < 0.01
+lines = [*zip(*rows)]
+part = "weights", "gradients", "averages", "activations"
+for line, name in zip(lines, (*part, "total")):
     plt.plot(line, "o-", label=name)
 plt.xticks(range(5), (*steps, steps[0]))
 plt.title("The second forward pass needs most")
 plt.ylabel("MiB in use after each phase")
 plt.show()
-assert lines[:2] == [[2, 2, 2, 2, 2], [0, 2, 2, 0, 0]]
-assert lines[2:4] == [[0, 0, 4, 4, 4], [12, 0, 0, 0, 12]]
-assert lines[4] == [14, 4, 8, 6, 18]
+assert lines[1:3] == [(0, 2, 2, 0, 0), (0, 0, 4, 4, 4)]
+assert lines[3] == (12, 0, 0, 0, 12)
+assert lines[4] == (14, 4, 8, 6, 18)
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that counts and draws"
 
@@ -106,18 +108,16 @@ assert lines[4] == [14, 4, 8, 6, 18]
 #
 # Other optimizers
 # ----------------
-# For each weight, SGD keeps nothing, with momentum one tensor, and Adam and AdamW two.
+# For each weight, plain SGD keeps nothing, SGD with momentum one tensor and Adam two.
 
 loss.backward()
-SGD, AdamW = torch.optim.SGD, torch.optim.AdamW
-three = SGD(weights), SGD(weights, momentum=0.9), AdamW(weights)
-for optimizer in three:
+momentum, totals = SGD(weights, momentum=0.9), []
+for optimizer in SGD(weights), momentum, adam:
     optimizer.step()
-states = [one.state[weights[0]] for one in three]
-kept = [{k: s[k].nbytes for k in s} for s in states]
-print(*kept, sep="\n")
-sizes = [sum(one.values()) for one in kept]
-assert sizes == [0, MIB, 2 * MIB + 4]
+    state = optimizer.state[first.weight]
+    totals.append(round(size(state.values())))
+print(totals, "MiB for a weight of 1 MiB")
+assert totals == [0, 1, 2]
 
 # %%
 # Autocast to bfloat16
@@ -127,10 +127,10 @@ assert sizes == [0, MIB, 2 * MIB + 4]
 
 model.cpu()
 with torch.autocast("cpu", torch.bfloat16):
-    saved = forward()[1].values()
-print(sum(saved) / MIB, "MiB")
-assert weights[0].dtype == torch.float32
-assert [n / MIB for n in saved] == [2, 2, 0.5, 2]
+    loss, saved = forward()
+sizes = sorted(s.nbytes() / MIB for s in saved)
+print(sum(sizes), "MiB")
+assert size(weights) == 2 and sizes == [0.5, 2, 2, 2]
 # sphinx_gallery_predict = "Float32 saves 12 MiB. How much does ``autocast`` save?"
 # sphinx_gallery_predict_instead = "torch.bfloat16 -> enabled=False"
 # sphinx_gallery_predict_instead_2 = "model.cpu() -> model.cpu().bfloat16()"

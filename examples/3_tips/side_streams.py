@@ -18,7 +18,6 @@ import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
-
 gpu = device == "cuda"
 
 # %%
@@ -40,10 +39,9 @@ if gpu:
 
 
 def load(batch):
-    """Queue a copy on the side stream."""
     with torch.cuda.stream(side):  # None: no stream
         x = batch.to(device, non_blocking=True)
-        return x, side.record_event() if gpu else None
+        return x, gpu and side.record_event()
 
 
 def ready(x, copied):
@@ -81,11 +79,13 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 # hand the memory to the next copy on ``side``. `From the PyTorch documentation
 # <https://docs.pytorch.org/docs/stable/generated/torch.Tensor.record_stream.html>`__
 
+WORK = "copy 1", "2 * x", "copy 2"
+
 
 def results(waits):
     """Return each ``y`` that is possible."""
     found = set()
-    for order in permutations(["copy 1", "2 * x", "copy 2"]):
+    for order in permutations(WORK):
         place = order.index
         if any(place(a) > place(b) for a, b in waits):
             continue
@@ -102,9 +102,9 @@ def results(waits):
 one_stream = "copy 1", "copy 2"
 wait_event = "copy 1", "2 * x"
 reuse_late = "2 * x", "copy 2"  # by record_stream
-waits = [one_stream, wait_event]
-print("y can be", results(waits))
-assert results(waits) == [2, 4]
+can_be = results([one_stream, wait_event])
+print("y can be", can_be)
+assert can_be == [2, 4]
 # sphinx_gallery_predict = "With ``wait_event`` alone, what can ``y`` be?"
 # sphinx_gallery_predict_instead = ", wait_event] -> ]"
 # sphinx_gallery_predict_instead_2 = "wait_event] -> wait_event, reuse_late]"
