@@ -23,7 +23,7 @@ from torch.optim import SGD, Adam
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 MIB = 2**20
-first = nn.Linear(512, 512, False, device)  # no bias
+first = nn.Linear(512, 512, False, device)
 last = nn.Linear(512, 512, False, device)
 model = nn.Sequential(first, nn.ReLU(), last)
 weights = [first.weight, last.weight]
@@ -32,7 +32,7 @@ weights = [first.weight, last.weight]
 # Activations: what autograd saves
 # --------------------------------
 # Each weight has 1 MiB, the batch and the result of each layer 4 MiB. A hook gets each
-# tensor that autograd saves. A ``WeakSet`` has each storage once, until it is freed.
+# tensor that autograd saves. The ``WeakSet`` lists its storage once, until it is freed.
 
 
 def size(tensors):
@@ -62,7 +62,7 @@ assert len(saved) == 0
 
 # %%
 # These are the batch, the result of ``relu`` and the output. ``relu`` and the next
-# layer save one storage, and a saved weight adds nothing. ``backward()`` freed them.
+# layer save one storage, and saved weights add nothing. ``backward()`` freed all three.
 #
 # Count after each phase
 # ----------------------
@@ -104,11 +104,11 @@ assert lines[4] == (14, 4, 8, 6, 18)
 
 # %%
 # The first ``step()`` makes the averages, and they stay. So the second forward pass
-# needs more. ``backward()`` needs more for a moment: activations get gradients too.
+# needs more. The peak comes early in ``backward()`` (:ref:`q-training-memory`).
 #
 # Other optimizers
 # ----------------
-# For each weight, plain SGD keeps nothing, SGD with momentum one tensor and Adam two.
+# For each weight, plain SGD keeps nothing, SGD with momentum one tensor, Adam two.
 
 loss.backward()
 momentum, totals = SGD(weights, momentum=0.9), []
@@ -122,8 +122,8 @@ assert totals == [0, 1, 2]
 # %%
 # Autocast to bfloat16
 # --------------------
-# ``autocast`` leaves weights, gradients and averages in float32. It casts what a layer
-# gets and its weight, so the result has half the bytes. This part runs on the CPU.
+# ``autocast`` leaves weights, gradients and averages in float32. It casts the input and
+# the weight of a layer, so the result has half the bytes. This part runs on the CPU.
 
 model.cpu()
 with torch.autocast("cpu", torch.bfloat16):
@@ -142,6 +142,6 @@ assert size(weights) == 2 and sizes == [0.5, 2, 2, 2]
 #
 # Remember
 # --------
-# - In float32, weights + gradients + state. Adam's state is 2x, momentum 1x.
+# - In float32, Adam's state is twice the weights, momentum's once, plain SGD has none.
 # - Activations come on top. They grow with the batch, and ``backward()`` frees them.
 # - Autocast halves the activations that it casts, not weights, gradients and state.
