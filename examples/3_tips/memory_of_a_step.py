@@ -3,8 +3,8 @@
 # dependencies = ["torch>=2.6", "numpy", "matplotlib"]
 # ///
 """
-How much memory does one training step need?
-============================================
+Count the memory of one training step
+=====================================
 
 With Adam in float32, the weights, their gradients and two averages take four times the
 weights. The activations come on top, from the forward pass until ``backward()``.
@@ -32,7 +32,7 @@ weights = [first.weight, last.weight]
 # Activations: what autograd saves
 # --------------------------------
 # Each weight has 1 MiB, the batch and the result of each layer 4 MiB. A hook gets each
-# tensor that autograd saves. The ``WeakSet`` lists its storage once, until it is freed.
+# tensor that autograd saves. The ``WeakSet`` has its storage once, until it is freed.
 
 
 def size(tensors):
@@ -88,23 +88,23 @@ for phase in (*steps, steps[0]):
     rows.append([*map(round, (*row, sum(row)))])
     now = torch.cuda.memory_allocated() / MIB - before
     assert device == "cpu" or abs(now - sum(row)) < 0.01
-lines = [*zip(*rows)]
 part = "weights", "gradients", "averages", "activations"
-for line, name in zip(lines, (*part, "total")):
+for line, name in zip(zip(*rows), (*part, "total")):
     plt.plot(line, "o-", label=name)
 plt.xticks(range(5), (*steps, steps[0]))
+plt.yticks(range(0, 19, 6))
 plt.title("The second forward pass needs most")
 plt.ylabel("MiB in use after each phase")
 plt.show()
-assert lines[1:3] == [(0, 2, 2, 0, 0), (0, 0, 4, 4, 4)]
-assert lines[3] == (12, 0, 0, 0, 12)
-assert lines[4] == (14, 4, 8, 6, 18)
+assert rows[:2] == [[2, 0, 0, 12, 14], [2, 2, 0, 0, 4]]
+assert rows[2:4] == [[2, 2, 4, 0, 8], [2, 0, 4, 0, 6]]
+assert rows[4] == [2, 0, 4, 12, 18]
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that counts and draws"
 
 # %%
 # The first ``step()`` makes the averages, and they stay. So the second forward pass
-# needs more. The peak comes early in ``backward()`` (:ref:`q-training-memory`).
+# needs more than the first (:ref:`q-training-memory`).
 #
 # Other optimizers
 # ----------------
