@@ -88,17 +88,17 @@ for phase in (*steps, steps[0]):
     rows.append([*map(round, (*row, sum(row)))])
     now = torch.cuda.memory_allocated() / MIB - before
     assert device == "cpu" or abs(now - sum(row)) < 0.01
-part = "weights", "gradients", "averages", "activations"
-for line, name in zip(zip(*rows), (*part, "total")):
+names = "weights", "gradients", "averages"
+names += "activations", "total"
+for line, name in zip(zip(*rows), names):
     plt.plot(line, "o-", label=name)
 plt.xticks(range(5), (*steps, steps[0]))
 plt.yticks(range(0, 19, 6))
 plt.title("The second forward pass needs most")
 plt.ylabel("MiB in use after each phase")
 plt.show()
-assert rows[:2] == [[2, 0, 0, 12, 14], [2, 2, 0, 0, 4]]
-assert rows[2:4] == [[2, 2, 4, 0, 8], [2, 0, 4, 0, 6]]
-assert rows[4] == [2, 0, 4, 12, 18]
+assert [row[4] for row in rows] == [14, 4, 8, 6, 18]
+assert rows[2] == [2, 2, 4, 0, 8] and rows[4][3] == 12
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that counts and draws"
 
