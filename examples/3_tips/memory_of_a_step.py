@@ -32,7 +32,7 @@ weights = [first.weight, last.weight]
 # Activations: what autograd saves
 # --------------------------------
 # Each weight has 1 MiB, the batch and the result of each layer 4 MiB. A hook gets each
-# tensor that autograd saves. The ``WeakSet`` has its storage once, until it is freed.
+# tensor that autograd saves. The ``WeakSet`` has each storage once, until it is freed.
 
 
 def size(tensors):
@@ -61,14 +61,14 @@ loss.backward()
 assert len(saved) == 0
 
 # %%
-# These are the batch, the result of ``relu`` and the output. ``relu`` and the next
-# layer save one storage, and saved weights add nothing. ``backward()`` freed all three.
+# These are the batch, the result of ``relu`` and the output. The next layer saves the
+# storage that ``relu`` saves. Saved weights add nothing. ``backward()`` freed all three.
 #
 # Count after each phase
 # ----------------------
-# On CUDA, ``torch.cuda.memory_allocated()`` says what the folded code counts, but for
-# rounding to 512 bytes and a work space that the products above made. `From PyTorch's
-# notes <https://docs.pytorch.org/docs/stable/notes/cuda.html#cublas-workspaces>`__
+# On CUDA, the folded code compares its total with ``torch.cuda.memory_allocated()``,
+# which rounds up to 512 bytes and has a work space for products. `From PyTorch's notes
+# <https://docs.pytorch.org/docs/stable/notes/cuda.html#cublas-workspaces>`__
 
 model.zero_grad()
 before = torch.cuda.memory_allocated() / MIB - 2

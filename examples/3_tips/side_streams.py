@@ -27,8 +27,8 @@ gpu = device == "cuda"
 # streams in any order or at the same time. So a side stream can copy the next batch
 # from pinned memory while the current stream computes.
 #
-# An *event* marks a place in the queue. After ``wait_event``, another stream waits for
-# it before it starts later work. The CPU doesn't wait. `From the CUDA documentation
+# An *event* marks a place in the queue. ``wait_event`` makes another stream wait for it
+# before it starts later work. The CPU doesn't wait. `From the CUDA documentation
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__STREAM.html>`__ Without
 # a GPU, ``side`` is None and the same code runs in order.
 
