@@ -62,7 +62,7 @@ assert len(saved) == 0
 
 # %%
 # These are the batch, the result of ``relu`` and the output. The next layer saves the
-# storage that ``relu`` saves. Saved weights add nothing. ``backward()`` freed all three.
+# storage that ``relu`` saves. Saved weights add nothing. ``backward()`` freed these.
 #
 # Count after each phase
 # ----------------------
