@@ -114,10 +114,11 @@ for row in rows:
 # %%
 # To the GPU: do not refill a pinned source
 # -----------------------------------------
-# Work that you queue later on the same stream waits for the copy, but the CPU doesn't
-# wait. Here ``torch.cuda._sleep`` keeps the GPU busy. (It's private, so use it only
-# for experiments.) On CUDA the CPU writes 5.0 before the copy has read the source, and
-# 5.0 arrives, which is printed and not asserted: it's a race. On a CPU 1.0 arrives,
+# Work that you queue later on the same stream waits for the copy, work on another one
+# doesn't (:doc:`side_streams`). The CPU doesn't wait either. Here ``torch.cuda._sleep``
+# keeps the GPU busy. (It's private, so use it only for experiments.) On CUDA the CPU
+# writes 5.0 before the copy has read the source, and 5.0 arrives. It's a race, so it's
+# printed and not asserted. On a CPU 1.0 arrives,
 # because the copy is done when the call returns.
 #
 # On PCIe systems a pageable source is safe, because it is staged before the call

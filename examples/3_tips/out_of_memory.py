@@ -106,10 +106,10 @@ assert with_graph == 4 and without == 1
 # %%
 # No growth: one step is too large
 # --------------------------------
-# A step needs most just before ``backward()``, and that grows with the batch. On a GPU,
-# ``torch.cuda.max_memory_allocated()`` tells you how much. A clone needs ``nbytes`` at
-# once, here more than is in memory (:doc:`expanded_tensors`): do without it, or make it
-# with ``to("cpu", copy=True)``.
+# A step needs most when ``backward()`` starts, and that grows with the batch
+# (:doc:`memory_of_a_step`). On a GPU, ``torch.cuda.max_memory_allocated()`` tells you
+# how much. A clone needs ``nbytes`` at once, here more than is in memory
+# (:doc:`expanded_tensors`): do without it, or make it with ``to("cpu", copy=True)``.
 
 double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)
