@@ -14,6 +14,7 @@ and averages in float32, so that small updates aren't lost, and cast copies for 
 # sphinx_gallery_short_title = "float16 and bfloat16"
 # sphinx_gallery_try = "x.bfloat16()"
 import torch
+from torch.nn.functional import mse_loss
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
@@ -30,8 +31,9 @@ w.requires_grad_()
 low = w.bfloat16()
 low.sum().backward()
 print(f"{low.tolist() = }, {w.grad = }")
-assert low.tolist() == [256, 256] and low.nbytes == 4
-assert w.grad.equal(torch.ones_like(w)) and w.nbytes == 8
+assert low.tolist() == [256, 256]
+assert w.grad.equal(torch.ones_like(w))
+assert 2 * low.nbytes == w.nbytes
 # sphinx_gallery_tensor_map_lead = "w, low, w copied to low"
 
 # %%
@@ -39,7 +41,8 @@ assert w.grad.equal(torch.ones_like(w)) and w.nbytes == 8
 # ---------------------------
 # We add 4000 ones, one after the other. The sum is a bfloat16 tensor, like the ones.
 
-losses = torch.ones(4000, device=device).bfloat16()
+ones = torch.ones(4000, device=device)
+losses = ones.bfloat16()
 total = losses.new_zeros(())
 for loss in losses:
     total += loss
@@ -50,13 +53,13 @@ assert torch.tensor(2.0**24) + 1 == 2**24
 assert sum(losses, total.float() * 0) == 4000
 assert losses.sum() == 4000 and losses.mean() == 1
 # sphinx_gallery_predict = "What is ``total`` after 4000 losses of 1?"
-# sphinx_gallery_predict_instead = "bfloat16() -> half()"
-# sphinx_gallery_predict_instead_2 = "bfloat16() -> float()"
+# sphinx_gallery_predict_instead = "ones.bfloat16() -> ones.half()"
+# sphinx_gallery_predict_instead_2 = "ones.bfloat16() -> ones"
 
 # %%
-# 256 + 1 rounds to 256, so the sum stays at 256. In float16, with 11 bits, it would stop
-# at 2048. Start with a float32 zero, and the limit is 16,777,216. ``losses.sum()`` and
-# ``losses.mean()`` add in float32 and round only the result, here to 4000 and 1.
+# 256 + 1 rounds to 256, so the sum stays at 256. With the 11 bits of float16 it would
+# stop at 2048. Start with a float32 zero, and the limit is 16,777,216. ``losses.sum()``
+# and ``losses.mean()`` add in float32 and round only the result, here to 4000 and 1.
 #
 # A small update is lost
 # ----------------------
@@ -68,28 +71,29 @@ assert losses.sum() == 4000 and losses.mean() == 1
 
 def train(weight):
     weight.requires_grad_()
-    optimizer = torch.optim.SGD([weight], lr=0.001)
+    sgd = torch.optim.SGD([weight], lr=0.001)
     for _ in range(10):
-        copy = weight.bfloat16()  # or weight itself
+        copy = weight.bfloat16()
         copy.sum().backward()  # the gradient is 1
-        optimizer.step()
-        optimizer.zero_grad()
+        sgd.step()
+        sgd.zero_grad()
     return round(weight.item(), 3)
 
 
 one = torch.ones(1, device=device)
-low, master = train(one.bfloat16()), train(one.clone())
+low, master = train(one.bfloat16()), train(1 * one)
+average = one.bfloat16()
+average.lerp_(2 * average, 0.001)
 print(f"bfloat16: {low}, float32: {master}")
-assert low == 1 and master == 0.99
-assert one.bfloat16().lerp_(2 * one.bfloat16(), 0.001) == 1
-assert one.lerp_(2 * one, 0.001) > 1
+assert (low, master) == (1, 0.99)
+assert average == 1 < one.lerp(2 * one, 0.001)
 
 # %%
 # What autocast casts
 # -------------------
 # Under ``autocast``, layers and matrix products get bfloat16 copies of their inputs and
 # weights. Most losses get float32 copies. ``*`` keeps the dtype of its inputs, and
-# ``layer.weight`` and its gradient stay float32. (This cell runs on the CPU.)
+# weights and their gradients stay float32. (This cell runs on the CPU.)
 
 layer = torch.nn.Linear(1, 1, bias=False)
 weight, x = layer.weight, torch.ones(1, 1)
@@ -97,21 +101,16 @@ torch.nn.init.constant_(weight, 257.0)
 with torch.autocast("cpu", torch.bfloat16):
     y = layer(x)
     product = weight * x
-    loss = torch.nn.functional.mse_loss(y, 255 * x)
+    loss = mse_loss(y, 255 * x)
 loss.backward()
-names = "y", "product", "loss", "weight", "weight.grad"
-tensors = y, product, loss, weight, weight.grad
-rows = [
-    {"tensor": name, "value": t.item(), "dtype": t.dtype}
-    for name, t in zip(names, tensors)
-]
-print(*rows[0], sep=" | ")
-for row in rows:
-    print(*row.values(), sep=" | ")
-assert [r["value"] for r in rows] == [256, 257, 1, 257, 2]
-assert y.dtype == torch.bfloat16
-assert {t.dtype for t in tensors[1:]} == {torch.float32}
-# sphinx_gallery_table = "rows"
+print(f"{y.item() = }, {y.dtype = }")
+print(f"{product.item() = }, {product.dtype = }")
+print(f"{loss.item() = }, {loss.dtype = }")
+assert y == 256 and y.dtype == torch.bfloat16
+assert product == weight == 257 and loss == 1
+assert product.dtype == weight.dtype == torch.float32
+assert loss.dtype == weight.grad.dtype == x.dtype
+assert weight.grad == 2 * (y - 255 * x)
 
 # %%
 # The other operations that are cast depend on the device (:ref:`q-autocast-dtypes`).
@@ -124,7 +123,7 @@ assert {t.dtype for t in tensors[1:]} == {torch.float32}
 
 
 def gradient(scale):
-    w = torch.ones(1, device=device).requires_grad_()
+    w = torch.ones_like(one).requires_grad_()
     x = torch.full_like(w, 1e-4).half()
     loss = (w.half() * x).float().square()
     (scale * loss).backward()

@@ -13,8 +13,8 @@ backward pass. That takes less memory and more time.
 # sphinx_gallery_setup = True
 # sphinx_gallery_short_title = "Activation checkpointing"
 import warnings
-import weakref
 from functools import partial
+from weakref import WeakSet
 
 import matplotlib.pyplot as plt
 import torch
@@ -26,8 +26,8 @@ print("This lesson runs on:", device)
 # %%
 # How much memory the results take
 # --------------------------------
-# Here are four blocks of four layers, and each layer's result has 1 KiB. ``sin`` saves
-# its input, because its derivative needs it. We run them plain and checkpointed.
+# We run four blocks of four layers, with and without checkpoints. ``sin`` saves its
+# input, which its derivative needs. Each of these results has 1 KiB.
 
 
 def block(x):
@@ -38,54 +38,56 @@ def block(x):
 
 
 checked = partial(checkpoint, use_reentrant=False)
+checked_block = partial(checked, block)
 
 # %%
 # ``watch`` counts the KiB in memory after each layer, forward and then backward.
 
-memory, story = [], []
+memory, story = WeakSet(), []
 
 
 def count(*_):
-    kept = [r() for r in memory if r() is not None]
-    story.append(sum(s.nbytes() for s in kept) // 1024)
+    story.append(len(memory))
 
 
 def watch(x):
-    memory.append(weakref.ref(x.untyped_storage()))
+    memory.add(x.untyped_storage())
     count()
     x.register_hook(count)
 
 
-x = torch.ones(256, device=device).requires_grad_()
-axes, stories = plt.subplots()[1], {}
-for name in "plain", "checkpoints":
-    memory, story, y = [], [], x
+def follow(run):
+    memory.clear(), story.clear()
+    x = torch.ones(256, device=device).requires_grad_()
     for _ in range(4):
-        y = block(y) if name == "plain" else checked(block, y)
-    y.sum().backward()
-    axes.plot(range(1, len(story) + 1), story, label=name)
-    stories[name] = story
+        x = run(x)
+    x.sum().backward()
+    return story.copy()
+
+
+plain, saving = follow(block), follow(checked_block)
+axes = plt.subplots()[1]
+axes.plot(plain, label="plain")
+axes.plot(saving, label="checkpoints")
 axes.legend()
 axes.set_title("Checkpoints: less memory, more steps")
 axes.set_xlabel("Step, forward and then backward")
 axes.set_ylabel("KiB of results")
 plt.show()
-plain, few = stories.values()
-assert max(plain) == 16 and max(few) < 8
-assert len(plain) == 32 < len(few)
+assert max(plain) == 16 and max(saving) < 8
+assert len(plain) == 32 < len(saving)
 # sphinx_gallery_folded = "The code that counts and draws"
 # sphinx_gallery_lead = True
 
 # %%
 # Plain, all 16 results stay until the backward pass comes to them. With checkpoints the
-# input of each block stays. The backward pass runs one block at a time again, which
-# takes the additional steps.
+# input of each block stays, and the backward pass runs one block at a time again.
 #
 # What the second run repeats
 # ---------------------------
-# The second run draws the same random numbers, so dropout has the same mask. But
-# BatchNorm updates its averages in both runs. Here the mean starts at 0. It moves half
-# of the way to 2, the mean of the batch, and then half of the rest. (On the CPU.)
+# Both runs draw the same random numbers, so dropout has the same mask. But BatchNorm
+# updates its averages twice (here on the CPU): from 0 half of the way to 2, and then
+# half of the rest. A smaller momentum corrects this (:ref:`q-checkpoint-batch-norm`).
 
 norm = torch.nn.BatchNorm1d(1, momentum=0.5)
 drawn = []
@@ -103,18 +105,15 @@ assert norm.running_mean == 1.5
 assert len(drawn) == 2 and drawn[0] == drawn[1]
 
 # %%
-# A smaller momentum corrects this (:ref:`q-checkpoint-batch-norm`).
-#
 # What must not change in between
 # -------------------------------
-# The gradient of ``x`` should be 2, the value of ``w`` in the forward pass. But then
-# ``w`` changes, as in an optimizer's step that comes before ``backward()``.
+# The gradient of ``x`` should be 2, the value of ``w`` in the forward pass. But ``w``
+# changes before ``backward()``, as weights do in an optimizer's step.
 
-w = torch.tensor([2.0], device=device).requires_grad_()
-x = torch.tensor([3.0], device=device).requires_grad_()
+w = torch.tensor([2.0], device=device)
+x = torch.ones_like(w).requires_grad_()
 y = checked(lambda x: x * w, x)
-with torch.no_grad():
-    w.mul_(5)
+w.mul_(5)
 y.backward()
 print(f"{x.grad.item() = }")
 assert x.grad.item() == 10
@@ -128,18 +127,17 @@ assert x.grad.item() == 10
 #
 # Pass ``use_reentrant=False``
 # ----------------------------
-# The older kind, ``True``, looks only at the inputs. Behind a frozen layer they don't
-# require grad, so the output doesn't either. PyTorch only warns. There are more
-# differences (:ref:`q-checkpoint-use-reentrant`).
+# The older kind, ``True``, only looks at the inputs. Behind a frozen layer they don't
+# require grad, so neither does the output (:ref:`q-checkpoint-use-reentrant`).
 
 net = torch.nn.Linear(1, 1, device=device)
-x = torch.ones(1, device=device)
+x = torch.ones(1, device=device)  # frozen
 with warnings.catch_warnings(record=True) as caught:
     old = checkpoint(net, x, use_reentrant=True)
 new = checkpoint(net, x, use_reentrant=False)
 print(f"{old.requires_grad = }, {new.requires_grad = }")
 assert not old.requires_grad and new.requires_grad
-assert "None of the inputs" in str(caught[0].message)
+assert "requires_grad" in str(caught[0].message)
 
 # %%
 # Remember
