@@ -12,7 +12,6 @@ and averages in float32, so that small updates aren't lost, and cast copies for 
 
 # sphinx_gallery_setup = True
 # sphinx_gallery_short_title = "float16 and bfloat16"
-# sphinx_gallery_try = "x.bfloat16()"
 import torch
 from torch.nn.functional import mse_loss
 
@@ -136,9 +135,9 @@ assert abs(gradient(1024).item() - 2e-8) < 1e-10
 assert torch.finfo(torch.bfloat16).max > 3e38
 
 # %%
-# :class:`torch.amp.GradScaler` does this and chooses the scale. Clip gradients after it
-# has divided them (:ref:`q-clip-before-or-after-unscale`). bfloat16 needs no scale,
-# because it has the range of float32.
+# ``torch.amp.GradScaler`` does this and chooses the scale. Clip gradients after it has
+# divided them (:ref:`q-clip-before-or-after-unscale`). bfloat16 needs no scale, because
+# it has the range of float32.
 #
 # Remember
 # --------

@@ -57,7 +57,7 @@ def watch(x):
 
 
 def follow(run):
-    memory.clear(), story.clear()
+    story.clear()
     x = torch.ones(256, device=device).requires_grad_()
     for _ in range(4):
         x = run(x)
@@ -75,7 +75,7 @@ axes.set_xlabel("Step, forward and then backward")
 axes.set_ylabel("KiB of results")
 plt.show()
 assert max(plain) == 16 and max(saving) < 8
-assert len(plain) == 32 < len(saving)
+assert len(plain) == 32 < len(saving) and not memory
 # sphinx_gallery_folded = "The code that counts and draws"
 # sphinx_gallery_lead = True
 
@@ -128,16 +128,16 @@ assert x.grad.item() == 10
 # Pass ``use_reentrant=False``
 # ----------------------------
 # The older kind, ``True``, only looks at the inputs. Behind a frozen layer they don't
-# require grad, so neither does the output (:ref:`q-checkpoint-use-reentrant`).
+# require grad, so the output doesn't either (:ref:`q-checkpoint-frozen-base`).
 
 net = torch.nn.Linear(1, 1, device=device)
 x = torch.ones(1, device=device)  # frozen
 with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
     old = checkpoint(net, x, use_reentrant=True)
 new = checkpoint(net, x, use_reentrant=False)
 print(f"{old.requires_grad = }, {new.requires_grad = }")
-assert not old.requires_grad and new.requires_grad
-assert "requires_grad" in str(caught[0].message)
+assert caught and old.requires_grad < new.requires_grad
 
 # %%
 # Remember
