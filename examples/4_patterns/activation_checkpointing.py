@@ -6,8 +6,8 @@
 Save memory by running layers twice: ``checkpoint``
 ===================================================
 
-A checkpoint keeps only the inputs of a block of layers, and runs the block again in the
-backward pass. That takes less memory and more time.
+``checkpoint(block, x)`` keeps only the input of a block of layers, and runs the block
+again in the backward pass. That takes less memory and more time.
 """
 
 # sphinx_gallery_setup = True
@@ -26,8 +26,8 @@ print("This lesson runs on:", device)
 # %%
 # How much memory the results take
 # --------------------------------
-# We run four blocks of four layers, with and without checkpoints. ``sin`` saves its
-# input, which its derivative needs. Each of these results has 1 KiB.
+# Autograd saves the input of each ``sin``, because the derivative needs it. We run four
+# blocks of four such layers, with and without checkpoints. Each result has 1 KiB.
 
 
 def block(x):
@@ -66,8 +66,9 @@ def follow(run):
 
 
 plain, saving = follow(block), follow(checked_block)
+more = [0] * (len(saving) - len(plain))
 axes = plt.subplots()[1]
-axes.plot(plain, label="plain")
+axes.plot(plain + more, label="plain")
 axes.plot(saving, label="checkpoints")
 axes.legend()
 axes.set_title("Checkpoints: less memory, more steps")
@@ -75,22 +76,21 @@ axes.set_xlabel("Step, forward and then backward")
 axes.set_ylabel("KiB of results")
 plt.show()
 assert max(plain) == 16 and max(saving) < 8
-assert len(plain) == 32 < len(saving) and not memory
+assert len(plain) == 32 and more and not memory
 # sphinx_gallery_folded = "The code that counts and draws"
 # sphinx_gallery_lead = True
 
 # %%
-# Plain, all 16 results stay until the backward pass comes to them. With checkpoints the
-# input of each block stays, and the backward pass runs one block at a time again.
+# Plain, all 16 results stay until the backward pass comes to them. With checkpoints
+# only the inputs of the blocks stay, and the backward pass runs each block again.
 #
 # What the second run repeats
 # ---------------------------
 # Both runs draw the same random numbers, so dropout has the same mask. But BatchNorm
-# updates its averages twice (here on the CPU): from 0 half of the way to 2, and then
-# half of the rest. A smaller momentum corrects this (:ref:`q-checkpoint-batch-norm`).
+# updates its averages twice. Here, on the CPU, one moves from 0 halfway to 2, and then
+# halfway again. A smaller momentum :ref:`corrects this <q-checkpoint-batch-norm>`.
 
-norm = torch.nn.BatchNorm1d(1, momentum=0.5)
-drawn = []
+norm, drawn = torch.nn.BatchNorm1d(1, momentum=0.5), []
 
 
 def layers(x):
@@ -127,11 +127,11 @@ assert x.grad.item() == 10
 #
 # Pass ``use_reentrant=False``
 # ----------------------------
-# The older kind, ``True``, only looks at the inputs. Behind a frozen layer they don't
-# require grad, so the output doesn't either (:ref:`q-checkpoint-frozen-base`).
+# With ``True``, the older kind, the output requires grad only if an input does. Behind
+# a frozen layer none does, and PyTorch :ref:`only warns <q-checkpoint-frozen-base>`.
 
 net = torch.nn.Linear(1, 1, device=device)
-x = torch.ones(1, device=device)  # frozen
+x = torch.ones(1, device=device)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     old = checkpoint(net, x, use_reentrant=True)
