@@ -26,8 +26,8 @@ print("This lesson runs on:", device)
 # %%
 # How much memory the results take
 # --------------------------------
-# Autograd saves the input of each ``sin``, because the derivative needs it. We run four
-# blocks of four such layers, with and without checkpoints. Each result has 1 KiB.
+# Autograd saves the input of each ``sin``, 1 KiB, for its derivative. Four blocks of
+# four such layers run plain, and with ``torch.utils.checkpoint``.
 
 
 def block(x):
@@ -87,8 +87,8 @@ assert len(plain) == 32 and more and not memory
 # What the second run repeats
 # ---------------------------
 # Both runs draw the same random numbers, so dropout has the same mask. But BatchNorm
-# updates its averages twice. Here, on the CPU, one moves from 0 halfway to 2, and then
-# halfway again. A smaller momentum :ref:`corrects this <q-checkpoint-batch-norm>`.
+# updates its averages twice. Here (on the CPU) the mean moves halfway from 0 to 2, and
+# then halfway again. A smaller momentum :ref:`corrects this <q-checkpoint-batch-norm>`.
 
 norm, drawn = torch.nn.BatchNorm1d(1, momentum=0.5), []
 
