@@ -122,7 +122,7 @@
       const code = document.createElement("code");
       code.textContent = line.code;
       const where = ` (${line.file}, line ${line.line}${line.name ? `, in ${line.name}` : ""})`;
-      const rest = line.below ? `. The ${line.below} frames below it are in libraries.` : ".";
+      const rest = line.below ? `. The ${line.below} frames below it are in library code.` : ".";
       own.replaceChildren("Your own line: ", ...(line.code ? [code] : []), where, rest);
     }
     near.hidden = !nearest.length;
@@ -140,12 +140,12 @@
     const titles = hits.map(({ section }) => titleOf(section));
     if (!query) count.textContent = `${all} ${kind}`;
     else if (exact) count.textContent = titles.length > 1
-      ? `This is your message. ${titles.length} things raise it.`
+      ? `This is your message. ${titles.length} entries have it.`
       : `This is your message: ${titles[0]}`;
     else if (hits.length) count.textContent =
-      `${hits.length} of ${all} ${kind} ${hits.length > 1 ? "have" : "has"} these words. First: ${titles[0]}`;
-    else if (nearest.length) count.textContent = `Not among the ${all} ${kind}. Nearest:`;
-    else count.textContent = `Not among the ${all} ${kind}, and none is like it.`;
+      `${hits.length} of ${all} ${kind} ${hits.length > 1 ? "contain" : "contains"} these words. First: ${titles[0]}`;
+    else if (nearest.length) count.textContent = `None of the ${all} ${kind} matches. Nearest:`;
+    else count.textContent = `None of the ${all} ${kind} matches, and none is similar.`;
   };
 
   const keep = () => {

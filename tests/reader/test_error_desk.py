@@ -105,9 +105,9 @@ def test_a_message_that_is_not_here_is_never_called_the_readers(tab: Any) -> Non
     for message in messages:
         tab.fill(BOX, message)
         said = tab.locator(COUNT).inner_text()
-        assert said.startswith("Not among the "), (message, said)
+        assert said.startswith("None of the "), (message, said)
         near = tab.locator(".near a").count()
-        assert near <= 3 and said.endswith("Nearest:" if near else "like it."), message
+        assert near <= 3 and said.endswith("Nearest:" if near else "similar."), message
         assert tab.locator(NO_HIT).is_visible()
     tab.fill(BOX, "AttributeError: 'NoneType' object has no attribute 'shape'")
     tab.locator(BOX).press("Enter")

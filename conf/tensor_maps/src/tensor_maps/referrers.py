@@ -64,7 +64,7 @@ class Holders:
         size = data["bytes"]
         of = "" if size is None else f" ({size_of(size)} on {data['device']})"
         for one in data["holders"][:MOST_TOLD]:
-            other = "" if one["same"] else ": another tensor on its memory"
+            other = "" if one["same"] else ": a tensor that shares its memory"
             where = f" ({one['where']})" if one["where"] else ""
             lines.append(f"  {one['text']}{where}{other}")
         rest = len(data["holders"]) - MOST_TOLD
