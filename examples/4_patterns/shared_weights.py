@@ -7,7 +7,7 @@ Run B with A's weights: ``functional_call``
 ===========================================
 
 :func:`torch.func.functional_call` runs B with A's detached weights. They share A's
-memory, so B computes with A's current values, and A gets no gradient from B's loss.
+memory, so B computes with A's current values. A gets no gradient from B's loss.
 """
 
 # sphinx_gallery_setup = True
@@ -25,8 +25,9 @@ print("This lesson runs on:", device)
 # %%
 # Pass A's weights to B
 # ---------------------
-# ``state_dict()`` returns A's weights detached, and they share A's memory. With them
-# ``net_b`` computes 3 * 4. ``t``, a parameter of B, makes it 12 * 7.
+# ``state_dict()`` returns detached tensors that share memory with A's weights. With
+# them ``net_b`` computes 3 * 4 = 12. Then we multiply by ``t``, a parameter of B, which
+# gives 12 * 7.
 
 net_a = nn.Linear(1, 1, bias=False, device=device)
 net_b = nn.Linear(1, 1, bias=False, device=device)
@@ -75,12 +76,14 @@ assert seen == [(12, None), (15, 21), (15, None)]
 # sphinx_gallery_table = "rows"
 
 # %%
-# With a copy, B misses the change to 5. With the same Parameter, B's loss trains A
-# too. Only ``functional_call`` uses A's current weight and gives A no gradient.
+# With a copy, B doesn't get the change to 5. With the same Parameter, B's loss also
+# trains A. Only with ``functional_call`` does B use A's current weight without a
+# gradient for A.
 #
 # What keeps the sharing, and what breaks it
 # ------------------------------------------
-# Each call gets a new A that holds 4. ``z`` is its detached weight, ``other`` holds 5.
+# Each call gets a new A whose weight is 4. ``z`` is A's detached weight, and ``other``
+# has the weight 5.
 
 other = {"weight": torch.full_like(z, 5.0)}
 load = partial(
@@ -123,7 +126,7 @@ assert shared == [True, True, False, False]
 #
 # Buffers come along
 # ------------------
-# ``state_dict()`` shares buffers too. Nobody calls A here. B is in training mode and
+# ``state_dict()`` also shares buffers. Here we never call A. B is in training mode and
 # makes one forward pass on 1 and 3 (on the CPU).
 
 norm_a = nn.BatchNorm1d(1, momentum=0.5, affine=False)
