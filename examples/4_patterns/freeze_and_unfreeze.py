@@ -22,8 +22,9 @@ print("This lesson runs on:", device)
 # %%
 # A step on a frozen weight
 # -------------------------
-# ``w`` has a gradient of 1 from its last step. Then it is frozen and set to 1. An
-# optimizer ignores ``requires_grad`` and skips only a ``.grad`` that is ``None``.
+# ``w`` has a gradient of 1 from its last step. Then we freeze it and set its value to
+# 1. An optimizer ignores ``requires_grad``. It only skips a parameter whose ``.grad``
+# is ``None``.
 
 
 def step(gradient, make=torch.optim.SGD, **options):
@@ -51,8 +52,8 @@ found = [round(w, 3) for w in after.values()]
 assert found == [0.5, 0.665, 0.75, 0.875, 1, 1, 1]
 
 # %%
-# Each bar is named by the gradient at the second step and the optimizer (*decay* is
-# weight decay).
+# The name of each bar has the gradient at the second step and the optimizer. (*decay*
+# means weight decay.)
 
 bars = plt.barh(list(after), found)
 plt.bar_label(bars, fmt="%.3g")
@@ -133,7 +134,7 @@ assert w.grad == 1 and w == 2
 # sphinx_gallery_predict_instead_2 = "optimizer.step() -> net.zero_grad(False)"
 
 # %%
-# It has a gradient, but no optimizer holds it.
+# The weight has a gradient, but the optimizer doesn't have the weight.
 
 # Give the weight to the optimizer, and it moves
 optimizer.add_param_group({"params": [w]})
