@@ -89,9 +89,9 @@ assert [row["loss"] for row in rows] == [36, 36, 0]
 # The sum is rounded too
 # ----------------------
 # In float32 the difference ``q - x`` has 24 binary digits. That is enough for ``q =
-# x.round()``, but not if ``q`` is far from ``x``. For example, the sign of 2\ :sup:`25`
-# is 1, but the float32 value of 1 - 2\ :sup:`25` has no digit left for the 1. Write ``q
-# + (x - x.detach())`` instead. For every finite ``x`` that adds exactly 0.
+# x.round()``, but not if ``q`` is far from ``x``. For example, the sign of ``2**25`` is
+# 1, but the float32 value of ``1 - 2**25`` has no digit left for the 1. Write ``q + (x
+# - x.detach())`` instead. For every finite ``x`` that adds exactly 0.
 
 x = torch.tensor(2.0**25, device=device)
 x.requires_grad_()

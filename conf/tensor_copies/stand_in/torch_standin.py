@@ -20,8 +20,7 @@ STREAMS = (
     "each call before the call returns."
 )
 KEPT = (
-    "CUDA's allocator keeps freed memory for new tensors. The simulated device "
-    "doesn't."
+    "CUDA's allocator keeps freed memory for new tensors. The simulated device doesn't."
 )
 PACKED = (
     "CUDA packs a slice with gaps on the device before it copies. The simulated "

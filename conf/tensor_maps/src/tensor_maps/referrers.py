@@ -80,7 +80,7 @@ def holders(x: object, /) -> Holders:
     It finds names in running functions and in modules, items and attributes that lead
     to the memory (``cache['a'][3]``, ``net.0.weight``, ``optimizer.state``), other
     tensors that share it, gradients, tensors that graphs saved for backward, hooks and
-    closures. The result is only text, so it keeps nothing alive.
+    closures. The result is only text, so it doesn't keep an object alive.
 
     Parameters
     ----------

@@ -143,8 +143,8 @@ def _said_of_late(step: Step, written: dict[str, frozenset[str]]) -> list[str]:
     now = [name for name in written if name not in late]
     said = _said_of_written(now, entries_of(step)) if now else []
     was = "was" if len(late) == 1 else "were"
-    return [*said, f"{_few(late)} hold{_s(late)} different values; {_it(late)} {was} last "
-            f"read {ago} statements before."]  # fmt: skip
+    return [*said, f"{_few(late)} hold{_s(late)} different values; {_it(late)} {was} "
+            f"last read {ago} statements before."]  # fmt: skip
 
 
 def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
