@@ -125,5 +125,5 @@ assert "requires_grad=False" in message
 # Remember
 # --------
 # - ``retain_grad()`` before ``backward()`` keeps the gradient of a non-leaf tensor.
-# - Gradients that reach a tensor through several paths are added.
-# - If you read None without a warning, you may have called it too late.
+# - If gradients reach a tensor through several paths, autograd adds them.
+# - If you read None without a warning, you may have called ``retain_grad()`` too late.

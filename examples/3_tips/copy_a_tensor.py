@@ -78,8 +78,8 @@ assert warned == ["no"] * 3 + ["yes"] * 2
 # %%
 # The two that warn are made for numbers, lists and arrays. ``t.new_tensor(x)`` takes
 # its dtype from ``t``, not from ``x``. Since torch 2.7 it also takes its device from
-# ``t`` (:doc:`../../changes`). Detach before ``copy_``, or gradients flow through to
-# ``x``:
+# ``t`` (:doc:`../../changes`). Detach before ``copy_``. Otherwise gradients flow back
+# to ``x``.
 
 # sphinx_gallery_predict = "What is ``x.grad``?"
 # sphinx_gallery_predict_instead = "copy_(x.detach()) -> copy_(x)"
@@ -174,6 +174,7 @@ for row in rows:
 # %%
 # Remember
 # --------
-# - Copy with ``x.detach().clone()``. Then no write and no gradient reaches ``x``.
+# - Copy with ``x.detach().clone()``. Then a write to the copy doesn't change ``x``, and
+#   no gradient flows back.
 # - ``torch.empty_like(x).copy_(x)`` stays in the graph, unless you detach ``x``.
 # - Keep ``torch.tensor`` and ``new_tensor`` for numbers, lists and arrays.

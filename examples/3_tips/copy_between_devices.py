@@ -26,7 +26,7 @@ print("This lesson runs on:", device)
 # -------------
 # The operating system may move ordinary, *pageable* memory while a GPU reads it. So a
 # GPU reads *pinned* memory, which the system doesn't move.
-# :meth:`torch.Tensor.pin_memory` copies a tensor into pinned memory. It needs an
+# :meth:`torch.Tensor.pin_memory` copies a tensor into pinned memory. That call needs an
 # accelerator, so without a GPU this lesson uses ``x`` itself.
 
 x = torch.ones(2**22)  # 16 MiB
@@ -117,9 +117,10 @@ for row in rows:
 # To the GPU: do not refill a pinned source
 # -----------------------------------------
 # Work that you queue later on the same stream waits for the copy, but the CPU doesn't
-# wait. Here ``torch.cuda._sleep`` keeps the GPU busy. (It's private, so use it only
-# for experiments.) On CUDA the CPU writes 5.0 before the copy has read the source, and
-# 5.0 arrives. On a CPU 1.0 arrives, because the copy is done when the call returns.
+# wait. Here ``torch.cuda._sleep`` keeps the GPU busy. (It's private, so use it only for
+# experiments.) With CUDA, the CPU writes 5.0 before the copy has read the source, so
+# the result is 5.0. Without CUDA the result is 1.0, because the copy is done when the
+# call returns.
 #
 # On PCIe systems a pageable source is safe, because it is staged before the call
 # returns. `From the CUDA documentation

@@ -57,8 +57,8 @@ assert new == [4, 0, 0]
 # Call by call
 # ------------
 # ``x`` has 4 MiB. ``detach`` and :meth:`~torch.Tensor.numpy` share memory, and
-# ``clone`` allocates. On CUDA ``numpy`` raises after the clone is made. ``gpu`` is on
-# CUDA, or on ``meta`` if there is no GPU.
+# ``clone`` allocates. On CUDA ``numpy`` raises, but only after the clone exists.
+# ``gpu`` is on CUDA, or on ``meta`` if there is no GPU.
 
 x = torch.ones(MIB, device=device)
 x.requires_grad_()

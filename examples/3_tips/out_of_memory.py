@@ -95,8 +95,8 @@ assert detached == [0] * 12
 #
 # In validation, an output keeps its graph
 # ----------------------------------------
-# Validation has no ``backward()``, so the graph lives as long as you hold the output.
-# Under ``no_grad`` there is no graph.
+# Validation has no ``backward()``, so the graph stays in memory as long as you keep the
+# output. Under ``no_grad`` there is no graph.
 
 with_graph = measure(forward, x)[1]
 with torch.no_grad():
@@ -108,10 +108,10 @@ assert with_graph == 4 and without == 1
 # No growth: one step is too large
 # --------------------------------
 # A step needs the most memory just before ``backward()``. The peak grows with the
-# batch. On a GPU, ``torch.cuda.max_memory_allocated()`` tells you how much. A clone
-# needs its ``nbytes`` in one piece. Here that is more than the expanded tensor has in
-# memory (:doc:`expanded_tensors`). Avoid the clone, or make it on the CPU with
-# ``to("cpu", copy=True)``.
+# batch. On a GPU, ``torch.cuda.max_memory_allocated()`` returns the peak. A clone needs
+# its ``nbytes`` in one piece. Here that is more than the expanded tensor has in memory
+# (:doc:`expanded_tensors`). Avoid the clone, or make it on the CPU with ``to("cpu",
+# copy=True)``.
 
 double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)
@@ -160,7 +160,7 @@ assert inside and not after
 # %%
 # Remember
 # --------
-# - Growth within an epoch means that the loop keeps tensors, growth over epochs that
+# - If memory grows within an epoch, the loop keeps tensors. If it grows over epochs,
 #   the program does.
 # - Without growth, one step is too large, or reserved memory is far above allocated
 #   memory.

@@ -106,8 +106,8 @@ assert columns[4][:4] == ("+1", "+1", "+0", "+0")
 # - ``w.data.copy_`` and a fused step don't increment the version counter
 #   (:doc:`../1_basics/detach`), so autograd doesn't catch a write that changes a saved
 #   value: :ref:`silent-data`, :ref:`silent-fused`.
-# - With ``w.data = t`` the optimizer trains the memory of ``t``. Tensors that shared
-#   memory with the weight keep the old values.
+# - After ``w.data = t`` the optimizer writes to the memory of ``t``. Tensors that
+#   shared memory with the weight keep the old values.
 # - With a new Parameter the optimizer still has the old one, which no layer uses.
 #
 # A vector that becomes the model's memory

@@ -57,8 +57,8 @@ assert w.item() == z.item() == 3
 # Two modules, three steps
 # ------------------------
 # We do the same with :class:`torch.nn.Linear`. A's weight goes from 4 to 3, 2.5 and
-# 2.25. After each step we call ``detach()`` on it again for B. B's ``backward()``
-# doesn't give A a gradient.
+# 2.25. After each step we detach A's weight again for B. B's ``backward()`` doesn't
+# give A a gradient.
 
 net_a = torch.nn.Linear(1, 1, bias=False, device=device)
 net_b = torch.nn.Linear(1, 1, bias=False, device=device)
@@ -113,7 +113,7 @@ assert found == 3
 # sphinx_gallery_predict_instead_2 = "gradient(torch.detach -> gradient(torch.clone"
 
 # %%
-# The gradient should be 4, but PyTorch doesn't raise.
+# The gradient should be 4, but it is wrong, and PyTorch doesn't raise.
 #
 # New memory for A
 # ----------------

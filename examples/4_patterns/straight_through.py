@@ -104,8 +104,8 @@ assert (wrong.item(), right.item()) == (0, 1)
 assert x.grad.item() == 1
 
 # %%
-# With small numbers the error is small. Here 0.1 replaces a thousand numbers. ``error``
-# is in units of the last binary digit of 0.1.
+# With small numbers the error is small. Here the value of ``q`` is 0.1 for a thousand
+# numbers ``x``. ``error`` is in units of the last binary digit of 0.1.
 
 x = torch.arange(1, 1001, device=device) / 1000
 q = torch.full_like(x, 0.1)

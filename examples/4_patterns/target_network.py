@@ -6,8 +6,8 @@
 Keep a target network, or an average of the weights
 ===================================================
 
-Create the target with ``deepcopy``, and update it in place: with ``load_state_dict``
-for a hard update, with ``lerp_`` under ``no_grad`` for a soft one.
+Create the target with ``deepcopy``, and update it in place. Use ``load_state_dict`` for
+a hard update, and ``lerp_`` under ``no_grad`` for a soft one.
 """
 
 # sphinx_gallery_setup = True
@@ -54,7 +54,8 @@ assert path["hard"] == [0, 0, 0, 3, 3, 3, 6, 6, 6]
 assert path["soft"][:4] == [0, 0.5, 1.25, 2.125]
 
 # %%
-# ``deepcopy`` gives each target its own memory, so it changes only when you update it.
+# ``deepcopy`` gives each target its own memory, so a target only changes when you
+# update it.
 
 for name, values in path.items():
     plt.plot(values, label=name)
@@ -106,7 +107,8 @@ assert [row["holds"] for row in rows] == [2, 2, 1, 2, 1]
 #
 # The loop variable
 # -----------------
-# The last target holds 1, and ``w`` of the net is 2. Half of the way is 1.5.
+# The weight of the last target is 1, and the net's weight ``w`` is 2. Half of the way
+# is 1.5.
 
 with torch.no_grad():
     for old in target.parameters():
@@ -124,7 +126,8 @@ assert target.weight.item() == 1
 # Buffers: the averages of BatchNorm
 # ----------------------------------
 # Our soft update ignores buffers. :class:`torch.optim.swa_utils.AveragedModel` copies
-# or averages them. In two passes the running mean goes from 0 to 1 and to 1.5.
+# or averages them. In two forward passes, the net's running mean changes from 0 to 1
+# and then to 1.5.
 
 norm = nn.BatchNorm1d(1, momentum=0.5)  # on the CPU
 use = {"multi_avg_fn": swa.get_ema_multi_avg_fn(0.5)}
