@@ -37,7 +37,7 @@ def shares_memory(a, b):
 # A transform in place
 # --------------------
 # ``dataset[0]`` indexes the data, which returns a view. A transform that adds in place
-# changes the data set again in each epoch. Write ``sample = sample + 10``.
+# changes the dataset again in each epoch. Write ``sample = sample + 10``.
 
 data = torch.tensor([[1.0], [2.0]])
 dataset = TensorDataset(data)
@@ -87,11 +87,10 @@ assert row["pinned"] == gpu
 # ----------------
 # A forked worker has the data as it was when the worker started. (Linux forks by
 # default before Python 3.14.) ``spawn`` is the default on macOS and Windows,
-# ``forkserver`` on Linux since Python 3.14. Both pickle the data set. That moves its
-# CPU tensors into shared memory, also in the main process. Don't rely on the default.
-# Call :meth:`torch.Tensor.share_memory_` if both sides should see each other's writes.
-# Here a worker's ReLU writes to the data, and between two epochs the main process adds
-# 10.
+# ``forkserver`` on Linux since Python 3.14. Both pickle the dataset. That moves its CPU
+# tensors into shared memory, also in the main process. Don't rely on the default. Call
+# :meth:`torch.Tensor.share_memory_` if both sides should see each other's writes. Here
+# a worker's ReLU writes to the data, and between two epochs the main process adds 10.
 
 
 def two_epochs(data, method):

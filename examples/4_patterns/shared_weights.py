@@ -48,8 +48,9 @@ assert z.data_ptr() == w.data_ptr()
 # %%
 # Three ways to give A's weights to B
 # -----------------------------------
-# A holds 4. B gets A's weight, runs, and a backward pass follows. Then A's weight
-# changes to 5, and B runs again. Does it use 4 or 5, and does A get a gradient?
+# A's weight is 4. B gets it, runs, and a backward pass follows. Then A's weight changes
+# to 5, and B runs again. The table shows whether B then uses 4 or 5, and whether A gets
+# a gradient.
 
 rows = []
 ways = "a copy", "the same Parameter", "functional_call"

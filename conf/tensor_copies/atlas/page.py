@@ -163,7 +163,7 @@ def _memory_meaning(record: Record, subject: str) -> str:
         if not tensor:
             return f"A write to y also changes {subject}."
         notices = "notices" if record["shares_version"] else "doesn't notice"
-        return f"A write to y also changes {subject}; backward {notices}."
+        return f"A write to y also changes {subject}. Autograd {notices}."
     if record["new_bytes"]:
         return (
             f"y is {subject} itself, now in new memory. Earlier views of {subject} "
