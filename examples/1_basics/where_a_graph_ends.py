@@ -22,8 +22,8 @@ print("This lesson runs on:", device)
 # %%
 # A loss that trains one of two weights
 # -------------------------------------
-# We train ``first`` and ``second``, but somebody has added a ``detach``. The backward
-# pass still runs, and one gradient is None.
+# We want to train ``first`` and ``second``, but the code has a ``detach`` too many. The
+# backward pass still runs, and one gradient is None.
 
 first = torch.tensor([3.0], device=device)
 second = torch.tensor([5.0], device=device)

@@ -98,7 +98,7 @@ assert weights == [row["batches"] for row in rows]
 # Restore, and keep training
 # --------------------------
 # ``load_state_dict`` copies into the parameters. They stay the same objects, so the
-# optimizer can keep using them. What happens in one more step?
+# optimizer can keep using them. Here it takes one more step.
 
 model.load_state_dict(kept)
 optimizer.zero_grad()
@@ -119,8 +119,8 @@ assert saved.item() == 3
 # -------------------------------
 # Momentum is in the optimizer's ``state_dict()``. The optimizer's ``load_state_dict``
 # converts tensors to the parameter's dtype and device. At the end of this cell it
-# converts a float64 tensor. It doesn't copy a tensor that already has them. So load a
-# copy. Otherwise the next step changes the state that you saved.
+# converts a float64 tensor. It doesn't copy a tensor that already has that dtype and
+# device. So load a copy. Otherwise the next step changes the state that you saved.
 
 v = nn.Parameter(torch.zeros(1, device=device))
 sgd = torch.optim.SGD([v], lr=1.0, momentum=0.5)
