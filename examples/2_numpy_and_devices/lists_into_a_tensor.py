@@ -24,9 +24,9 @@ print("This lesson runs on:", device)
 # %%
 # A list of arrays: one copy
 # --------------------------
-# The arrays are in different places, so one tensor of them needs new memory.
-# :func:`numpy.stack` copies them there, and ``from_numpy`` shares that memory. So there
-# is only one copy.
+# The arrays are in different places in memory, so one tensor for all of them needs new
+# memory. :func:`numpy.stack` copies them into it, and ``from_numpy`` shares that
+# memory. So there is only one copy.
 
 a, b = np.zeros(2), np.ones(2)
 batch = torch.from_numpy(np.stack([a, b]))
@@ -65,8 +65,8 @@ assert t.nbytes == 4 and a.nbytes == 8
 # %%
 # pandas, PIL and other objects
 # -----------------------------
-# A data frame or an image converts *itself* to an array when NumPy asks, like this
-# class. ``torch.tensor`` doesn't ask (:ref:`tensor-of-series`, :ref:`tensor-of-image`).
+# A data frame or an image converts *itself* to an array when NumPy asks, as this class
+# does. ``torch.tensor`` doesn't ask (:ref:`tensor-of-series`, :ref:`tensor-of-image`).
 # :func:`numpy.asarray` returns that array without another copy, :func:`numpy.array`
 # makes a copy.
 
@@ -93,7 +93,7 @@ assert frame.cells[0] == 5 and copied[0] == 0
 
 # %%
 # A frame of pandas 3 also changes, although its arrays `are read-only
-# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_: ``from_numpy`` warns
+# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_. ``from_numpy`` warns
 # (:doc:`array_to_tensor`). ``np.asarray`` of a PIL image is a read-only copy. So write
 # ``torch.tensor(frame.to_numpy())`` for pandas, ``torch.from_numpy(np.array(image))``
 # for PIL (rows, columns, channels). Numbers *and* text become an array of objects, for

@@ -50,8 +50,8 @@ net, sgd = trained_once()
 # What moves, what is converted
 # -----------------------------
 # The model moves to the GPU. Without a GPU it moves to ``meta``, where tensors have a
-# shape and a dtype but no data. It also becomes float64. Tensors that the module hasn't
-# registered don't change. A buffer of integers moves but keeps its dtype.
+# shape and a dtype but no data. ``to`` also converts it to float64. Tensors that the
+# module hasn't registered don't change. A buffer of integers moves but keeps its dtype.
 
 there = "cuda" if device == "cuda" else "meta"
 net.to(there, torch.float64)
@@ -88,8 +88,8 @@ assert net.count.dtype == torch.int64
 # %%
 # Make it a buffer
 # ----------------
-# A plain tensor stays behind, and an operation with it raises (:ref:`devices-differ`).
-# Make it a buffer, or create it on the device of the input.
+# A plain tensor doesn't move, and an operation with it raises (:ref:`devices-differ`).
+# Register the tensor as a buffer, or create it on the device of the input.
 
 h = net(torch.ones(1, 2).to(net.scale))
 try:

@@ -20,8 +20,8 @@ print("This lesson runs on:", device)
 # %%
 # Three rows, one in memory
 # -------------------------
-# The stride 0 means that each row starts where the one before it starts. We write to
-# one row.
+# The stride 0 means that every row starts at the same place in memory. We write to one
+# row.
 
 row = torch.zeros(1, 2, device=device)
 rows = row.expand(3, 2)
@@ -105,7 +105,8 @@ assert written.stride() == rows.contiguous().stride()
 # %%
 # The gradient is added up
 # ------------------------
-# The gradients of the three rows are summed into the one row in memory.
+# ``backward()`` adds the gradients of the three rows, because they are one row in
+# memory.
 
 w = torch.ones(1, 2, device=device, requires_grad=True)
 weights = torch.tensor([[1.0], [2.0], [3.0]]).to(device)

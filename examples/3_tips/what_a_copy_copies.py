@@ -129,8 +129,8 @@ assert rows[2]["deepcopy()"] == "dropped"  # no warning
 #
 # Two views, copied together
 # --------------------------
-# Two views share one element. We copy both and write 7 to it through the first copy. If
-# the second copy changes, the copies share memory.
+# Two views share one element. We copy both views and write 7 to that element through
+# the first copy. If the second copy changes, the copies share memory.
 
 base = torch.zeros(3, device=device)
 views = [base[:2], base[1:]]

@@ -65,13 +65,14 @@ plt.show()
 # sphinx_gallery_folded = "The code that draws"
 
 # %%
-# A gradient of 0 isn't enough for momentum, Adam and weight decay. ``zero_grad()`` sets
-# gradients to ``None``, so call it when you freeze (:ref:`silent-momentum`).
+# A gradient of 0 doesn't keep momentum, Adam or weight decay from changing the weight.
+# ``zero_grad()`` sets gradients to ``None``, so call it when you freeze
+# (:ref:`silent-momentum`).
 #
 # ``train()`` wakes BatchNorm and dropout
 # ---------------------------------------
 # A forward pass in training mode updates running averages. ``eval()`` stops that until
-# you call ``train()`` on the *whole* model. ``StaysFrozen`` prevents it.
+# you call ``train()`` on the *whole* model. The class ``StaysFrozen`` prevents that.
 
 
 class Model(nn.Module):
@@ -113,11 +114,13 @@ assert seen[1:] == [(True, 1, True), (True, 0, False)]
 # sphinx_gallery_table = "rows"
 
 # %%
-# Or call ``eval()`` on that part after each ``train()`` (:ref:`silent-batch-norm`).
+# You can also call ``eval()`` on the frozen part after each ``train()``
+# (:ref:`silent-batch-norm`).
 #
 # Unfreeze
 # --------
-# The optimizer was made without the frozen weight. Then the weight requires grad again.
+# We create the optimizer without the frozen weight. After that, the weight requires
+# grad again.
 
 net = nn.Linear(1, 1, device=device)
 w = nn.init.constant_(net.weight, 2.0)
