@@ -62,9 +62,9 @@ assert all(one.is_inference() for one in shared)
 assert view.requires_grad and view.grad_fn is None
 
 # %%
-# Inference tensors have no version counter. Without it, autograd couldn't notice that
-# a saved tensor was modified, so it doesn't save them. Tensors made under
-# :class:`torch.no_grad` do have a version counter.
+# Inference tensors have no version counter. Without it, autograd couldn't notice that a
+# saved tensor was modified, so autograd doesn't save inference tensors. Tensors made
+# under :class:`torch.no_grad` do have a version counter.
 #
 # What runs and what raises
 # -------------------------
@@ -114,9 +114,9 @@ assert seen[9:] == [("raises", "no")] * 2
 
 # %%
 # An in-place operation on ``t`` or its view raises, but only after it has changed the
-# values. A write through ``detach()`` or ``.data`` changes them without an error. On
-# the CPU, a write to the array of ``t.numpy()`` also does. The messages and their
-# fixes: :ref:`inference-saved`, :ref:`inference-in-place`.
+# values. A write through ``detach()`` or ``.data`` changes the values without an error.
+# On the CPU, a write to the array of ``t.numpy()`` doesn't raise either. The messages
+# and their fixes: :ref:`inference-saved`, :ref:`inference-in-place`.
 #
 # A gradient that cannot be added to
 # ----------------------------------

@@ -164,7 +164,7 @@ assert a.weight.grad == 2 * 5 + 2 * 2
 # sphinx_gallery_predict_instead_2 = "optimizer.step() ->"
 
 # %%
-# The gradient is the sum of both iterations. If you freeze A before the first
+# A's gradient is the sum of both iterations. If you freeze A before the first
 # iteration, it stays None.
 #
 # Remember

@@ -73,8 +73,8 @@ def three_steps(name, backward):
 
 
 # %%
-# The meter runs three steps, keeps what they return, and counts the new bytes. On CUDA
-# the allocator counts them, on the CPU the profiler.
+# The meter runs three steps, keeps their results, and counts the new bytes. On CUDA the
+# allocator counts them, on the CPU the profiler.
 
 
 # sphinx_gallery_folded = "The meter"

@@ -150,4 +150,4 @@ assert a.item() == 1 and b.item() == 0
 # - ``functional_call(net_b, net_a.state_dict(), (x,))`` lets B use A's weights without
 #   a copy and without a gradient for A.
 # - In-place writes keep the sharing. ``assign=True`` and casts break it.
-# - Buffers are shared as well. In training mode, B changes A's.
+# - Buffers are shared as well. In training mode, B changes A's buffers.
