@@ -118,9 +118,10 @@ assert weight.tolist() == [0, 0]
 
 # %%
 # :func:`torch.compile` with ``mode="reduce-overhead"`` replays CUDA graphs for you, and
-# copies the inputs itself. If you read a result after the next call, it raises ("has
-# been overwritten by a subsequent run"), so clone results there too (`From the PyTorch
-# documentation <https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_cudagraph_trees.html>`__).
+# copies the inputs itself. If you read a result after the next call, PyTorch raises
+# ("has been overwritten by a subsequent run"), so also clone these results (`From the
+# PyTorch documentation
+# <https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_cudagraph_trees.html>`__).
 #
 # Remember
 # --------
