@@ -48,7 +48,9 @@ WORDS = {
     r"(?<!there )(is|are) (?-i:none)": "isn't one",
     r"(?<!there )(is|are) no (leaf|leaves|cop(y|ies)|view|cure|parameter|tensor)":
         "isn't a leaf",
-    r"cop(y|ies) nothing|writes? nothing": "doesn't copy",
+    r"(cop(y|ies)|writes?|raises?|saves?|trains?|changes?) nothing": "doesn't ...",
+    r"stays? (as|where) (it|they) (is|are|was|were)": "doesn't change; doesn't move",
+    r"data sets?": "dataset",
     r"all the same": "anyway",
     r"go(es|ing)? on": "continues; keeps",
     r"lends?|lent": "passes in",
