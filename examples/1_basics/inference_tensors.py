@@ -6,9 +6,9 @@
 Use a tensor made in ``inference_mode``
 =======================================
 
-Outside the block you can read an inference tensor. An operation that modifies it in
-place or saves it for ``backward()`` raises there. Clone it outside the block to get a
-normal tensor.
+Outside the block you can read an inference tensor, but an operation that modifies it in
+place or saves it for ``backward()`` raises. Clone it outside the block to get a normal
+tensor.
 """
 
 # sphinx_gallery_setup = True

@@ -7,8 +7,8 @@ What stops a gradient, and what doesn't
 =======================================
 
 ``detach``, ``no_grad`` and ``inference_mode`` stop a gradient.
-``requires_grad_(False)`` only freezes a layer. ``eval()`` doesn't stop a gradient, and
-neither does leaving a layer out of the optimizer.
+``requires_grad_(False)`` only freezes a layer, and ``eval()`` or leaving a layer out of
+the optimizer doesn't stop a gradient.
 """
 
 # sphinx_gallery_setup = True

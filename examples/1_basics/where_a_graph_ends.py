@@ -7,8 +7,8 @@ Why is a gradient ``None``?
 ===========================
 
 A gradient is None if no path leads from the loss to the tensor. Follow ``grad_fn`` and
-``next_functions``. Each branch ends at a leaf, which can get a gradient, or at None,
-where an input was detached or doesn't need a gradient.
+``next_functions`` to see whether a branch ends at a leaf, which can get a gradient, or
+at None, where an input was detached or doesn't need a gradient.
 """
 
 # sphinx_gallery_setup = True

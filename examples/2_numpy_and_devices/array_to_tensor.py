@@ -6,8 +6,8 @@
 Turn an array into a tensor: which call copies?
 ===============================================
 
-``torch.tensor`` copies the array. ``from_numpy`` shares its memory. ``as_tensor`` and
-``asarray`` also share it, unless the dtype or the device has to change.
+``torch.tensor`` copies the array. ``from_numpy`` shares its memory, and ``as_tensor``
+and ``asarray`` also share it unless the dtype or the device has to change.
 """
 
 # sphinx_gallery_setup = True

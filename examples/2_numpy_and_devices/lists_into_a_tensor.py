@@ -6,8 +6,8 @@
 Turn a list into one tensor
 ===========================
 
-Stack first, then convert once. ``torch.from_numpy(np.stack(arrays))`` and
-``torch.stack(tensors)`` copy whole blocks. ``torch.tensor`` reads one number at a time.
+``torch.from_numpy(np.stack(arrays))`` and ``torch.stack(tensors)`` stack first and copy
+whole blocks. ``torch.tensor`` reads one number at a time.
 """
 
 # sphinx_gallery_setup = True

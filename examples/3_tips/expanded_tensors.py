@@ -6,8 +6,9 @@
 Shared elements: ``expand`` and lists of tensors
 ================================================
 
-``expand`` repeats without copying. All repeats share memory, so a write to one of them
-changes all of them. The same happens in a list that holds one tensor several times.
+``expand`` repeats without copying, so all repeats share memory and a write to one of
+them changes all of them. The same happens in a list that holds one tensor several
+times.
 """
 
 # sphinx_gallery_setup = True

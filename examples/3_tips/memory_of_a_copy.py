@@ -6,8 +6,8 @@
 Does ``x.detach().clone().numpy()`` waste memory?
 =================================================
 
-Not on the CPU, where the clone is the only copy. On a GPU ``numpy()`` raises. If you
-add ``.cpu()`` before ``.numpy()``, the clone is one copy too many.
+Not on the CPU, where the clone is the only copy. On a GPU ``numpy()`` raises, and if
+you add ``.cpu()`` before it, the clone is one copy too many.
 """
 
 # sphinx_gallery_setup = True

@@ -6,9 +6,9 @@
 Out of memory: find what is holding it
 ======================================
 
-Count the memory in use after each step. If it grows within an epoch, the loop keeps
-tensors. If it grows from epoch to epoch, the program keeps tensors. If it doesn't grow,
-one step is too large or the free memory is in pieces.
+If the memory in use after each step grows within an epoch, the loop keeps tensors, and
+if it grows over epochs, the program does. If it doesn't grow, one step is too large or
+the free memory is in pieces.
 """
 
 # sphinx_gallery_setup = True

@@ -7,8 +7,8 @@
 =======================================================
 
 ``clone`` copies the elements and stays in the graph, and ``copy.copy`` shares the
-memory. ``deepcopy`` copies a leaf with its gradient and its whole storage. Of a
-``Parameter`` it only copies the elements.
+memory. ``deepcopy`` copies a leaf with its gradient and its whole storage, but only the
+elements of a ``Parameter``.
 """
 
 # sphinx_gallery_setup = True

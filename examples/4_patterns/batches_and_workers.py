@@ -7,8 +7,8 @@ Load batches: views, copies and worker processes
 ================================================
 
 A ``TensorDataset`` sample is a view of the data, and a batch is a copy. A worker sees
-later writes only if the data is in shared memory. The start methods ``spawn`` and
-``forkserver`` move it there. ``fork`` doesn't.
+later writes only if the data is in shared memory, where ``spawn`` and ``forkserver``
+move it but ``fork`` doesn't.
 """
 
 # sphinx_gallery_setup = True

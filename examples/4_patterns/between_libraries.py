@@ -6,9 +6,9 @@
 Share weights with NumPy and DLPack
 ===================================
 
-An array from ``numpy()`` shares memory with a CPU weight. A tensor from DLPack shares
-memory with a weight on any device. Every optimizer step also changes the array or
-tensor, and a write to it changes the model.
+An array from ``numpy()`` shares memory with a CPU weight, and a tensor from DLPack
+shares memory with a weight on any device. Every optimizer step also changes the array
+or tensor, and a write to it changes the model.
 """
 
 # sphinx_gallery_setup = True

@@ -6,8 +6,8 @@
 Run B with A's weights: ``functional_call``
 ===========================================
 
-:func:`torch.func.functional_call` runs B with A's detached weights. They share A's
-memory, so B computes with A's current values. A gets no gradient from B's loss.
+:func:`torch.func.functional_call` runs B with A's detached weights, which share A's
+memory. So B computes with A's current values, and A gets no gradient from B's loss.
 """
 
 # sphinx_gallery_setup = True

@@ -7,7 +7,7 @@ Stop-gradient targets: ``detach`` in SimSiam and VQ
 ===================================================
 
 If a network computes its own target, detach it. Otherwise training also moves the
-target. Then the same output for every input gives the lowest loss.
+target, and then the same output for every input gives the lowest loss.
 """
 
 # sphinx_gallery_setup = True
