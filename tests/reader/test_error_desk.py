@@ -86,7 +86,7 @@ def test_words_and_recorded_words_find_their_entry(tab: Any) -> None:
 
 def test_no_hit_says_what_to_do(tab: Any) -> None:
     tab.fill(BOX, "segmentation fault & co")
-    assert tab.locator(COUNT).inner_text().endswith("and none is like it.")
+    assert tab.locator(COUNT).inner_text().endswith("and none is similar.")
     search = tab.locator(NO_HIT).get_by_role("link", name="search the whole site")
     assert search.get_attribute("href") == "search.html?q=segmentation+fault+%26+co"
     other = tab.locator(NO_HIT).get_by_role("link", name="what others did")
