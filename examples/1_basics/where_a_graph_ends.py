@@ -6,9 +6,9 @@
 Why is a gradient ``None``?
 ===========================
 
-No path leads from the loss to the tensor. Follow ``grad_fn`` and ``next_functions``:
-each branch ends at a leaf, which can get a gradient, or at None, where an input was
-detached or needs no gradient.
+A gradient is None if no path leads from the loss to the tensor. Follow ``grad_fn`` and
+``next_functions`` to see whether a branch ends at a leaf, which can get a gradient, or
+at None, where an input was detached or doesn't need a gradient.
 """
 
 # sphinx_gallery_setup = True
@@ -22,8 +22,8 @@ print("This lesson runs on:", device)
 # %%
 # A loss that trains one of two weights
 # -------------------------------------
-# We train ``first`` and ``second``, but somebody has added a ``detach``. The backward
-# pass still runs, and one gradient is None.
+# We want to train ``first`` and ``second``, but the code has a ``detach`` too many. The
+# backward pass still runs, and one gradient is None.
 
 first = torch.tensor([3.0], device=device)
 second = torch.tensor([5.0], device=device)
@@ -42,8 +42,8 @@ assert first.grad is None and second.grad == 3
 # ----------------
 # The ``next_functions`` of a node are the nodes that get the gradients next
 # (:doc:`leaf_tensors` prints them as a tree). A node called ``AccumulateGrad`` belongs
-# to a leaf, its ``variable``. None belongs to an input that needs no gradient, here
-# ``cut``. If the loss itself has no ``grad_fn``: :ref:`no-grad-fn`.
+# to a leaf, its ``variable``. None belongs to an input that doesn't need a gradient,
+# here ``cut``. If the loss itself has no ``grad_fn``, see :ref:`no-grad-fn`.
 
 
 def ends(tensor):
@@ -68,9 +68,9 @@ assert leaf is second and to_cut is None
 # %%
 # Six ways to use a weight
 # ------------------------
-# Each result is multiplied by ``second``, so that the backward pass runs. A new
-# parameter *is* a leaf, but not the one that you train. ``round()`` stays in the graph,
-# with a gradient of 0, not None.
+# We multiply each result by ``second``, so that the backward pass runs. A new parameter
+# *is* a leaf, but not the one that you train. ``round()`` stays in the graph, with a
+# gradient of 0, not None.
 
 ways = {
     "w * 2": lambda w: w * 2,
@@ -154,9 +154,9 @@ assert missing == ["0.weight", "0.bias"]
 # sphinx_gallery_predict_instead_2 = "model(x).backward() -> model(x)"
 
 # %%
-# ``Twice`` breaks the graph. The output still requires grad, because of the last
-# layer. If you freeze the first layer, its output doesn't require grad. But neither
-# does its input, so the hook doesn't report it.
+# ``Twice`` breaks the graph. The output still requires grad, because of the last layer.
+# If you freeze the first layer, its output doesn't require grad. But its input doesn't
+# require grad either, so the hook doesn't report that layer.
 
 model[0].requires_grad_(False)
 cuts.clear()

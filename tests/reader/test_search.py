@@ -421,9 +421,7 @@ def test_two_calls_are_answered_side_by_side_while_a_reader_types(
     nearest = page.locator("#search-results .nearest > li")
     nearest.first.wait_for()
     assert nearest.count() <= 3 and page.locator(".answer").count() == 0
-    assert (
-        page.locator(".result-count").inner_text() == "Nothing here on that. Nearest:"
-    )
+    assert page.locator(".result-count").inner_text() == "No results. Nearest:"
 
 
 def test_a_long_query_takes_no_longer_by_the_key(page: Page) -> None:

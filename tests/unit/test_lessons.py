@@ -56,13 +56,13 @@ def test_code_fits_a_phone(script: Path) -> None:
 
 @EACH
 def test_length(script: Path) -> None:
-    # One idea: 40 to 120 lines, and some room.
+    # One idea: 40 to 120 lines, and some room for sentences with a subject.
     lines = len(without_markers(script.read_text()).splitlines())
     blocks = split_code_and_text_blocks(str(script))[1]
     folded = [block.content for block in blocks if "gallery_folded" in block.content]
-    assert 40 <= lines <= 165
-    assert (lines > 140) == (script.stem in LONGER)
-    assert lines - sum(len(code.splitlines()) for code in folded) <= 140
+    assert 40 <= lines <= 170
+    assert (lines > 148) == (script.stem in LONGER)
+    assert lines - sum(len(code.splitlines()) for code in folded) <= 148
 
 
 @EACH

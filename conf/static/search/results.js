@@ -99,8 +99,8 @@
   };
 
   // -- What is listed ----------------------------------------------------------------------
-  const NOTHING = "Nothing here on that.";
-  const HOW = "Try one call, such as detach. Of an error message, four words in a row are enough.";
+  const NOTHING = "No results.";
+  const HOW = "Try one call, such as detach. From an error message, four words in a row are enough.";
   const said = (count, nothing) =>
     count === 0 ? `${NOTHING} ${HOW}` : nothing ? `${NOTHING} Nearest:`
       : count === 1 ? "Found one section." : `Found ${count} sections.`;

@@ -50,15 +50,15 @@ def _doors(app: Sphinx) -> list[tuple[str, str, str]]:
     )
     return [
         ("auto_examples/index", f"Learn: {len(lessons)} lessons",
-         "One idea each, in order or alone. All are scripts that run."),
+         "One idea each, in order or alone. Each is a script that runs."),
         ("atlas", f"Look up: {calls} calls",
-         f"The Atlas, one table: what each does to {kinds} kinds of x."),
+         f"The Atlas, one table, shows what each does to {kinds} kinds of x."),
         ("errors", f"Fix: {messages} messages",
          "What each error or warning means, how to fix it, and what that costs."),
         ("silent_mistakes", f"Beware: {mistakes} silent mistakes",
-         "Code that raises nothing and is wrong, beside code that is right."),
+         "Wrong code that doesn't raise an error, beside the right code."),
         ("self_check", f"Test yourself: {questions} questions",
          "Predict what the code prints, then see what it prints."),
         ("cheat_sheet", "Cheat sheet: one page",
-         "Calls in signs, pictures, messages and rules, on one A4."),
+         "The main calls, pictures, error messages and rules on one A4."),
     ]  # fmt: skip

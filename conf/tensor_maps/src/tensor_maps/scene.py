@@ -162,7 +162,7 @@ class _Scene:
             names = sum(len(tag.name.split(", ")) for tag in memory.tags)
             whole = not any(tag.parts for tag in memory.tags)
             if len(memory.tags) > 1 and names < len(NUMBERS) and memory.cells and whole:
-                self.said[memory].append(f"one memory, {NUMBERS[names]} names")
+                self.said[memory].append(f"{NUMBERS[names]} names, the same memory")
 
     def _leave_margins(self) -> None:
         """Leave room beside the shelves for what leads from one to another."""
