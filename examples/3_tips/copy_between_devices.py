@@ -119,8 +119,8 @@ for row in rows:
 # Work that you queue later on the same stream waits for the copy. Work on another one
 # doesn't (:doc:`side_streams`), and the CPU doesn't wait either. Here
 # ``torch.cuda._sleep`` keeps the GPU busy. (It's private, so use it only for
-# experiments.) With CUDA, the CPU writes 5.0 before the copy has read the source, so the
-# result is 5.0. It's a race, so the result is printed and not asserted. Without CUDA the
+# experiments.) With CUDA, the CPU writes 5.0 before the copy has read the source, so
+# the result is 5.0. That is a race, so it's printed and not asserted. Without CUDA the
 # result is 1.0, because the copy is done when the call returns.
 #
 # On PCIe systems a pageable source is safe, because it is staged before the call
