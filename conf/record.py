@@ -51,6 +51,8 @@ def second_device() -> Fingerprint:
     except stand_in.NoStandIn as missing:
         raise CannotStart(str(missing)) from None
     os.environ.setdefault(QUALITY, "quick")  # what it times is not shown
+    # A process for a page takes its search path from this one, not from PYTHONPATH.
+    sys.path += os.environ["PYTHONPATH"].split(os.pathsep)
     return replace(fingerprint(), device_kind="stand-in", device_name="host memory")
 
 
@@ -99,7 +101,9 @@ def record_page(page: Path, recordings: Path, machine: Fingerprint) -> None:
     limits: dict[str, Any] = {"seconds": lesson_seconds(), "megabytes": MEGABYTES}
     limits |= {"folder": ROOT / "examples"}
     observed = run_apart(page.name, _observed, page, machine, **limits)
-    seen = form.PageRecording(page.stem, *about, form.page_key(page), observed)
+    seen = form.PageRecording(
+        form.page_name(page)[1], *about, form.page_key(page), observed
+    )
     form.save_page(seen, folder)
 
 
@@ -122,26 +126,34 @@ def _observed(page: Path, machine: Fingerprint) -> Any:
 
 def chosen(names: list[str], machine: Fingerprint) -> tuple[list[Path], list[Path]]:
     """Return the scripts and the pages to record: those named, or else all."""
+    from tensor_copies.errors.messages import families
     from tensor_copies.recordings.format import recorded_cells
     from tensor_copies.run.lesson_list import READING_ORDER
 
     scripts = {path.name: path for path in (ROOT / "examples").glob("*/*.py")}
-    pages = sorted((ROOT / "docs").glob("*.md"))
+    pages = [*(ROOT / "docs").glob("*.md"), *families(ROOT / "docs")]
     paths = [
         *(scripts[name] for name in READING_ORDER if name in scripts),
-        *(page for page in pages if page == ATLAS or recorded_cells(page)),
+        *(page for page in sorted(pages) if page == ATLAS or recorded_cells(page)),
     ]
     if machine.device_kind == "stand-in":  # it says nothing of what asks for no device
         texts = [(path, path.read_text("utf-8", "replace")) for path in paths]
         paths = [path for path, text in texts if on(machine, text) != text]
         paths = [path for path in paths if path != ATLAS]
-    known = {path.stem: path for path in paths}
+    known = {_name(path): path for path in paths}
     for name in names:
         if name not in known:
             raise CannotStart(f"no lesson {name!r}. There are: {', '.join(known)}")
     wanted = [path for name, path in known.items() if not names or name in names]
     lessons = [path for path in wanted if path.suffix == ".py"]
     return lessons, [path for path in wanted if path.suffix == ".md"]
+
+
+def _name(path: Path) -> str:
+    """Return how a lesson or a page is named on the command line."""
+    from tensor_copies.recordings.format import page_name
+
+    return path.stem if path.suffix == ".py" else page_name(path)[1]
 
 
 def refuse(problem: Exception) -> int:
@@ -179,7 +191,7 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             record_page(page, RECORDINGS, machine)
         except SphinxError as error:
-            failed[page.stem] = str(error)
+            failed[_name(page)] = str(error)
     for name, why in failed.items():
         print(f"{name}  FAILED, not recorded\n{why}", file=sys.stderr)
     if failed:

@@ -1,35 +1,42 @@
 // The box of the error index and of the silent mistakes: what a reader pastes is named as
 // the message that it is, or as none of these, with the nearest; of a traceback the
-// reader's own line. Entries that fit move up to the box, the best first; without a query
-// all stand where they were. What is asked is kept in the address (?message=...). On a phone an entry is
-// its title and the beginning of its message, until it is opened: by a tap, by the box,
-// by a link, or by the browser's own search in the page. Without this script the whole
-// page is there.
+// reader's own line. It leads to the entries; what is asked is kept in the address
+// (?message=...). An old address of an entry (errors.html#its-name) is led on to it.
 (() => {
   "use strict";
   const form = document.querySelector("form.desk");
   if (!form || !window.messageFinder) return;
+  const lead = () => {
+    const item = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const link = item?.matches(".error-index li") && item.querySelector("a");
+    if (link) location.replace(link.href);
+  };
+  window.addEventListener("hashchange", lead);
+  lead();
+
   const input = form.elements.q;
   const count = form.querySelector(".count");
+  const list = form.querySelector(".near");
+  const own = form.querySelector(".own-line");
   const noHit = form.querySelector(".no-hit");
   const search = noHit.querySelector("a");
   const searchPage = search.getAttribute("href");
-
-  const near = form.querySelector(".near");
-  const own = form.querySelector(".own-line");
   const report = noHit.querySelector(".report");
-  const ENTRY = ".entry, .mistake";
-  const titleOf = (section) => section.querySelector("h3").textContent.replace("¶", "").trim();
   const wordsIn = (text) => text.toLowerCase().match(/[a-z_\d]+/g) ?? [];
-  const entries = [...document.querySelectorAll(ENTRY)].map((section) => ({
+  const mistakes = [...document.querySelectorAll(".mistake")].map((section) => ({
     anchor: section.id,
-    section,
-    texts: [...section.querySelectorAll(".stream pre, .met, .variant pre")]
-      .map((pre) => pre.textContent.trim()),
-    has: [...new Set(wordsIn(section.textContent))].map((word) => ` ${word}`).join(""),
+    address: `#${section.id}`,
+    title: section.querySelector("h3").textContent.replace("¶", "").trim(),
+    texts: [],
+    said: section.textContent,
   }));
-  const messages = document.querySelector(".entry") !== null;
+  const messages = window.knownMessages ?? [];
+  const entries = [...messages, ...mistakes];
+  for (const entry of entries)
+    entry.has = [...new Set(wordsIn([entry.title, entry.said, ...entry.texts].join(" ")))]
+      .map((word) => ` ${word}`).join("");
   const find = window.messageFinder(entries);
+  const kind = messages.length ? "messages" : "mistakes";
 
   // A few words that are no message: the entries that have them all, or their beginnings.
   const FEW = 8;
@@ -39,83 +46,30 @@
     return entries.filter(({ has }) => words.every((word) => has.includes(` ${word}`)));
   };
 
-  // Folded entries, on a phone
-  const phone = matchMedia("(max-width: 46rem)");
-  const partsOf = (section) => {
-    const message = section.querySelector(":scope.entry > :is(.met, .cell)");
-    return [...section.children].filter((part) =>
-      part !== message && !part.matches("h3, span, details.wording"));
-  };
-  const fold = (section, folded) => {
-    section.classList.toggle("folded", folded);
-    for (const part of partsOf(section))
-      if (folded) part.setAttribute("hidden", "until-found");
-      else part.removeAttribute("hidden");
-    section.querySelector(".unfold")?.setAttribute("aria-expanded", !folded);
-  };
-  const foldAll = () => {
-    for (const { section } of entries) fold(section, phone.matches);
-  };
-  for (const { section } of entries) {
-    const title = section.querySelector("h3");
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "unfold";
-    button.setAttribute("aria-label", titleOf(section));
-    title.append(button);
-    title.addEventListener("click", ({ target }) => {
-      if (phone.matches && !target.closest("a"))
-        fold(section, !section.classList.contains("folded"));
-    });
-    section.addEventListener("beforematch", () => fold(section, false));
-  }
-  phone.addEventListener("change", foldAll);
-
-  const found = document.createElement("div");
-  found.className = "found";
-  const title = document.createElement("h2"); // between the page's and the entries'
-  title.className = "visually-hidden";
-  title.textContent = "Found";
-  found.append(title);
-  form.after(found);
-  let gaps = []; // where the entries were that stand in `found`
-  const putBack = () => {
-    for (const [gap, section] of gaps) {
-      gap.replaceWith(section);
-      fold(section, phone.matches);
+  const lineOf = ({ address, title, texts, text }) => {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = address;
+    link.textContent = title;
+    item.append(link);
+    if (texts.length) {
+      const said = document.createElement("samp");
+      said.textContent = text ?? texts[0];
+      item.append(said);
     }
-    gaps = [];
-  };
-  const open = ({ section, text }) => {
-    fold(section, false);
-    for (const fold of section.querySelectorAll("details.wording"))
-      fold.open = text !== undefined &&
-        [...fold.querySelectorAll("pre")].some((pre) => pre.textContent.trim() === text);
+    return item;
   };
 
+  let exact = false;
   const apply = () => {
     const query = input.value.trim();
-    putBack();
-    let hits = query ? find(query).filter(({ exact }) => exact) : [];
-    const exact = hits.length > 0;
+    let hits = query ? find(query).filter((hit) => hit.exact) : [];
+    exact = hits.length > 0;
     if (!exact) hits = having(query);
-    for (const hit of hits) {
-      const gap = document.createComment("");
-      hit.section.replaceWith(gap);
-      gaps.push([gap, hit.section]);
-      found.append(hit.section);
-      open(hit);
-    }
-    const nearest = hits.length || !query || !messages ? [] : find.near(query);
-    near.replaceChildren(...nearest.map(({ anchor, section }) => {
-      const link = document.createElement("a");
-      link.href = `#${anchor}`;
-      link.textContent = titleOf(section);
-      const item = document.createElement("li");
-      const family = section.parentElement.querySelector("h2")?.textContent.replace("¶", "");
-      item.append(family ? `${family}: ` : "", link);
-      return item;
-    }));
+    const near = hits.length || !query ? [] : find.near(query);
+    list.replaceChildren(...[...hits, ...near].map(lineOf));
+    list.classList.toggle("exact", exact);
+    list.hidden = !list.children.length;
     const line = window.readPaste.ownLine(query);
     own.hidden = !line;
     if (line) {
@@ -125,7 +79,6 @@
       const rest = line.below ? `. The ${line.below} frames below it are in libraries.` : ".";
       own.replaceChildren("Your own line: ", ...(line.code ? [code] : []), where, rest);
     }
-    near.hidden = !nearest.length;
     noHit.hidden = !query || hits.length > 0;
     search.href = `${searchPage}?${new URLSearchParams({ q: query })}`;
     if (report) {
@@ -136,15 +89,12 @@
       })}`;
     }
     const all = entries.length;
-    const kind = messages ? "messages" : "mistakes";
-    const titles = hits.map(({ section }) => titleOf(section));
     if (!query) count.textContent = `${all} ${kind}`;
-    else if (exact) count.textContent = titles.length > 1
-      ? `This is your message. ${titles.length} things raise it.`
-      : `This is your message: ${titles[0]}`;
+    else if (exact) count.textContent = hits.length > 1
+      ? `This is your message. ${hits.length} things raise it:` : "This is your message:";
     else if (hits.length) count.textContent =
-      `${hits.length} of ${all} ${kind} ${hits.length > 1 ? "have" : "has"} these words. First: ${titles[0]}`;
-    else if (nearest.length) count.textContent = `Not among the ${all} ${kind}. Nearest:`;
+      `${hits.length} of ${all} ${kind} ${hits.length > 1 ? "have" : "has"} these words:`;
+    else if (near.length) count.textContent = `Not among the ${all} ${kind}. Nearest:`;
     else count.textContent = `Not among the ${all} ${kind}, and none is like it.`;
   };
 
@@ -158,21 +108,6 @@
     } catch { /* a page from a file: no address to keep it in */ }
   };
 
-  // A link to what the query has put out of sight is answered all the same.
-  const reveal = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!target) return;
-    const entry = target.closest(ENTRY);
-    const folded = entry?.classList.contains("folded");
-    if (target.checkVisibility() && !folded && !found.contains(target)) return;
-    if (!target.checkVisibility()) {
-      input.value = "";
-      apply();
-    }
-    if (entry) fold(entry, false);
-    target.scrollIntoView();
-  };
-
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
@@ -184,15 +119,11 @@
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const first = found.querySelector("h3") ?? near.querySelector("a");
-    if (!first) return;
-    if (first.matches("h3")) first.tabIndex = -1;
-    first.focus();
+    const first = list.querySelector("a");
+    if (exact) first.click();
+    else first?.focus();
   });
-  window.addEventListener("hashchange", reveal);
   input.value = new URLSearchParams(location.search).get("message") ?? "";
   form.hidden = false;
-  foldAll();
   apply();
-  reveal();
 })();

@@ -241,7 +241,7 @@
   const nameOf = (device) => (device === "cpu" ? "cpu" : "device");
   const cure = (text) => {
     if (!(text in data.cures)) return [];
-    return [" ", element("a", "What to do", { href: `${data.errors}#${data.cures[text]}` })];
+    return [" ", element("a", "What to do", { href: data.cures[text] })];
   };
   const placesOf = (seen) => {
     const other = devices.find((device) => device !== now.on);

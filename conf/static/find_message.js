@@ -55,7 +55,7 @@
       const rest = line.slice(found.index + whole.length);
       const after = rest.trim() ? [rest] : lines.slice(place + 1, place + 12);
       const marked = after.find((one) => /^\s*(?:❱|-+>|>)/.test(one)) ?? after[0] ?? "";
-      const code = marked.replace(/^\s*(?:❱|-+>|>)?\s*(?:\d+\s*[│┃|]?)?/, "").trim();
+      const code = marked.replace(/^\s*(?:❱|-+>|>)?\s*(?:\d+\s*[│┃|]?)?/, "").split(KIND)[0].trim();
       own = { file: file.split(/[\\/]/).pop(), line: number, name: name ?? other ?? "", code };
       below = 0;
     });
@@ -172,7 +172,7 @@
   };
   window.readPaste = { ownLine, message: (query) => messagesIn(readings(query)[0])[0].trim() };
 
-  // The box of the home page: to the entry, or to the index with the box filled
+  // The box of the home page: to the entry, or to the list with the box filled
   const box = document.querySelector("form.message-box");
   box?.elements.q.addEventListener("paste", (event) => {
     // A field of one line joins what it is given: the words at the ends of lines too.
@@ -186,10 +186,9 @@
     const query = box.elements.q.value.trim();
     if (!query || !window.knownMessages) return;
     event.preventDefault();
-    const { page, entries } = window.knownMessages;
-    const first = window.messageFinder(entries)(query)[0];
+    const first = window.messageFinder(window.knownMessages)(query)[0];
     const asked = new URLSearchParams({ message: query.slice(-4000) });
     const root = document.documentElement.dataset.content_root ?? "./";
-    location.href = `${root}${page}.html?${asked}${first?.exact ? `#${first.anchor}` : ""}`;
+    location.href = root + (first?.exact ? first.address : `errors.html?${asked}`);
   });
 })();

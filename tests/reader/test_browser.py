@@ -15,7 +15,7 @@ from reading import SCRIPTS, page_of
 from visits import COLOURS, KINDS, Visitor, pages_of
 
 # First visit, compressed, scrolled to the end.
-MOST_KB, MOST_KB_OF_LONG_PAGES, MOST_REQUESTS = 50, 80, 16
+MOST_KB, MOST_KB_OF_LONG_PAGES, MOST_KB_OF_ERRORS, MOST_REQUESTS = 50, 80, 60, 16
 AAA = 7.0
 SIZES = 5  # title, heading, text, small, code: site.css
 LESSON = KINDS[2]
@@ -30,11 +30,12 @@ def visit(browser: Any, site: Path, address: str) -> Iterator[Visitor]:
 
 
 def test_no_page_is_heavy(site: Path, visit: Visitor) -> None:
-    """The longest compute: the article, the Atlas, the error index."""
+    """The longest compute: the article, the Atlas, messages."""
     lessons = {page_of(site, script).relative_to(site).as_posix() for script in SCRIPTS}
     for page in pages_of(site):
         seen = visit(page)
         most = MOST_KB if page in lessons else MOST_KB_OF_LONG_PAGES
+        most = MOST_KB_OF_ERRORS if page.startswith("errors") else most
         assert 5 < seen.kilobytes <= most, (page, seen.kilobytes)
         assert 1 < len(seen.asked) <= MOST_REQUESTS, (page, seen.asked)
 

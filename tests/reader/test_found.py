@@ -144,7 +144,7 @@ def test_llms_list_the_sections_and_the_full_text_says_them(
     for _, _, address, anchor in lines:
         assert pages[site / address].find(id=anchor), (address, anchor)
         assert f"{address}#{anchor}\n" in whole
-    entry = whole.partition("errors.html#numpy-requires-grad\n")[2][:1500]
+    entry = whole.partition("errors/to_numpy.html#numpy-requires-grad\n")[2][:1500]
     assert "RuntimeError: Can't call numpy()" in entry
     assert "`w.detach().numpy()`: to read the values" in entry
     assert whole.count("```") % 2 == 0

@@ -260,7 +260,7 @@ def test_what_is_folded_is_not_printed_and_links_have_addresses(
     browser: Any, site: Path
 ) -> None:
     page = browser.new_page()
-    page.goto((site / "errors.html").as_uri())
+    page.goto((site / "errors" / "to_numpy.html").as_uri())
     page.emulate_media(media="print")
     entry = page.locator(".entry:has(.foot a.external)").first
     fold = entry.locator("details").first

@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import torch
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 from conftest import PATIENCE, ROOT
 from docutils import nodes
 from docutils.utils import new_document
@@ -32,7 +32,7 @@ from tensor_copies.explorer.chains import expression_of
 from tensor_copies.explorer.data import Explorer
 from tensor_copies.recordings import format as recordings
 
-SOURCE = ROOT / "docs" / "errors.md"
+SOURCES = sorted((ROOT / "docs" / "errors").glob("*.md"))
 FEWEST_ENTRIES = 40
 # Runs each snippet after the two imports, as a reader would, and says what it gave.
 RUN = """
@@ -56,23 +56,26 @@ print(json.dumps(out))
 
 @dataclass
 class Shown:
-    """One entry of the built page."""
+    """One entry of a built page."""
 
     anchor: str
     section: Tag
     code: str
     message: str
+    page: Path
 
 
 @pytest.fixture(scope="module")
-def page(site: Path) -> BeautifulSoup:
-    return soup(site / "errors.html")
+def pages(site: Path) -> dict[str, Path]:
+    return {path.stem: site / "errors" / f"{path.stem}.html" for path in SOURCES}
 
 
 @pytest.fixture(scope="module")
-def shown(page: BeautifulSoup) -> list[Shown]:
+def shown(pages: dict[str, Path]) -> list[Shown]:
+    cells = ".cell:is(.tag_raises-exception, .tag_warning)"
+    every = [(page, one) for page in pages.values() for one in soup(page).select(cells)]
     found = []
-    for cell in page.select(".cell:is(.tag_raises-exception, .tag_warning)"):
+    for page, cell in every:
         section = cell.find_parent("section")
         output = cell.select_one(".cell_output > .stream pre")
         found.append(
@@ -81,6 +84,7 @@ def shown(page: BeautifulSoup) -> list[Shown]:
                 section,
                 section.select_one(".foot .cell_input pre").get_text(),
                 output.get_text().strip() if output else "",
+                page,
             )
         )
     return found
@@ -92,8 +96,12 @@ def plain(message: str) -> str:
     return " ".join(re.sub(r"\x1b\[\d*m", "", message).split())
 
 
-def test_every_entry_is_whole(shown: list[Shown], site: Path) -> None:
-    labels = re.findall(r"^\(([\w-]+)\)=$", SOURCE.read_text(), re.MULTILINE)
+def sources() -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+
+
+def test_every_entry_is_whole(shown: list[Shown]) -> None:
+    labels = re.findall(r"^\(([\w-]+)\)=$", sources(), re.MULTILINE)
     assert [entry.anchor for entry in shown] == labels
     assert len(shown) >= FEWEST_ENTRIES
     for entry in shown:
@@ -103,10 +111,10 @@ def test_every_entry_is_whole(shown: list[Shown], site: Path) -> None:
         lessons = [
             link["href"]
             for link in entry.section.select("a.internal")
-            if link["href"].startswith("auto_examples/")
+            if link["href"].startswith("../auto_examples/")
         ]
         assert lessons, f"{entry.anchor} leads to no lesson"
-        assert all((site / href).exists() for href in lessons)
+        assert all((entry.page.parent / href).exists() for href in lessons)
 
 
 def in_a_fresh_python(code: str, given: Any) -> Any:
@@ -124,18 +132,33 @@ def test_the_messages_are_what_a_fresh_python_raises(shown: list[Shown]) -> None
         assert plain(entry.message) == plain(" ".join(raised)), entry.anchor
 
 
-def test_an_entry_is_a_card_with_the_message_first(
-    page: BeautifulSoup, shown: list[Shown]
+def test_the_index_lists_every_entry_under_its_old_address(
+    site: Path, shown: list[Shown]
 ) -> None:
-    links = page.select(".error-index li a")
-    assert [link["href"] for link in links] == [f"#{one.anchor}" for one in shown]
-    for link, entry in zip(links, shown, strict=True):
-        title = entry.section.h3.get_text().removesuffix("¶")
+    """The entries stood on that page once: links from elsewhere lead there."""
+    items = soup(site / "errors.html").select(".error-index li")
+    listed = {item["id"]: item.a for item in items}
+    written = (ROOT / "tests" / "truth" / "error_anchors.txt").read_text().split()
+    assert sorted(listed) == sorted(written) and len(listed) == len(items)
+    assert {entry.anchor for entry in shown} == {*listed}
+    for entry in shown:
+        link = listed[entry.anchor]
+        page, _, anchor = link["href"].partition("#")
+        assert (site / page, anchor) == (entry.page, entry.anchor)
+        title = entry.section.h2.get_text().removesuffix("¶")
         assert title in (link.get_text(), f"You {link.get_text()}")
         group = link.find_parent("ul").find_previous_sibling("p")
-        assert group.a["href"] == f"#{entry.section.parent['id']}"
+        assert group.a["href"] == page
+
+
+def test_an_entry_is_a_card_with_the_message_first(
+    pages: dict[str, Path], shown: list[Shown]
+) -> None:
+    links = [a for page in pages.values() for a in soup(page).select(".error-index a")]
+    assert [link["href"] for link in links] == [f"#{one.anchor}" for one in shown]
+    for entry in shown:
         parts = [
-            entry.section.h3,
+            entry.section.h2,
             entry.section.select_one(".stream"),
             entry.section.find("p", recursive=False),
             entry.section.select_one(".cures"),
@@ -233,11 +256,9 @@ def handed_over(text: str) -> Iterator[dict[str, Any]]:
             }
 
 
-def test_each_cure_costs_what_its_card_says(
-    page: BeautifulSoup, shown: list[Shown]
-) -> None:
+def test_each_cure_costs_what_its_card_says(shown: list[Shown]) -> None:
     """The usual one first, as the source has them; each runs in a fresh Python."""
-    entries = list(handed_over(SOURCE.read_text()))
+    entries = list(handed_over(sources()))
     assert len(entries) == len(shown)
     asked, signs = [], []
     for entry, card in zip(entries, shown, strict=True):
@@ -253,7 +274,8 @@ def test_each_cure_costs_what_its_card_says(
                 said = row.select_one(".cost").get_text()
                 for part in filter(None, sign.split("-")):
                     assert WORDS[part] in said, (card.anchor, code)
-                assert not sign or page.find(id=f"sign-{sign}"), sign
+                there = soup(card.page).find(id=f"sign-{sign}")
+                assert not sign or there, sign
                 if not entry["of_its_own"]:
                     signs.append((card.anchor, code, (raised and raised.text) or sign))
                 elif (
@@ -297,7 +319,7 @@ print(json.dumps(told))
 
 def test_what_people_tell_you_does_what_its_card_shows(shown: list[Shown]) -> None:
     asked, cards_say = [], []
-    for entry, card in zip(handed_over(SOURCE.read_text()), shown, strict=True):
+    for entry, card in zip(handed_over(sources()), shown, strict=True):
         rows = card.section.select(".told dt")
         for row, code in zip(rows, entry["folk"], strict=True):
             asked.append((entry["code"], entry["setup"], code))
@@ -313,22 +335,14 @@ def test_what_people_tell_you_does_what_its_card_shows(shown: list[Shown]) -> No
         )
 
 
-def test_addresses_of_entries_are_only_added(
-    page: BeautifulSoup, shown: list[Shown]
-) -> None:
-    """Links from elsewhere lead to them: none goes, and a new one is written down."""
-    written = (ROOT / "tests" / "truth" / "error_anchors.txt").read_text().split()
-    assert [anchor for anchor in written if page.find(id=anchor) is None] == []
-    assert {entry.anchor for entry in shown} == {*written}
-
-
 def test_a_cure_leads_to_the_chain_that_does_the_same(
-    page: BeautifulSoup, site: Path
+    shown: list[Shown], site: Path
 ) -> None:
     text = (site / "_static" / "explorer_data.js").read_text(encoding="utf-8")
     packed = text.removeprefix("window.explorerData=").rstrip(";\n")
     explorer = Explorer(json.loads(packed))
-    links = page.select(".cures .cost a[href*='?y=']")
+    chosen = ".cures .cost a[href*='?y=']"
+    links = [link for entry in shown for link in entry.section.select(chosen)]
     assert len(links) > 20
     for link in links:
         asked = dict(parse_qsl(urlsplit(link["href"]).query))
@@ -366,7 +380,7 @@ def test_what_is_no_cure_is_refused() -> None:
 
 def test_an_entry_gives_what_its_tags_say(tmp_path: Path) -> None:
     page = tmp_path / "errors.md"
-    head = "(here)=\n### Heading\n\n```{code-cell} ipython3\n"
+    head = "(here)=\n## Heading\n\n```{code-cell} ipython3\n"
     page.write_text(head + ":tags: [warning, UserWarning, since-99.0]\n\n1\n```\n")
     newer = messages.entries(page)["here"]
     newer.check([])  # this torch is older
@@ -380,23 +394,26 @@ def test_an_entry_gives_what_its_tags_say(tmp_path: Path) -> None:
 # -- Other machines, and mistakes that raise nothing ---------------------------------
 
 
-def test_nothing_of_the_machine_is_in_a_message(page: BeautifulSoup) -> None:
-    text = page.get_text()
+def test_nothing_of_the_machine_is_in_a_message(pages: dict[str, Path]) -> None:
+    text = "".join(soup(page).get_text() for page in pages.values())
     assert not re.search(r"Triggered internally|site-packages|0x[0-9a-f]{4}", text)
     assert "Traceback" not in text
 
 
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_what_other_machines_saw_stands_below_and_is_found(
-    page: BeautifulSoup, site: Path
+    source: Path, pages: dict[str, Path], site: Path
 ) -> None:
+    page = soup(pages[source.stem])
     found = (site / "_static" / "messages.js").read_text(encoding="utf-8")
-    texts = re.search(r"\.entries = (.*);", found)[1]
-    listed = {one["anchor"]: one["texts"] for one in json.loads(texts)}
-    recorded = sorted((ROOT / "docs" / "recordings").glob("*/errors.page.json"))
+    known = json.loads(found.removeprefix("window.knownMessages=").rstrip(";\n"))
+    listed = {one["anchor"]: one["texts"] for one in known}
+    name = f"*/errors-{source.stem}.page.json"
+    recorded = sorted((ROOT / "docs" / "recordings").glob(name))
     all_of_them = map(json.loads, map(Path.read_text, recorded))
-    key = recordings.page_key(SOURCE)
+    key = recordings.page_key(source)
     current = [data for data in all_of_them if data["key"] == key]
-    assert current, "no current recording of the error index is kept"
+    assert current, "no current recording of these messages is kept"
     every_one = [pair for data in current for pair in data["observed"].items()]
     for anchor, seen in every_one:
         section = page.find(id=anchor)

@@ -33,7 +33,11 @@ from tensor_copies.recordings import format as recordings
 from tensor_copies.run.fingerprint import Fingerprint
 from tensor_copies.stand_in import torch_standin
 
-PAGES = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    page.relative_to(DOCS).with_suffix("").as_posix()
+    for page in [*DOCS.glob("*.md"), *DOCS.glob("errors/*.md")]
+)
 # Where a time comes from, what keeps a device busy, what counts what CUDA reserves.
 # The name of a list of samples that a block offers as CSV.
 OFFERED = re.compile(r'sphinx_gallery_benchmark_data = "(\w+)"')

@@ -33,14 +33,17 @@ def main(folder: Path, lessons: list[str]) -> None:
     with redirect_stdout(sys.stderr):
         failed = record.record_lessons(sorted(scripts), recordings, machine)
         wrong |= {f"lesson {name}": why for name, why in failed.items()}
-        errors = ROOT / "docs" / "errors.md"
-        wrong["messages"] = _attempt(
-            lambda: record.record_page(errors, recordings, machine)
-        )
+        messages = sorted((ROOT / "docs" / "errors").glob("*.md"))
+        tried = [
+            _attempt(lambda page=page: record.record_page(page, recordings, machine))
+            for page in messages
+        ]
+        wrong["messages"] = "\n".join(filter(None, tried))
         pages = _renamed_pages(folder)
-        os.chdir(pages)
-        for page in sorted(pages.glob("*.md")):
-            wrong[f"page {page.stem}"] = _in_child(lambda page=page: _run_cells(page))
+        for page in sorted(pages.rglob("*.md")):
+            os.chdir(page.parent)
+            name = page.relative_to(pages).with_suffix("").as_posix()
+            wrong[f"page {name}"] = _in_child(lambda page=page: _run_cells(page))
     print(json.dumps(wrong))
 
 
@@ -73,10 +76,11 @@ def _renamed_pages(folder: Path) -> Path:
     shutil.copytree(ROOT / "conf", folder / "conf")
     (folder / "examples").symlink_to(ROOT / "examples")
     pages = folder / "docs"
-    pages.mkdir()
-    for page in (ROOT / "docs").glob("*.md"):
+    (pages / "errors").mkdir(parents=True)
+    docs = ROOT / "docs"
+    for page in [*docs.glob("*.md"), *docs.glob("errors/*.md")]:
         text = for_stand_in(page.read_text(encoding="utf-8"))
-        (pages / page.name).write_text(text, encoding="utf-8")
+        (pages / page.relative_to(docs)).write_text(text, encoding="utf-8")
     return pages
 
 

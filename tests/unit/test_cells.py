@@ -11,11 +11,11 @@ from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig
 
 sys.path.insert(0, str(ROOT / "conf"))
-from tensor_copies.errors.messages import WrongMessage, entries
+from tensor_copies.errors.messages import WrongMessage, entries, families
 from tensor_copies.recordings.cells import BadCell, cells
 from tensor_copies.recordings.format import recorded_cells
 
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = sorted([*(ROOT / "docs").glob("*.md"), *families(ROOT / "docs")])
 FRONT = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n\n# Page\n\n"
 TAGS, CODE = ":tags: [recorded]\n\n", "one = 1\n```"
 READ = {
@@ -86,7 +86,7 @@ def test_any_other_spelling_is_refused_by_line(kind: str, tmp_path: Path) -> Non
 
 
 ENTRY = """(label)=
-### Heading
+## Heading
 
 {between}```{{code-cell}} ipython3
 :tags: [{tag}, RuntimeError, UserWarning, since-2.8]

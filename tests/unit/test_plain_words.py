@@ -14,7 +14,7 @@ DOCS = ROOT / "docs"
 NOT_READ = ("maintainers", "recordings")
 # Rewritten on other branches: take a page off the list when it is done.
 NOT_YET = {
-    "article.md", "changes.md", "cheat_sheet.md", "errors.md", "glossary.md",
+    "article.md", "changes.md", "cheat_sheet.md", "glossary.md",
     "machines.md", "self_check.md",
 }  # fmt: skip
 PAGES = [

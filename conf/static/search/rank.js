@@ -5,7 +5,7 @@
   "use strict";
   const { wordsOf, alike, isSubject } = window.searchWords;
   const { kinds, pages, names: shortTitles = {} } = window.searchIndex;
-  const messagesOf = new Map((window.knownMessages?.entries ?? [])
+  const messagesOf = new Map((window.knownMessages ?? [])
     .map(({ anchor, texts }) => [anchor, texts[0]]));
   const BOOST = { heading: 3.5, sentence: 2.2, code: 1.2, prose: 1, title: 0.9 };
   const OF_KIND = {
@@ -55,7 +55,7 @@
   const questions = new MiniSearch({ ...options, fields: ["phrase"] });
   questions.addAll(phrases);
 
-  const find = window.messageFinder?.((window.knownMessages?.entries ?? [])
+  const find = window.messageFinder?.((window.knownMessages ?? [])
     .map((entry) => ({ ...entry, live: entry.texts[0] }))) ?? (() => []);
 
   const ask = (index, words, boost) => {
@@ -136,10 +136,8 @@
   // Returns sections, the best first; `nothing` says that none of them is on the query.
   // The last word may be half typed.
   window.searchFor = (query) => {
-    const messages = find(query).map(({ anchor, live, exact }) => {
-      const { page } = window.knownMessages;
-      const section = sections.find((one) =>
-        one.anchor === anchor && one.kind === "Error" && one.page.startsWith(page));
+    const messages = find(query).map(({ address, live, exact }) => {
+      const section = sections.find((one) => one.address === address);
       return section && { ...section, message: live, exact };
     }).filter(Boolean);
     const words = [...new Set(wordsOf(query))];

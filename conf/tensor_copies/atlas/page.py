@@ -7,9 +7,11 @@ for the states of ``x`` and for the machines. No fact stands in this file.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from html import escape
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
@@ -43,7 +45,8 @@ logger = logging.getLogger(__name__)
 Record = dict[str, Any]
 FLOWS, SHARES, RESULT = "Gradients flow back", "Shares memory", "Result"
 NOTHING = "\N{EN DASH}"
-ERRORS = "errors"  # the page of the error index
+ERRORS = "errors"  # the folder of the pages of messages
+LABEL = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)
 PLAIN = "leaf"  # the state of x that is shown first
 # What a reader calls a kind of device.
 DEVICE_NAMES = {"cpu": "CPU", "cuda": "CUDA", "standin": "simulated device"}
@@ -393,11 +396,22 @@ class Drawing:
         uri = self.app.builder.get_relative_uri(self.page, target)
         return {"uri": uri, "text": f"Lesson: {name}", "kind": ""}
 
+    @cached_property
+    def entries(self) -> dict[str, str]:
+        """The page of each message, by its anchor."""
+        found = {}
+        for page in sorted(Path(self.app.srcdir, ERRORS).glob("*.md")):
+            self.app.env.note_dependency(str(page))
+            labels = LABEL.findall(page.read_text(encoding="utf-8"))
+            found |= dict.fromkeys(labels, f"{ERRORS}/{page.stem}")
+        return found
+
     def message_link(self, row: Record) -> Record | None:
         """Return the link to what the subject of a row raises, if the row names it."""
-        if not row["message"] or ERRORS not in self.app.env.found_docs:
+        if row["message"] not in self.entries:
             return None
-        uri = self.app.builder.get_relative_uri(self.page, ERRORS)
+        page = self.entries[row["message"]]
+        uri = self.app.builder.get_relative_uri(self.page, page)
         text = f"Error index: {row['message'].replace('-', ' ')}"
         return {"uri": f"{uri}#{row['message']}", "text": text, "kind": "message"}
 

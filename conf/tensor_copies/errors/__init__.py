@@ -23,5 +23,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("wordings", cards.Wordings)
     app.add_node(cards.error_index)
     app.connect("env-updated", search.write_messages)
+    app.connect("doctree-resolved", cards.fill_desk)
     app.connect("html-page-context", cards.load_card_styles)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,9 @@
-"""How the error index looks: a box, an index of what readers did, a card an entry.
+"""How messages look: a box, a list of what readers did, a card for each entry.
 
-The page of silent mistakes has the box and the index too.
+The error index has the box and lists the entries of all pages; a page of entries and
+the page of silent mistakes list their own.
 
-The page's kernel hands over data (:mod:`tensor_copies.errors.page`); the directives
+A page's kernel hands over data (:mod:`tensor_copies.errors.page`); the directives
 here draw it. When the page has been read, the parts of each entry are put in the order
 in which a reader with an error needs them: the message, why, the cures, and folded at
 the end the code that raises it.
@@ -20,17 +21,18 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.errors.messages import entries
+from tensor_copies.errors.messages import DESK, entries, families
+from tensor_copies.errors.search import DATA, is_family, known_messages
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
 from tensor_copies.run.folds import fold
 from tensor_copies.run.templates import TEMPLATES
 
-PAGE = "errors"
 MACHINES = "machines"
 STAND_IN = "stand-in-device"
 RAISED = "What this page raised, without a GPU"
-FACT, BOX = "has_cards", "has_box"
+FACT, BOX, LIST = "has_cards", "has_box", "has_list"
+ABOUT = "Messages about "  # how the title of a page of entries begins
 ENTRIES = {"entry", "mistake"}  # classes of the sections that an index lists
 LEGEND = ("shares", "copies", "itself", "flows", "stops")
 # What a cure's sign can be: memory, and what becomes of the gradient if there is one.
@@ -69,7 +71,7 @@ class _Drawn(SphinxDirective):
 
 
 class Box(_Drawn):
-    """The box that filters the entries (``{error-box}``), and the page's signs.
+    """The box that finds entries (``{error-box}``).
 
     The page says what stands in it: ``label``, ``hint`` where nothing is found, and
     ``index``, the anchor of the list of all entries and the words of the link there.
@@ -78,14 +80,13 @@ class Box(_Drawn):
     template = "errors/box.html"
 
     def facts(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the page's words, the signs, and where the whole site is searched."""
+        """Return the page's words, and where the whole site is searched."""
         builder, page = self.env.app.builder, self.env.docname
         self.env.metadata[page][BOX] = True
         search = builder.get_relative_uri(page, "search")
-        signs = sheet(DRAWN) if page == PAGE else ""
         repository = self.config.site_repository
-        report = f"{repository}/issues/new" if repository and page == PAGE else ""
-        return {**data, "sheet": signs, "search": search, "report": report}
+        report = f"{repository}/issues/new" if repository and page == DESK else ""
+        return {**data, "search": search, "report": report}
 
 
 class Legend(_Drawn):
@@ -95,7 +96,8 @@ class Legend(_Drawn):
 
     def facts(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the signs that a cure may have."""
-        return {"legend": {sign: SIGNS[sign] for sign in LEGEND}}
+        legend = {sign: SIGNS[sign] for sign in LEGEND}
+        return {"sheet": sheet(DRAWN), "legend": legend}
 
 
 class Wording(_Drawn):
@@ -107,19 +109,34 @@ class Wording(_Drawn):
 class Wordings(SphinxDirective):
     """Messages that no cell of an entry can raise here (``{wordings}``), one a line.
 
-    With ``:met:`` it is the message as readers with a GPU meet it, which stands first;
-    else what older releases, or other calls, say in its place.
+    With ``:met:`` it is the message as readers with a GPU meet it, which stands first,
+    and an address for each line, where it can be read; else what older releases, or
+    other calls, say in its place.
     """
 
     has_content: ClassVar[bool] = True
-    option_spec: ClassVar[dict[str, Any]] = {"met": directives.flag}
+    option_spec: ClassVar[dict[str, Any]] = {"met": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
         """Return them folded, or as the entry's message."""
         met, texts = "met" in self.options, [line for line in self.content if line]
+        sources = self.options.get("met", "").split()
+        if met and len(sources) != len(texts):
+            raise self.error(
+                f"{len(texts)} messages are not raised here, and {len(sources)} "
+                "addresses say where they can be read: write `:met: https://...`, one "
+                "for each"
+            )
         template = TEMPLATES.get_template("errors/wordings.html")
-        markup = template.render(met=met, texts=texts)
+        named = [(address, _named(address)) for address in sources]
+        markup = template.render(met=met, texts=texts, sources=named)
         return [nodes.raw("", markup, format="html", texts=texts, met=met)]
+
+
+def _named(address: str) -> str:
+    """Return how a public thread on GitHub is called."""
+    *_, repository, kind, number = address.split("/")
+    return f"{repository} {'issue' if kind == 'issues' else 'PR'} {number}"
 
 
 class Cures(_Drawn):
@@ -150,24 +167,30 @@ class ErrorIndex(SphinxDirective):
     """All entries by what the reader did (``{error-index}``)."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the place that is filled when the page has been read."""
+        """Return the place that is filled when the page, or all pages, are read."""
+        page = self.env.docname
+        self.env.metadata[page][LIST] = True
+        if page == DESK:
+            for family in families(Path(self.env.srcdir)):
+                self.env.note_dependency(str(family))
         return [error_index()]
 
 
 def arrange(app: Sphinx, doctree: nodes.document) -> None:
     """Put the parts of each entry in order."""
-    if app.env.docname != PAGE:
+    page = app.env.docname
+    if not is_family(page):
         return
-    known = entries(Path(app.env.doc2path(PAGE)))
+    known = entries(Path(app.env.doc2path(page)))
     for section in doctree.findall(nodes.section):
         if section["ids"][0] in known:
             _fold_code(section)
 
 
-def fill_index(doctree: nodes.document) -> None:
+def fill_index(app: Sphinx, doctree: nodes.document) -> None:
     """List the entries of a page where it wants them listed, by their groups."""
     places = list(doctree.findall(error_index))
-    if not places:
+    if not places or app.env.docname == DESK:
         return
     groups: dict[nodes.section, list[nodes.section]] = {}
     for section in doctree.findall(nodes.section):
@@ -176,7 +199,35 @@ def fill_index(doctree: nodes.document) -> None:
     listing = nodes.container(classes=["error-index"])
     for group, members in groups.items():
         links = [nodes.list_item("", _line_to(one)) for one in members]
-        listing += nodes.container("", _line_to(group), nodes.bullet_list("", *links))
+        head = [_line_to(group)] if len(groups) > 1 else []
+        listing += nodes.container("", *head, nodes.bullet_list("", *links))
+    _put(listing, places)
+
+
+def fill_desk(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """List the entries of all pages on the error index, when all pages are read.
+
+    An item has the anchor of its entry: the entries once stood on this page.
+    """
+    if page != DESK:
+        return
+    families: dict[str, list[nodes.list_item]] = {}
+    for known in known_messages(app.env):
+        family, anchor = known["page"], known["anchor"]
+        uri = f"{app.builder.get_relative_uri(page, family)}#{anchor}"
+        titles = app.env.tocs[family].findall(nodes.reference)
+        title = next(one for one in titles if one["anchorname"] == f"#{anchor}")
+        item = nodes.list_item("", _line(title.children, uri), ids=[anchor])
+        families.setdefault(family, []).append(item)
+    listing = nodes.container(classes=["error-index"])
+    for family, items in families.items():
+        uri = app.builder.get_relative_uri(page, family)
+        head = _line(app.env.titles[family].children, uri, ABOUT)
+        listing += nodes.container("", head, nodes.bullet_list("", *items))
+    _put(listing, list(doctree.findall(error_index)))
+
+
+def _put(listing: nodes.container, places: list[error_index]) -> None:
     for place in places:
         place.parent["classes"].append("index")
         place.replace_self(listing.deepcopy())
@@ -209,11 +260,19 @@ def _fold_code(section: nodes.section) -> None:
 
 
 def _line_to(section: nodes.section) -> nodes.paragraph:
-    """Return a link to a section in the words of its title, without its "You"."""
-    words = [node.deepcopy() for node in section.next_node(nodes.title).children]
+    """Return a link to a section of this page in the words of its title."""
+    return _line(section.next_node(nodes.title).children, f"#{section['ids'][0]}")
+
+
+def _line(
+    title: list[nodes.Node], address: str, without: str = "You "
+) -> nodes.paragraph:
+    """Return a link in the words of a title, without how it begins."""
+    words = [node.deepcopy() for node in title]
     if isinstance(words[0], nodes.Text):
-        words[0] = nodes.Text(words[0].removeprefix("You "))
-    address = f"#{section['ids'][0]}"
+        words[0] = nodes.Text(words[0].removeprefix(without))
+        if without == ABOUT:
+            words[0] = nodes.Text(words[0][:1].upper() + words[0][1:])
     link = nodes.reference("", "", *words, refuri=address, internal=True)
     return nodes.paragraph("", "", link)
 
@@ -221,17 +280,22 @@ def _line_to(section: nodes.section) -> nodes.paragraph:
 def load_card_styles(
     app: Sphinx, page: str, template: str, context: dict[str, Any], *_: object
 ) -> None:
-    """Load the style, and the scripts of the box, on the page that has them.
+    """Load the styles and scripts of cards, box and list on the pages that have them.
 
-    The longest page of all does without the styles of MyST-NB: its cells are cards.
+    Pages of entries do without the styles of MyST-NB: their cells are cards.
     """
     facts = app.env.metadata.get(page, {})
     if FACT in facts:
         app.add_css_file(STYLE)
+    if {FACT, LIST} & {*facts}:
         app.add_css_file("errors.css")
-    if BOX in facts:
-        for script in ("find_message.js", "error_desk.js"):
-            app.add_js_file(script, loading_method="defer")
-    if page == PAGE:
+    scripts = ["find_message.js", "error_desk.js"] if BOX in facts else []
+    if page == DESK:
+        scripts.insert(0, DATA)
+    elif LIST in facts:
+        scripts.append("entries.js")
+    for script in scripts:
+        app.add_js_file(script, loading_method="defer")
+    if is_family(page):
         styles = context["css_files"]
         context["css_files"] = [s for s in styles if "mystnb." not in str(s.filename)]

@@ -1,6 +1,7 @@
 """The entries of the error index: which code raises which message, and what cures it.
 
-An entry is a section of ``docs/errors.md`` with a label of its own. Its first cell is
+``docs/errors.md`` lists them all; a page ``docs/errors/<family>.md`` has those of one
+family. An entry is a section of such a page with a label. Its first cell is
 the smallest code that raises the message, tagged with what it does and with the types
 that it may raise, ``[raises-exception, RuntimeError]`` or ``[warning, UserWarning]``,
 and with ``since-2.8`` where older torch is silent. The message itself is never typed:
@@ -19,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from tensor_copies.recordings.cells import cells
+from tensor_copies.recordings.format import MESSAGES
 
 # What stands right above the first cell of an entry, up to that cell.
-HEADING = re.compile(r"^\(([\w-]+)\)=\n### (.+)\n\s*", re.MULTILINE)
+HEADING = re.compile(r"^\(([\w-]+)\)=\n## (.+)\n\s*", re.MULTILINE)
+DESK = MESSAGES  # the page that lists those of all families
 KINDS = ("raises-exception", "warning")
 # Where a message comes from in torch's own sources, or on the machine: no one's text.
 TAIL = re.compile(r"\s*\(Triggered internally at [^)]*\)")
@@ -66,6 +69,11 @@ class Entry:
             )
 
 
+def families(docs: Path) -> list[Path]:
+    """Return the pages that have entries."""
+    return sorted((docs / MESSAGES).glob("*.md"))
+
+
 def entries(page: Path) -> dict[str, Entry]:
     """Return the entries of a page (MyST), by their anchor, in order.
 
@@ -87,7 +95,7 @@ def entries(page: Path) -> dict[str, Entry]:
         if cell.line not in headings:
             raise WrongMessage(
                 f"{page.name}, line {cell.line}: an entry begins with a label, a "
-                "heading with ### and then this cell, with nothing between them"
+                "heading with ## and then this cell, with nothing between them"
             )
         anchor, title = headings[cell.line]
         found[anchor] = Entry(

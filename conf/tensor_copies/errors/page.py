@@ -1,6 +1,6 @@
-"""What the error index does in its kernel: show messages and prove their cures.
+"""What a page of messages does in its kernel: show them and prove their cures.
 
-The page's first cell makes an :class:`ErrorIndex`. From then on a cell of an entry
+The page's first cell makes :class:`Messages`. From then on a cell of an entry
 shows the type and the text of what it raised, without a traceback (whose paths are the
 machine's), and below it what other machines saw where that differs. The cell after
 it calls ``cures``, which runs each cure and looks at what it costs; the last one calls
@@ -35,8 +35,8 @@ from tensor_copies.recordings.format import PageRecording, seen_elsewhere
 NOTHING = "no message"
 
 
-class ErrorIndex:
-    """The error index while the cells run of ``page``, its source."""
+class Messages:
+    """The messages of ``page``, its source, while its cells run."""
 
     def __init__(self, page: str) -> None:
         self._entries = entries(Path(page))
@@ -119,7 +119,6 @@ class ErrorIndex:
             raise WrongMessage(f"these entries did not run: {', '.join(missing)}")
         same = (self._same_as(other) for other in self._others)
         glue("same", " ".join(same), display=False)
-        glue("count", len(self._entries), display=False)
         glue("torch", torch.__version__, display=False)
 
     def _begin(self, info: Any) -> None:

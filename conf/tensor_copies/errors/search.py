@@ -10,31 +10,38 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from tensor_copies.errors.messages import KINDS, entries
+from tensor_copies.errors.messages import DESK, KINDS, entries
 from tensor_copies.recordings.format import BadRecording, seen_elsewhere
 
-PAGE = "errors"
 DATA = "messages.js"
+
+
+def is_family(page: str) -> bool:
+    """Whether a page has entries of the error index."""
+    return page.startswith(f"{DESK}/")
 
 
 def keep_labels(app: Sphinx, doctree: nodes.document) -> None:
     """Make an entry's label, which is stable, the only address of its section."""
-    if app.env.docname == PAGE:
-        labels = entries(Path(app.env.doc2path(PAGE)))
+    page = app.env.docname
+    if is_family(page):
+        labels = entries(Path(app.env.doc2path(page)))
         for section in doctree.findall(nodes.section):
             section["ids"] = [*({*section["ids"]} & {*labels})] or section["ids"]
 
 
 def list_messages(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep the messages of the page's entries for the search page."""
-    if app.env.docname != PAGE:
+    """Keep the messages of a page's entries for what leads to them."""
+    page = app.env.docname
+    if not is_family(page):
         return
-    source = Path(app.env.doc2path(PAGE))
+    source = Path(app.env.doc2path(page))
     labels = entries(source)
     try:
         others = seen_elsewhere(source)
@@ -50,8 +57,18 @@ def list_messages(app: Sphinx, doctree: nodes.document) -> None:
             typed = {one["met"]: one["texts"] for one in drawn}
             met, older = typed.get(True, []), typed.get(False, [])
             told = list(dict.fromkeys([*met, live, *filter(None, texts), *older]))
-            found.append({"anchor": label, "title": title, "texts": told})
-    app.env.metadata[PAGE]["messages"] = json.dumps(found)
+            entry = {"page": page, "anchor": label, "title": title, "texts": told}
+            found.append(entry)
+    app.env.metadata[page]["messages"] = json.dumps(found)
+
+
+def known_messages(env: BuildEnvironment) -> list[dict[str, Any]]:
+    """Return the entries of all pages, as the list on the error index has them."""
+    return [
+        entry
+        for page in env.toctree_includes.get(DESK, ())
+        for entry in json.loads(env.metadata[page].get("messages", "[]"))
+    ]
 
 
 def _printed_by_entry(section: nodes.section) -> str:
@@ -65,13 +82,16 @@ def _printed_by_entry(section: nodes.section) -> str:
     return "\n".join(b.astext().strip() for b in blocks if "stream" in b["classes"])
 
 
-def write_messages(app: Sphinx, _: BuildEnvironment) -> None:
+def write_messages(app: Sphinx, env: BuildEnvironment) -> None:
     """Write the list for the search: a script, so that it works from a file."""
     if app.builder.format != "html":
         return
-    messages = app.env.metadata.get(PAGE, {}).get("messages", "[]")
+    uri = app.builder.get_target_uri
+    known = [
+        {"address": f"{uri(one.pop('page'))}#{one['anchor']}", **one}
+        for one in known_messages(env)
+    ]
     file = Path(app.outdir, "_static", DATA)
     file.parent.mkdir(parents=True, exist_ok=True)
-    code = f"window.knownMessages = {json.dumps({'page': PAGE})};\n"
-    code += f"window.knownMessages.entries = {messages};\n"
-    file.write_text(code, encoding="utf-8")
+    text = json.dumps(known, ensure_ascii=False, separators=(",", ":"))
+    file.write_text(f"window.knownMessages={text};\n", encoding="utf-8")

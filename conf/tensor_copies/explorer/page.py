@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -34,7 +35,6 @@ DATA = "explorer_data.js"
 # What the script loads with the first touch; the Atlas writes the calls.
 CALLS_DATA, LOADED = "explorer_calls.js", ("explorer_line.js",)
 PLACE_OF_DATA = "DATA_FILES"
-ERRORS = "errors"
 STILLS: tuple[Chain, ...] = (("detach",), ("clone",), ("detach", "clone"))
 STATE, DEVICE = "leaf", "cpu"
 MEANS = {  # what a kind of x is, for a reader who does not know the word
@@ -176,16 +176,21 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
     if app.builder.format != "html" or not pages:
         return []
     data = live_explorer().packed
-    known = json.loads(metadata.get(ERRORS, {}).get("messages", "[]"))
+    known = [
+        entry
+        for facts in metadata.values()
+        for entry in json.loads(facts.get("messages", "[]"))
+    ]
+    uri = partial(app.builder.get_relative_uri, pages[0])
     found = {at: entry_of(text, known) for at, text in enumerate(data["texts"]) if text}
-    errors = ""
-    if ERRORS in app.env.found_docs:
-        errors = app.builder.get_relative_uri(pages[0], ERRORS)
     whole = {
         **data,
         **pack_pictures(live_explorer()),
-        "cures": {at: anchor for at, anchor in found.items() if anchor is not None},
-        "errors": errors,
+        "cures": {
+            at: f"{uri(entry['page'])}#{entry['anchor']}"
+            for at, entry in found.items()
+            if entry is not None
+        },
     }
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     return pages if renew_script(app, DATA, f"window.explorerData={text};\n") else []
@@ -201,8 +206,8 @@ def renew_script(app: Sphinx, name: str, text: str) -> bool:
     return True
 
 
-def entry_of(message: str, known: list[dict[str, Any]]) -> str | None:
-    """Return the anchor of the entry of the error index that a message belongs to.
+def entry_of(message: str, known: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the entry of the error index that a message belongs to.
 
     The kind of error must be the same, and of the runs of four words more than half;
     of more than one entry that with the most of them is taken. What differs from
@@ -214,7 +219,7 @@ def entry_of(message: str, known: list[dict[str, Any]]) -> str | None:
         for line in "\n".join(entry["texts"]).splitlines():
             common = len(asked & _runs_of_words(line))
             if common > best and line.partition(":")[0] == kind:
-                best, found = common, entry["anchor"]
+                best, found = common, entry
     return found
 
 

@@ -23,6 +23,7 @@ from tensor_copies.recordings.format import (
     PageRecording,
     Recording,
     atlas_key,
+    file_name,
     inert,
 )
 from tensor_copies.run.fingerprint import Fingerprint
@@ -52,7 +53,7 @@ def load_page(path: Path) -> PageRecording:
     """Read what a machine observed on a page; raise as :func:`load` does."""
     with _naming(path):
         data = _recording(path, _read(path))
-        if f"{data['page']}.page.json" != path.name:
+        if file_name(data["page"]) != path.name:
             raise _Wrong("its page is not the one that the file is named after")
         return PageRecording(**data)
 

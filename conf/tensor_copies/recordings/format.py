@@ -22,7 +22,8 @@ the data of a chart (plots.data_of), of a ``map``, a ``table`` or the ``samples`
 benchmark; or a PNG of one that is no chart.
 
 ``<page>.page.json`` has what a page ``observed`` with its cells tagged ``recorded`` (on
-the error index, with those of its entries), and one ``key`` for all these cells.
+a page of messages, with those of its entries: ``errors-devices.page.json``), and one
+``key`` for all these cells.
 ``atlas.json`` has the ``key`` of the probes, ``columns``, and ``records``, a list of
 values each. check.py reads what this module writes.
 """
@@ -46,6 +47,7 @@ from tensor_copies.run.code_keys import PROBES, digest_of, hash_of, key_of
 from tensor_copies.run.fingerprint import CONF, Fingerprint, fingerprint
 
 SCHEMA = 2
+MESSAGES = "errors"  # the folder of pages with messages, below the other pages
 LONGEST_OUTPUT = 100_000  # characters in one block or cell
 ATLAS_KEYS = ("operation", "state", "device")  # of its columns those that tell records
 # What a row of the table of calls says to a probe.
@@ -168,6 +170,19 @@ def atlas_key() -> str:
     return key_of(json.dumps(rows), digest_of(*PROBES))
 
 
+def page_name(page: Path) -> tuple[Path, str]:
+    """Return the folder of all pages, and the name of a page in it."""
+    folder = page.resolve().parent
+    if folder.name == MESSAGES:
+        return folder.parent, f"{MESSAGES}/{page.stem}"
+    return folder, page.stem
+
+
+def file_name(page: str) -> str:
+    """Return the name of the recording of a page."""
+    return f"{page.replace('/', '-')}.page.json"
+
+
 def recorded_cells(page: Path) -> str:
     """Return the code of the cells of a page (MyST) that are recorded."""
     return "\n".join(
@@ -200,7 +215,8 @@ def seen_elsewhere(page: Path) -> list[PageRecording]:
     from tensor_copies.recordings.check import load_page  # which imports this
 
     found = []
-    for path in sorted(page.parent.glob(f"recordings/*/{page.stem}.page.json")):
+    docs, name = page_name(page)
+    for path in sorted(docs.glob(f"recordings/*/{file_name(name)}")):
         if path.parent.name != fingerprint().name:
             recording = load_page(path)
             if recording.key == page_key(page):
@@ -255,7 +271,7 @@ def save_recording(recording: Recording, figures: dict[str, Any], folder: Path) 
 def save_page(recording: PageRecording, folder: Path) -> None:
     """Write what a machine observed on a page into the machine's folder."""
     data = {"schema": SCHEMA, **asdict(recording)}
-    _write(folder, {f"{recording.page}.page.json": data})
+    _write(folder, {file_name(recording.page): data})
 
 
 def save_atlas(recording: AtlasRecording, folder: Path) -> None:

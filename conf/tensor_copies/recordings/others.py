@@ -115,7 +115,7 @@ def _orphans(app: Sphinx) -> Iterator[str]:
         if ending == "json":
             is_known = name in known
         elif ending == "page.json":
-            is_known = Path(app.srcdir, f"{name}.md").exists()
+            is_known = Path(app.srcdir, f"{name.replace('-', '/')}.md").exists()
         else:  # a figure, which its recording names
             recording = path.with_name(f"{name}.json")
             named = recording.read_text("utf-8") if recording.is_file() else ""

@@ -6,7 +6,6 @@ error index. The page names what it shows; nothing of what a run gives stands in
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +28,8 @@ from tensor_copies.atlas.page import (
     one_line,
     sign_of,
 )
-from tensor_copies.errors.messages import BestCure, best_cures
+from tensor_copies.errors.messages import BestCure, best_cures, families
+from tensor_copies.errors.search import known_messages
 from tensor_copies.explorer.chains import CALLS, chain_of
 from tensor_copies.explorer.kept import live_explorer as live_explorer
 from tensor_copies.explorer.page import still
@@ -38,7 +38,6 @@ from tensor_copies.run.fingerprint import fingerprint
 from tensor_copies.run.freshness import in_words
 from tensor_copies.run.templates import TEMPLATES
 
-ERRORS = "errors"
 OTHER = "view"  # the kind of x whose memory is laid out in another order
 LONGEST = 125  # characters of a message
 WRITE = re.compile(r"; x\[0\] = 7$")  # what a picture may show after the call
@@ -145,7 +144,8 @@ class SheetMessages(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the place of the messages."""
-        self.env.note_dependency(self.env.doc2path(ERRORS))
+        for family in families(Path(self.env.srcdir)):
+            self.env.note_dependency(str(family))
         return [sheet_part(anchors=list(self.content))]
 
 
@@ -171,20 +171,23 @@ def fill_sheet(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def _messages(app: Sphinx, page: str, anchors: list[str]) -> Iterator[nodes.Node]:
     """Yield each message, a link to its entry, with what to write instead."""
-    listed = json.loads(app.env.metadata.get(ERRORS, {}).get("messages", "[]"))
-    texts = {entry["anchor"]: entry["texts"][0] for entry in listed}
-    cures = best_cures(Path(app.env.doc2path(ERRORS)))
-    index = app.builder.get_relative_uri(page, ERRORS)
+    known = {entry["anchor"]: entry for entry in known_messages(app.env)}
+    cures: dict[str, BestCure] = {}
+    for family in families(Path(app.srcdir)):
+        cures |= best_cures(family)
     for anchor in anchors:
-        if anchor not in texts or anchor not in cures:
+        if anchor not in known or anchor not in cures:
             raise ExtensionError(
                 f"the cheat sheet shows {anchor}, of which the error index has no "
                 "message, or no cure"
             )
         # Without its type, and of a long one the beginning.
-        line = " ".join(texts[anchor].splitlines()[-1].partition(": ")[2].split())
+        line = " ".join(
+            known[anchor]["texts"][0].splitlines()[-1].partition(": ")[2].split()
+        )
         message = nodes.literal(text=shorten(line, LONGEST, placeholder=" …"))
-        uri = f"{index}#{anchor}"
+        uri = app.builder.get_relative_uri(page, known[anchor]["page"])
+        uri = f"{uri}#{anchor}"
         link = nodes.reference("", "", message, refuri=uri, internal=True)
         yield nodes.definition_list_item(
             "", nodes.term("", "", link), nodes.definition("", _said(cures[anchor]))

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import live_atlas, note_use
-from tensor_copies.errors.messages import entries
+from tensor_copies.errors.messages import entries, families
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.run.templates import TEMPLATES
 
@@ -44,6 +44,8 @@ class Doors(SphinxDirective):
         app, env = self.env.app, self.env
         note_use(app, env.docname)
         doors = nodes.bullet_list(classes=["doors"])
+        for family in families(Path(env.srcdir)):
+            env.note_dependency(str(family))
         for page, title, text in _doors(app):
             env.note_dependency(env.doc2path(page))
             uri = app.builder.get_relative_uri(env.docname, page)
@@ -57,7 +59,7 @@ def _doors(app: Sphinx) -> list[tuple[str, str, str]]:
     lessons = lesson_scripts(app)
     atlas = live_atlas()
     calls, kinds = len(atlas["operations"]), len(atlas["states"])
-    messages = len(entries(Path(app.env.doc2path("errors"))))
+    messages = sum(len(entries(page)) for page in families(Path(app.srcdir)))
     mistakes, questions = (
         len(pattern.findall(Path(app.env.doc2path(page)).read_text(encoding="utf-8")))
         for page, pattern in (("silent_mistakes", MISTAKE), ("self_check", QUESTION))

@@ -12,6 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import recorded as recorded_atlases
 from tensor_copies.recordings.format import (
+    MESSAGES,
     Recording,
     atlas_key,
 )
@@ -42,7 +43,7 @@ class Machines(SphinxDirective):
         app = self.env.app
         pages = lesson_scripts(app)
         depend_on_lessons(app)
-        for source in Path(app.srcdir).glob("*.md"):  # some have recordings
+        for source in Path(app.srcdir).rglob("*.md"):  # some have recordings
             self.env.note_dependency(str(source))
         recorded: dict[Fingerprint, dict[str, Recording]] = defaultdict(dict)
         for page in pages:
@@ -147,7 +148,9 @@ def _reasons(recordings: dict[str, Recording]) -> list[Fact]:
 
 
 def _stale(page: str, why: str) -> Fact:
-    command = nodes.literal(text=renewal(Path(page).name))
+    command = nodes.literal(
+        text=renewal(page if page.startswith(MESSAGES) else Path(page).name)
+    )
     return ["Stale, ", _link(page), f": {why}. Renew with ", command, " there."]
 
 

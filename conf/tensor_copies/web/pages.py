@@ -25,7 +25,7 @@ def change_page(app: Sphinx, doctree: document) -> None:
     # These move what was looked for before.
     cards.arrange(app, doctree)
     pairs.arrange(app, doctree)
-    cards.fill_index(doctree)
+    cards.fill_index(app, doctree)
     ask_in_cells(app, doctree)
     steps_of_pairs.add_buttons(app, doctree)
     questions.arrange(app, doctree)

@@ -9,8 +9,8 @@ Beside them it has the short titles of lessons and the answer cards of calls.
 
 The questions stand in ``docs/asked.toml``, in readers' own words, and on no page. Each
 of its keys names a page or a section of one, as the address bar does
-(``errors#numpy-device``); a lesson is named by its script below ``examples/``, without
-its ending (``1_basics/detach#remember``).
+(``errors/to_numpy#numpy-device``); a lesson is named by its script below
+``examples/``, without its ending (``1_basics/detach#remember``).
 """
 
 from __future__ import annotations
