@@ -160,13 +160,16 @@ def test_an_entry_is_a_card_with_the_message_first(
         parts = [
             entry.section.h2,
             entry.section.select_one(".stream"),
-            entry.section.find("p", recursive=False),
+            entry.section.select_one(":scope > p:not(.seen-by)"),
             entry.section.select_one(".cures"),
             entry.section.select_one(".foot > details"),
         ]
         assert None not in parts, entry.anchor
         places = [str(entry.section).index(str(part)) for part in parts]
         assert places == sorted(places), entry.anchor
+        for met in entry.section.select(".met"):  # typed: it says where it is read
+            sources = met.find_next_sibling("p", class_="seen-by").select("a")
+            assert len(sources) == len(met.get_text().splitlines()), entry.anchor
         for other in entry.section.select(".variant"):
             assert other.find_parent("details", class_="wording"), entry.anchor
 

@@ -275,7 +275,7 @@ def _fold_code(section: nodes.section) -> None:
 
 def _line_to(section: nodes.section) -> nodes.paragraph:
     """Return a link to a section of this page in the words of its title."""
-    return _line(section.next_node(nodes.title).children, f"#{section['ids'][0]}")
+    return _line(section.next_node(nodes.title).children, f"#{section['ids'][0]}", "")
 
 
 def _line(
