@@ -272,6 +272,7 @@ def test_an_old_address_leads_to_the_entry(browser: Any, address: str) -> None:
             assert 0 <= item.bounding_box()["y"] < 700
             item.get_by_role("link").click()
             page.wait_for_url("**/errors/modules.html#optimizer-tensor")
+        page.wait_for_timeout(500)  # the browser scrolls after it has the page
         assert 0 <= page.locator("#optimizer-tensor h2").bounding_box()["y"] < 700
         context.close()
 
