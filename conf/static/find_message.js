@@ -74,6 +74,8 @@
       // As they were written before, or elsewhere.
       .replace(/\bvariable(s?)\b/g, "tensor$1")
       .replace(/writeable/g, "writable")
+      // A target or an index of the wrong dtype is another mistake than mixed floats.
+      .replace(/(?<!got )\bscalar type long\b/g, "scalar type of_indices")
       // One word for what differs from reader to reader.
       .replace(/\b(?:cuda|cpu|meta|mps|xpu|hpu|npu|privateuseone|standin)(?::\d+)?(?![\w.])/g, " device ")
       .replace(/\b\w+backward\d*\b/g, " node ")

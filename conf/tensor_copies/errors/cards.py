@@ -30,7 +30,8 @@ from tensor_copies.run.templates import TEMPLATES
 
 MACHINES = "machines"
 STAND_IN = "stand-in-device"
-RAISED = "What this page raised, without a GPU"
+RAISED = "What this page raised, without {}"
+GPU = "a GPU"
 FACT, BOX, LIST = "has_cards", "has_box", "has_list"
 ABOUT = "Messages about "  # how the title of a page of entries begins
 ENTRIES = {"entry", "mistake"}  # classes of the sections that an index lists
@@ -111,11 +112,14 @@ class Wordings(SphinxDirective):
 
     With ``:met:`` it is the message as readers with a GPU meet it, which stands first,
     and an address for each line, where it can be read; else what older releases, or
-    other calls, say in its place.
+    other calls, say in its place. ``:by:`` names a package that raises it instead.
     """
 
     has_content: ClassVar[bool] = True
-    option_spec: ClassVar[dict[str, Any]] = {"met": directives.unchanged}
+    option_spec: ClassVar[dict[str, Any]] = {
+        "met": directives.unchanged,
+        "by": directives.unchanged,
+    }
 
     def run(self) -> list[nodes.Node]:
         """Return them folded, or as the entry's message."""
@@ -129,8 +133,9 @@ class Wordings(SphinxDirective):
             )
         template = TEMPLATES.get_template("errors/wordings.html")
         named = [(address, _named(address)) for address in sources]
-        markup = template.render(met=met, texts=texts, sources=named)
-        return [nodes.raw("", markup, format="html", texts=texts, met=met)]
+        by = self.options.get("by", GPU)
+        markup = template.render(met=met, texts=texts, sources=named, by=by)
+        return [nodes.raw("", markup, format="html", texts=texts, met=met, by=by)]
 
 
 def _named(address: str) -> str:
@@ -249,7 +254,16 @@ def _fold_code(section: nodes.section) -> None:
         place = section.index(cells[0])
         section.remove(cells[0])
         section.insert(
-            place, [met, fold("", cells[0], words=RAISED, kind="raised-here")]
+            place,
+            [
+                met,
+                fold(
+                    "",
+                    cells[0],
+                    words=RAISED.format(met["by"]),
+                    kind="raised-here",
+                ),
+            ],
         )
         cells.pop(0)
     rest = section[section.index(cells[-1]) + 1 :]
