@@ -3,12 +3,12 @@
 # dependencies = ["torch>=2.6", "numpy", "matplotlib"]
 # ///
 """
-Out of memory: find what is holding it
-======================================
+Out of memory: who keeps it?
+============================
 
-Count the memory in use after each step. If it grows within an epoch, the loop keeps
-tensors; if it grows over epochs, the program does; if it doesn't grow, one step is too
-large or the free memory is in pieces.
+Count the memory after each step. If it grows within an epoch, the loop keeps tensors;
+if it grows over epochs, the program does; if it doesn't grow, one step is too large or
+the free memory is in pieces.
 """
 
 # sphinx_gallery_setup = True
