@@ -6,7 +6,7 @@
 What stops a gradient, and what doesn't
 =======================================
 
-``detach``, ``no_grad`` and ``inference_mode`` stop a gradient.
+A gradient stops at ``h.detach()``, and under ``no_grad`` and ``inference_mode``.
 ``requires_grad_(False)`` only freezes a layer, and neither ``eval()`` nor leaving a
 layer out of the optimizer stops anything.
 """

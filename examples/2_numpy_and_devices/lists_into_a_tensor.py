@@ -6,7 +6,7 @@
 Turn a list into one tensor
 ===========================
 
-Stack first, convert once: ``torch.from_numpy(np.stack(arrays))`` and
+Stack first, convert once: ``torch.from_numpy(np.stack([a, b]))`` and
 ``torch.stack(tensors)`` copy whole blocks. ``torch.tensor`` reads one number at a time.
 """
 

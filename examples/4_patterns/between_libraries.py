@@ -31,7 +31,7 @@ def shares_memory(a, b):
 # Weights in NumPy, before and after a step
 # -----------------------------------------
 # How far does a training step move the weights? We take two arrays before the step and
-# one after it. The gradient is 1, so the weights go from 1 to 0.5. This net is on
+# one after it. The gradient is 1, so the weights go from 1 to 0.5. This model is on
 # the CPU.
 
 net = torch.nn.Linear(2, 1, bias=False)
@@ -55,7 +55,7 @@ assert np.shares_memory(before, after)
 assert not np.shares_memory(before, kept)
 # sphinx_gallery_predict = "How far did the step move the weights?"
 # sphinx_gallery_predict_instead = "before = net.weight -> before = net.weight.clone()"
-# sphinx_gallery_predict_instead_2 = '.to("cpu", copy=True) ->'
+# sphinx_gallery_predict_instead_2 = "copy=True -> copy=False"
 
 # %%
 # ``before`` shares memory with the weight, so the step has changed it, too. For a
