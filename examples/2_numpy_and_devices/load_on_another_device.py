@@ -57,12 +57,11 @@ def to_cpu(storage, name):
 
 places = [None, {"cuda:1": "cpu"}, {"cuda:0": "cpu"}]
 places += ["cpu", to_cpu, "meta"]
-rows, found = [], {}
+rows = []
 for place in places:
     file.seek(0)
     try:
         states = torch.load(file, map_location=place)
-        found[str(place)] = states["w"]
         landed = states["w"].device.type
     except RuntimeError:
         landed = "raises"
@@ -72,7 +71,8 @@ for place in places:
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
-loaded = found["cpu"]
+file.seek(0)
+loaded = torch.load(file, map_location="cpu")["w"]
 landed = [row["loads to"] for row in rows]
 named = "cuda" if here else "raises"
 assert landed == [named] * 2 + ["cpu"] * 3 + ["meta"]

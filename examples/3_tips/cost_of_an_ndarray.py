@@ -6,8 +6,7 @@
 The fastest ndarray copy
 ========================
 
-All three copy once, so choose by what you need. The chart has their times on this
-machine.
+All three copy once, so choose by what you need.
 """
 
 # sphinx_gallery_setup = True

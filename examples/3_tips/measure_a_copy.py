@@ -6,7 +6,7 @@
 Is one copy really faster?
 ==========================
 
-One call is faster only if the difference exceeds the spread of the times.
+A difference counts only beyond the spread.
 """
 
 # sphinx_gallery_setup = True

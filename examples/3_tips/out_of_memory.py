@@ -3,12 +3,12 @@
 # dependencies = ["torch>=2.6", "numpy", "matplotlib"]
 # ///
 """
-Out of memory: who keeps it?
-============================
+Out of memory: what to do
+=========================
 
 Count the memory after each step. If it grows within an epoch, the loop keeps tensors;
-if it grows over epochs, the program does; if it doesn't grow, one step is too large or
-the free memory is in pieces.
+if over epochs, the program does; if it doesn't grow, one step is too large or the free
+memory is in pieces.
 """
 
 # sphinx_gallery_setup = True
