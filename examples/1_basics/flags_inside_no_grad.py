@@ -6,8 +6,8 @@
 What requires grad inside ``no_grad``?
 ======================================
 
-Under :class:`torch.no_grad`, results don't require grad. The leaf itself, its views and
-new parameters still do, inside the block and after it.
+Under :class:`torch.no_grad`, results such as ``product`` don't require grad. The leaf
+``w``, its views and a new parameter ``p`` still do, inside the block and after it.
 """
 
 # sphinx_gallery_setup = True

@@ -6,9 +6,9 @@
 What stops a gradient, and what doesn't
 =======================================
 
-``detach``, ``no_grad`` and ``inference_mode`` stop a gradient.
-``requires_grad_(False)`` only freezes a layer, and ``eval()`` or leaving a layer out of
-the optimizer doesn't stop a gradient.
+A gradient stops at ``h.detach()``, and under ``no_grad`` and ``inference_mode``.
+``requires_grad_(False)`` only freezes a layer, and neither ``eval()`` nor leaving a
+layer out of the optimizer stops a gradient.
 """
 
 # sphinx_gallery_setup = True

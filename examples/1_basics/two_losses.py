@@ -7,8 +7,8 @@ Train with two losses and two optimizers
 ========================================
 
 Run both backward passes before either optimizer steps, or recompute the second loss
-after the first step. Otherwise the second ``backward()`` raises, and
-``retain_graph=True`` only helps if the step doesn't change a saved weight.
+after the first step. ``retain_graph=True`` alone doesn't help if the step changes a
+weight that the graph saved.
 """
 
 # sphinx_gallery_setup = True
@@ -36,8 +36,22 @@ def start(fused=False):
 # ---------------------
 # Network A has the weight 2, network B the weight 3, and together they compute the
 # score 6. ``loss_1`` trains B, which wants a high score. ``loss_2`` trains A, which
-# wants 0. Both backward passes go through the node of ``score``, and the first one
-# frees the tensors that the node saved.
+# wants 0. Both backward passes go through the node of ``score``. ``retain_graph=True``
+# keeps what the node saved for the second pass, and both steps come last.
+
+a, b, opt_a, opt_b, score = start()
+loss_1, loss_2 = -score, score.square()
+loss_1.backward(inputs=[b], retain_graph=True)
+loss_2.backward(inputs=[a])
+opt_b.step()
+opt_a.step()
+assert b.grad.item() == -2 and a.grad.item() == 36
+# sphinx_gallery_tensor_map_lead = "a, b, loss_1, loss_2"
+
+# %%
+# A step between the two
+# ----------------------
+# Without ``retain_graph=True``, the first backward pass frees what the node saved.
 
 a, b, opt_a, opt_b, score = start()
 loss_1, loss_2 = -score, score.square()
@@ -50,7 +64,6 @@ except RuntimeError as error:
 print("RuntimeError:", message.split(" (")[0])
 assert score.item() == 6 and loss_2.item() == 36
 assert "Specify retain_graph=True" in message
-# sphinx_gallery_tensor_map_lead = "a, b, score, loss_2 raises RuntimeError"
 
 # %%
 # The wrong fix

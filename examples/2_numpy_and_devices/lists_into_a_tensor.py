@@ -6,8 +6,8 @@
 Turn a list into one tensor
 ===========================
 
-``torch.from_numpy(np.stack(arrays))`` and ``torch.stack(tensors)`` stack first and copy
-whole blocks. ``torch.tensor`` reads one number at a time.
+Stack first, then convert once. ``torch.from_numpy(np.stack([a, b]))`` and
+``torch.stack(tensors)`` copy whole blocks. ``torch.tensor`` reads one number at a time.
 """
 
 # sphinx_gallery_setup = True

@@ -3,8 +3,8 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-Load a checkpoint onto another device: ``map_location``
-=======================================================
+Load onto another device: ``map_location``
+==========================================
 
 A checkpoint stores each tensor's device, and :func:`torch.load` restores the tensor on
 that device unless you pass ``map_location``. Load to ``"cpu"``, because
@@ -71,9 +71,12 @@ for place in places:
 print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
+file.seek(0)
+loaded = torch.load(file, map_location="cpu")["w"]
 landed = [row["loads to"] for row in rows]
 named = "cuda" if here else "raises"
 assert landed == [named] * 2 + ["cpu"] * 3 + ["meta"]
+# sphinx_gallery_tensor_map_lead = "w, loaded, w copied to loaded"
 # sphinx_gallery_table = "rows"
 
 # %%
@@ -111,7 +114,7 @@ again.load_state_dict(saved)
 print(f"{loaded.dtype = }, {weight.dtype = }")
 assert torch.equal(weight, loaded.to(weight))
 assert weight.dtype == torch.float64
-# sphinx_gallery_tensor_map_lead = "loaded, weight, loaded copied to weight"
+# sphinx_gallery_tensor_map = "loaded, weight"
 
 # %%
 # An optimizer's ``load_state_dict`` converts each tensor to the device and dtype of its

@@ -3,11 +3,11 @@
 # dependencies = ["torch>=2.6", "numpy"]
 # ///
 """
-When is a ``non_blocking=True`` copy done?
-==========================================
+When is a ``non_blocking`` copy done?
+=====================================
 
-With ``non_blocking=True`` and pinned memory, the call returns before the copy is
-done. Synchronize before you refill the source or read a result on the CPU.
+With pinned memory, the call returns before the copy is done. Synchronize before you
+refill the source or read a result on the CPU.
 """
 
 # sphinx_gallery_setup = True

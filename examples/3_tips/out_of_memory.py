@@ -3,11 +3,11 @@
 # dependencies = ["torch>=2.6", "numpy", "matplotlib"]
 # ///
 """
-Out of memory: find what is holding it
-======================================
+Out of memory: what to do
+=========================
 
-If the memory in use after each step grows within an epoch, the loop keeps tensors, and
-if it grows over epochs, the program does. If it doesn't grow, one step is too large or
+Count the memory after each step. If it grows within an epoch, the loop keeps tensors.
+If it grows over epochs, the program does. If it doesn't grow, one step is too large or
 the free memory is in pieces.
 """
 

@@ -6,8 +6,9 @@
 What memory does a stored loss, output or slice keep?
 =====================================================
 
-A tensor keeps its whole storage alive. A tensor with a graph also keeps everything that
-the graph saved, until ``backward()`` frees it.
+A tensor keeps its whole storage alive, like the slice ``part``; its ``clone`` has a
+small one. A tensor with a graph also keeps everything that the graph saved, until
+``backward()`` frees it.
 """
 
 # sphinx_gallery_setup = True

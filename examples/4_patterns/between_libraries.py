@@ -34,25 +34,28 @@ def shares_memory(a, b):
 # one after it. The gradient is 1, so the weights go from 1 to 0.5. This model is on
 # the CPU.
 
-model = torch.nn.Linear(2, 1, bias=False)
-torch.nn.init.ones_(model.weight)
-weight = model.weight.detach()
-before = weight.cpu().numpy()
-kept = weight.to("cpu", copy=True).numpy()
-sgd = torch.optim.SGD(model.parameters(), lr=0.5)
-model(torch.ones(1, 2)).backward()
+net = torch.nn.Linear(2, 1, bias=False)
+torch.nn.init.ones_(net.weight)
+before = net.weight.detach().cpu().numpy()
+kept = net.weight.detach().to("cpu", copy=True).numpy()
+sgd = torch.optim.SGD(net.parameters(), lr=0.5)
+net(torch.ones(1, 2)).backward()
 sgd.step()
-after = weight.cpu().numpy()
+# sphinx_gallery_tensor_map_lead = "net.weight, before, kept, net.weight copied to kept"
+
+# %%
+# The third array comes after the step.
+
+after = net.weight.detach().cpu().numpy()
 print("after - before:", (after - before).tolist())
 print("after - kept:", (after - kept).tolist())
 assert (after == before).all()
 assert (after - kept).tolist() == [[-0.5, -0.5]]
 assert np.shares_memory(before, after)
 assert not np.shares_memory(before, kept)
-# sphinx_gallery_tensor_map_lead = "weight, before, kept, weight copied to kept"
 # sphinx_gallery_predict = "How far did the step move the weights?"
-# sphinx_gallery_predict_instead = "before = weight -> before = weight.clone()"
-# sphinx_gallery_predict_instead_2 = 'weight.to("cpu", copy=True) -> weight'
+# sphinx_gallery_predict_instead = "before = net.weight -> before = net.weight.clone()"
+# sphinx_gallery_predict_instead_2 = "copy=True -> copy=False"
 
 # %%
 # ``before`` shares memory with the weight, so the step also changed ``before``. For a
@@ -88,10 +91,10 @@ assert w._version == 0 < alias._version
 
 array = np.ones((1, 2), dtype=np.float32)
 shared = torch.from_dlpack(array)
-model.weight = torch.nn.Parameter(shared)
+net.weight = torch.nn.Parameter(shared)
 array[:] = [[3.0, 4.0]]
-y = model(torch.ones(1, 2))
-sgd = torch.optim.SGD([model.weight], lr=0.5)
+y = net(torch.ones(1, 2))
+sgd = torch.optim.SGD([net.weight], lr=0.5)
 y.backward()
 sgd.step()
 print(f"{y.item() = }, {array.tolist() = }")

@@ -7,7 +7,7 @@ What still changes in a frozen part
 ===================================
 
 ``requires_grad_(False)`` only stops new gradients. An optimizer may still change the
-weights, BatchNorm still updates its averages, and dropout still drops.
+weights, BatchNorm its averages, and dropout still drops.
 """
 
 # sphinx_gallery_setup = True

@@ -6,8 +6,8 @@
 Where does ``fake.detach()`` belong in a GAN step?
 ==================================================
 
-It belongs in the discriminator's step, where the fake is just data. In the generator's
-step the gradient must flow through the fake.
+It belongs in the step of the discriminator ``d``, where the fake is just data. In the
+generator's step the gradient must flow through the fake.
 """
 
 # sphinx_gallery_setup = True
@@ -40,7 +40,7 @@ loss_d.backward()
 print(f"{d.grad.item() = }, {g.grad = }")
 assert d.grad.item() == -2 and g.grad is None
 assert not real.requires_grad
-# sphinx_gallery_tensor_map_lead = "g, fake, cut"
+# sphinx_gallery_tensor_map_lead = "d, loss_d, fake, cut"
 
 # %%
 # No gradient flows from ``loss_d`` to G, because ``cut`` is detached. ``fake`` is still

@@ -6,8 +6,9 @@
 Train A through a frozen B
 ==========================
 
-Call ``net_b.requires_grad_(False)`` before the forward pass. Gradients still flow
-through B to A, and B's linear layers save less memory for ``backward()``.
+Call ``net_b.requires_grad_(False)`` before the forward pass. B's weight ``b`` gets no
+gradient, but gradients still flow through B to ``a``. B's linear layers save less
+memory for ``backward()``.
 """
 
 # sphinx_gallery_setup = True

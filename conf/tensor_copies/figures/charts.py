@@ -36,14 +36,11 @@ MARGIN, ROOM = 0.3, 0.9
 # Hundredths of the width that a number in words needs.
 WORDS = 56
 FULL = 74  # of a hundred: on a phone no number has room behind a bar that ends later
-READING = (
-    "Left of 1: faster. Right: slower. Dot: median. Bar: middle half of the ratios. "
-    "Number: beyond the spread."
-)
+READING = "Left of 1: faster. Bar: middle half. Number: beyond the spread."
 TIME = re.compile(r"\d (ns|µs|ms|s)\b")
 # Of a chart of lines, in pixels: all of it, its edges, the least between two names,
 # and what is beside the longest name.
-WIDE, HIGH, LEFT, TOP, BOTTOM, APART, BESIDE = 430, 200, 52, 10, 40, 16, 12
+WIDE, HIGH, LEFT, TOP, BOTTOM, APART, BESIDE = 380, 190, 52, 10, 40, 16, 12
 DASHES = ("none", "7 4", "2 4", "7 3 2 3", "none")
 
 

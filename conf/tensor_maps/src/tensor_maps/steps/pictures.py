@@ -13,7 +13,7 @@ from tensor_maps.steps.events import event_of, news_of
 from tensor_maps.steps.names import names_in, root_of
 from tensor_maps.steps.step import Step
 
-WIDTH = 360.0  # pixels: a phone shows it whole
+WIDTH = 336.0  # pixels: a phone shows it whole, with letters of 12 pixels
 # Marks of what changed, and the kinds of difference that are marked.
 MARKED = ("values", "version", "gradient", "storage")
 

@@ -468,7 +468,8 @@ class Steps:
         shown = self.names_drawn(drawn, story)
         for at, (step, names) in enumerate(zip(self._steps, shown, strict=True)):
             picture = picture_of(step, names)
-            said, notes = step_words(step)
+            is_about = story is not None and at in story.told & story.near
+            said, notes = step_words(step, story.names if is_about else ())
             if names and (more := step.after.names - len(names)):
                 notes.append(f"and {count_of(more, 'more tensor')}")
             if step.left_out:

@@ -19,9 +19,12 @@ MOST_SAID = 3
 MOST_LETTERS = 60
 
 
-def step_words(step: Step) -> tuple[str, list[str]]:
-    """Say what a step did, and what else there is to note."""
-    said = _said_of_names(step)
+def step_words(step: Step, about: Iterable[str] = ()) -> tuple[str, list[str]]:
+    """Say what a step did, and what else there is to note.
+
+    If it did something to the names ``about``, only these are named.
+    """
+    said = _said_of_names(step, set(about))
     if step.raised:
         said.insert(0, f"It raises {step.raised.partition(':')[0]}.")
     elif not said:
@@ -85,9 +88,11 @@ def _nothing(step: Step) -> str:
 # Where something changes -------------------------------------------------------------
 
 
-def _said_of_names(step: Step) -> list[str]:
+def _said_of_names(step: Step, about: set[str]) -> list[str]:
     """Say what changed: gradients, what was written, what is new, and the rest."""
-    entry, differ = entries_of(step), step.differ
+    entry = entries_of(step)
+    differ = {name: step.differ[name] for name in step.differ if name in about}
+    differ = differ or step.differ
     same = {n: k for n, k in differ.items() if not k & {"new", "other", "gone"}}
     said = _said_of_gradients(same, entry)
     written = {name: kinds for name, kinds in same.items() if is_written(kinds)}
@@ -95,7 +100,7 @@ def _said_of_names(step: Step) -> list[str]:
         said += _said_of_late(step, written)
     elif written:
         said += _said_of_written(list(written), entry)
-    said += _said_of_new(step, entry)
+    said += _said_of_new(step, entry, differ)
     rest = {name: kinds for name, kinds in same.items() if name not in written}
     if moved := [name for name, kinds in rest.items() if "moved" in kinds]:
         said += _said_of_moved(step, moved)
@@ -166,10 +171,12 @@ def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
     return [f"{_few(names)} now hold{_s(names)} different values.{end}"]
 
 
-def _said_of_new(step: Step, entry: dict[str, dict]) -> list[str]:
+def _said_of_new(
+    step: Step, entry: dict[str, dict], differ: dict[str, frozenset[str]]
+) -> list[str]:
     groups: dict[tuple, list[New]] = {}
-    for new in news_of(step):
-        is_other = "other" in step.differ[new.name]
+    for new in (one for one in news_of(step) if one.name in differ):
+        is_other = "other" in differ[new.name]
         many = root_of(new.name) if new.how in ("same", "shares") else ""
         of_one = () if many and many != new.name else tuple(new.others[:MOST_SAID])
         flow = (tuple(new.leaves), new.unnamed, new.at_least, new.is_cut)
@@ -184,7 +191,7 @@ def _said_of_new(step: Step, entry: dict[str, dict]) -> list[str]:
         for devices in [sorted(devices)]
         for (is_other, *_, nowhere, device), group in groups.items()
     ]  # fmt: skip
-    hidden = [n for n, k in step.differ.items()
+    hidden = [n for n, k in differ.items()
               if n not in entry and k & {"new", "other"}]  # fmt: skip
     if hidden:
         said.append(f"{_few(hidden)} {_are(hidden)} new.")
