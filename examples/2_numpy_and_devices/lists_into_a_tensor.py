@@ -6,7 +6,7 @@
 Turn a list into one tensor
 ===========================
 
-Stack first, then convert once. ``torch.from_numpy(np.stack([a, b]))`` and
+Stack first and convert once: ``torch.from_numpy(np.stack([a, b]))`` and
 ``torch.stack(tensors)`` copy whole blocks. ``torch.tensor`` reads one number at a time.
 """
 

@@ -6,8 +6,8 @@
 Out of memory: what to do
 =========================
 
-Count the memory after each step. If it grows within an epoch, the loop keeps tensors.
-If it grows over epochs, the program does. If it doesn't grow, one step is too large or
+If the memory in use after each step grows within an epoch, the loop keeps tensors, and
+if it grows over epochs, the program does. If it doesn't grow, one step is too large or
 the free memory is in pieces.
 """
 

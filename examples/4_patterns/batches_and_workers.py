@@ -7,8 +7,8 @@ Load batches: views, copies, workers
 ====================================
 
 A ``TensorDataset`` sample is a view of the data, and a batch is a copy. A worker sees
-later writes only if the data is in shared memory. ``spawn`` and ``forkserver`` move it
-there, and ``fork`` doesn't.
+later writes only if the data is in shared memory, where ``spawn`` and ``forkserver``
+move it but ``fork`` doesn't.
 """
 
 # sphinx_gallery_setup = True

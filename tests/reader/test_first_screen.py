@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup, Tag
 from reading import NAMES, SCRIPTS, page_of, parsed, soup
+from tensor_copies.lessons.short_titles import short_title
 from tensor_copies.run.lesson_list import GROUPS
-from tensor_copies.run.short_titles import short_title
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 MOST_PRINTS, LONGEST_RUN = 1 / 10, 3

@@ -14,8 +14,8 @@ from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies.lessons.checked import split, words_of
 from tensor_copies.lessons.opening import described
+from tensor_copies.lessons.short_titles import short_title
 from tensor_copies.run.markers import setup_line, without_markers
-from tensor_copies.run.short_titles import short_title
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 # What a phone of 390 px shows without scrolling sideways, and what all lines keep.
@@ -33,9 +33,9 @@ OPENS = re.compile(r"^# sphinx_gallery_(?:tensor_map_lead|lead|timeline) = ", re
 # Lessons with more than 140 lines, for the code that times, probes or draws, which is
 # folded on the page. None may join them; one that has become short leaves the list.
 LONGER = {
-    "copy_a_tensor", "copy_between_devices", "cpu_and_to", "edit_weights_in_place",
-    "expanded_tensors", "flags_inside_no_grad", "in_place_and_backward",
-    "inference_tensors", "load_on_another_device", "memory_of_a_copy", "out_of_memory",
+    "copy_a_tensor", "copy_between_devices", "cpu_and_to",
+    "expanded_tensors", "in_place_and_backward",
+    "load_on_another_device", "out_of_memory",
     "stop_a_gradient", "what_a_copy_copies", "what_stays_alive",
     "where_a_graph_ends", "why_a_copy_costs",
 }  # fmt: skip

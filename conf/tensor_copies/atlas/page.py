@@ -32,8 +32,8 @@ from tensor_copies.atlas.data import (
 )
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS
+from tensor_copies.lessons.short_titles import short_title
 from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.short_titles import short_title
 from tensor_copies.run.templates import TEMPLATES
 
 if TYPE_CHECKING:

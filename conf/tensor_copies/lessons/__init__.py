@@ -19,11 +19,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
         player,
         predictions,
         remember,
+        short_titles,
     )
 
     app.add_directive("calls", calls.Calls)
     app.add_directive("remember", remember.Remember)
     app.add_directive("score", predictions.Score)
+    # Before the gallery: a lesson without a title need not run.
+    app.connect("builder-inited", short_titles.require_all, priority=410)
     # After the gallery (500) and after a failed lesson has stopped the build (600).
     app.connect("builder-inited", notebooks.finish_all, priority=700)
     # Before pages run (300), of which one may take times.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 
 from tensor_copies.lessons.notebooks import BRANCH, offered_script
-from tensor_copies.run.short_titles import of_first_block
+from tensor_copies.lessons.short_titles import of_first_block
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -23,10 +23,10 @@ from tensor_copies.figures.maps import drawn_card
 from tensor_copies.figures.pictures import card_file
 from tensor_copies.figures.timelines import card as timeline_card
 from tensor_copies.lessons.predictions import set_words
+from tensor_copies.lessons.short_titles import short_title
 from tensor_copies.recordings.live import UnknownPage
 from tensor_copies.run.blocks import blocks_of
 from tensor_copies.run.lesson_list import GROUPS, lesson_scripts
-from tensor_copies.run.short_titles import short_title
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
         kernels,
         lesson_list,
         outdated,
-        short_titles,
         silence,
         sources,
         sphinx_process,
@@ -37,8 +36,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", sphinx_process.collect_garbage, priority=50)
     # Before the gallery, which would fail on an unfit script without its name.
     begin = in_order(
-        *(sources.require_sound, short_titles.require_all),
-        *(freshness.drop_what_is_stale, apart.begin),
+        *(sources.require_sound, freshness.drop_what_is_stale, apart.begin),
     )
     app.connect("builder-inited", begin, priority=400)
     # After the gallery: note what ran, and stop here if a lesson failed.
