@@ -73,7 +73,7 @@
       openFor(fold, "filter", filtered && !fold.hidden);
     }
     count.textContent = shown ? `${shown === rows.length ? "" : `${shown} of `}${rows.length} calls`
-      : "No call has all of this: clear the filters.";
+      : "No calls match. Clear the filters.";
   };
 
   // A filtered view has an address, which can be sent or kept.
@@ -130,7 +130,7 @@
         await navigator.clipboard.writeText(copyOf(row));
         said.textContent = "Copied the call.";
       } catch {
-        said.textContent = "Not copied: select the code and copy it yourself.";
+        said.textContent = "Copy failed. Select the code and copy it.";
       }
     });
     links.prepend(button, " ", said, " ");

@@ -173,7 +173,7 @@
     } catch {
       viewer = place.loaded = null;
       const says = place.querySelector(".player-said") ?? place;
-      says.textContent = "The steps did not load: try again";
+      says.textContent = "Loading failed. Try again";
     }
   };
   const places = [...document.querySelectorAll(".player, button.step-through")];

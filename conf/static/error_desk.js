@@ -76,7 +76,7 @@
       const code = document.createElement("code");
       code.textContent = line.code;
       const where = ` (${line.file}, line ${line.line}${line.name ? `, in ${line.name}` : ""})`;
-      const rest = line.below ? `. The ${line.below} frames below it are in libraries.` : ".";
+      const rest = line.below ? `. The ${line.below} frames below it are in library code.` : ".";
       own.replaceChildren("Your own line: ", ...(line.code ? [code] : []), where, rest);
     }
     noHit.hidden = !query || hits.length > 0;
@@ -93,9 +93,9 @@
     else if (exact) count.textContent = hits.length > 1
       ? `This is your message. ${hits.length} things raise it:` : "This is your message:";
     else if (hits.length) count.textContent =
-      `${hits.length} of ${all} ${kind} ${hits.length > 1 ? "have" : "has"} these words:`;
-    else if (near.length) count.textContent = `Not among the ${all} ${kind}. Nearest:`;
-    else count.textContent = `Not among the ${all} ${kind}, and none is like it.`;
+      `${hits.length} of ${all} ${kind} ${hits.length > 1 ? "contain" : "contains"} these words:`;
+    else if (near.length) count.textContent = `None of the ${all} ${kind} matches. Nearest:`;
+    else count.textContent = `None of the ${all} ${kind} matches, and none is similar.`;
   };
 
   const keep = () => {

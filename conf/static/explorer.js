@@ -98,11 +98,11 @@
   // A lane shows a chain of calls, or one call that the Atlas has: then it is a text.
   const isRow = (lane) => typeof lane === "string";
   const codeOf = (lane) => (isRow(lane) ? lane : `x${lane.map((one) => calls[one]).join("")}`);
-  const seenOf = (lane, on = now.on) => {
-    if (!isRow(lane)) return records[numbers.get(keyOf(on, now.x, lane.join(".")))];
+  const seenOf = (lane, on = now.on, x = now.x) => {
+    if (!isRow(lane)) return records[numbers.get(keyOf(on, x, lane.join(".")))];
     const { records: of, facts, rows, states: kinds } = atlas;
     const letters = rows[lane].seen[devices.indexOf(on)] ?? "";
-    const known = [letters[kinds.indexOf(now.x)], ...letters].find((one) => one && one !== " ");
+    const known = [letters[kinds.indexOf(x)], ...letters].find((one) => one && one !== " ");
     if (!known) return null;
     const seen = { scene: null, row: rows[lane] };
     facts.forEach((name, at) => { seen[name] = of[known.charCodeAt(0) - FIRST_LETTER][at]; });
@@ -112,21 +112,29 @@
 
   // -- The pictures: drawn in Python, here put together of their marks -------------------
   let strong, elsewhere;
+  const pictureOf = (seen, rowOfX) =>
+    data.pictures[seen.scene ? seen.picture : data.raising[rowOfX][seen.error]];
+  const memoriesOf = (seen, rowOfX) =>
+    pictureOf(seen, rowOfX).slice(2).filter((part) => part >= data.marks.length).length;
   const draw = (seen, rowOfX, write, on = now.on) => {
-    const { marks, rows, pictures } = data;
-    const [wide, ...parts] = pictures[seen.scene ? seen.picture : data.raising[rowOfX][seen.error]];
+    const { marks, rows } = data;
+    const [wide, end, ...parts] = pictureOf(seen, rowOfX);
     const made = seen.scene ? sceneOf(seen, write).made : null;
-    const away = seen.moved && on !== devices[0];
+    const away = on !== devices[0];
+    const last = memoriesOf(seen, rowOfX) - 1;
     let row = 0;
     const drawn = parts.map((part) => {
       if (part < marks.length) return marks[(away ? elsewhere.get(part) : null) ?? part];
-      const changed = made ? made[row++] : [];
+      // What was made on the way stands between x and y: no write reaches it.
+      const place = row++;
+      const changed = made && (place === 0 || place === last) ? made[place && made.length - 1] : [];
       // The first mark of a row opens it; then come its cells.
       return rows[part - marks.length].map((mark, at) =>
         marks[changed.includes(at - 1) ? strong.get(mark) : mark]).join("");
     });
     const [width, top, height] = data.frame;
-    return `<svg viewBox="${(wide - width) / 2} ${top} ${width} ${height}" role="img" ` +
+    const frame = end ? [0, top, wide, end - top] : [(wide - width) / 2, top, width, height];
+    return `<svg viewBox="${frame.join(" ")}" role="img"${end ? ` style="max-width: ${wide}px"` : ""} ` +
       `fill="currentColor" font-size="13">${drawn.join("")}</svg>`;
   };
   const sign = (seen) =>
@@ -160,7 +168,8 @@
   const yes = (value) => (value ? "True" : "False");
   const factsOf = (seen, places, subject) => {
     if (seen.error) return [];
-    let memory = ["its own", `${seen.new_bytes} new bytes`];
+    const made = seen.scene ? memoriesOf(seen) - 1 : 1;
+    let memory = ["its own", `${made > 1 ? `${made} copies were made; y has ` : ""}${seen.new_bytes} new bytes`];
     if (seen.same_object) memory = [`${subject} itself`, "no new memory"];
     else if (seen.shares_memory) memory = [`shared with ${subject}`, "no new memory"];
     else if (seen.new_bytes === null) memory = ["none", "a number in Python"];
@@ -211,11 +220,11 @@
   };
 
   // -- State, and the address that holds it ------------------------------------------
-  const isChain = (chain) => numbers.has(keyOf(now.on, now.x, chain.join(".")));
+  const isChain = (chain, x = now.x) => numbers.has(keyOf(now.on, x, chain.join(".")));
   const laneOf = (text) => {
     if (atlas.rows[text]) return text;
     const chain = text.split(".").filter(Boolean);
-    return chain.every((one) => one in calls) && isChain(chain) ? chain : null;
+    return chain.every((one) => one in calls) && states.some((x) => isChain(chain, x)) ? chain : null;
   };
   const read = () => {
     const asked = new URLSearchParams(location.search);
@@ -227,6 +236,7 @@
     const other = asked.get("vs") === null ? null : laneOf(asked.get("vs"));
     if (other) now.lanes.push(other);
     now.at = now.lanes.length - 1;
+    if (!asked.has("x")) choose();
   };
   const note = () => {
     const [one, other] = now.lanes.map((lane) => (isRow(lane) ? lane : lane.join(".")));
@@ -243,9 +253,9 @@
     if (!(text in data.cures)) return [];
     return [" ", element("a", "What to do", { href: data.cures[text] })];
   };
-  const placesOf = (seen) => {
-    const other = devices.find((device) => device !== now.on);
-    return [now.on, seen.moved ? other : now.on].map(nameOf);
+  const placesOf = (seen, on = now.on) => {
+    const other = devices.find((device) => device !== on);
+    return [on, seen.moved ? other : on].map(nameOf);
   };
   const showLane = (lane, place) => {
     const page = find("lanes").children[place];
@@ -257,7 +267,8 @@
     if (!seen) {
       part("headline").textContent = "Not run: no such device here.";
       for (const name of ["picture", "note", "facts"]) part(name).replaceChildren();
-      return [];
+      part("see").classList.remove("tall");
+      return;
     }
     const subject = seen.row?.subject ?? "x";
     const places = placesOf(seen);
@@ -267,6 +278,7 @@
     part("picture").innerHTML = seen.row ? sign(seen)
       : draw(seen, records[numbers.get(keyOf(now.on, now.x, ""))].scene[0][0], seen.error ? "" : now.write);
     const drawing = part("picture").firstChild;
+    part("see").classList.toggle("tall", Boolean(seen.scene) && memoriesOf(seen) > 2);
     drawing.setAttribute("aria-label", `y = ${code}: ${words}`);
     if (!before) drawing.classList.add("splits");
     const notes = part("note");
@@ -300,45 +312,78 @@
     const found = factsOf(seen, places, subject);
     const own = { "its own": "own", none: "no" }[found[0]?.[1]] ?? "shared";
     part("facts").className = `explorer-facts simple ${own}`;
-    part("facts").replaceChildren(...found.map(([title, answer, detail]) => {
-      const item = element("div", "");
-      const given = element("dd", answer);
-      given.append(element("small", detail));
-      item.append(element("dt", title), given);
-      return item;
-    }));
-    return found;
+    part("facts").replaceChildren(...found.map((one) => fact(...one)));
   };
-  // What two calls differ in, beside the four facts.
-  const more = (one, other) => {
-    const [a, b] = now.lanes.map((lane) => seenOf(lane));
-    if (!one.length || !other.length) return [];
-    const found = [];
+  const fact = (title, answer, detail) => {
+    const item = element("div", "");
+    const given = element("dd", answer);
+    given.append(element("small", detail));
+    item.append(element("dt", title), given);
+    return item;
+  };
+  // What two calls differ in for a kind of x: titles, what each lane has that no fact
+  // says, and which lane raises.
+  const compare = (x = now.x, on = now.on) => {
+    const [a, b] = now.lanes.map((lane) => ranOf(lane, on, x));
+    if (!a || !b) return { titles: [], more: [], raises: [] };
+    const raises = [a, b].map(({ error }) => Boolean(error));
+    const [one, other] = [a, b].map((seen) => factsOf(seen, placesOf(seen, on), seen.row?.subject ?? "x"));
+    if (raises.includes(true)) return { titles: [], more: [], raises };
+    // The class of the grad_fn alone is no difference, nor is how large x's own memory is.
+    const short = ([title, answer, detail]) =>
+      title === "Gradient" ? answer : `${answer} ${detail.replace(/(leaf: no), \w+/, "$1")}`;
+    const titles = one.filter((fact, at) => short(fact) !== short(other[at])).map(([title]) => title);
+    const more = [];
     if (a.shares_memory && b.shares_memory && a.shares_version !== b.shares_version)
-      found.push(["Version counter", ...[a, b].map((seen) => (seen.shares_version
+      more.push(["Version counter", ...[a, b].map((seen) => (seen.shares_version
         ? ["that of x", "a backward pass notices a write through y"]
         : ["its own", "no backward pass notices a write through y"]))]);
-    if (a.strides_kept !== b.strides_kept)
-      found.push(["Strides", ...[a, b].map((seen) => [seen.strides_kept ? "those of x" : "others", ""])]);
-    for (const [title, ...both] of found)
-      both.forEach(([answer, detail], at) => {
-        const item = element("div", "");
-        const given = element("dd", answer);
-        given.append(element("small", detail));
-        const term = element("dt", title);
-        term.append(element("mark", "differs"));
-        item.append(term, given);
-        item.className = "other";
-        find("lanes").children[at].querySelector(".explorer-facts").append(item);
-      });
-    return found.map(([title]) => title);
+    const strides = ({ strides_kept: kept }) =>
+      (kept === null ? "more or fewer than x has" : kept ? "those of x" : "others");
+    if (a.new_bytes !== null && b.new_bytes !== null && strides(a) !== strides(b))
+      more.push(["Strides", ...[a, b].map((seen) => [strides(seen), ""])]);
+    return { titles: [...titles, ...more.map(([title]) => title)], more, raises };
   };
-  const verdictOf = (one, other, differing) => {
-    if (!other) return "";
-    if (!one.length || !other.length)
-      return one.length === other.length ? "Both raise for this x." : `${one.length ? "The second" : "The first"} raises for this x.`;
-    if (differing.length) return `They differ in: ${differing.join(", ").toLowerCase()}.`;
-    return "No difference for this x. Try another kind of x.";
+  // For some kinds of x a chain ends early, at the call that raises.
+  const ranOf = (lane, on, x) => {
+    for (let chain = lane; ; chain = chain.slice(0, -1)) {
+      const seen = seenOf(chain, on, x);
+      if (seen !== undefined) return seen;
+    }
+  };
+  const differs = ({ titles, raises }) => titles.length > 0 || raises[0] !== raises[1];
+  // The kind of x for which two calls differ, of these one for which none raises.
+  const choose = () => {
+    if (now.lanes.length < 2) return;
+    const all = [now.on, ...devices].flatMap((on) => [now.x, ...states].map((x) => [x, on, compare(x, on)]));
+    const found = all.find(([, , seen]) => seen.titles.length) ?? all.find(([, , seen]) => differs(seen)) ??
+      all.find(([, , seen]) => !seen.raises.includes(true));
+    if (found) [now.x, now.on] = found;
+  };
+  const wordsOf = (x) => data.states[x];
+  const listed = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" or ");
+  const verdictOf = (found) => {
+    if (now.lanes.length < 2) return "";
+    const name = (at) => {
+      const code = codeOf(now.lanes[at]);
+      return code.includes("\n") ? ["The first", "The second"][at] : code;
+    };
+    const others = states.filter((x) => x !== now.x).map((x) => [x, compare(x)]);
+    const of = (test) => others.filter(([, seen]) => test(seen)).map(([x]) => wordsOf(x));
+    const same = of((seen) => !differs(seen));
+    if (!differs(found)) {
+      if (same.length === others.length) return "No difference for any kind of x.";
+      return found.raises[0] ? "Both raise for this x." : "No difference for this x. Try another kind of x.";
+    }
+    const said = found.titles.length ? [`They differ in: ${found.titles.join(", ").toLowerCase()}.`] : [];
+    for (const at of [0, 1]) {
+      const raising = of(({ raises }) => raises[at] && !raises[1 - at]);
+      if (found.raises[at]) raising.unshift(wordsOf(now.x));
+      if (raising.length) said.push(`${name(at)} raises if x is ${listed(raising)}.`);
+    }
+    if (same.length === others.length) said.push("No difference for the other kinds of x.");
+    else if (same.length) said.push(`No difference if x is ${listed(same)}.`);
+    return said.join(" ");
   };
   const show = () => {
     const lanes = find("lanes");
@@ -350,22 +395,20 @@
     }
     root.classList.toggle("two", now.lanes.length > 1);
     if (now.lanes.every((lane) => seenOf(lane)?.error)) now.write = "";
-    const [one, other] = now.lanes.map(showLane);
-    let differing = [];
-    if (other) {
-      differing = more(one, other);
-      one.forEach(([title, answer, detail], at) => {
-        const [, its, more] = other[at] ?? [];
-        const differs = its !== undefined && (answer !== its || (title !== "Gradient" && detail !== more));
-        for (const page of lanes.children) {
-          const item = page.querySelector(".explorer-facts").children[at];
-          item?.classList.toggle("other", differs);
-          if (differs) item?.firstChild.append(element("mark", "differs"));
-        }
-        if (differs) differing.push(title);
-      });
-    }
-    find("verdict").textContent = verdictOf(one, other, differing);
+    now.lanes.forEach(showLane);
+    const found = compare();
+    if (now.lanes.length > 1) [...lanes.children].forEach((page, at) => {
+      const facts = page.querySelector(".explorer-facts");
+      for (const [title, ...both] of found.more) facts.append(fact(title, ...both[at]));
+      for (const item of facts.children) {
+        const differing = found.titles.includes(item.firstChild.textContent);
+        item.classList.toggle("other", differing);
+        if (differing) item.firstChild.append(element("mark", "differs"));
+      }
+      if (found.raises[0] !== found.raises[1])
+        page.querySelector(".explorer-headline").append(element("mark", "differs"));
+    });
+    find("verdict").textContent = verdictOf(found);
     const lane = now.lanes[now.at];
     const seen = seenOf(lane);
     const full = !isRow(lane) && lane.length === data.longest;
@@ -395,60 +438,208 @@
   };
   const change = (news) => {
     Object.assign(now, news);
-    // For another kind of x an earlier call may raise: the chain ends there.
+    cut();
+    show();
+    note();
+  };
+  // For another kind of x an earlier call may raise: the chain ends there.
+  const cut = () => {
     now.lanes = now.lanes.map((lane) => {
       let chain = lane;
       while (!isRow(chain) && !isChain(chain)) chain = chain.slice(0, -1);
       return chain;
     });
-    show();
-    note();
   };
   const put = (lane, more = {}) =>
     change({ lanes: now.lanes.map((one, at) => (at === now.at ? lane : one)), ...more });
 
-  // -- A line that the reader types -----------------------------------------------------
-  // "detach vs clone": each side is a line, or the name of a call.
-  const twoOf = (typed) => {
-    const sides = typed.split(/\s+(?:vs\.?|versus|or)\s+|\s*\|\s*/i);
-    if (sides.length !== 2) return null;
-    const lanes = sides.map((side) => {
-      const name = /^\.?(\w+)$/.exec(side.trim())?.[1];
-      const found = data.reads(name ? (name === "data" ? "x.data" : `x.${name}()`) : side);
-      const near = found.near?.chain ?? found.near?.row;
-      return found.chain ?? found.row ?? (name && near && codeOf(near).includes(`.${name}(`) && near);
-    });
-    return lanes.every(Boolean) ? lanes : null;
+  const typed = find("typed");
+  // -- What the reader asks: a line, "detach or clone?", a question, a message ----------
+  // What people call a call, where it is not its name.
+  const MEANT = {
+    "=": "y = x", assignment: "y = x", "shallow copy": "copy", slice: "x[:, :2]",
+    slicing: "x[:, :2]", index: "x[0]", indexing: "x[0]", mask: "x[mask]", masking: "x[mask]",
+    array: "np.array(x)",
   };
-  const answer = (typed) => {
+  // The calls of a name, chains before rows of the Atlas: each what a lane shows.
+  const named = (side) => {
+    const plain = side.trim().replace(/^y = |^[.]|[`"“”]|\(\)$/g, "").replace(/^(?:(?:tensor|x)\.)/, "");
+    const meant = MEANT[plain.toLowerCase()] ?? plain;
+    if (atlas.rows[meant]) return [meant];
+    const [, of = "", name] = /^(?:(\w+)\.)?([\w ]+)$/.exec(meant.replace(/^numpy\./, "np.")) ?? [];
+    if (!name) return [];
+    const is = name.toLowerCase().replace(/[ _]+(?!$)/g, "");
+    const same = (code) => {
+      const bare = code.replace(/^with (.*):[^]*/, "$1").replace(/\([^()]*\)/g, "()").replace(/\([^]*\)/g, "()");
+      const [all, one] = /^(?:\w+\.)?(\w+)(?:\(\))?$/.exec(bare) ?? [];
+      return all && one.toLowerCase().replace(/_+(?!$)/g, "") === is && (!of || all.startsWith(of));
+    };
+    const alike = Object.keys(atlas.rows).filter(same).sort((a, b) => a.length - b.length);
+    const exact = alike.filter((code) => code.includes(name)); // torch.Tensor or torch.tensor
+    const rows = exact.length ? exact : alike;
+    // The copy() of an array is no call of a tensor.
+    const chips = of ? [] : names.filter((key) => key !== "copy" && same(`x${calls[key]}`)).map((key) => [key]);
+    return [...chips, ...rows];
+  };
+  const twoOf = (line) => {
+    const sides = line.split(/\s+(?:vs\.?|versus|or)\s+|\s*\|\s*/i);
+    if (sides.length !== 2) return null;
+    const found = sides.map((side) => {
+      const known = named(side);
+      const bare = /^\.?(\w+\(.*)$/.exec(side.trim())?.[1]; // "detach().clone()"
+      const { chain, row, near } = known.length ? {}
+        : [bare && data.reads(`x.${bare}`), data.reads(side)].find((one) => one?.chain ?? one?.row) ?? {};
+      const close = near?.chain ?? near?.row;
+      if (chain ?? row) return [chain ?? row, close].filter(Boolean);
+      const name = /^\.?(\w{4,})$/.exec(side.trim())?.[1];
+      const typo = name && data.reads(`x.${name}()`).near;
+      return known.length || !typo ? known : [typo.chain ?? typo.row];
+    });
+    if (!found.every((lanes) => lanes.length)) return null;
+    // An array on one side: the other one takes an array too, if it can.
+    const ofArray = (lane) => isRow(lane) && atlas.rows[lane].subject === "a";
+    const array = found.some((lanes) => lanes.every(ofArray));
+    return found.map((lanes) => (array && lanes.find(ofArray)) || lanes[0]);
+  };
+  const only = (lane, more = {}) => change({ lanes: [lane], at: 0, write: "", ...more });
+  const compareThese = (lanes) => {
+    Object.assign(now, { lanes, at: 1, write: "" });
+    choose();
+    change({});
+  };
+  const offer = (words, act) => element("button", words, { type: "button", onclick: act });
+  // Draw a line or a comparison, and say how it was read; whether there was one.
+  const drawn = (line, found) => {
     const told = find("read");
-    told.replaceChildren();
-    const lanes = twoOf(typed);
+    const lanes = twoOf(line);
     if (lanes) {
-      change({ lanes, at: 1, write: "" });
-      return;
+      compareThese(lanes);
+      return true;
     }
-    const found = data.reads(typed);
+    if (found.words) {
+      told.append(found.said);
+      return false;
+    }
     const lane = found.chain ?? found.row;
     if (lane) {
-      put(lane, { write: "", ...(states.includes(found.state) ? { x: found.state } : {}) });
-      const cut = found.chain && now.lanes[now.at].length < lane.length;
+      only(lane, states.includes(found.state) ? { x: found.state } : {});
       const of = atlas.rows[lane]?.subject ?? "x";
-      told.append(`${found.x === of ? "" : `${of} stands for ${found.x}. `}${found.said}${cut ? " Drawn up to the call that raises." : ""}`);
+      told.append(`${found.x === of ? "" : `${of} stands for ${found.x}. `}${found.said}`);
+      const other = !runs(lane) && states.find((x) => runs(lane, x));
+      if (other) told.append(now.lanes[0].length < lane.length ? " Drawn up to the call that raises." : "", " It runs if x is ",
+        offer(wordsOf(other), () => only(lane, { x: other })), ".");
+      else onOther(lane, told);
     } else told.append(found.said);
     if (found.near) {
       const near = found.near.chain ?? found.near.row;
-      told.append(" Nearest: ", element("button", codeOf(near), { type: "button", onclick: () => put(near, { write: "" }) }));
+      told.append(" Nearest: ", offer(codeOf(near), () => {
+        quiet(typed.value);
+        only(near);
+      }));
     }
+    return Boolean(lane);
   };
+  const runs = (lane, x = now.x) => {
+    const seen = seenOf(lane, now.on, x);
+    return Boolean(seen) && !seen.error;
+  };
+  // What calls such as cpu() do is another thing on another device.
+  const onOther = (lane, told) => {
+    const on = devices.find((one) => one !== now.on);
+    const seen = on && seenOf(lane, on);
+    if (!seen || headline(seen, placesOf(seen, on)) === headline(seenOf(lane), placesOf(seenOf(lane)))) return;
+    told.append(" This is not so if ", offer(`x is on ${nameOf(on)}`, () => {
+      told.replaceChildren();
+      only(lane, { on });
+      onOther(lane, told);
+    }), ".");
+  };
+  // Without a drawing that answers, the last one is out of sight.
+  const quiet = (text = "") => {
+    typed.value = text;
+    for (const name of ["read", "found"]) find(name).replaceChildren();
+    shown(true);
+  };
+  const shown = (is) => root.classList.toggle("asked", !is);
+  const MESSAGE = /\w(?:Error|Warning|Exception)\b|Traceback \(|\bFile "/;
+  const MOST = 4000; // characters that the search is asked for
+  const PAUSE = 150; // milliseconds
+  const searching = () => (window.showAnswer ? Promise.resolve()
+    : new Promise((resolve) => document.addEventListener("search-ready", resolve, { once: true })));
+  const inOneLine = (text) => text.replace(/\s*\n\s*/g, " ");
+  let pasted = "";
+  // What was pasted, with its lines, if the box holds that and nothing else.
+  const whole = () => (inOneLine(pasted) === typed.value ? pasted : typed.value).trim();
+  let asked = 0;
+  const ask = async () => {
+    const mine = ++asked;
+    await loaded();
+    if (mine !== asked) return;
+    const text = whole().replace(/\s*\?+$/, "");
+    const found = data.reads(text);
+    const isMessage = MESSAGE.test(text) || text.length > MOST;
+    for (const name of ["read", "found"]) find(name).replaceChildren();
+    const answered = !text || (!isMessage && drawn(text, found));
+    shown(answered);
+    if (answered) return;
+    if (isMessage && !MESSAGE.test(text)) find("read").textContent = found.said;
+    if (text.length < 3 || (text.length > MOST && !MESSAGE.test(text))) return;
+    // A line or a comparison that is half typed is likely to go on.
+    const half = !isMessage && (!found.words || / (?:vs\.?|versus|or) \S*$/i.test(text));
+    if (half) await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    await searching();
+    if (mine !== asked) return;
+    const query = text.slice(-MOST);
+    const all = window.searchFor(query);
+    const known = messageOf(all);
+    const lanes = known || isMessage ? [] : asksFor(text);
+    if (lanes.length) find("read").replaceChildren();
+    if (lanes.length === 1) {
+      // What a call does says more than for which x it raises.
+      const other = !runs(lanes[0]) && states.find((x) => runs(lanes[0], x));
+      if (other) find("read").append(`It raises if x is ${wordsOf(now.x)}.`);
+      only(lanes[0], other ? { x: other } : {});
+    }
+    if (lanes.length > 1) compareThese(lanes);
+    shown(lanes.length > 0);
+    if (known) find("read").append("This is your message: ", element("a", known.heading, { href: entry(known, query) }));
+    else if (isMessage) find("read").append("This message has no entry here. ",
+      element("a", "See which are like it", { href: desk(text) }));
+    window.showAnswer(find("found"), query, 5, all);
+  };
+  // The calls that a question is about: two, or the chain that stands in it.
+  const asksFor = (text) => {
+    const lanes = window.callsIn(text).map(({ tried }) => tried && laneOf(tried)).filter(Boolean);
+    if (lanes.length > 1 && lanes.every((lane) => seenOf(lane) !== undefined)) return lanes;
+    const [code] = text.match(/[\w.]+\.\w+\(.*\)|\w+\.(?:data|T)\b/) ?? [];
+    const { chain, words } = code ? data.reads(code) : {};
+    return chain && !words ? [chain] : lanes.slice(0, 1);
+  };
+  // The entry of a message that is here word for word, and where it stands.
+  const messageOf = ([first]) => (first?.message && first.exact ? first : null);
+  const desk = (text) => `${data.errors}?${new URLSearchParams({ message: text.slice(-MOST) })}`;
+  const entry = ({ address }, text) =>
+    address.replace(/(?=#|$)/, `?${new URLSearchParams({ message: text.slice(-MOST) })}`);
+  typed.addEventListener("paste", (event) => {
+    // A field of one line joins what it is given: the words at the ends of lines too.
+    pasted = event.clipboardData?.getData("text") ?? "";
+    if (!pasted.includes("\n")) return;
+    event.preventDefault();
+    typed.setRangeText(inOneLine(pasted), typed.selectionStart, typed.selectionEnd, "end");
+    typed.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertFromPaste" }));
+  });
+  typed.addEventListener("input", ask);
+  typed.addEventListener("keydown", ({ key }) => { if (key === "Escape") quiet(); });
+  // Enter: a drawing stands already; a message leads to its entry, all else to the search.
   find("line").addEventListener("submit", async (event) => {
     event.preventDefault();
-    await loaded();
-    answer(find("typed").value.replace(/\?+\s*$/, ""));
-  });
-  find("typed").addEventListener("input", async () => {
-    await loaded();
-    answer(find("typed").value.replace(/\?+\s*$/, ""));
+    await ask();
+    const text = whole().slice(-MOST);
+    if (!root.classList.contains("asked")) return;
+    const known = window.showAnswer && messageOf(window.searchFor(text));
+    if (known) location.href = entry(known, text);
+    else if (MESSAGE.test(text)) location.href = desk(text);
+    else location.href = `${find("line").action}?${new URLSearchParams({ q: text })}`;
   });
 
   const press = (selector, act) =>
@@ -484,7 +675,7 @@
     find("chips").addEventListener(look, ({ target }) => {
       if (target.classList.contains("fails")) find("hint").textContent = `${target.textContent} raises ${target.title}`;
     });
-  const again = () => { read(); show(); };
+  const again = () => { quiet(); read(); cut(); show(); };
   const reread = () => (data ? again() : loaded().then(again));
   // Links on this page that lead to a chain show it here.
   document.addEventListener("click", async (event) => {

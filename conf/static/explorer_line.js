@@ -5,7 +5,7 @@ window.explorerLine = (() => {
   const LONGEST = 400; // characters of a line of code that somebody typed
   const TOKEN = /\s+|#.*|[rbfu]{0,2}(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|[\p{L}_][\p{L}\p{N}_]*|\d[\w.]*|\.\.\.|[-+*/%@&|^<>=!:]=|->|\*\*|\/\/|<<|>>|[-+*/%@&|^<>=:.,;()[\]{}~]/uy;
   const PAIRS = { "(": ")", "[": "]", "{": "}" };
-  const KEYWORDS = /^(?:return|yield|await|not|and|or|in|is|if|else|for|lambda|assert|del|with|as)$/;
+  const KEYWORDS = /^(?:return|yield|await|not|and|or|in|is|if|else|for|lambda|assert|del|with|as|while|elif|raise|import|from|def|class|async)$/;
   const NAME = /^[\p{L}_]/u;
 
   const tokensOf = (text) => {
@@ -18,6 +18,13 @@ window.explorerLine = (() => {
     }
     return { found };
   };
+
+  // Two words side by side, or a word behind a bracket: a sentence, no line of Python.
+  const isProse = (tokens) => tokens.some((token, at) => {
+    const before = tokens[at - 1] ?? "";
+    return NAME.test(token) && !KEYWORDS.test(token) && !KEYWORDS.test(before) &&
+      !/^[rbfu]{0,2}["']/.test(token) && (NAME.test(before) || /^[)\]}]$/.test(before) || /^\d/.test(before));
+  });
 
   // Code as a person types it: no space within calls, one after commas.
   const write = (tokens) => tokens.map((token, at) => {
@@ -150,10 +157,12 @@ window.explorerLine = (() => {
     const lines = text.split("\n").map((line) => line.replace(/^\s*(?:>>>|\.\.\.|In ?\[\d*\]:|[-+]\s)\s*/, "").trim()).filter(Boolean);
     const [line] = lines.filter((one) => /[.(]/.test(one.replace(/#.*/, ""))).concat(lines);
     if (!line) return { said: "" };
-    if (line.length > LONGEST) return { said: `That is ${line.length} characters. Type one line of code, of at most ${LONGEST}.` };
+    if (line.length > LONGEST) return { said: `That is ${line.length} characters. A line of code has at most ${LONGEST}.`, words: true };
     const { found, odd } = tokensOf(line);
-    if (!found) return { said: `No line of Python: “${odd}” cannot be read. Type a line such as h = out.detach().cpu().numpy()` };
-    if (/^<\/?\w/.test(line)) return { said: "That is markup. Type a line of Python, such as h = out.detach().cpu().numpy()" };
+    const sentence = /\p{L}\s+\p{L}{2}/u.test(line); // with "model's" in it, say
+    if (!found) return { said: sentence ? "" : `“${odd}” is not Python.`, words: true };
+    if (/^<\/?\w/.test(line)) return { said: "That is markup, no line of Python." };
+    if (isProse(found)) return { said: "", words: true };
     const equals = found.reduce((at, token, place) => {
       const open = found.slice(0, place).reduce((depth, one) => depth + (PAIRS[one] ? 1 : ")]}".includes(one) ? -1 : 0), 0);
       return open === 0 && /^(?:=|[-+*/@%&|^]=)$/.test(token) ? place : at;
@@ -162,7 +171,7 @@ window.explorerLine = (() => {
     // A line that goes on in the next one.
     while (right.length && /^[,;:\\]$/.test(right.at(-1))) right.pop();
     const primaries = primariesOf(right);
-    if (!primaries) return { said: "A bracket is missing or too much: the line cannot be read." };
+    if (!primaries) return { said: "A bracket is missing, or there is one too many." };
     const key = (tokens, name) => write(tokens.map((token) => (token === name ? "·" : token)));
     const rows = new Map(), ofArrays = new Map();
     for (const code of names) {
@@ -211,9 +220,9 @@ window.explorerLine = (() => {
           if (other) return { ...other, said: rest ? `${other.said} Left out: ${rest}.`.trim() : other.said };
         }
       const called = unknown.find((one) => one[0] === ".") ?? first?.trailers.find((one) => one[0] === ".");
-      if (!called) return { said: "No call of a tensor in it. Type a line such as h = out.detach().cpu().numpy()" };
+      if (!called) return { said: "There is no call of a tensor in it." };
       return {
-        said: `The explorer does not know ${write(called)}. The calls that it knows are below.`,
+        said: `No picture: the explorer can't draw ${write(called)}.`,
         near: nearest(called[1], calls, names),
       };
     }

@@ -171,24 +171,4 @@
     return find;
   };
   window.readPaste = { ownLine, message: (query) => messagesIn(readings(query)[0])[0].trim() };
-
-  // The box of the home page: to the entry, or to the list with the box filled
-  const box = document.querySelector("form.message-box");
-  box?.elements.q.addEventListener("paste", (event) => {
-    // A field of one line joins what it is given: the words at the ends of lines too.
-    const text = event.clipboardData?.getData("text").replace(/\s*\n/g, " ");
-    if (!text) return;
-    event.preventDefault();
-    box.elements.q.setRangeText(text, box.elements.q.selectionStart, box.elements.q.selectionEnd, "end");
-    box.elements.q.dispatchEvent(new Event("input", { bubbles: true }));
-  });
-  box?.addEventListener("submit", (event) => {
-    const query = box.elements.q.value.trim();
-    if (!query || !window.knownMessages) return;
-    event.preventDefault();
-    const first = window.messageFinder(window.knownMessages)(query)[0];
-    const asked = new URLSearchParams({ message: query.slice(-4000) });
-    const root = document.documentElement.dataset.content_root ?? "./";
-    location.href = root + (first?.exact ? first.address : `errors.html?${asked}`);
-  });
 })();

@@ -22,7 +22,7 @@
     }
     const found = rows.filter(({ row }) => !row.hidden).length;
     status.textContent = asked.length ? found ? `${found} of ${rows.length} ${bar.dataset.of}`
-      : `None of the ${bar.dataset.of} has these words. Try the search.` : told;
+      : `None of the ${bar.dataset.of} contains these words. Try the search.` : told;
   };
 
   let told = "";

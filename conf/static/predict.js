@@ -45,7 +45,7 @@
       score.hidden = false;
       if (!done.length) {
         score.replaceChildren(element("p",
-          `${boxes.length} questions. First answers count, and stay in this browser.`));
+          `${boxes.length} questions. Only your first answers count. They stay in this browser.`));
         continue;
       }
       const line = element("p", "");

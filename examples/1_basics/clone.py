@@ -6,8 +6,8 @@
 Copy a tensor and stay in the graph: ``clone``
 ==============================================
 
-:meth:`torch.Tensor.clone` copies the values into new memory. While autograd records,
-gradients still flow through the copy to the original.
+:meth:`torch.Tensor.clone` copies the values into new memory. If the original requires
+grad and grad mode is on, gradients flow through the copy to the original.
 """
 
 # sphinx_gallery_setup = True
@@ -44,7 +44,8 @@ assert v.requires_grad and not v.is_leaf
 # The gradient goes back to the original
 # --------------------------------------
 # ``y`` is computed from ``v``, not from ``w``. The gradient flows through one node,
-# ``CloneBackward0``, which doesn't change it. The next node is the leaf ``w`` itself.
+# ``CloneBackward0``, which doesn't change the gradient. The next node is the leaf ``w``
+# itself.
 
 x = torch.tensor([2.0], device=device)
 b = torch.tensor([3.0], device=device)
@@ -77,8 +78,8 @@ assert v._version == 1 and w._version == 0
 # %%
 # The write is part of the graph
 # ------------------------------
-# ``v`` now prints ``CopySlices``, because autograd recorded that a part of the clone
-# was replaced. Now clone three elements, replace one, and multiply all of them by 10.
+# ``v`` now prints ``CopySlices``, because autograd recorded the write to a part of the
+# clone. Now clone three elements, replace one, and multiply all of them by 10.
 
 p = torch.ones(3, device=device, requires_grad=True)
 q = p.clone()
@@ -117,4 +118,5 @@ assert not shares_memory(unrecorded, w)
 # - ``clone`` copies into its own memory, so changing the clone never changes the
 #   original.
 # - Gradients flow back through the clone if autograd recorded it.
-# - An element that you overwrite in the clone sends no gradient back.
+# - If you overwrite an element of the clone, no gradient flows back through that
+#   element.

@@ -28,10 +28,10 @@ def shares_memory(a, b):
 # %%
 # The extra node
 # --------------
-# ``z`` is ``w.clone().detach()``, in two steps. The clone ``v`` of a tensor that
-# requires grad records a node, ``CloneBackward0``, and ``detach`` then drops it.
+# ``z`` is ``w.clone().detach()``, in two steps. ``w`` requires grad, so autograd
+# records a node for its clone ``v``, ``CloneBackward0``. ``z`` doesn't use that node.
 # ``s`` is made in the other order. There, ``clone`` gets a tensor that doesn't require
-# grad and records nothing.
+# grad, so autograd doesn't record it.
 
 w = torch.tensor([4.0], device=device)
 w.requires_grad_()

@@ -28,8 +28,8 @@ def shares_memory(a, b):
 # %%
 # What ``detach`` returns
 # -----------------------
-# ``w`` requires grad. ``z`` has the same values on the same device, but no
-# ``grad_fn`` and ``requires_grad=False``. So ``z`` is a *leaf tensor*: no recorded
+# ``w`` requires grad. ``z`` has the same values on the same device, but no ``grad_fn``
+# and ``requires_grad=False``. So ``z`` is a *leaf tensor*, which means that no recorded
 # operation computed it (:doc:`leaf_tensors`).
 
 w = torch.tensor([1.0], device=device)
@@ -111,11 +111,10 @@ assert "modified by an inplace" in message
 # %%
 # A write that autograd does not notice
 # -------------------------------------
-# Some writes don't increment the version counter: through
-# :doc:`NumPy <../2_numpy_and_devices/numpy_bridge>`, through ``.data``, and by an
-# optimizer with ``fused=True`` (:ref:`silent-fused`). Here ``w`` changes twice, but
-# its version stays the same. The optimizer subtracts ``lr`` times the gradient, which
-# is still 2.
+# Some writes don't increment the version counter. These are writes through :doc:`NumPy
+# <../2_numpy_and_devices/numpy_bridge>` or ``.data``, and the step of an optimizer with
+# ``fused=True`` (:ref:`silent-fused`). Here ``w`` changes twice, but its version stays
+# the same. The optimizer subtracts ``lr`` times the gradient, which is still 2.
 
 before = w._version
 w.data[0] = 8.0
@@ -129,6 +128,6 @@ assert w._version == before
 # %%
 # Remember
 # --------
-# - ``detach`` makes a new tensor object on the same storage. It copies no values.
+# - ``detach`` makes a new tensor object that shares the storage. It doesn't copy.
 # - The result doesn't require grad, but its values change with the original.
 # - Add ``.clone()`` if you want to modify the result.

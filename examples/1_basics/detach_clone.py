@@ -28,8 +28,8 @@ def shares_memory(a, b):
 # %%
 # Two calls in one line
 # ---------------------
-# :meth:`torch.Tensor.detach` leaves the graph and shares memory with ``w``.
-# :meth:`torch.Tensor.clone` then copies. It copies a tensor that doesn't require
+# :meth:`torch.Tensor.detach` returns a tensor outside the graph that shares memory with
+# ``w``. :meth:`torch.Tensor.clone` then copies. It copies a tensor that doesn't require
 # grad, so the copy doesn't require grad either.
 
 w = torch.tensor([1.0], device=device)
@@ -46,7 +46,7 @@ assert s.is_leaf and not s.requires_grad
 # One copy, not two
 # -----------------
 # Look between the two calls. ``z`` still shares memory with ``w``. Only the result has
-# new memory, as many bytes as the tensor has. (CUDA's allocator rounds up, to 512
+# new memory, with as many bytes as the tensor. (CUDA's allocator rounds up, to 512
 # bytes for so small a tensor.)
 
 z = w.detach()
@@ -64,7 +64,7 @@ assert taken <= 512  # the blocks of two copies are 1024
 # %%
 # When ``w`` changes
 # ------------------
-# Like an optimizer, this changes ``w`` in place.
+# The next cell changes ``w`` in place, like an optimizer.
 
 with torch.no_grad():
     w.fill_(7.0)
@@ -89,8 +89,8 @@ assert w.tolist() == [7.0] and w._version == 1
 # %%
 # No gradient goes through the copy
 # ---------------------------------
-# In :doc:`retain_grad`, the sum ``x * w + w.clone()`` gives ``w`` a gradient of
-# 2 + 1 = 3. With the independent copy, only the 2 is left.
+# In :doc:`retain_grad`, the sum ``x * w + w.clone()`` gives ``w`` a gradient of 2 + 1 =
+# 3. With the independent copy, the gradient is only 2.
 
 x = torch.tensor([2.0], device=device)
 y = x * w + s
@@ -102,8 +102,8 @@ assert w.grad.item() == 2 and s.grad is None
 # A copy that you can train
 # -------------------------
 # :meth:`torch.Tensor.requires_grad_` makes the copy a leaf that requires grad.
-# ``w.clone()`` would require grad too, but it isn't a leaf, and its gradient would
-# flow to ``w``.
+# ``w.clone()`` also requires grad, but it isn't a leaf, and its gradient flows to
+# ``w``.
 
 c = w.detach().clone().requires_grad_()
 (x * c).backward()
@@ -114,8 +114,9 @@ assert c.is_leaf and not w.clone().is_leaf
 assert c.grad.item() == 2 and w.grad.item() == 2
 
 # %%
-# A module lists only a :class:`~torch.nn.parameter.Parameter` among its parameters.
-# ``c`` isn't one, so no optimizer made from ``parameters()`` trains it.
+# A module's ``parameters()`` only returns tensors of the class
+# :class:`~torch.nn.parameter.Parameter`. ``c`` isn't one, so no optimizer made from
+# ``parameters()`` trains it.
 
 module = torch.nn.Module()
 module.c = c

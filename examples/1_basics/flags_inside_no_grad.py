@@ -44,7 +44,7 @@ assert w.requires_grad and w.grad.item() == 6
 # %%
 # Made in three modes
 # -------------------
-# *graph* means that an operation was recorded. Without a graph, the table shows
+# *graph* means that autograd recorded an operation. In the other cells, the table shows
 # ``requires_grad``, which is the same in the block and after it.
 
 flag = {"requires_grad": True}
@@ -95,9 +95,9 @@ assert [seen[0]] * 3 == seen[6:] == [["True"] * 3] * 3
 # A view requires grad but has no graph
 # -------------------------------------
 # ``view`` requires grad because its base ``w`` does. But it has no ``grad_fn``, so no
-# gradient flows back to ``w`` (:ref:`silent-no-grad-view`). You can modify ``view``
-# under ``no_grad`` only (:ref:`view-made-without-grad`). After that, even an operation
-# that reads it raises in grad mode.
+# gradient flows back to ``w`` (:ref:`silent-no-grad-view`). You can modify ``view`` in
+# place only while grad mode is off (:ref:`view-made-without-grad`). After such a write,
+# even an operation that only reads ``view`` raises in grad mode.
 
 w.grad = None
 with torch.no_grad():
@@ -118,8 +118,9 @@ assert "created in no_grad" in message
 # %%
 # What was recorded before
 # ------------------------
-# ``no_grad`` only stops *new* recording. A graph from before the block stays, and so
-# does ``requires_grad``. The parameter from the block trains like any other.
+# ``no_grad`` only stops *new* recording. A graph from before the block stays, and
+# ``requires_grad`` of its tensors also stays. The parameter from the block trains like
+# any other.
 
 p.grad = None
 y = p * p
@@ -150,6 +151,6 @@ assert not here and thread and not entered
 # %%
 # Remember
 # --------
-# - Results under ``no_grad`` don't require grad. Leaves, views and parameters do.
+# - Results under ``no_grad`` don't require grad. Views and new parameters still do.
 # - ``no_grad`` only stops new recording. Graphs and flags from before stay.
 # - Gradients flow through a result or a view only if it has a ``grad_fn``.

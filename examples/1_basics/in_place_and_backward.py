@@ -22,9 +22,9 @@ print("This lesson runs on:", device)
 # %%
 # Two operations, one write
 # -------------------------
-# The derivative of a square root is 1 divided by two roots, so ``backward()`` needs the
-# *output* of ``sqrt``. The derivative of ``w * 2`` is 2, so it needs neither tensor
-# there. Now add 1 to both results in place.
+# The derivative of a square root is 1 divided by twice the root, so ``backward()``
+# needs the *output* of ``sqrt``. The derivative of ``w * 2`` is 2, so it needs neither
+# the input nor the output of that multiplication. Now add 1 to both results in place.
 
 w = torch.tensor([4.0], device=device)
 w.requires_grad_()
@@ -47,8 +47,8 @@ assert "modified by an inplace operation" in message
 # Which operation needs what
 # --------------------------
 # Each operation runs on a new ``x`` with a graph. Then its input or its output is
-# modified in place, before the backward pass. It needs a tensor if ``backward()`` now
-# raises. *Saved* counts the tensors that the operation saves.
+# modified in place, before the backward pass. If ``backward()`` then raises, the
+# operation needs that tensor. *Saved* counts the tensors that the operation saves.
 
 operations = {
     "x + 1": lambda x: x + 1,
@@ -150,7 +150,7 @@ assert w.grad is None
 
 # %%
 # Restoring the value doesn't help, because ``y`` was saved at version 0 and
-# ``backward()`` compares version counters, not values. Nor does it use ``kept``.
+# ``backward()`` compares version counters, not values. It doesn't use ``kept`` either.
 #
 # A copy in time
 # --------------
@@ -169,5 +169,5 @@ assert root == 2 and y == 3 and w.grad == 0.25
 # --------
 # - ``backward()`` raises if a tensor it needs was modified, also under ``no_grad``.
 # - ``exp``, ``sqrt``, ``relu`` and ``softmax`` need their output, ``x * x`` and ``log``
-#   their input, sums and views neither.
+#   need their input. Sums and views need neither.
 # - Modify a ``clone``, or make a new tensor. A copy saved elsewhere doesn't help.

@@ -6,8 +6,9 @@
 Use a tensor made in ``inference_mode``
 =======================================
 
-Outside the block you can read it, but modifying it in place or saving it for
-``backward()`` raises. Clone it outside the block to get a normal tensor.
+Outside the block you can read an inference tensor, but an operation that modifies it in
+place or saves it for ``backward()`` raises. Clone it outside the block to get a normal
+tensor.
 """
 
 # sphinx_gallery_setup = True
@@ -22,9 +23,9 @@ print("This lesson runs on:", device)
 # %%
 # What is an inference tensor
 # ---------------------------
-# A tensor allocated in the block, such as ``t``. Its clone ``new``, made after the
-# block, is a normal tensor. The product ``w * t`` has to save ``t`` for the gradient of
-# ``w``, so it raises.
+# It is a tensor that was allocated in the block, such as ``t``. Its clone ``new``, made
+# after the block, is a normal tensor. The product ``w * t`` has to save ``t`` for the
+# gradient of ``w``, so it raises.
 
 w = torch.tensor([3.0, 4.0], device=device)
 w.requires_grad_()
@@ -44,7 +45,7 @@ assert "cannot be saved" in message
 # sphinx_gallery_tensor_map_lead = "t, new, t copied to new, w * t raises RuntimeError"
 
 # %%
-# A clone made *in* the block is an inference tensor too. Tensors allocated after the
+# A clone made *in* the block is also an inference tensor. Tensors allocated after the
 # block are normal. ``t`` and everything that shares its memory stay inference tensors.
 # A view of a normal tensor is normal, but has no graph, like a view made under
 # ``no_grad`` (:doc:`flags_inside_no_grad`).
@@ -61,17 +62,19 @@ assert all(one.is_inference() for one in shared)
 assert view.requires_grad and view.grad_fn is None
 
 # %%
-# Inference tensors have no version counter. Without it, autograd couldn't notice that
-# a saved tensor was modified, so it doesn't save them. Tensors made under
-# :class:`torch.no_grad` do have a version counter.
+# Inference tensors have no version counter. Without it, autograd couldn't notice that a
+# saved tensor was modified, so autograd doesn't save inference tensors. Tensors made
+# under :class:`torch.no_grad` do have a version counter.
 #
 # What runs and what raises
 # -------------------------
 # An operation raises if it modifies ``t`` in place or saves it. A sum does neither
 # (:doc:`in_place_and_backward` lists which operation saves what), and without grad mode
-# nothing is saved. ``t`` can't require grad either. With a clone, all of them run.
+# no operation saves a tensor. ``t`` can't require grad either. With a clone of ``t``,
+# all these operations run.
 
 quiet = torch.no_grad()
+block = torch.inference_mode()
 tries = {
     "w + t": lambda t: w + t,
     "w * t": lambda t: w * t,
@@ -79,6 +82,7 @@ tries = {
     "w.copy_(t) in no_grad": quiet(w.copy_),
     "t.cpu().numpy()": lambda t: t.cpu().numpy(),
     "t.add_(1) in no_grad": quiet(lambda t: t.add_(1)),
+    "t.add_(1) in a block": block(lambda t: t.add_(1)),
     "t[:1].add_(1)": lambda t: t[:1].add_(1),
     "t.detach().add_(1)": lambda t: t.detach().add_(1),
     "t.data.add_(1)": lambda t: t.data.add_(1),
@@ -104,22 +108,24 @@ for row in rows:
 seen = [tuple(row.values())[1:] for row in rows]
 assert seen[:2] == [("runs", "no"), ("raises", "no")]
 assert seen[2:5] == [("runs", "no")] * 3
-assert seen[5:7] == [("raises", "yes")] * 2
-assert seen[7:9] == [("runs", "yes")] * 2
-assert seen[9:] == [("raises", "no")] * 2
+assert seen[5] == seen[7] == ("raises", "yes")
+assert seen[6] == seen[8] == seen[9] == ("runs", "yes")
+assert seen[10:] == [("raises", "no")] * 2
 # sphinx_gallery_folded = "The code that tried them"
 # sphinx_gallery_table = "rows"
 
 # %%
 # An in-place operation on ``t`` or its view raises, but only after it has changed the
-# values. A write through ``detach()`` or ``.data`` changes them without an error. So
-# does a write to the array of ``numpy()``, if ``t`` is on the CPU. The messages and
-# their fixes: :ref:`inference-saved`, :ref:`inference-in-place`.
+# values. In another ``inference_mode`` block it runs. A write through ``detach()`` or
+# ``.data`` changes the values without an error. So does a write to the array of
+# ``t.numpy()``, if ``t`` is on the CPU. The messages and their fixes:
+# :ref:`inference-saved`, :ref:`inference-in-place`.
 #
 # A gradient that cannot be added to
 # ----------------------------------
 # The graph of ``loss`` was recorded before the block. ``backward()`` also runs in the
-# block and stores a gradient in ``w``. Now a second backward pass, outside the block.
+# block and stores a gradient in ``w``. Now we run a second backward pass, outside the
+# block.
 
 w.grad = None
 loss = w.sum()

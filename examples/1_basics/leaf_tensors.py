@@ -61,9 +61,8 @@ assert len(caught) == 1  # for y only; x is a leaf
 assert "is not a leaf Tensor" in said
 
 # %%
-# The next backward pass adds to the gradients that are there, in the leaves that it
-# reaches. This one doesn't reach ``b``. To find out why a gradient stays None:
-# :doc:`where_a_graph_ends`.
+# The next backward pass adds to the gradients of the leaves that it reaches. This one
+# doesn't reach ``b``. :doc:`where_a_graph_ends` shows why a gradient stays None.
 
 (x * w).backward()
 print(f"{w.grad = }, {b.grad = }")
@@ -74,8 +73,9 @@ assert b.grad.item() == 1
 # What makes a leaf
 # -----------------
 # :attr:`torch.Tensor.is_leaf` is True if a tensor has no ``grad_fn``, that is, no
-# recorded operation computed it. ``w`` and ``b`` have none because you created them.
-# ``y`` has one. Now compute a tensor from ``x`` only, which doesn't require grad.
+# recorded operation computed it. ``w`` and ``b`` don't have a ``grad_fn``, because you
+# created them. ``y`` has one. Now compute a tensor from ``x`` only, which doesn't
+# require grad.
 
 q = x * x + 1
 print(f"{q.is_leaf = }, {q.requires_grad = }")
@@ -87,8 +87,8 @@ assert x.is_leaf and x.grad_fn is None
 # sphinx_gallery_predict_instead_2 = "x * x + 1 -> (x * x + 1).requires_grad_()"
 
 # %%
-# It is a leaf, like ``x``. Autograd only records an operation if one of its inputs
-# requires grad.
+# The result is a leaf, like ``x``. Autograd only records an operation if one of its
+# inputs requires grad.
 #
 # Follow the graph
 # ----------------
@@ -108,7 +108,7 @@ while todo:
 
 # %%
 # ``y`` is the sum of a product and ``b``. The inputs of the product are ``x`` and
-# ``w``. In place of ``x`` there is None, because ``x`` needs no gradient.
+# ``w``. The list has None for ``x``, because ``x`` doesn't need a gradient.
 # ``AccumulateGrad`` is the node of a leaf, and adds to the leaf's ``grad``.
 
 mul, to_b = (to for to, _ in y.grad_fn.next_functions)

@@ -31,8 +31,8 @@ def read_grad(t):
 # Ask for it before the backward pass
 # -----------------------------------
 # ``h`` is computed from ``w``, so it isn't a leaf. After ``retain_grad()``, the next
-# backward pass that reaches ``h`` also stores its gradient there: 4, the derivative
-# of ``h * h`` at 2.
+# backward pass that reaches ``h`` also stores the gradient in ``h.grad``. It is 4, the
+# derivative of ``h * h`` at 2.
 
 x = torch.tensor([2.0], device=device)
 w = torch.tensor([1.0], device=device)
@@ -84,7 +84,7 @@ assert w.grad.item() == x.item() + v.grad.item() == 3
 #
 # Too late is not an error
 # ------------------------
-# Now the call comes after the backward pass. PyTorch says nothing.
+# Now we call ``retain_grad()`` after the backward pass. The call doesn't raise.
 
 v = w.clone()
 (x * w + v).backward()
@@ -97,8 +97,9 @@ assert grad is None and not caught
 # sphinx_gallery_predict_instead_2 = "v.retain_grad() ->"
 
 # %%
-# The gradient was freed, and now there isn't even a warning. Only the next backward
-# pass stores one. (``clone`` saves no values, so ``v`` can be used once more.)
+# The gradient was freed, and the call even removes the warning. Only the next backward
+# pass stores a gradient. (``clone`` doesn't save a tensor, so a second backward pass
+# through ``v`` works.)
 
 (x * w + v).backward()
 print(f"{v.grad = }")
@@ -124,5 +125,5 @@ assert "requires_grad=False" in message
 # Remember
 # --------
 # - ``retain_grad()`` before ``backward()`` keeps the gradient of a non-leaf tensor.
-# - Gradients that reach a tensor through several paths are added.
-# - If you read None without a warning, you may have called it too late.
+# - If gradients reach a tensor through several paths, autograd adds them.
+# - If you read None without a warning, you may have called ``retain_grad()`` too late.

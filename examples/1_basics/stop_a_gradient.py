@@ -7,8 +7,8 @@ What stops a gradient, and what doesn't
 =======================================
 
 ``detach``, ``no_grad`` and ``inference_mode`` stop a gradient.
-``requires_grad_(False)`` only freezes a layer, and neither ``eval()`` nor leaving a
-layer out of the optimizer stops anything.
+``requires_grad_(False)`` only freezes a layer, and ``eval()`` or leaving a layer out of
+the optimizer doesn't stop a gradient.
 """
 
 # sphinx_gallery_setup = True
@@ -51,10 +51,10 @@ assert not cut.requires_grad
 # %%
 # Nine ways in one table
 # ----------------------
-# Each way is applied to A. Then a layer B with the weight 5 takes ``h``, followed by
-# the backward pass and a step of SGD with ``lr=0.5``. If nothing stops them, the
-# gradients of ``x``, A and B are ``3 * 5``, ``2 * 5`` and 6. *Saved* counts the tensors
-# that A saves for its backward pass.
+# Each row of the table uses one way on A. Then a layer B with the weight 5 takes ``h``.
+# After that come the backward pass and a step of SGD with ``lr=0.5``. If nothing stops
+# the gradients, they are ``3 * 5`` for ``x``, ``2 * 5`` for A and 6 for B. *Saved*
+# counts the tensors that A saves for its backward pass.
 
 
 def under(mode):
@@ -137,17 +137,18 @@ assert of_b == [2, 2, 2, 2, 5, 2, 2, 2, 2]
 # %%
 # - ``detach`` and ``.data`` run after A has saved its tensors. Those are freed with the
 #   graph. Avoid ``.data``: :ref:`silent-data`.
-# - Under :class:`torch.no_grad` and ``inference_mode``, A saves nothing. B would have
-#   to save the result of ``inference_mode``, so it raises: :doc:`inference_tensors`.
+# - Under :class:`torch.no_grad` and ``inference_mode``, A doesn't save any tensor. With
+#   ``inference_mode``, B raises, because it would have to save A's result:
+#   :doc:`inference_tensors`.
 # - ``requires_grad_(False)`` freezes only A. The gradient flows through A to ``x``. An
 #   old gradient can still change A: :ref:`silent-momentum`.
-# - ``eval()`` only changes dropout and :ref:`batch norm <silent-batch-norm>`.
+# - ``eval()`` only sets a flag for dropout and :ref:`batch norm <silent-batch-norm>`.
 #
 # Left out of the optimizer
 # -------------------------
-# In the last row A doesn't change, but its gradient is still computed. ``zero_grad()``
-# clears only the gradients of the optimizer's own parameters. B is 5 in the first
-# iteration, then 2.
+# In the last row A doesn't change, but ``backward()`` still computes A's gradient.
+# ``zero_grad()`` only clears the gradients of the optimizer's own parameters. B is 5 in
+# the first iteration and 2 in the second.
 
 a, b = layers()
 optimizer = torch.optim.SGD(b.parameters(), lr=0.5)
@@ -163,11 +164,12 @@ assert a.weight.grad == 2 * 5 + 2 * 2
 # sphinx_gallery_predict_instead_2 = "optimizer.step() ->"
 
 # %%
-# It is the sum of both iterations. Freeze A before the first one, and it stays None.
+# A's gradient is the sum of both iterations. If you freeze A before the first
+# iteration, it stays None.
 #
 # Remember
 # --------
 # - To stop a gradient, use ``detach``. To evaluate, use ``eval()``, and ``no_grad`` or
 #   ``inference_mode``.
 # - To freeze weights, use ``requires_grad_(False)``, best before the forward pass.
-# - ``eval()`` stops no gradient. A weight outside the optimizer still gets one.
+# - ``eval()`` doesn't stop a gradient. A weight outside the optimizer still gets one.

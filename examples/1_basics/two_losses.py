@@ -8,7 +8,7 @@ Train with two losses and two optimizers
 
 Run both backward passes before either optimizer steps, or recompute the second loss
 after the first step. Otherwise the second ``backward()`` raises, and
-``retain_graph=True`` only helps if the step changes no saved weight.
+``retain_graph=True`` only helps if the step doesn't change a saved weight.
 """
 
 # sphinx_gallery_setup = True
@@ -56,7 +56,7 @@ assert "Specify retain_graph=True" in message
 # The wrong fix
 # -------------
 # The message suggests ``retain_graph=True``, which keeps the saved tensors. But B has
-# taken its step. ``b`` is 4 now, in the memory that the node saved.
+# taken its step. The step changed ``b`` to 4 in place, and the node saved that memory.
 
 a, b, opt_a, opt_b, score = start()
 (-score).backward(retain_graph=True)
@@ -80,9 +80,9 @@ assert "modified by an inplace operation" in said
 #
 # Five orders that run
 # --------------------
-# The table shows the gradients that the two optimizers use. Without any step, those of
-# ``loss_1`` are -3 for A and -2 for B. Those of ``loss_2`` are 2 * 6 * 3 = 36 for A and
-# 2 * 6 * 2 = 24 for B.
+# The table shows the gradients that the two optimizers use. Without any step, the
+# gradients of ``loss_1`` are -3 for A and -2 for B. The gradients of ``loss_2`` are 2 *
+# 6 * 3 = 36 for A and 2 * 6 * 2 = 24 for B.
 
 a, b, opt_a, opt_b, score = start(fused=True)
 (-score).backward(retain_graph=True)
@@ -138,11 +138,11 @@ assert others == [(22, 33), (-2, 36), (-2, 64)]
 # - ``inputs=`` gives each weight only the gradient of its own loss. ``retain_graph``
 #   is right here, because there is no step between the two backward passes.
 # - *Recomputed*: with the new ``b`` the score is 8, and the gradient is ``2 * 8 * 4``.
-#   Two networks that compete are trained this way. ``detach`` spares the first loss the
-#   way back through A, whose gradient isn't needed there.
+#   You can train two competing networks this way. With ``detach``, the backward pass of
+#   the first loss doesn't go through A, because that loss doesn't need A's gradient.
 #
 # Remember
 # --------
 # - Step after both backward passes, or recompute the second loss after the first step.
 # - ``step()`` modifies weights that a later backward pass may need.
-# - With ``retain_graph=True``, step no saved weight between the two passes.
+# - With ``retain_graph=True``, don't step a saved weight between the two passes.

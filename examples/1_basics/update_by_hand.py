@@ -43,8 +43,8 @@ assert not other.is_leaf
 # %%
 # Six updates, two iterations
 # ---------------------------
-# Two correct iterations lead from 4 to 2 and to 1. The last column shows the first
-# ``w``, which an optimizer or a model may still hold.
+# Two correct iterations change the weight from 4 to 2 and then to 1. The last column
+# shows the first ``w``, which an optimizer or a model may still hold.
 
 
 def in_place(w, step):
@@ -103,12 +103,13 @@ assert seen[5] == (2, 1, 4)
 # %%
 # - ``w -= step`` raises in grad mode: :ref:`leaf-in-place`.
 # - After ``w = w - step`` in grad mode, ``w`` isn't a leaf. Its ``grad`` stays None
-#   (:ref:`grad-is-none`), and 0.25 times None is the ``TypeError``.
+#   (:ref:`grad-is-none`), and ``0.25 * None`` raises the ``TypeError``.
 # - Under ``no_grad``, the new ``w`` doesn't require grad. The next backward pass has no
 #   graph: :ref:`no-grad-fn`.
 # - ``.data`` gives the same numbers. But it hides the write from a backward pass that
 #   still needs the old weight: :ref:`silent-data`, :doc:`two_losses`.
-# - A new leaf trains, but whoever holds the first one doesn't get the update.
+# - A new leaf can be trained, but an optimizer or a model that holds the first one
+#   doesn't get the update.
 #
 # Clear the gradient
 # ------------------

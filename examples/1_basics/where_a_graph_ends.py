@@ -6,9 +6,9 @@
 Why is a gradient ``None``?
 ===========================
 
-No path leads from the loss to the tensor. Follow ``grad_fn`` and ``next_functions``:
-each branch ends at a leaf, which can get a gradient, or at None, where an input was
-detached or needs no gradient.
+A gradient is None if no path leads from the loss to the tensor. Follow ``grad_fn`` and
+``next_functions`` to see whether a branch ends at a leaf, which can get a gradient, or
+at None, where an input was detached or doesn't need a gradient.
 """
 
 # sphinx_gallery_setup = True
@@ -22,8 +22,8 @@ print("This lesson runs on:", device)
 # %%
 # A loss that trains one of two weights
 # -------------------------------------
-# We train ``first`` and ``second``, but somebody has added a ``detach``. The backward
-# pass still runs, and one gradient is None.
+# We want to train ``first`` and ``second``, but the code has a ``detach`` too many. The
+# backward pass still runs, and one gradient is None.
 
 first = torch.tensor([3.0], device=device)
 second = torch.tensor([5.0], device=device)
@@ -42,8 +42,8 @@ assert first.grad is None and second.grad == 3
 # ----------------
 # The ``next_functions`` of a node are the nodes that get the gradients next
 # (:doc:`leaf_tensors` prints them as a tree). A node called ``AccumulateGrad`` belongs
-# to a leaf, its ``variable``. None belongs to an input that needs no gradient, here
-# ``cut``. If the loss itself has no ``grad_fn``: :ref:`no-grad-fn`.
+# to a leaf, its ``variable``. None belongs to an input that doesn't need a gradient,
+# here ``cut``. If the loss itself has no ``grad_fn``, see :ref:`no-grad-fn`.
 
 
 def ends(tensor):
@@ -68,9 +68,9 @@ assert leaf is second and to_cut is None
 # %%
 # Six ways to use a weight
 # ------------------------
-# Each result is multiplied by ``second``, so that the backward pass runs. A new
-# parameter *is* a leaf, but not the one that you train. ``round()`` stays in the graph,
-# with a gradient of 0, not None.
+# We multiply each result by ``second``, so that the backward pass runs. A new parameter
+# *is* a leaf, but not the one that you train. ``round()`` stays in the graph, with a
+# gradient of 0, not None.
 
 ways = {
     "w * 2": lambda w: w * 2,
@@ -90,7 +90,8 @@ for way, use in ways.items():
             other = "w" if leaf is w else "a new leaf"
             row["ends at"] = other
     loss.backward()
-    row["w.grad"] = w.grad and w.grad.item()
+    g = w.grad
+    row["w.grad"] = None if g is None else g.item()
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
@@ -99,10 +100,27 @@ seen = [tuple(row.values())[1:] for row in rows]
 assert seen[:2] == [("w", 10), ("w", 5)]
 assert seen[2:4] == [("None", None)] * 2
 assert seen[4:] == [("a new leaf", None), ("w", 0)]
+w = torch.ones(2, device=device, requires_grad=True)
+new = torch.tensor(w.tolist(), device=device)
+cut = [new, w.detach(), w.data, w > 0, w.argmax()]
+cut += [w.long(), w.view(torch.int32)]
+cut += [torch.no_grad()(torch.exp)(w)]
+cut += [torch.inference_mode()(torch.exp)(w)]
+assert not any(t.requires_grad for t in cut)
+kept = [w[:1], w.clone(), w.double(), w.exp()]
+kept += [w.to("cpu", copy=True)]
+kept += [torch.empty(2).copy_(w)]
+assert all(w is ends(t)[0] for t in kept)
 # sphinx_gallery_folded = "The code of the six ways"
 # sphinx_gallery_table = "rows"
 
 # %%
+# These cut the graph: ``detach`` and ``.data``, ``no_grad`` and ``inference_mode``,
+# ``item``, ``tolist``, ``numpy``, ``torch.tensor``, ``nn.Parameter``, ``view(dtype)``,
+# and results that aren't floating-point, such as ``w > 0``, ``argmax`` and ``long()``.
+# Copies by ``clone`` and ``copy_``, casts between floats, moves, slices and arithmetic
+# don't. (A :class:`torch.autograd.Function` of your own does what you wrote.)
+#
 # Which layer cuts?
 # -----------------
 # A :meth:`forward hook <torch.nn.Module.register_forward_hook>` gets the inputs and the
@@ -136,9 +154,9 @@ assert missing == ["0.weight", "0.bias"]
 # sphinx_gallery_predict_instead_2 = "model(x).backward() -> model(x)"
 
 # %%
-# ``Twice`` breaks the graph. The output still requires grad, because of the last
-# layer. If you freeze the first layer, its output doesn't require grad. But neither
-# does its input, so the hook doesn't report it.
+# ``Twice`` breaks the graph. The output still requires grad, because of the last layer.
+# If you freeze the first layer, its output doesn't require grad. But its input doesn't
+# require grad either, so the hook doesn't report that layer.
 
 model[0].requires_grad_(False)
 cuts.clear()

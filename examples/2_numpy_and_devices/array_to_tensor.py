@@ -6,8 +6,8 @@
 Turn an array into a tensor: which call copies?
 ===============================================
 
-``torch.tensor`` copies the array. ``from_numpy`` shares its memory, and so do
-``as_tensor`` and ``asarray``, unless the dtype or the device has to change.
+``torch.tensor`` copies the array. ``from_numpy`` shares its memory, and ``as_tensor``
+and ``asarray`` also share it unless the dtype or the device has to change.
 """
 
 # sphinx_gallery_setup = True
@@ -42,7 +42,7 @@ assert moved[0] == (7 if device == "cpu" else 1)
 # %%
 # Eight calls, five arrays
 # ------------------------
-# If you fill the tensor, does the array change? Then the two share memory (*alias*).
+# We fill each tensor. If the array then changes, the two share memory (*alias*).
 
 copying = partial(torch.asarray, copy=True)
 sharing = partial(torch.asarray, copy=False)
@@ -96,11 +96,12 @@ assert found[4] == shares.replace("copy", "ValueError")
 
 # %%
 # ``TypeError`` means that the call has no ``dtype`` argument. Every call raises for
-# ``a[::-1]``, because a tensor can't have negative strides: use ``a[::-1].copy()``.
+# ``a[::-1]``, because a tensor can't have negative strides. Use ``a[::-1].copy()``.
 #
 # Read-only arrays are modified anyway
 # ------------------------------------
-# PyTorch has no read-only tensors. It warns once (silenced above), and shares.
+# PyTorch has no read-only tensors. ``from_numpy`` shares the memory and warns once per
+# process, so a missing warning proves nothing. (This lesson silences the warning.)
 
 locked = np.zeros(2)
 locked.flags.writeable = False
@@ -113,7 +114,8 @@ assert locked.tolist() == [5, 5]
 # sphinx_gallery_predict_instead_2 = "tensor += 5 -> locked += 5 raises"
 
 # %%
-# Copy it: ``torch.tensor(locked)``. pandas 3 also locks: :ref:`from-pandas-and-pillow`.
+# So copy with ``torch.tensor(locked)``. The arrays of pandas 3 are also read-only, see
+# :ref:`from-pandas-and-pillow`.
 #
 # ``frombuffer`` reads bytes
 # --------------------------
@@ -128,8 +130,9 @@ assert wrong.tolist() == [0, 1.875]
 # %%
 # ``torch.Tensor`` is not ``torch.tensor``
 # ----------------------------------------
-# The class turns arrays and lists into float32, the default dtype: it shares a float32
-# array and copies a float64 one. It shares any *tensor*, and a number is a size.
+# The class makes a tensor of the default dtype, float32. So it shares the memory of a
+# float32 array and copies a float64 array. It shares the memory of any *tensor*. It
+# takes a number as a size.
 
 double = torch.ones(2, dtype=torch.float64)
 alias = torch.Tensor(double)
@@ -143,6 +146,7 @@ assert len(torch.Tensor(3)) == 3
 # %%
 # Remember
 # --------
-# - For new memory: ``torch.tensor(a)``. To share it: ``torch.from_numpy(a)``.
+# - For new memory use ``torch.tensor(a)``, to share memory ``torch.from_numpy(a)``.
 # - ``as_tensor`` and ``asarray`` share if they can, so don't modify their results.
-# - ``asarray`` with ``copy=True`` or ``copy=False`` does what you said, or raises.
+# - ``asarray`` with ``copy=True`` always copies. With ``copy=False`` it shares or
+#   raises.

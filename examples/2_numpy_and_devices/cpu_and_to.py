@@ -23,9 +23,9 @@ print("This lesson runs on:", device)
 # %%
 # A copy, or the tensor itself
 # ----------------------------
-# On CUDA, ``same`` is a new tensor. On a CPU it *is* ``w``. The same rule holds for
-# :meth:`~torch.Tensor.to`: it copies if the device, the dtype or the memory format has
-# to change, or if you ask for a copy.
+# On CUDA, ``same`` is a new tensor. On a CPU it *is* ``w``. :meth:`~torch.Tensor.to`
+# follows the same rule. It copies if the device, the dtype or the memory format has to
+# change, or if you ask for a copy.
 
 w = torch.ones(1, device=device, requires_grad=True)
 same = w.cpu()
@@ -44,8 +44,8 @@ assert copied.grad_fn.name() == "ToCopyBackward0"
 # The gradient crosses back
 # -------------------------
 # ``y`` is computed on this lesson's device, but ``v`` is on the CPU, so we move ``y``
-# there. On CUDA the copy is a node in the autograd graph. The backward pass copies the
-# gradient back to the device of ``y``. (``y`` and ``z`` keep their gradients:
+# to the CPU. On CUDA the copy is a node in the autograd graph. The backward pass copies
+# the gradient back to the device of ``y``. (``y`` and ``z`` keep their gradients:
 # :doc:`../1_basics/retain_grad`.)
 
 v = torch.tensor([7.0], requires_grad=True)
@@ -100,7 +100,7 @@ assert same.item() == (1 if same is w else 7)
 #
 # Two devices in one operation
 # ----------------------------
-# An operation raises if its tensors are on two devices, with three exceptions. A CPU
+# An operation raises if its tensors are on two devices. The usual exceptions: a CPU
 # tensor without dimensions may join an element-wise operation, ``copy_`` copies
 # between devices, and a CPU index or mask works *in brackets*. Functions that take an
 # index need it on the same device. ``FakeTensorMode`` (private, so it may change) has
@@ -150,10 +150,11 @@ assert w.detach()[torch.tensor([0])].device == w.device
 # %%
 # Brackets work in one direction only. ``g[i]`` and ``g[mask]`` take an index on the
 # CPU, but a CPU tensor doesn't take one on CUDA (`pytorch#69607
-# <https://github.com/pytorch/pytorch/pull/69607>`_). The fix: :ref:`devices-differ`.
+# <https://github.com/pytorch/pytorch/pull/69607>`_). For the fix, see
+# :ref:`devices-differ`.
 #
 # Remember
 # --------
 # - ``cpu`` and ``to`` copy only if something has to change, or with ``copy=True``.
-# - A copy that autograd records sends the gradient back. Assign the result.
-# - A copy on the CPU, from any device: ``w.detach().to("cpu", copy=True)``.
+# - If autograd records a copy, gradients flow back through it. Assign the result.
+# - For a copy on the CPU from any device, use ``w.detach().to("cpu", copy=True)``.

@@ -6,8 +6,8 @@
 Turn a list into one tensor
 ===========================
 
-Stack first, convert once: ``torch.from_numpy(np.stack(arrays))`` and
-``torch.stack(tensors)`` copy whole blocks. ``torch.tensor`` reads one number at a time.
+``torch.from_numpy(np.stack(arrays))`` and ``torch.stack(tensors)`` stack first and copy
+whole blocks. ``torch.tensor`` reads one number at a time.
 """
 
 # sphinx_gallery_setup = True
@@ -24,8 +24,9 @@ print("This lesson runs on:", device)
 # %%
 # A list of arrays: one copy
 # --------------------------
-# The arrays are in different places, so one tensor of them needs new memory.
-# :func:`numpy.stack` copies them there, and ``from_numpy`` shares it: one copy in all.
+# The arrays are in different places in memory, so one tensor for all of them needs new
+# memory. :func:`numpy.stack` copies them into it, and ``from_numpy`` shares that
+# memory. So there is only one copy.
 
 a, b = np.zeros(2), np.ones(2)
 batch = torch.from_numpy(np.stack([a, b]))
@@ -64,9 +65,10 @@ assert t.nbytes == 4 and a.nbytes == 8
 # %%
 # pandas, PIL and other objects
 # -----------------------------
-# A data frame or an image converts *itself* to an array when NumPy asks, like this
-# class. ``torch.tensor`` doesn't ask (:ref:`tensor-of-series`, :ref:`tensor-of-image`).
-# :func:`numpy.asarray` takes the array as it is, :func:`numpy.array` asks for a copy.
+# A data frame or an image converts *itself* to an array when NumPy asks, as this class
+# does. ``torch.tensor`` doesn't ask (:ref:`tensor-of-series`, :ref:`tensor-of-image`).
+# :func:`numpy.asarray` returns that array without another copy, :func:`numpy.array`
+# makes a copy.
 
 
 class Frame:
@@ -87,11 +89,11 @@ assert frame.cells[0] == 5 and copied[0] == 0
 # sphinx_gallery_predict_instead_2 = "np.array(frame) -> np.asarray(frame)"
 
 # %%
-# The frame changes with ``shared``.
+# A write to ``shared`` also changes the frame.
 
 # %%
 # A frame of pandas 3 also changes, although its arrays `are read-only
-# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_: ``from_numpy`` warns
+# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_. ``from_numpy`` warns
 # (:doc:`array_to_tensor`). ``np.asarray`` of a PIL image is a read-only copy. So write
 # ``torch.tensor(frame.to_numpy())`` for pandas, ``torch.from_numpy(np.array(image))``
 # for PIL (rows, columns, channels). Numbers *and* text become an array of objects, for
@@ -100,8 +102,9 @@ assert frame.cells[0] == 5 and copied[0] == 0
 # %%
 # What they cost
 # --------------
-# Each list has 16 rows of 256 numbers, on the CPU. Times are relative to the first call
-# for the list: medians, as in :doc:`../3_tips/why_a_copy_costs`.
+# Each list has 16 rows of 256 numbers, on the CPU. Each time is divided by the time of
+# the first call for that list. The table has medians, as in
+# :doc:`../3_tips/why_a_copy_costs`.
 
 arrays = list(np.ones((16, 256), np.float32))
 tensors = [torch.from_numpy(a) for a in arrays]

@@ -6,9 +6,9 @@
 Load a checkpoint onto another device: ``map_location``
 =======================================================
 
-A checkpoint stores each tensor's device, and :func:`torch.load` restores it there
-unless you pass ``map_location``. Load to ``"cpu"``: ``load_state_dict`` copies the
-values to the model's device.
+A checkpoint stores each tensor's device, and :func:`torch.load` restores the tensor on
+that device unless you pass ``map_location``. Load to ``"cpu"``, because
+``load_state_dict`` then copies the values to the model's device.
 """
 
 # sphinx_gallery_setup = True
@@ -27,8 +27,8 @@ print("This lesson runs on:", device)
 # A checkpoint from a GPU
 # -----------------------
 # With a GPU, we save a CUDA tensor. Without one, ``FakeTensorMode`` makes a CUDA tensor
-# without data, and ``skip_data`` writes a file with it: the file names the device like
-# a real one, and its numbers are zeros.
+# without data, and ``skip_data`` writes a file with it. The file names the device like
+# a real checkpoint, but its numbers are zeros.
 
 here = device == "cuda"
 with nullcontext() if here else FakeTensorMode():
@@ -45,10 +45,10 @@ assert b"cuda:0" in file.getvalue()
 # %%
 # Where it is loaded to
 # ---------------------
-# Without ``map_location``, the file decides. A device or its name sends all tensors to
-# one place, a dictionary only those on the devices that it names. A function gets each
-# storage on the CPU and the file's device. It returns a storage, or None to let the
-# file decide.
+# Without ``map_location``, the file decides. A device or its name puts all tensors on
+# that device. A dictionary only moves the tensors of the devices that it names. A
+# function gets each storage on the CPU and the device from the file. It returns a
+# storage, or None to let the file decide.
 
 
 def to_cpu(storage, name):
@@ -77,8 +77,8 @@ assert landed == [named] * 2 + ["cpu"] * 3 + ["meta"]
 # sphinx_gallery_table = "rows"
 
 # %%
-# Without CUDA two of them raise (:ref:`load-without-device`). ``"cpu"`` works on every
-# machine, and the loaded tensors take no GPU memory.
+# Without CUDA two of the calls raise (:ref:`load-without-device`). ``"cpu"`` works on
+# every machine, and the loaded tensors take no GPU memory.
 #
 # The module decides
 # ------------------
@@ -115,8 +115,8 @@ assert weight.dtype == torch.float64
 
 # %%
 # An optimizer's ``load_state_dict`` converts each tensor to the device and dtype of its
-# parameter. It doesn't copy a tensor that already has both: the optimizer keeps the
-# loaded tensor itself, and its steps change it.
+# parameter, except Adam's count of steps. It doesn't copy a tensor that already has
+# both. Then the optimizer keeps the loaded tensor itself, and its steps change it.
 
 found = []
 for module in again, nn.Linear(2, 1, False):
@@ -149,11 +149,12 @@ assert part[0] == 7 and apart[0] == 1
 # sphinx_gallery_predict_instead_2 = "apart = reload(x[1:]) -> apart = part"
 
 # %%
-# Saved in one call, they share a storage again. Saved alone, each one brings the whole
-# storage (:doc:`../3_tips/what_stays_alive`).
+# If you save them in one call, they share a storage again. If you save one alone, the
+# file has the whole storage (:doc:`../3_tips/what_stays_alive`).
 #
 # Remember
 # --------
 # - Load with ``map_location="cpu"``. ``load_state_dict`` copies to the model.
 # - Save the state dicts of the model and of the optimizer in one file.
-# - Tensors that share memory when saved in one file share it after loading.
+# - If tensors share memory and you save them in one file, they also share memory after
+#   loading.

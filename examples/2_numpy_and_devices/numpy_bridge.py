@@ -52,13 +52,13 @@ assert w.grad.tolist() == [6, 6, 6]
 # sphinx_gallery_predict_instead_2 = "numpy()[:] = 3.0 -> fill_(3.0) raises"
 
 # %%
-# The version counter stays at 0, so autograd uses the 3 as if it were the value it
-# saved. The gradient is 2 * 3. The correct one is 2, and there is no error.
+# The version counter stays at 0, so autograd takes the 3 for the saved value. The
+# gradient is 2 * 3. The correct gradient is 2, but PyTorch doesn't raise.
 #
 # It raises for a tensor that requires grad
 # -----------------------------------------
 # ``w.numpy()`` without ``detach`` raises. That protects you from the silent mistake,
-# but only while grad mode is on: under :class:`torch.no_grad` you get an array that
+# but only while grad mode is on. Under :class:`torch.no_grad` you get an array that
 # shares the memory of ``w``.
 
 try:
@@ -80,7 +80,7 @@ assert w.tolist() == [99, 3, 3]
 # --------------------------------------------
 # ``g`` is on CUDA. Without a GPU it's on the ``meta`` device, which has shapes but no
 # data, and the same check raises. ``g`` also requires grad. The error about the device
-# comes first. Other tensors that raise: :doc:`numpy_force`.
+# comes first. :doc:`numpy_force` has other tensors that raise.
 
 elsewhere = "cuda" if device == "cuda" else "meta"
 g = torch.ones(3, device=elsewhere).requires_grad_()

@@ -26,7 +26,7 @@ print("This lesson runs on:", device)
 # -------------------------------
 # ``signal`` only needs ``detach``, so on the CPU the array shares its memory.
 # ``signal.conj()`` only sets a conjugate bit, which NumPy doesn't support. So
-# ``force=True`` computes the conjugate, and that is a copy.
+# ``force=True`` computes the conjugate in new memory.
 
 signal = torch.tensor([1 + 2j], requires_grad=True)
 alias = signal.numpy(force=True)
@@ -84,14 +84,14 @@ assert all("Error" in found for found in forced[5:])
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``imag`` of a conjugate has a negative bit, which ``resolve_neg`` computes. NumPy has
-# no bfloat16, float8 or sparse arrays. A tensor on ``meta`` has no data
-# (:doc:`the messages <../../errors>`).
+# ``imag`` of a conjugate has a negative bit, so ``resolve_neg`` computes the negative
+# values. NumPy has no bfloat16, float8 or sparse arrays. A tensor on ``meta`` has no
+# data (:doc:`the messages <../../errors>`).
 #
 # Functions that call ``numpy`` for you
 # -------------------------------------
 # ``np.asarray(t)`` calls ``t.numpy()`` without ``force``. NumPy's functions do the
-# same. They convert a list tensor by tensor, and copy it all into a new array.
+# same. They convert a list tensor by tensor, and copy all tensors into a new array.
 
 t = torch.zeros(2)
 one, many = np.asarray(t), np.stack([t, t])
@@ -126,10 +126,10 @@ assert len(errors) == 2 and torch.is_tensor(result)
 # %%
 # Before, inside and after ``no_grad``
 # ------------------------------------
-# When you call it, ``numpy()`` checks two things: does the tensor require grad, and is
-# grad mode on? It raises if both are true. (A view of ``w`` requires grad wherever you
-# make it: :doc:`../1_basics/flags_inside_no_grad`.) Inside ``no_grad`` you get an array
-# that shares the memory, and :doc:`autograd doesn't notice a write <numpy_bridge>`.
+# ``numpy()`` raises if the tensor requires grad and grad mode is on at the time of the
+# call. (A view of ``w`` also requires grad if you make it under ``no_grad``, see
+# :doc:`../1_basics/flags_inside_no_grad`.) Inside ``no_grad`` you get an array that
+# shares the memory, and :doc:`autograd doesn't notice a write <numpy_bridge>`.
 
 before = w * 2
 with torch.no_grad():
@@ -144,6 +144,6 @@ assert after == ["RuntimeError"] * 2 + ["alias"]
 # %%
 # Remember
 # --------
-# - On a CPU, ``force=True`` copies only to compute a conjugate or a negative.
-# - It doesn't convert: first call ``float()`` for bfloat16, ``to_dense()`` for sparse.
+# - On a CPU, ``force=True`` only copies to compute conjugate or negative values.
+# - It doesn't convert dtypes or layouts. First call ``float()`` or ``to_dense()``.
 # - NumPy's functions convert without ``force``, so convert before you call them.

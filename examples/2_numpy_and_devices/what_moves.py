@@ -6,8 +6,9 @@
 What does ``model.to(device)`` move?
 ====================================
 
-It moves everything that is registered: parameters with their gradients, buffers, and
-those of submodules. A tensor that is a plain attribute stays where it is.
+``model.to(device)`` moves everything that is registered: parameters with their
+gradients, buffers, and the parameters and buffers of submodules. A tensor that is a
+plain attribute doesn't move.
 """
 
 # sphinx_gallery_setup = True
@@ -21,7 +22,7 @@ print("This lesson runs on:", device)
 # %%
 # A model with one of each
 # ------------------------
-# One training step on the CPU gives it a gradient and a momentum.
+# One training step on the CPU gives the model a gradient and the optimizer a momentum.
 
 
 class Net(nn.Linear):
@@ -48,9 +49,9 @@ net, sgd = trained_once()
 # %%
 # What moves, what is converted
 # -----------------------------
-# The model moves to the GPU, or without one to ``meta``, where tensors have a shape, a
-# dtype and no data. It also becomes float64. Tensors that the module hasn't registered
-# don't change. A buffer of integers moves but keeps its dtype.
+# The model moves to the GPU. Without a GPU it moves to ``meta``, where tensors have a
+# shape and a dtype but no data. ``to`` also converts it to float64. Tensors that the
+# module hasn't registered don't change. A buffer of integers moves but keeps its dtype.
 
 there = "cuda" if device == "cuda" else "meta"
 net.to(there, torch.float64)
@@ -87,8 +88,8 @@ assert net.count.dtype == torch.int64
 # %%
 # Make it a buffer
 # ----------------
-# A plain tensor stays behind, and an operation with it raises (:ref:`devices-differ`).
-# Make it a buffer, or create it on the device of the input.
+# A plain tensor doesn't move, and an operation with it raises (:ref:`devices-differ`).
+# Register the tensor as a buffer, or create it on the device of the input.
 
 h = net(torch.ones(1, 2).to(net.scale))
 try:
@@ -119,11 +120,13 @@ assert alias.dtype == torch.float32 != weight.dtype
 # sphinx_gallery_predict_instead_2 = "cast.to( -> cast.weight.data = weight.to("
 
 # %%
-# The parameter is the same object with new memory. The buffer is new, ``alias`` is not.
+# The parameter is the same object with new memory. The buffer is a new tensor.
+# ``alias`` still uses the old memory.
 
 # %%
 # Load the optimizer's state again to convert it. Between CPU and CUDA, parameters also
-# stay the same objects. On ``meta`` they are new, so ``sgd`` still has the old ones.
+# stay the same objects. On ``meta`` the parameters are new objects, so ``sgd`` still
+# has the old ones.
 
 cast_sgd.load_state_dict(cast_sgd.state_dict())
 momentum = cast_sgd.state[weight]["momentum_buffer"]
@@ -135,7 +138,8 @@ assert (left is net.weight) == (there == "cuda")
 # %%
 # Compare devices
 # ---------------
-# A device isn't a string (:ref:`silent-device-names`). Compare its ``type`` to a name.
+# A device isn't a string (:ref:`silent-device-names`). Compare ``device.type`` with a
+# name.
 
 print(f"{y.device == there = }")
 assert y.device != there and y.device.type == there

@@ -6,7 +6,8 @@
 The best way to copy a tensor
 =============================
 
-Use ``x.detach().clone()``: new memory, no gradient to ``x``, no warning.
+Use ``x.detach().clone()``. The copy has new memory, no gradient flows back to ``x``,
+and PyTorch doesn't warn.
 """
 
 # sphinx_gallery_setup = True
@@ -39,8 +40,8 @@ assert x.data_ptr() != y.data_ptr()
 # %%
 # What each of them returns
 # -------------------------
-# All five return the values of ``x`` in new memory. Autograd records ``copy_``, so that
-# result requires grad. Two of the calls warn.
+# All five return the values of ``x`` in new memory. Autograd records ``copy_``, so the
+# result of ``copy_`` requires grad. Two of the calls warn.
 
 copies = {
     "x.detach().clone()": lambda x: x.detach().clone(),
@@ -76,8 +77,9 @@ assert warned == ["no"] * 3 + ["yes"] * 2
 
 # %%
 # The two that warn are made for numbers, lists and arrays. ``t.new_tensor(x)`` takes
-# its dtype from ``t``, not from ``x``, and since torch 2.7 its device too
-# (:doc:`../../changes`). Detach before ``copy_``, or gradients flow through to ``x``:
+# its dtype from ``t``, not from ``x``. Since torch 2.7 it also takes its device from
+# ``t`` (:doc:`../../changes`). Detach before ``copy_``. Otherwise gradients flow back
+# to ``x``.
 
 # sphinx_gallery_predict = "What is ``x.grad``?"
 # sphinx_gallery_predict_instead = "copy_(x.detach()) -> copy_(x)"
@@ -94,9 +96,9 @@ assert t.new_tensor(1.0).dtype == t.dtype
 # %%
 # What each of them costs
 # -----------------------
-# This is the article's benchmark: tensors on the CPU, without a graph, in one thread.
-# The warnings are not shown, but take time. perfplot reports the fastest single call
-# and no spread, so the code runs it in rounds and compares as in
+# This is the article's benchmark, with tensors on the CPU, without a graph, in one
+# thread. The warnings are not shown, but take time. perfplot reports the fastest single
+# call and no spread, so the code runs it in rounds and compares as in
 # :doc:`measure_a_copy`. The table has the median times.
 
 
@@ -172,6 +174,7 @@ for row in rows:
 # %%
 # Remember
 # --------
-# - Copy with ``x.detach().clone()``, and nothing of the copy reaches ``x``.
+# - Copy with ``x.detach().clone()``. Then a write to the copy doesn't change ``x``, and
+#   no gradient flows back.
 # - ``torch.empty_like(x).copy_(x)`` stays in the graph, unless you detach ``x``.
 # - Keep ``torch.tensor`` and ``new_tensor`` for numbers, lists and arrays.

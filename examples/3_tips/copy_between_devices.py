@@ -25,8 +25,9 @@ print("This lesson runs on:", device)
 # Pinned memory
 # -------------
 # The operating system may move ordinary, *pageable* memory while a GPU reads it. So a
-# GPU reads *pinned* memory, which stays where it is. :meth:`torch.Tensor.pin_memory`
-# copies a tensor there. It needs an accelerator, so on a CPU ``x`` itself is used.
+# GPU reads *pinned* memory, which the system doesn't move.
+# :meth:`torch.Tensor.pin_memory` copies a tensor into pinned memory. That call needs an
+# accelerator, so without a GPU this lesson uses ``x`` itself.
 
 x = torch.ones(2**22)  # 16 MiB
 pinned = x.pin_memory() if device == "cuda" else x
@@ -37,8 +38,9 @@ assert pinned.is_pinned() == (device == "cuda")
 # %%
 # On one device the flag does nothing
 # -----------------------------------
-# If the tensor is already there, :meth:`torch.Tensor.to` returns the same object.
-# With ``copy=True`` it copies. On a CPU that copy is done when the call returns.
+# If the tensor is already on that device, :meth:`torch.Tensor.to` returns the same
+# object. With ``copy=True`` it copies. On a CPU that copy is done when the call
+# returns.
 
 same = x.to("cpu", non_blocking=True)
 copied = x.to("cpu", non_blocking=True, copy=True)
@@ -49,23 +51,23 @@ assert same is x and copied[0] == 1
 # %%
 # Two clocks
 # ----------
-# How long does the call take, and how long the copy? Without the flag, the call returns
-# when the copy is done. With the flag, it returns at once from pinned memory. Pageable
-# memory is *staged* first, that is, copied to pinned memory of the driver, and the
-# call returns once that is done. `From the CUDA documentation
+# The call and the copy can take different times. Without the flag, the call returns
+# when the copy is done. With the flag and pinned memory, the call returns at once. The
+# driver first copies pageable memory to its own pinned memory, which is called
+# *staging*. The call returns when that is done. `From the CUDA documentation
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__
 #
-# Pinning takes time too: ``x.pin_memory().to(device, non_blocking=True)`` can be up
-# to twice as slow as ``x.to(device)``. For many small pageable tensors the flag helps,
-# because you wait once for all of them. `From PyTorch's tutorial
+# Pinning also takes time. ``x.pin_memory().to(device, non_blocking=True)`` can be up to
+# twice as slow as ``x.to(device)``. For many small pageable tensors the flag helps,
+# because you only wait once for all of them. `From PyTorch's tutorial
 # <https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html>`__
 #
 # PyTorch keeps freed pinned memory and uses it again, so only the first call has to pin
 # new memory. `From PyTorch's source
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/core/CachingHostAllocator.h>`__
 #
-# On a GPU the folded code measures both, with the CPU's clock and with CUDA's events:
-# the first run of each copy, and the median of ten more.
+# On a GPU the folded code measures both times, with the CPU's clock and with CUDA's
+# events. It shows the first run of each copy and the median of ten more runs.
 
 
 event = partial(torch.cuda.Event, enable_timing=True)
@@ -114,10 +116,12 @@ for row in rows:
 # %%
 # To the GPU: do not refill a pinned source
 # -----------------------------------------
-# Work that you queue later on the same stream waits for the copy, but the CPU doesn't
-# wait. Here ``torch.cuda._sleep`` keeps the GPU busy. (It's private, so use it only
-# for experiments.) On CUDA the CPU writes 5.0 before the copy has read the source, and
-# 5.0 arrives. On a CPU 1.0 arrives, because the copy is done when the call returns.
+# Work that you queue later on the same stream waits for the copy. Work on another one
+# doesn't (:doc:`side_streams`), and the CPU doesn't wait either. Here
+# ``torch.cuda._sleep`` keeps the GPU busy. (It's private, so use it only for
+# experiments.) With CUDA, the CPU writes 5.0 before the copy has read the source, so
+# the result is 5.0. That is a race, so it's printed and not asserted. Without CUDA the
+# result is 1.0, because the copy is done when the call returns.
 #
 # On PCIe systems a pageable source is safe, because it is staged before the call
 # returns. `From the CUDA documentation
@@ -138,10 +142,10 @@ assert there[-1] == 1 or device == "cuda"
 # %%
 # To the CPU: do not read too early
 # ---------------------------------
-# From CUDA the result is a new pinned tensor. Until the copy is done you read what
-# happened to be there. Wait for the stream, as below, for an event, or for all work
-# with :func:`torch.cuda.synchronize`. ``item``, ``tolist``, ``print`` and ``if`` on a
-# CUDA tensor wait by themselves, and so does ``cpu`` (:doc:`what_waits`).
+# From CUDA the result is a new pinned tensor. Until the copy is done, that tensor holds
+# arbitrary values. Wait for the stream, as below, for an event, or for all work with
+# :func:`torch.cuda.synchronize`. On a CUDA tensor, ``item``, ``tolist``, ``print``,
+# ``if`` and ``cpu`` wait by themselves (:doc:`what_waits`).
 
 
 def receive(value):
@@ -163,6 +167,8 @@ assert late == 2
 # %%
 # Remember
 # --------
-# - With the flag and pinned memory, "returned" doesn't mean "copied": synchronize.
+# - With the flag and pinned memory, the call returns before the copy is done.
+#   Synchronize.
 # - Until then, don't refill the source or read the result. Nothing raises if you do.
-# - Pinning copies too: keep the buffer, or use ``DataLoader(pin_memory=True)``.
+# - Pinning also copies. Reuse the pinned buffer, or use
+#   ``DataLoader(pin_memory=True)``.

@@ -27,9 +27,10 @@ print("This lesson runs on:", device)
 # %%
 # Three ways, one result
 # ----------------------
-# NumPy copies the array that shares memory with the tensor. Or PyTorch copies the
-# tensor: detached first, or within the graph. All tensors here are on the CPU, so the
-# time is that of the copy alone. From a GPU: :doc:`copy_between_devices`.
+# In the first way, NumPy copies the array that shares memory with the tensor. In the
+# others, PyTorch copies the tensor, either after ``detach`` or inside the graph. All
+# tensors here are on the CPU, so the chart only shows the time of the copy. For copies
+# from a GPU see :doc:`copy_between_devices`.
 
 ways = {
     "t.detach().numpy().copy()": (  # NumPy copies
@@ -53,11 +54,11 @@ assert all(a.tolist() == [7, 1, 1] for a in arrays)
 # %%
 # Relative times
 # --------------
-# ``perfplot.bench`` times each way as often as fits a twentieth of a second, after a
-# warm-up, and reports the fastest single call. Each round has another order, and in
-# each round the times are divided by that of the first way. The bar is the middle half
-# of these ratios, the dot their median. The table has the median times. Why 64 MiB take
-# so long: :doc:`pages_of_a_copy`.
+# After a warm-up, ``perfplot.bench`` repeats each way for a twentieth of a second and
+# reports the fastest single call. Each round has a different order. In each round, the
+# lesson divides the times by the time of the first way. The bar is the middle half of
+# these ratios, the dot their median. The table has the median times.
+# :doc:`pages_of_a_copy` explains why 64 MiB take so long.
 
 
 def in_words(ratio):
@@ -132,10 +133,10 @@ for row in rows:
 # sphinx_gallery_table = "rows"
 
 # %%
-# An article of 2021 had such a benchmark and took it for a comparison of CPU and GPU.
-# It compares no GPU, there or here: ``torch.ones`` makes tensors on the CPU.
+# An article of 2021 called such a benchmark a comparison of CPU and GPU. But
+# ``torch.ones`` makes tensors on the CPU, so the benchmark never uses a GPU.
 #
 # Remember
 # --------
 # - All three copy once. Choose by what you need: NumPy's copy is in C order.
-# - From any device: ``t.detach().to("cpu", copy=True).numpy()``.
+# - From any device, use ``t.detach().to("cpu", copy=True).numpy()``.

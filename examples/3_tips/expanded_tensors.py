@@ -6,8 +6,9 @@
 Shared elements: ``expand`` and lists of tensors
 ================================================
 
-``expand`` repeats without copying: all repeats share memory, so writing to one
-changes them all. The same happens in a list that holds one tensor several times.
+``expand`` repeats without copying, so all repeats share memory and a write to one of
+them changes all of them. The same happens in a list that holds one tensor several
+times.
 """
 
 # sphinx_gallery_setup = True
@@ -20,8 +21,8 @@ print("This lesson runs on:", device)
 # %%
 # Three rows, one in memory
 # -------------------------
-# The stride 0 means that each row starts where the one before it starts. We write to
-# one row.
+# The stride 0 means that every row starts at the same place in memory. We write to one
+# row.
 
 row = torch.zeros(1, 2, device=device)
 rows = row.expand(3, 2)
@@ -40,8 +41,8 @@ assert rows.stride() == (0, 1)
 # Which writes raise
 # ------------------
 # PyTorch raises if a call would write to one element more than once, but not every call
-# checks. ``fill_`` doesn't, and ``rows[:] = 7`` depends on the version (torch 2.6 and
-# 2.13 raise, 2.15 doesn't). Each row of the table starts with zeros.
+# checks. ``fill_`` doesn't, and ``rows[:] = 7`` depends on the version: torch 2.6 and
+# 2.13 raise, but don't rely on it. Each row of the table starts with zeros.
 
 sevens = torch.full((3, 2), 7.0, device=device)
 writes = {
@@ -88,8 +89,9 @@ assert "refers to a single memory location" in message
 # %%
 # Clone before you write
 # ----------------------
-# The clone has three rows in memory, so three times the bytes and no stride 0. The same
-# is true of ``contiguous()`` and of :meth:`torch.Tensor.repeat`, which always copies.
+# The clone has three rows in memory. So it needs three times the bytes, and none of its
+# strides is 0. The same is true of ``contiguous()`` and of :meth:`torch.Tensor.repeat`,
+# which always copies.
 
 rows = row.expand(3, 2)
 written = rows.clone()
@@ -104,7 +106,8 @@ assert written.stride() == rows.contiguous().stride()
 # %%
 # The gradient is added up
 # ------------------------
-# The gradients of the three rows are summed into the one row in memory.
+# ``backward()`` adds the gradients of the three rows, because they are one row in
+# memory.
 
 w = torch.ones(1, 2, device=device, requires_grad=True)
 weights = torch.tensor([[1.0], [2.0], [3.0]]).to(device)
@@ -134,7 +137,7 @@ assert torch.cat(kept).tolist() == [1, 3, 6]
 # Another shape for one of two tensors
 # ------------------------------------
 # A shape belongs to a tensor, not to its memory. If you change the shape of ``turned``
-# in place, ``x`` keeps its own. PyTorch 1.12 and older raised for a detached tensor
+# in place, ``x`` keeps its shape. PyTorch 1.12 and older raised for a detached tensor
 # (:doc:`../../changes`). ``resize_`` makes the shared memory longer. The new elements
 # have no defined value until you write to them.
 

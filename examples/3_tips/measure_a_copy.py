@@ -26,8 +26,9 @@ print("This lesson runs on:", device)
 # %%
 # What is compared
 # ----------------
-# The first five are the copies of :doc:`copy_a_tensor`. The last one is the limit: it
-# writes to memory that is there. The others make more calls and need new memory.
+# The first five are the copies of :doc:`copy_a_tensor`. The last one is a lower limit,
+# because it only writes to memory that already exists. The others make more calls and
+# need new memory.
 
 calls = [
     "x.detach().clone()",
@@ -46,9 +47,9 @@ print(f"{warm.copy_(x) is warm = }")
 # Take turns
 # ----------
 # :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, and waits
-# for CUDA to finish. Here a turn takes about a millisecond, or one call if that takes
-# longer. Give each call one turn in a round. Then a machine that slows down slows down
-# all of them. Start each round with another call.
+# for CUDA to finish. Here a turn takes about a millisecond. If one call takes longer, a
+# turn is one call. Give each call one turn in a round. If the machine slows down, it
+# then slows down all calls. Start each round with a different call.
 
 quality = os.environ.get("BENCHMARK_QUALITY")
 rounds = {"quick": 33, "long": 300}.get(quality, 63)
@@ -81,14 +82,15 @@ samples = [
 # %%
 # Divide within a round
 # ---------------------
-# Two times of one round met the machine in the same state. So divide them, round by
-# round. The middle half of these ratios is the bar in the chart at the top. A call is
-# slower if that whole half is above 4/3, and faster if it is below 3/4. Then the chart
-# and its title give the median. The table has the median times.
+# During one round, the machine is mostly in the same state. So divide two times of the
+# same round by each other. The middle half of these ratios is the bar in the chart at
+# the top. A call is slower if that whole half is above 4/3, and faster if it is below
+# 3/4. Then the chart and its title give the median. The table has the median times.
 #
-# The assertions take the fastest runs, which other programs disturb least. 4 KiB take
-# less than twice the time of 4 B. On a CPU 64 MiB take more than twice the time of
-# 4 MiB. On a GPU that is asserted of the bare write only.
+# The assertions use the fastest runs, because other programs disturb those least. A
+# copy of 4 KiB takes less than twice the time of 4 B. On a CPU, 64 MiB take more than
+# twice the time of 4 MiB. On a GPU, the assertion only checks that for the write to
+# existing memory.
 
 
 def in_words(ratio):
@@ -142,6 +144,8 @@ assert longer.all() if device == "cpu" else longer[-1]
 # %%
 # Remember
 # --------
-# - A difference counts if it is larger than the spread: take turns, divide, compare.
-# - With a small tensor you time the calls, with a large one the memory.
+# - A difference counts if it is larger than the spread. Take turns, divide, and
+#   compare.
+# - With a small tensor you measure the cost of calls, with a large one the speed of
+#   memory.
 # - One run is one sample. Run the script several times and trust what all runs say.

@@ -6,8 +6,8 @@
 Does ``x.detach().clone().numpy()`` waste memory?
 =================================================
 
-On the CPU it doesn't: the clone is the only copy. On a GPU it raises, and if you add
-``.cpu()`` before ``.numpy()``, the clone is one copy too many.
+Not on the CPU, where the clone is the only copy. On a GPU ``numpy()`` raises, and if
+you add ``.cpu()`` before it, the clone is one copy too many.
 """
 
 # sphinx_gallery_setup = True
@@ -25,7 +25,8 @@ print("This lesson runs on:", device)
 # -------
 # For the CPU, the profiler adds up the bytes that PyTorch allocates in a call and
 # doesn't free. For CUDA, PyTorch's allocator counts its bytes and their peak. The meter
-# returns the results of the calls and the new MiB: on the CPU, on CUDA, peak on CUDA.
+# returns the results of the calls and three numbers: the new MiB on the CPU, the new
+# MiB on CUDA, and the peak on CUDA.
 
 # sphinx_gallery_folded = "The meter"
 MIB = 2**20
@@ -56,8 +57,8 @@ assert new == [4, 0, 0]
 # Call by call
 # ------------
 # ``x`` has 4 MiB. ``detach`` and :meth:`~torch.Tensor.numpy` share memory, and
-# ``clone`` allocates. On CUDA ``numpy`` raises after the clone is made. ``gpu`` is on
-# CUDA, or on ``meta`` if there is no GPU.
+# ``clone`` allocates. On CUDA ``numpy`` raises, but only after the clone exists.
+# ``gpu`` is on CUDA, or on ``meta`` if there is no GPU.
 
 x = torch.ones(MIB, device=device)
 x.requires_grad_()
@@ -83,8 +84,8 @@ assert f"can't convert {gpu.device.type}" in message
 # %%
 # The waste is one tensor, not ten
 # --------------------------------
-# Ten tensors of 4 MiB are copied to the CPU, one after the other. The table shows the
-# new memory on the CPU and, if the tensors are on CUDA, the peak there.
+# We copy ten tensors of 4 MiB to the CPU, one after the other. The table shows the new
+# memory on the CPU and, if the tensors are on CUDA, the peak there.
 
 calls = {
     "x.detach().cpu()": lambda x: x.detach().cpu(),
@@ -116,11 +117,12 @@ assert [n[2] for n in found] == [0, 4 * cuda, 0]
 
 # %%
 # On CUDA the clone wastes 4 MiB at the peak, not 40, because each clone is freed before
-# the next is made. On a CPU it wastes nothing: ``cpu`` doesn't copy there, so the clone
-# is the only copy.
+# the next is made. If the tensors are on the CPU, the clone doesn't waste memory.
+# ``cpu`` doesn't copy there, so the clone is the only copy.
 
 # %%
-# A slice with gaps needs one more copy on CUDA: PyTorch `packs it on the GPU first
+# A slice with gaps needs one more copy on CUDA, because PyTorch first `makes it
+# contiguous on the GPU
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/Copy.cu>`_.
 # (That's from its source code. A CPU doesn't do it, so the peak here is 0.)
 
@@ -132,8 +134,8 @@ print(f"Peak for a slice with gaps: {new[2]} MiB")
 # What does add up: the graphs you keep
 # -------------------------------------
 # Each loss in a list keeps its graph alive. The graph keeps what it saved for the
-# backward pass, here the 4 MiB that ``exp`` returned. A detached loss keeps no graph
-# (:doc:`what_stays_alive`).
+# backward pass, here the 4 MiB that ``exp`` returned. A detached loss doesn't keep a
+# graph (:doc:`what_stays_alive`).
 
 xs = [x] * 3
 _, kept = measure(lambda x: x.exp().sum(), *xs)
@@ -146,5 +148,5 @@ assert sum(kept[:2]) == 12 and sum(rest[:2]) == 0
 # Remember
 # --------
 # - ``clone`` allocates new memory. ``detach`` and ``numpy`` don't.
-# - One copy, on the CPU, from any device: ``x.detach().to("cpu", copy=True)``.
+# - For one copy on the CPU from any device, use ``x.detach().to("cpu", copy=True)``.
 # - A temporary clone needs the memory of one tensor. Tensors that you keep add up.

@@ -6,9 +6,9 @@
 Out of memory: find what is holding it
 ======================================
 
-Count the memory in use after each step. If it grows within an epoch, the loop keeps
-tensors; if it grows over epochs, the program does; if it doesn't grow, one step is too
-large or the free memory is in pieces.
+If the memory in use after each step grows within an epoch, the loop keeps tensors, and
+if it grows over epochs, the program does. If it doesn't grow, one step is too large or
+the free memory is in pieces.
 """
 
 # sphinx_gallery_setup = True
@@ -43,8 +43,8 @@ def measure(run, *inputs):
 # %%
 # Count after each step
 # ---------------------
-# ``measure`` counts the MiB that a call leaves in use: on CUDA by PyTorch's allocator,
-# on the CPU by the profiler. In your own loop on a GPU, print
+# ``measure`` counts the MiB that a call leaves in use. It asks PyTorch's allocator on
+# CUDA and the profiler on the CPU. In your own loop on a GPU, print
 # ``torch.cuda.memory_allocated()`` after each step. Here, an epoch has four steps, and
 # the graph of a loss has three tensors of 1 MiB. We keep the losses of an epoch, the
 # last loss of each epoch, or only detached losses.
@@ -89,13 +89,14 @@ assert detached == [0] * 12
 # sphinx_gallery_folded = "The code that counts and draws"
 
 # %%
-# Counted once per epoch, the first one doesn't grow, but a longer epoch can run out of
-# memory. The fix for both: keep ``loss.detach()`` (:doc:`what_stays_alive`).
+# If you only count once per epoch, the first case doesn't show growth, but a longer
+# epoch can run out of memory. In both cases that grow, keep ``loss.detach()``
+# (:doc:`what_stays_alive`).
 #
 # In validation, an output keeps its graph
 # ----------------------------------------
-# Validation has no ``backward()``, so the graph lives as long as you hold the output.
-# Under ``no_grad`` there is no graph.
+# Validation has no ``backward()``, so the graph stays in memory as long as you keep the
+# output. Under ``no_grad`` there is no graph.
 
 with_graph = measure(forward, x)[1]
 with torch.no_grad():
@@ -106,10 +107,11 @@ assert with_graph == 4 and without == 1
 # %%
 # No growth: one step is too large
 # --------------------------------
-# A step needs most just before ``backward()``, and that grows with the batch. On a GPU,
-# ``torch.cuda.max_memory_allocated()`` tells you how much. A clone needs ``nbytes`` at
-# once, here more than is in memory (:doc:`expanded_tensors`): do without it, or make it
-# with ``to("cpu", copy=True)``.
+# A step needs the most memory when ``backward()`` starts, and the peak grows with the
+# batch (:doc:`memory_of_a_step`). On a GPU, ``torch.cuda.max_memory_allocated()``
+# returns the peak. A clone needs its ``nbytes`` in one piece. Here that is more than
+# the expanded tensor has in memory (:doc:`expanded_tensors`). Avoid the clone, or make
+# it on the CPU with ``to("cpu", copy=True)``.
 
 double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)
@@ -125,13 +127,14 @@ assert (held, of_clone) == (4, 1)
 # No growth: the free memory is in pieces
 # ---------------------------------------
 # PyTorch reserves large blocks of GPU memory and puts tensors there. The memory of a
-# deleted tensor stays reserved for new ones, and ``nvidia-smi`` counts it as used. If
-# ``memory_reserved()`` is far above ``memory_allocated()``, its pieces may be too small
-# for a new tensor. `PyTorch's notes on CUDA
+# deleted tensor stays reserved for new tensors, and ``nvidia-smi`` counts it as used.
+# If ``memory_reserved()`` is far above ``memory_allocated()``, the free pieces may be
+# too small for a new tensor. `PyTorch's notes on CUDA
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management>`_ and the
 # error's message advise ``PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True``. The notes
-# also say that ``empty_cache()`` releases unused memory to other programs, which gives
-# PyTorch no more of it (:ref:`out-of-memory`). A CPU doesn't show any of this.
+# also say that ``empty_cache()`` releases unused memory to other programs. PyTorch
+# itself doesn't get more memory that way (:ref:`out-of-memory`), but :ref:`sometimes
+# fewer pieces <q-empty-cache>`. On a CPU you can't see any of this.
 #
 # Recover after ``except``
 # ------------------------
@@ -157,6 +160,8 @@ assert inside and not after
 # %%
 # Remember
 # --------
-# - Growth within an epoch: the loop keeps tensors. Over epochs: the program does.
-# - No growth: one step is too large, or reserved memory is far above allocated.
+# - If memory grows within an epoch, the loop keeps tensors. If it grows over epochs,
+#   the program does.
+# - Without growth, one step is too large, or reserved memory is far above allocated
+#   memory.
 # - Keep ``loss.detach()``, and validate under ``torch.no_grad()``.

@@ -6,7 +6,8 @@
 Why are very large copies slow? Page faults
 ===========================================
 
-A 64 MiB CPU copy spends time on moving bytes, and on a page fault for each new page.
+On the CPU, a copy of 64 MiB spends time on moving bytes and on a page fault for each
+new page.
 """
 
 # sphinx_gallery_setup = True
@@ -26,7 +27,7 @@ print("This lesson runs on:", device)
 # -------------------------
 # Allocating 64 MiB only reserves addresses. The first write to each page makes the
 # system find memory for it, which is a *page fault*. The system counts them. ``warm``
-# already has its pages, so writing to it causes hardly any.
+# already has its pages, so a write to it causes hardly any page faults.
 
 try:
     from resource import RUSAGE_SELF, getrusage
@@ -65,8 +66,8 @@ assert empty < pages / 100
 # %%
 # NumPy asks for larger pages
 # ---------------------------
-# Linux also has larger pages, mostly of 2 MiB. With its policy ``madvise``, only the
-# programs that ask get them. NumPy asks (`NUMPY_MADVISE_HUGEPAGE
+# Linux also has larger pages, mostly of 2 MiB. With the policy ``madvise``, only
+# programs that ask for larger pages get them. NumPy asks (`NUMPY_MADVISE_HUGEPAGE
 # <https://numpy.org/doc/stable/reference/global_state.html>`_). PyTorch asks if the
 # process starts with `THP_MEM_ALLOC_ENABLE
 # <https://github.com/pytorch/pytorch/pull/107697>`_ set to 1.
@@ -75,8 +76,8 @@ array = page_faults(x.numpy().copy)
 print(f"{array = }")
 
 # %%
-# You see other numbers if your system gives larger pages to all programs, or with
-# another allocator. Otherwise the folded code asserts these.
+# Your numbers differ if your system gives larger pages to all programs, or if you use
+# another allocator. Otherwise the folded code asserts the numbers in the table.
 
 system = Path("/sys/kernel/mm/transparent_hugepage")
 files = sorted(system.rglob("enabled"))
@@ -96,7 +97,7 @@ if usual and not changes & os.environ.keys():
 # %%
 # The time follows the pages
 # --------------------------
-# Each bar is the fastest of nine calls in one thread. How long a new page takes depends
+# Each bar is the fastest of nine calls in one thread. The time for a new page depends
 # on the machine.
 
 torch.set_num_threads(1)
@@ -125,7 +126,7 @@ plt.show()
 # Use memory that is there
 # ------------------------
 # In a loop, allocate a buffer once and write to it. Autograd records ``copy_``, so
-# detach what you write. Otherwise each write is connected to the last one, and the
+# detach the source. Otherwise the graph connects each write to the one before, and the
 # graph grows and is never freed (:ref:`silent-buffer-graph`).
 
 w = torch.ones(2, requires_grad=True)
@@ -140,6 +141,6 @@ assert last and not buffer.grad_fn
 # %%
 # Remember
 # --------
-# - New memory makes a very large copy slow: one page fault for each page.
+# - New memory makes a very large copy slow, with one page fault for each page.
 # - In a loop, allocate once and write: ``buffer.copy_(x.detach())``.
 # - On Linux, ``THP_MEM_ALLOC_ENABLE=1`` makes PyTorch ask for larger pages.

@@ -6,8 +6,8 @@
 Does a copy keep the strides?
 =============================
 
-``clone`` keeps the strides of a tensor without gaps and packs any other. ``deepcopy``
-of a plain tensor copies its whole storage and keeps the strides.
+``clone`` keeps the strides of a tensor without gaps and removes the gaps of any other.
+``deepcopy`` of a plain tensor copies its whole storage and keeps the strides.
 """
 
 # sphinx_gallery_setup = True
@@ -24,9 +24,9 @@ print("This lesson runs on:", device)
 # %%
 # ``clone`` drops the gaps
 # ------------------------
-# Strides say how far apart neighbours are in memory. In ``v``, a column, they are 2
-# elements apart. In the clone they are side by side. The deep copy contains all of
-# ``table``, and has the strides of ``v``.
+# Strides say how far apart neighbours are in memory. In the column ``v``, neighbours
+# are 2 elements apart. In the clone they are side by side. The deep copy contains all
+# of ``table`` and has the strides of ``v``.
 
 table = torch.arange(4.0, device=device).view(2, 2)
 v = table[:, 0]
@@ -42,9 +42,10 @@ assert deep.untyped_storage().nbytes() == 16
 # %%
 # The rule, in seven layouts
 # --------------------------
-# A tensor without gaps keeps its strides in the clone, whatever their order. A tensor
-# with gaps keeps only their order: the longest stride stays the longest. Elements that
-# ``expand`` repeats are written out. :meth:`torch.Tensor.contiguous` makes rows.
+# A tensor without gaps keeps its strides in the clone, whatever their order. For a
+# tensor with gaps, the clone only keeps the order of the strides, so the longest stride
+# stays the longest. The clone stores every repeat of an expanded tensor separately. The
+# result of :meth:`torch.Tensor.contiguous` is in the order of rows.
 
 table = torch.zeros(2, 4, device=device)
 image = torch.zeros(1, 2, 2, 2, device=device)
@@ -89,8 +90,8 @@ assert rows[6]["clone()"] == "(1,), 32 bytes"
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``contiguous()`` doesn't copy a tensor whose elements are already in order, so *one
-# row* keeps the 32 bytes of its table.
+# ``contiguous()`` doesn't copy a tensor whose elements are already in order, so for
+# *one row* the storage still has the 32 bytes of the table.
 #
 # A ``Parameter`` and a file
 # --------------------------
@@ -114,7 +115,7 @@ assert loaded.untyped_storage().nbytes() == 16
 # Where it matters
 # ----------------
 # ``view(8)`` needs the elements in the order of rows. The clone of a transposed tensor
-# is also transposed, so ask for rows.
+# has the same transposed strides, so ask for the order of rows.
 
 turned = table.t()
 try:
@@ -131,6 +132,6 @@ assert flat.is_contiguous()
 # %%
 # Remember
 # --------
-# - ``clone`` drops gaps, writes out repeats, and keeps the order of the elements.
-# - For rows: ``x.clone(memory_format=torch.contiguous_format)``.
+# - ``clone`` drops gaps, stores repeats separately, and keeps the order of the strides.
+# - For the order of rows, use ``x.clone(memory_format=torch.contiguous_format)``.
 # - A deep copy of a small slice can be large. Clone the slice instead.

@@ -21,8 +21,8 @@ print("This lesson runs on:", device)
 # %%
 # Share the memory, or copy it
 # ----------------------------
-# ``t`` is on the CPU. There the array of ``t.detach().numpy()`` shares the memory of
-# ``t``, so writing to the array changes ``t``. The copy has its own memory.
+# ``t`` is on the CPU. So the array of ``t.detach().numpy()`` shares the memory of
+# ``t``, and a write to the array also changes ``t``. The copy has its own memory.
 
 t = torch.zeros(3, requires_grad=True)
 alias = t.detach().numpy()
@@ -35,9 +35,10 @@ assert t[0] == 7 and copied[0] == 0
 # %%
 # Nine routes
 # -----------
-# The folded code writes a 7 to each array. If the tensor then has the 7, they share
-# memory. The first six raise ``TypeError`` on CUDA, and the last three copy. Without a
-# GPU the second column shows the ``meta`` device: the same errors, but no data to copy.
+# The folded code writes a 7 to each array. If the tensor then has the 7, array and
+# tensor share memory. On CUDA, the first six routes raise ``TypeError``, and the last
+# three copy. Without a GPU, the second column shows the ``meta`` device, which raises
+# the same errors but has no data to copy.
 
 routes = {
     "t.numpy()": lambda t: t.numpy(),
@@ -105,8 +106,8 @@ assert device == "cpu" or there[6:] == ["a copy"] * 3
 # %%
 # The order of the elements can differ
 # ------------------------------------
-# ``t`` is transposed. C order is row by row, and :meth:`numpy.ndarray.copy` makes it.
-# ``clone`` and ``to`` keep the order that the elements have in memory.
+# ``t`` is transposed. :meth:`numpy.ndarray.copy` returns an array in C order, which is
+# row by row. ``clone`` and ``to`` keep the order that the elements have in memory.
 
 # sphinx_gallery_predict = "Which copy is in C order?"
 # sphinx_gallery_predict_instead = "t.clone() -> t.contiguous()"
@@ -120,6 +121,6 @@ assert by_numpy and not by_torch
 # %%
 # Remember
 # --------
-# - For an array with its own memory: ``t.detach().to("cpu", copy=True).numpy()``.
+# - For an array with its own memory, use ``t.detach().to("cpu", copy=True).numpy()``.
 # - ``t.numpy(force=True)`` shares memory on a CPU and copies from CUDA.
-# - ``t.detach().numpy().copy()`` is in C order, and works on a CPU only.
+# - ``t.detach().numpy().copy()`` is in C order, and only works on a CPU.

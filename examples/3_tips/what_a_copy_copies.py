@@ -7,8 +7,8 @@
 =======================================================
 
 ``clone`` copies the elements and stays in the graph, and ``copy.copy`` shares the
-memory. ``deepcopy`` copies a leaf with its gradient and its whole storage, but of a
-``Parameter`` only the elements.
+memory. ``deepcopy`` copies a leaf with its gradient and its whole storage, but only the
+elements of a ``Parameter``.
 """
 
 # sphinx_gallery_setup = True
@@ -29,7 +29,7 @@ print("This lesson runs on:", device)
 # ------------------------
 # We write to ``w`` after copying it. ``cloned`` is connected to ``w`` in the graph, and
 # ``deep`` is a new leaf. ``shallow`` shares the memory of ``w`` but has its own version
-# counter, so autograd doesn't notice writes through the other one.
+# counter, so autograd doesn't notice a write to ``w`` through ``shallow``.
 
 w = torch.ones(2, device=device, requires_grad=True)
 cloned = w.clone()
@@ -49,9 +49,9 @@ assert shallow._version == version
 # %%
 # What is kept
 # ------------
-# Each call gets a tensor that has what the row names. The last column is
-# :func:`torch.save`, then :func:`torch.load`. (``state_dict()`` doesn't copy:
-# :doc:`../4_patterns/keep_the_best_weights`.)
+# Each row names a property, and each call gets a tensor with that property. The last
+# column is :func:`torch.save`, then :func:`torch.load`. (``state_dict()`` doesn't copy,
+# see :doc:`../4_patterns/keep_the_best_weights`.)
 
 
 def save_load(t):
@@ -123,14 +123,14 @@ assert rows[2]["deepcopy()"] == "dropped"  # no warning
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``deepcopy`` clones a ``Parameter``, so a deep-copied module has no gradients. None of
-# them copies hooks, and ``deepcopy`` doesn't warn about it. It raises for the result of
-# an operation, which has a history (:doc:`why <../../errors>`).
+# ``deepcopy`` clones a ``Parameter``, so a deep-copied module has no gradients. No call
+# copies hooks, and ``deepcopy`` doesn't warn about that. ``deepcopy`` raises for the
+# result of an operation, because it has a graph (:doc:`why <../../errors>`).
 #
 # Two views, copied together
 # --------------------------
-# Two views share one element. We copy both and write 7 to it through the first copy. If
-# the second copy changes, the copies share memory.
+# Two views share one element. We copy both views and write 7 to that element through
+# the first copy. If the second copy changes, the copies share memory.
 
 base = torch.zeros(3, device=device)
 views = [base[:2], base[1:]]
@@ -158,6 +158,8 @@ assert shared == ["deepcopy", "save, load"]
 #
 # Remember
 # --------
-# - The elements: ``t.detach().clone()``. A module or a list: ``deepcopy``.
+# - To copy the elements, use ``t.detach().clone()``. For a module or a list, use
+#   ``deepcopy``.
 # - ``copy.copy`` and ``state_dict()`` share the memory.
-# - A saved slice has its whole storage. So does a deep copy, except of a Parameter.
+# - A saved slice has its whole storage. A deep copy of a slice does too, except of a
+#   Parameter.

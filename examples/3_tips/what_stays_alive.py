@@ -24,7 +24,7 @@ print("This lesson runs on:", device)
 # A slice keeps its whole storage
 # -------------------------------
 # ``out`` has 1 MiB. We keep two of its elements and delete ``out``. The slice keeps all
-# of it alive. A clone of the slice has its own 8 bytes.
+# of its memory alive. A clone of the slice has its own 8 bytes.
 
 MIB = 2**20
 out = torch.ones(MIB // 4, device=device)
@@ -73,8 +73,8 @@ def three_steps(name, backward):
 
 
 # %%
-# The meter runs three steps, keeps what they return, and counts the new bytes. On CUDA
-# the allocator counts them, on the CPU the profiler.
+# The meter runs three steps, keeps their results, and counts the new bytes. On CUDA the
+# allocator counts them, on the CPU the profiler.
 
 
 # sphinx_gallery_folded = "The meter"
@@ -100,8 +100,8 @@ print("A loss after backward:", new_mib("loss", True))
 # --------------------------------------
 # Without ``backward()``, as in validation, a loss of 4 bytes keeps two tensors of its
 # step. ``backward()`` frees the saved tensors, but an output that you keep stays. A
-# detached output has no graph, but it still has its whole storage, and so does a slice
-# of it. (``value`` is ``loss.detach()``.)
+# detached output has no graph, but it still keeps its whole storage alive. A slice of
+# the output does the same. (``value`` is ``loss.detach()``.)
 
 names = three_steps("loss", True)[1]
 rows = []
@@ -124,19 +124,20 @@ assert found[7] == ["0 MiB", "0 MiB"]
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``item()`` keeps no tensor, but on CUDA it waits in each step (:doc:`what_waits`). You
-# can keep an output on the CPU with ``out.detach().cpu()``, which also waits.
+# ``item()`` returns a Python number, so it doesn't keep a tensor alive. But on CUDA it
+# waits in each step (:doc:`what_waits`). You can keep an output on the CPU with
+# ``out.detach().cpu()``, which also waits.
 #
 # ``backward()`` frees the saved tensors but not the nodes. So a running sum of losses
-# grows by a few nodes in each step (:doc:`../4_patterns/logging_without_leaking`). They
-# take little memory, all of it on the CPU. A second ``backward()`` through them raises
-# (:ref:`backward-twice`).
+# grows by a few nodes in each step (:doc:`../4_patterns/logging_without_leaking`). The
+# nodes take little memory, and only on the CPU. A second ``backward()`` through them
+# raises (:ref:`backward-twice`).
 #
 # A file keeps the storage too
 # ----------------------------
-# :func:`torch.save` writes the whole storage of a tensor, so that tensors which share
-# one and are saved together share it again after loading. Two elements out of 1 MiB
-# make a file of 1 MiB. Save a clone of the slice.
+# :func:`torch.save` writes the whole storage of a tensor. That way, tensors that share
+# a storage share it again after loading, if you save them together. A slice of two
+# elements from 1 MiB makes a file of 1 MiB. Save a clone of the slice.
 
 
 def file_bytes(tensor):
@@ -153,4 +154,4 @@ assert file_bytes(part) > MIB > 99 * file_bytes(clone)
 # --------
 # - A stored tensor keeps its whole storage and what its graph saved for ``backward()``.
 # - Keep ``loss.detach()``, and run validation under ``torch.no_grad()``.
-# - To keep a slice, clone it: in memory and before you save it to a file.
+# - To keep a slice, clone it. Also clone it before you save it to a file.

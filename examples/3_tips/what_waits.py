@@ -6,8 +6,8 @@
 Which calls wait for the GPU?
 =============================
 
-A call waits if the CPU needs its values. Its measured time then includes all work
-that was queued before it on the same stream.
+A call on a CUDA tensor waits if the CPU needs values of that tensor. The measured time
+of that call then includes all work that was queued before it on the same stream.
 """
 
 # sphinx_gallery_setup = True
@@ -25,10 +25,10 @@ print("This lesson runs on:", device)
 # --------------------------
 # Most calls on a CUDA tensor only *queue* work and return. `From the PyTorch
 # documentation
-# <https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution>`__
-# A call that needs values waits for the work that computes them. You find these calls
-# without a GPU: on ``meta``, where a tensor has no values, they raise. On CUDA the
-# folded code also asks whether work queued before a call is done when it returns.
+# <https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution>`__ A
+# call that needs values waits for the work that computes them. You can find these calls
+# without a GPU. On ``meta``, where a tensor has no values, they raise. On CUDA the
+# folded code also checks whether earlier work is done when the call returns.
 
 gpu = device == "cuda"
 calls = {
@@ -87,10 +87,11 @@ assert {*waited} <= {"yes"}
 #
 # Time a step
 # -----------
-# Right after a call, the clock shows how long it took to queue the work. The next call
-# that waits is charged with the work. So synchronize before you read the clock, and
-# leave out the first run, as ``Timer`` does (:doc:`measure_a_copy`). On CUDA the
-# product's share of both times is small without the wait. On a CPU it is always large.
+# Right after a call, the clock shows how long it took to queue the work. The time of
+# the work itself appears in the next call that waits. So synchronize before you read
+# the clock, and leave out the first run, as ``Timer`` does (:doc:`measure_a_copy`). On
+# CUDA the product's share of both times is small without the wait. On a CPU it is
+# always large.
 
 n = 2**11 if gpu else 2**9
 big = torch.ones(n, n, device=device)
@@ -109,8 +110,9 @@ for wait in False, False, True:
 # One wait for a loop
 # -------------------
 # ``item`` and ``print`` wait in each iteration. Add up detached losses on the device
-# instead, and read the sum once. The profiler counts the reads. Add up in ``float32``,
-# also if the losses are ``bfloat16``, which has too few bits to count beyond 256.
+# instead, and read the sum once. The profiler counts the reads. Use ``float32`` for the
+# sum, even if the losses are ``bfloat16``. ``bfloat16`` has too few bits to count
+# beyond 256.
 
 w = torch.tensor(2.0, device=device)
 w.requires_grad_()

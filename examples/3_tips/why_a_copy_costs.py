@@ -26,8 +26,9 @@ print("This lesson runs on:", device)
 # From 4 bytes to 64 MiB
 # ----------------------
 # The chart shows the time of two copies. While the lines are flat, the number of bytes
-# hardly matters, and the call that runs more operators takes longer. Where they rise,
-# the bytes take the time, and both calls take about the same.
+# hardly matters, and the call that runs more operators takes longer. Where the lines
+# rise, most of the time goes into moving bytes, and both calls take about the same
+# time.
 
 warnings.simplefilter("ignore")  # one warns
 torch.set_num_threads(1)
@@ -64,9 +65,9 @@ assert base[-1] > 2 * base[0]
 # Small tensors: count the operators
 # ----------------------------------
 # :class:`torch.profiler.profile` lists the operators that a call runs. They are the
-# same in every run. Another device may add some, but on every device the two calls
-# that warn run more operators than the other three. On a CPU with valgrind, ``Timer``
-# counts instructions too: ``collect_callgrind``.
+# same in every run. Another device may add some, but on every device the two calls that
+# warn run more operators than the other three. On a CPU with valgrind,
+# ``Timer.collect_callgrind`` also counts instructions.
 
 copies = {
     "x.detach().clone()": lambda x: (  # node-free
@@ -101,14 +102,15 @@ assert max(numbers[:3]) < min(numbers[3:])
 # sphinx_gallery_table = "rows"
 
 # %%
-# If ``x`` requires grad, ``x.clone()`` also makes a node of the graph. Detach ``x``
-# first, and no node is made (:doc:`../1_basics/clone_detach`).
+# If ``x`` requires grad, ``x.clone()`` also makes a node of the graph. If you detach
+# ``x`` first, autograd doesn't make a node (:doc:`../1_basics/clone_detach`).
 #
 # Large tensors: fewer bytes, or another order
 # --------------------------------------------
-# A number takes four bytes in ``float32``, and two in ``bfloat16``. ``clone`` keeps
-# the strides of a transposed tensor, so it copies the memory from end to end.
-# ``contiguous`` puts the numbers in order row by row, so it has to jump between them.
+# A number takes four bytes in ``float32``, and two in ``bfloat16``. ``clone`` keeps the
+# strides of a transposed tensor, so it copies the memory from start to end.
+# ``contiguous`` writes the numbers row by row, so it has to read from places that
+# aren't neighbours.
 
 side = 1024 if device == "cpu" else 4096
 wide = torch.randn(side, side, device=device)
@@ -121,9 +123,10 @@ assert turned.contiguous().stride() == (side, 1)
 # %%
 # Their times
 # -----------
-# The calls take turns, as in :doc:`measure_a_copy`, and each time is divided by that of
-# the first call. "The same" means that the middle half of these ratios is not more than
-# a fifth away from 1. On CUDA the tensors are larger, or you would time the calls.
+# The calls take turns, as in :doc:`measure_a_copy`, and each time is divided by the
+# time of the first call. "The same" means that the middle half of these ratios differs
+# from 1 by at most a fifth. On CUDA the tensors are larger. Otherwise the times would
+# mostly show the cost of the calls.
 
 cases = [
     ("x.clone()", "as made", wide),
@@ -168,6 +171,6 @@ for row in rows:
 # %%
 # Remember
 # --------
-# - A small copy takes as long as its operators: choose it by what it returns.
-# - A large copy takes time for each byte. Another order of the elements can add more;
-#   how much depends on the machine (see the table).
+# - A small copy takes as long as its operators. Choose the call by its result.
+# - A large copy takes time for each byte. Another order of the elements can take more
+#   time, depending on the machine.

@@ -6,8 +6,8 @@
 Save an activation in a hook: ``detach().clone()``
 ==================================================
 
-A forward hook usually gets the same tensor as the next layer, which may modify it in
-place. Store ``output.detach().clone()``.
+A forward hook usually gets the same tensor as the next layer, and that layer may modify
+the tensor in place. Store ``output.detach().clone()``.
 """
 
 # sphinx_gallery_setup = True
@@ -89,10 +89,9 @@ assert "is a view and is being modified" in message
 # %%
 # A layer that reuses its buffer
 # ------------------------------
-# Some layers write every result into the same memory: caches, exported models,
-# replayed CUDA graphs (:doc:`static_buffers`). All results that you store are then the
-# last one. ``detach()`` doesn't help, ``clone()`` does. (The same with NumPy:
-# :ref:`silent-from-numpy`.)
+# Caches, exported models and replayed CUDA graphs (:doc:`static_buffers`) write every
+# result into the same memory. All results that you store then have the last values.
+# ``detach()`` doesn't help, ``clone()`` does. (For NumPy see :ref:`silent-from-numpy`.)
 
 buffer = torch.zeros(2, device=device)
 batches = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -111,8 +110,8 @@ assert [c.tolist() for c in copies] == [[2, 4], [6, 8]]
 # Features that keep a graph
 # --------------------------
 # We extract features from four batches of 64 KiB. If you store the outputs themselves,
-# each keeps its graph, and the graph keeps its batch for a backward pass that never
-# comes, because the gradient of the layer's weight needs it.
+# each output keeps its graph. The graph keeps the batch, because the gradient of the
+# layer's weight needs it. But here no backward pass follows.
 
 layer = nn.Linear(256, 4, device=device)
 
@@ -137,6 +136,6 @@ assert (leak, detached, no_grad) == (4, 0, 0)
 # %%
 # Remember
 # --------
-# - Store ``output.detach().clone()``: the next layer may write in place.
-# - ``detach()`` frees the graph, ``clone()`` keeps the values. You need both.
+# - Store ``output.detach().clone()``, because the next layer may write in place.
+# - With ``detach()`` you don't keep the graph, with ``clone()`` you keep the values.
 # - Extract features under :class:`torch.no_grad`, and remove the hook.

@@ -7,8 +7,8 @@ Load batches: views, copies and worker processes
 ================================================
 
 A ``TensorDataset`` sample is a view of the data, and a batch is a copy. A worker sees
-later writes only if the data is in shared memory: the start methods ``spawn`` and
-``forkserver`` move it there, ``fork`` doesn't.
+later writes only if the data is in shared memory, where ``spawn`` and ``forkserver``
+move it but ``fork`` doesn't.
 """
 
 # sphinx_gallery_setup = True
@@ -37,7 +37,7 @@ def shares_memory(a, b):
 # A transform in place
 # --------------------
 # ``dataset[0]`` indexes the data, which returns a view. A transform that adds in place
-# changes the data set, once more in each epoch. Write ``sample = sample + 10``.
+# changes the dataset again in each epoch. Write ``sample = sample + 10``.
 
 data = torch.tensor([[1.0], [2.0]])
 dataset = TensorDataset(data)
@@ -54,9 +54,10 @@ assert (data[0], batch[0]) == (11, 1)
 # %%
 # What shares memory with the data
 # --------------------------------
-# A :class:`torch.utils.data.DataLoader` stacks samples to a batch, which copies them.
-# With ``batch_size=None`` it returns each sample as it is. ``pin_memory`` copies again,
-# to page-locked memory that a GPU can read directly (:ref:`silent-pinned-refill`).
+# A :class:`torch.utils.data.DataLoader` stacks samples into a batch, which copies them.
+# With ``batch_size=None`` it returns each sample without a copy. If there is a GPU,
+# ``pin_memory=True`` copies again, into page-locked memory that the GPU can read
+# directly (:ref:`silent-pinned-refill`).
 
 gpu = device == "cuda"
 ways = {
@@ -85,9 +86,9 @@ assert row["pinned"] == gpu
 # Worker processes
 # ----------------
 # A forked worker has the data as it was when the worker started. (Linux forks by
-# default before Python 3.14.) ``spawn``, the default on macOS and Windows, and
-# ``forkserver``, on Linux since Python 3.14, pickle the data set. That moves its CPU
-# tensors into shared memory, in the main process too. Don't rely on either. Call
+# default before Python 3.14.) ``spawn`` is the default on macOS and Windows,
+# ``forkserver`` on Linux since Python 3.14. Both pickle the dataset. That moves its CPU
+# tensors into shared memory, also in the main process. Don't rely on the default. Call
 # :meth:`torch.Tensor.share_memory_` if both sides should see each other's writes. Here
 # a worker's ReLU writes to the data, and between two epochs the main process adds 10.
 
@@ -146,6 +147,7 @@ assert model.weight.is_shared()
 #
 # Remember
 # --------
-# - A sample is a view: don't write to it in place. A batch is a copy of the samples.
-# - Only ``fork`` gives a worker its own data, unless it is in shared memory.
-# - To share writes for sure, call ``share_memory_()`` before the workers start.
+# - A sample is a view, so don't write to it in place. A batch is a copy of the samples.
+# - With ``fork``, a worker has its own data, unless the data is in shared memory.
+# - Call ``share_memory_()`` before the workers start. Then all start methods share
+#   writes.

@@ -7,8 +7,8 @@ Share weights with NumPy and DLPack
 ===================================
 
 An array from ``numpy()`` shares memory with a CPU weight, and a tensor from DLPack
-with a weight on any device. Every optimizer step changes it, and writing to it
-changes the model.
+shares memory with a weight on any device. Every optimizer step also changes the array
+or tensor, and a write to it changes the model.
 """
 
 # sphinx_gallery_setup = True
@@ -55,16 +55,16 @@ assert not np.shares_memory(before, kept)
 # sphinx_gallery_predict_instead_2 = 'weight.to("cpu", copy=True) -> weight'
 
 # %%
-# ``before`` shares memory with the weight, so the step has changed it, too. For a
-# weight on a GPU ``cpu()`` copies, and the first line is right: you meet the mistake
-# only with a model on the CPU (:doc:`../2_numpy_and_devices/cpu_and_to`,
+# ``before`` shares memory with the weight, so the step also changed ``before``. For a
+# weight on a GPU ``cpu()`` copies, and the first line is correct. You only meet the
+# mistake with a model on the CPU (:doc:`../2_numpy_and_devices/cpu_and_to`,
 # :ref:`silent-cpu-shares`).
 #
 # DLPack shares on every device
 # -----------------------------
 # :func:`torch.from_dlpack` takes a tensor or array of any library that supports DLPack,
 # and shares its memory. The result has its own version counter, so autograd doesn't
-# notice what you write to it (:ref:`silent-numpy-write`). The right gradient is 2.
+# notice a write to the result (:ref:`silent-numpy-write`). The correct gradient is 2.
 
 w = torch.ones(2, device=device).requires_grad_()
 alias = torch.from_dlpack(w.detach())
@@ -82,9 +82,9 @@ assert w._version == 0 < alias._version
 #
 # A model that shares an array's memory
 # -------------------------------------
-# You can also share on purpose. This layer's weight is an array, without a copy. From
-# now on NumPy can set the weight, and a training step changes the array. Write between
-# a step and the next forward pass.
+# You can also share on purpose. This layer's weight uses the memory of an array. NumPy
+# can then set the weight, and a training step changes the array. Write to the array
+# between a step and the next forward pass.
 
 array = np.ones((1, 2), dtype=np.float32)
 shared = torch.from_dlpack(array)

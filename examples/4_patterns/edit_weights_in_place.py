@@ -7,7 +7,7 @@ Change weights in place under ``no_grad``
 =========================================
 
 An in-place write under :class:`torch.no_grad` keeps the Parameter and its memory, so
-the optimizer still trains it, and all that shares its memory has the new values.
+the optimizer still trains it. Every tensor that shares its memory has the new values.
 """
 
 # sphinx_gallery_setup = True
@@ -51,8 +51,8 @@ assert same and alias.tolist() == [[3, 4]]
 # %%
 # Six edits
 # ---------
-# Each edit sets the weight ``w`` of a new layer to 3. (The fused optimizer has a
-# gradient that takes it there.) ``sgd`` was made before the edit.
+# Each edit sets the weight ``w`` of a new layer to 3. (The gradient of the fused
+# optimizer is chosen so that one step ends at 3.) ``sgd`` was made before the edit.
 
 
 def replace():
@@ -106,8 +106,8 @@ assert columns[4][:4] == ("+1", "+1", "+0", "+0")
 # - ``w.data.copy_`` and a fused step don't increment the version counter
 #   (:doc:`../1_basics/detach`), so autograd doesn't catch a write that changes a saved
 #   value: :ref:`silent-data`, :ref:`silent-fused`.
-# - With ``w.data = t`` the optimizer trains the memory of ``t``. Tensors that shared
-#   memory with the weight keep the old values.
+# - After ``w.data = t`` the optimizer writes to the memory of ``t``. Tensors that
+#   shared memory with the weight keep the old values.
 # - With a new Parameter the optimizer still has the old one, which no layer uses.
 #
 # A vector that becomes the model's memory
@@ -132,13 +132,13 @@ assert not shares_memory(model.weight, vector)
 # sphinx_gallery_predict_instead_2 = "lr=0.5 -> lr=1.0"
 
 # %%
-# To keep it: ``vector_to_parameters(best.clone(), model.parameters())``.
+# To keep ``best``, call ``vector_to_parameters(best.clone(), model.parameters())``.
 #
 # An optimizer by hand
 # --------------------
 # Gradient descent moves ``w`` toward 4, and ``clamp_`` keeps it at 3 or below. Without
 # ``no_grad`` the write raises (:ref:`leaf-in-place`). ``w = w - ...`` makes another
-# tensor, and the model's weight stays as it was (:ref:`silent-rebinding`).
+# tensor and doesn't change the model's weight (:ref:`silent-rebinding`).
 
 w = torch.zeros((), device=device).requires_grad_()
 for _ in range(3):

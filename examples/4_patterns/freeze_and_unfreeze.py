@@ -22,8 +22,9 @@ print("This lesson runs on:", device)
 # %%
 # A step on a frozen weight
 # -------------------------
-# ``w`` has a gradient of 1 from its last step. Then it is frozen and set to 1. An
-# optimizer ignores ``requires_grad`` and skips only a ``.grad`` that is ``None``.
+# ``w`` has a gradient of 1 from its last step. Then we freeze it and set its value to
+# 1. An optimizer ignores ``requires_grad``. It only skips a parameter whose ``.grad``
+# is ``None``.
 
 
 def step(gradient, make=torch.optim.SGD, **options):
@@ -51,8 +52,8 @@ found = [round(w, 3) for w in after.values()]
 assert found == [0.5, 0.665, 0.75, 0.875, 1, 1, 1]
 
 # %%
-# Each bar is named by the gradient at the second step and the optimizer (*decay* is
-# weight decay).
+# The name of each bar has the gradient at the second step and the optimizer. (*decay*
+# means weight decay.)
 
 bars = plt.barh(list(after), found)
 plt.bar_label(bars, fmt="%.3g")
@@ -64,13 +65,14 @@ plt.show()
 # sphinx_gallery_folded = "The code that draws"
 
 # %%
-# A gradient of 0 isn't enough for momentum, Adam and weight decay. ``zero_grad()`` sets
-# gradients to ``None``, so call it when you freeze (:ref:`silent-momentum`).
+# A gradient of 0 doesn't keep momentum, Adam or weight decay from changing the weight.
+# ``zero_grad()`` sets gradients to ``None``, so call it when you freeze
+# (:ref:`silent-momentum`).
 #
 # ``train()`` wakes BatchNorm and dropout
 # ---------------------------------------
 # A forward pass in training mode updates running averages. ``eval()`` stops that until
-# you call ``train()`` on the *whole* model. ``StaysFrozen`` prevents it.
+# you call ``train()`` on the *whole* model. The class ``StaysFrozen`` prevents that.
 
 
 class Model(nn.Module):
@@ -112,11 +114,13 @@ assert seen[1:] == [(True, 1, True), (True, 0, False)]
 # sphinx_gallery_table = "rows"
 
 # %%
-# Or call ``eval()`` on that part after each ``train()`` (:ref:`silent-batch-norm`).
+# You can also call ``eval()`` on the frozen part after each ``train()``
+# (:ref:`silent-batch-norm`).
 #
 # Unfreeze
 # --------
-# The optimizer was made without the frozen weight. Then the weight requires grad again.
+# We create the optimizer without the frozen weight. After that, the weight requires
+# grad again.
 
 net = nn.Linear(1, 1, device=device)
 w = nn.init.constant_(net.weight, 2.0)
@@ -133,7 +137,7 @@ assert w.grad == 1 and w == 2
 # sphinx_gallery_predict_instead_2 = "optimizer.step() -> net.zero_grad(False)"
 
 # %%
-# It has a gradient, but no optimizer holds it.
+# The weight has a gradient, but the optimizer doesn't have the weight.
 
 # Give the weight to the optimizer, and it moves
 optimizer.add_param_group({"params": [w]})

@@ -56,8 +56,9 @@ assert w.item() == z.item() == 3
 #
 # Two modules, three steps
 # ------------------------
-# The same with :class:`torch.nn.Linear`. A's weight goes from 4 to 3, 2.5 and 2.25,
-# and after each step B detaches it again. B's ``backward()`` gives A no gradient.
+# We do the same with :class:`torch.nn.Linear`. A's weight goes from 4 to 3, 2.5 and
+# 2.25. After each step we detach A's weight again for B. B's ``backward()`` doesn't
+# give A a gradient.
 
 net_a = torch.nn.Linear(1, 1, bias=False, device=device)
 net_b = torch.nn.Linear(1, 1, bias=False, device=device)
@@ -80,8 +81,8 @@ assert z.item() == 2.25 and net_a.weight.grad is None
 # A step between B's forward and backward pass
 # --------------------------------------------
 # ``a`` is A's weight, 4, which B's forward pass saves. So the gradient of ``t`` should
-# be 4. Then A steps too early and writes 3 into ``a``. A clone still holds the 4. With
-# ``detach``, computing the gradient raises (:ref:`saved-value-changed`).
+# be 4. Then A steps too early and changes ``a`` to 3 in place. A clone still has the
+# value 4. With ``detach``, computing the gradient raises (:ref:`saved-value-changed`).
 
 
 def gradient(take, fused):
@@ -112,12 +113,13 @@ assert found == 3
 # sphinx_gallery_predict_instead_2 = "gradient(torch.detach -> gradient(torch.clone"
 
 # %%
-# The gradient should be 4, and no error says that it is wrong.
+# The gradient should be 4, but it is wrong, and PyTorch doesn't raise.
 #
 # New memory for A
 # ----------------
-# A cast gives A's weights new memory, even there and back. A detached tensor keeps the
-# old memory and no longer follows A. So call ``detach()`` again in each iteration.
+# A cast gives A's weights new memory, even if you cast to another dtype and back. A
+# detached tensor keeps the old memory and no longer changes with A. So call
+# ``detach()`` again in each iteration.
 
 held = net_a.weight.detach()
 net_a.double().float()
@@ -128,9 +130,10 @@ assert held.item() != net_a.weight.item() == 5
 # %%
 # Detach a path, or freeze weights
 # --------------------------------
-# ``p`` is an input of A that requires grad. ``detach()`` after A keeps gradients from
-# A *and* from ``p``. If you freeze A with :meth:`torch.nn.Module.requires_grad_`, only
-# ``p`` gets one, through A. All the ways: :doc:`../1_basics/stop_a_gradient`.
+# ``p`` is an input of A that requires grad. ``detach()`` after A keeps gradients from A
+# *and* from ``p``. If you freeze A with :meth:`torch.nn.Module.requires_grad_`, only
+# ``p`` gets a gradient, through A. :doc:`../1_basics/stop_a_gradient` compares all
+# ways.
 
 p = x.clone().requires_grad_()
 net_b(net_a(p).detach()).backward()
@@ -145,6 +148,6 @@ assert frozen[0] is not None and frozen[1] is None
 # %%
 # Remember
 # --------
-# - ``w.detach()`` follows A's steps and gives A no gradient. Call it after A's step.
+# - ``w.detach()`` changes with A's steps. A gets no gradient. Call it after A's step.
 # - If A steps between B's forward and backward pass, add ``.clone()``.
 # - ``detach`` stops gradients on a path. ``requires_grad_(False)`` freezes weights.

@@ -6,8 +6,8 @@
 Where does ``fake.detach()`` belong in a GAN step?
 ==================================================
 
-In the discriminator's step, where the fake is just data. In the generator's step the
-gradient must flow through the fake.
+It belongs in the discriminator's step, where the fake is just data. In the generator's
+step the gradient must flow through the fake.
 """
 
 # sphinx_gallery_setup = True
@@ -44,13 +44,14 @@ assert not real.requires_grad
 
 # %%
 # No gradient flows from ``loss_d`` to G, because ``cut`` is detached. ``fake`` is still
-# connected to ``g``, which G's step needs. ``real`` needs no ``detach()``, because it
-# doesn't require grad.
+# connected to ``g``, and G's step needs that. ``real`` doesn't need ``detach()``,
+# because it doesn't require grad.
 #
 # The generator's step
 # --------------------
 # D takes its step first, with ``lr=1``, to 5 - (-2) = 7. G's loss is -D(fake), so the
-# gradient of ``g`` is -7 * 2. It flows *through* D, and ``d`` gets a gradient too.
+# gradient of ``g`` is -7 * 2. The gradient flows *through* D, so ``d`` also gets a
+# gradient.
 
 sgd_g = torch.optim.SGD(net_g.parameters(), lr=1.0)
 sgd_d = torch.optim.SGD(net_d.parameters(), lr=1.0)
@@ -66,12 +67,12 @@ assert d.item() == 7 and d.grad.item() == -2 - 6
 # sphinx_gallery_predict_instead_2 = "(-net_d(fake)) -> (net_d(fake))"
 
 # %%
-# It's -2 from D's step plus -6 from G's. So zero D's gradients *before* its backward
-# pass, in each iteration.
+# The gradient of ``d`` is -2 from D's step plus -6 from G's step. So zero D's gradients
+# *before* its backward pass, in each iteration.
 #
 # Seven loops, two iterations
 # ---------------------------
-# The first row is the right loop. Each other row makes the change that it names. The
+# The first row is the right loop. Each other row makes one change and names it. The
 # columns show ``g`` and ``d`` after two iterations, or the error.
 
 
@@ -134,11 +135,12 @@ assert "inplace" in rows[6]["error"]
 # sphinx_gallery_table = "rows"
 
 # %%
-# - If D doesn't zero its gradients, the next ones are added to the old ones.
+# - If D doesn't zero its gradients, ``backward()`` adds the next gradients to the old
+#   ones.
 # - With ``detach()`` in G's step, no gradient reaches G, which stays at 3.
 # - Without ``detach()``, D's backward pass frees G's graph, and G's own raises
-#   (:ref:`backward-twice`). With a new fake, D's pass through G is only wasted time. If
-#   G zeroes its gradients before that pass, the result is wrong.
+#   (:ref:`backward-twice`). With a new fake for G, D's backward pass through G only
+#   takes time. If G zeroes its gradients before that pass, the result is wrong.
 # - The early score saved D's weight, which D's step then changes in place
 #   (:ref:`saved-value-changed`).
 #
@@ -146,4 +148,4 @@ assert "inplace" in rows[6]["error"]
 # --------
 # - D's step uses ``net_d(fake.detach())``. G's step uses ``net_d(fake)``, after D's.
 # - Each network zeroes its own gradients right before its own backward pass.
-# - Real data needs no ``detach()``.
+# - Real data doesn't need ``detach()``.

@@ -24,7 +24,8 @@ print("This lesson runs on:", device)
 # Train past the best epoch
 # -------------------------
 # The weight goes up by 1 in each epoch, and the validation loss is the square of
-# (weight - 3). So epoch 3 is the best of five, and ``state`` and ``kept`` are from it.
+# (weight - 3). So epoch 3 is the best of five, and ``state`` and ``kept`` are from that
+# epoch.
 
 model = nn.Linear(1, 1, bias=False, device=device)
 w = nn.init.zeros_(model.weight)
@@ -48,13 +49,13 @@ assert saved.item() == 3
 # sphinx_gallery_tensor_map_lead = "w, shared, saved, w copied to saved"
 
 # %%
-# ``shared`` was trained for two more epochs (:ref:`silent-best-weights`). ``saved``
-# still has the weight of epoch 3.
+# ``shared`` changed in the two epochs after that (:ref:`silent-best-weights`).
+# ``saved`` still has the weight of epoch 3.
 #
 # Five ways to save
 # -----------------
-# BatchNorm has a weight and counts its batches in a buffer. Both are 3 when each tensor
-# ``v`` of its ``state_dict()`` is saved in five ways. Then both become 5.
+# BatchNorm has a weight and counts its batches in a buffer. Both are 3 when we save
+# each tensor ``v`` of its ``state_dict()`` in five ways. Then both become 5.
 
 ways = {
     "v": lambda v: v,
@@ -97,7 +98,7 @@ assert weights == [row["batches"] for row in rows]
 # Restore, and keep training
 # --------------------------
 # ``load_state_dict`` copies into the parameters. They stay the same objects, so the
-# optimizer can keep using them. What happens in one more step?
+# optimizer can keep using them. Here it takes one more step.
 
 model.load_state_dict(kept)
 optimizer.zero_grad()
@@ -112,13 +113,14 @@ assert saved.item() == 3
 
 # %%
 # With ``assign=True`` the model gets the saved tensors as its parameters. The optimizer
-# doesn't know them, and a new optimizer would change what you saved.
+# doesn't know them, and a new optimizer would change the saved tensors.
 #
 # The optimizer state is separate
 # -------------------------------
-# Momentum is in the optimizer's ``state_dict()``. Its ``load_state_dict`` converts
-# tensors to the parameter's dtype and device, at the end from float64. It doesn't copy
-# one that fits. So load a copy, or the next step changes what you saved.
+# Momentum is in the optimizer's ``state_dict()``. The optimizer's ``load_state_dict``
+# converts tensors to the parameter's dtype and device. At the end of this cell it
+# converts a float64 tensor. It doesn't copy a tensor that already has that dtype and
+# device. So load a copy. Otherwise the next step changes the state that you saved.
 
 v = nn.Parameter(torch.zeros(1, device=device))
 sgd = torch.optim.SGD([v], lr=1.0, momentum=0.5)
@@ -142,6 +144,7 @@ assert double.item() == 1.5  # converted, so copied
 # %%
 # Remember
 # --------
-# - Save ``copy.deepcopy(model.state_dict())``, or ``to("cpu", copy=True)`` of each.
+# - Save ``copy.deepcopy(model.state_dict())``, or ``to("cpu", copy=True)`` of each
+#   tensor.
 # - Restore with ``load_state_dict``, without ``assign=True``.
 # - Save a copy of the optimizer's state as well, and load a copy of it.

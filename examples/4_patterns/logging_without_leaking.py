@@ -6,8 +6,8 @@
 Log losses without keeping their graphs
 =======================================
 
-Log ``loss.detach()`` and convert it to numbers once at the end. The loss itself keeps
-its graph, and ``item()`` in each step waits for a CUDA GPU.
+Log ``loss.detach()`` and convert the log to numbers once at the end. The loss itself
+keeps its graph, and ``item()`` in each step waits for a CUDA GPU.
 """
 
 # sphinx_gallery_setup = True
@@ -24,7 +24,8 @@ print("This lesson runs on:", device)
 # %%
 # What stays alive
 # ----------------
-# Here are four ways to log. Each gets the log and a new loss, and returns the log.
+# Here are four ways to log. Each function gets the log and a new loss, and returns the
+# log.
 
 ways = {
     "total + loss": lambda log, x: [sum(log, x)],
@@ -90,7 +91,7 @@ assert nodes[-1] == 0
 # %%
 # In training, ``backward()`` has freed the tensors that the graphs had saved, but their
 # nodes stay, so the leak is small and slow. In validation no backward pass frees the
-# saved batches: they stay in memory as long as you keep the losses. Use
+# saved batches. They stay in memory as long as you keep the losses. Use
 # :class:`torch.no_grad` there. A running sum links every loss to the last one, and
 # "best so far" keeps one whole graph. (:ref:`silent-loss-list` shows only the list.)
 #
@@ -111,9 +112,9 @@ assert [entry.item() for entry in log] == [7, 2, 1]
 # sphinx_gallery_predict_instead_2 = "total += loss -> total = total + loss"
 
 # %%
-# Start with zeros, and log clones of the sum, because one tensor appended three times
-# :doc:`is one number <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps the
-# best loss on the device.
+# Start with zeros, and log clones of the sum, because a tensor that you append three
+# times :doc:`is one number <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps
+# the best loss on the device.
 
 total = torch.zeros((), device=device)
 best = losses[0].clone()
@@ -126,7 +127,8 @@ print(torch.stack(sums).tolist(), best.item())
 assert sums[2].item() == 7 and best.item() == 1
 
 # %%
-# The zeros are float32. In bfloat16 a sum stops at 256: 256 + 1 is rounded to 256.
+# The zeros are float32. In bfloat16 a sum of ones stops at 256, because 256 + 1 is
+# rounded to 256.
 
 ones = torch.ones(300, dtype=torch.bfloat16)
 bf16 = sum(ones)
@@ -137,8 +139,8 @@ assert (bf16.item(), fp32.item()) == (256, 300)
 # %%
 # Which calls wait
 # ----------------
-# On a CUDA GPU, ``item()`` waits for all work queued before on the current stream, and
-# so does ``if loss < best``. ``tolist()`` of a stacked log waits once for all numbers
+# On a CUDA GPU, ``item()`` and ``if loss < best`` wait for all work that was queued
+# before on the current stream. ``tolist()`` of a stacked log waits once for all numbers
 # (:doc:`../3_tips/what_waits`).
 #
 # Remember

@@ -6,8 +6,8 @@
 Run B with A's weights: ``functional_call``
 ===========================================
 
-:func:`torch.func.functional_call` runs B with A's detached weights. They share A's
-memory, so B computes with A's current values, and A gets no gradient from B's loss.
+:func:`torch.func.functional_call` runs B with A's detached weights, which share A's
+memory. So B computes with A's current values, and A gets no gradient from B's loss.
 """
 
 # sphinx_gallery_setup = True
@@ -25,8 +25,9 @@ print("This lesson runs on:", device)
 # %%
 # Pass A's weights to B
 # ---------------------
-# ``state_dict()`` returns A's weights detached, and they share A's memory. With them
-# ``net_b`` computes 3 * 4. ``t``, a parameter of B, makes it 12 * 7.
+# ``state_dict()`` returns detached tensors that share memory with A's weights. With
+# them ``net_b`` computes 3 * 4 = 12. Then we multiply by ``t``, a parameter of B, which
+# gives 12 * 7.
 
 net_a = nn.Linear(1, 1, bias=False, device=device)
 net_b = nn.Linear(1, 1, bias=False, device=device)
@@ -47,8 +48,9 @@ assert z.data_ptr() == w.data_ptr()
 # %%
 # Three ways to give A's weights to B
 # -----------------------------------
-# A holds 4. B gets A's weight, runs, and a backward pass follows. Then A's weight
-# changes to 5, and B runs again. Does it use 4 or 5, and does A get a gradient?
+# A's weight is 4. B gets it, runs, and a backward pass follows. Then A's weight changes
+# to 5, and B runs again. The table shows whether B then uses 4 or 5, and whether A gets
+# a gradient.
 
 rows = []
 ways = "a copy", "the same Parameter", "functional_call"
@@ -75,12 +77,14 @@ assert seen == [(12, None), (15, 21), (15, None)]
 # sphinx_gallery_table = "rows"
 
 # %%
-# With a copy, B misses the change to 5. With the same Parameter, B's loss trains A
-# too. Only ``functional_call`` uses A's current weight and gives A no gradient.
+# With a copy, B doesn't get the change to 5. With the same Parameter, B's loss also
+# trains A. Only with ``functional_call`` does B use A's current weight without a
+# gradient for A.
 #
 # What keeps the sharing, and what breaks it
 # ------------------------------------------
-# Each call gets a new A that holds 4. ``z`` is its detached weight, ``other`` holds 5.
+# Each call gets a new A whose weight is 4. ``z`` is A's detached weight, and ``other``
+# has the weight 5.
 
 other = {"weight": torch.full_like(z, 5.0)}
 load = partial(
@@ -123,7 +127,7 @@ assert shared == [True, True, False, False]
 #
 # Buffers come along
 # ------------------
-# ``state_dict()`` shares buffers too. Nobody calls A here. B is in training mode and
+# ``state_dict()`` also shares buffers. Here we never call A. B is in training mode and
 # makes one forward pass on 1 and 3 (on the CPU).
 
 norm_a = nn.BatchNorm1d(1, momentum=0.5, affine=False)
@@ -146,4 +150,4 @@ assert a.item() == 1 and b.item() == 0
 # - ``functional_call(net_b, net_a.state_dict(), (x,))`` lets B use A's weights without
 #   a copy and without a gradient for A.
 # - In-place writes keep the sharing. ``assign=True`` and casts break it.
-# - Buffers are shared as well. In training mode, B changes A's.
+# - Buffers are shared as well. In training mode, B changes A's buffers.

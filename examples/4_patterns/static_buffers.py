@@ -77,12 +77,12 @@ assert copied.tolist() == [2, 4]
 
 # %%
 # ``kept`` shares memory with ``static_out``. If you collect such results in a list, all
-# of them are the last one.
+# of them have the last values.
 #
 # An input that no replay reads
 # -----------------------------
 # ``static_in = x`` would only give the name to another tensor. The replay still reads
-# the memory that was recorded. ``copy_`` writes there.
+# the recorded memory. ``copy_`` writes to that memory.
 
 x = torch.tensor([7.0, 8.0], device=device)
 replay()
@@ -96,10 +96,10 @@ assert static_out.tolist() == [14, 16]
 # %%
 # Weights are static too
 # ----------------------
-# An optimizer writes in place, and so does ``load_state_dict`` (without
-# ``assign=True``), so the next replay uses the new values. A cast, a move to another
-# device or ``weight.data = new`` gives the Parameter new memory. The replay still reads
-# the old memory, which has to stay alive: here ``old`` keeps it.
+# An optimizer and ``load_state_dict`` (without ``assign=True``) write in place, so the
+# next replay uses the new values. A cast, a move to another device or ``weight.data =
+# new`` gives the Parameter new memory. The replay still reads the old memory. That
+# memory has to stay alive, and here ``old`` keeps it.
 
 weight = torch.nn.Parameter(two.clone())
 old = weight.detach()
@@ -118,12 +118,13 @@ assert weight.tolist() == [0, 0]
 
 # %%
 # :func:`torch.compile` with ``mode="reduce-overhead"`` replays CUDA graphs for you, and
-# copies the inputs itself. If you read a result after the next call, it raises ("has
-# been overwritten by a subsequent run"), so clone results there too (`From the PyTorch
-# documentation <https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_cudagraph_trees.html>`__).
+# copies the inputs itself. If you read a result after the next call, PyTorch raises
+# ("has been overwritten by a subsequent run"), so also clone these results (`From the
+# PyTorch documentation
+# <https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_cudagraph_trees.html>`__).
 #
 # Remember
 # --------
-# - ``static_in.copy_(x)`` before a replay, ``static_out.clone()`` after it.
+# - Call ``static_in.copy_(x)`` before a replay and ``static_out.clone()`` after it.
 # - ``static_in = x`` doesn't fill the input, and ``detach()`` doesn't copy the result.
 # - After a cast or a move of the weights, record the graph again.

@@ -6,8 +6,8 @@
 Stop-gradient targets: ``detach`` in SimSiam and VQ
 ===================================================
 
-If a network computes its own target, detach it. Otherwise training moves the target
-too, and the same output for every input gives the lowest loss.
+If a network computes its own target, detach it. Otherwise training also moves the
+target, and then the same output for every input gives the lowest loss.
 """
 
 # sphinx_gallery_setup = True
@@ -24,8 +24,9 @@ print("This lesson runs on:", device)
 # Two views of each sample
 # ------------------------
 # SimSiam trains an encoder without labels. The encoder gets two noisy views of a
-# sample. A predictor takes its output for the first view and predicts the output for
-# the second one, the *target*. Here each network is one weight, which starts at 1.
+# sample. A predictor takes the encoder's output for the first view and predicts the
+# output for the second one, the *target*. Here each network is one weight, which starts
+# at 1.
 
 x = torch.tensor([-2.0, -1.0, 1.0, 2.0], device=device)
 noise = torch.tensor([0.5, -0.5, -0.5, 0.5])
@@ -86,8 +87,8 @@ plt.show()
 # --------------------------------------------
 # Vector quantization (VQ) replaces an encoder's output ``z`` by the nearest ``code``.
 # The codebook loss moves the code to ``z``. The commitment loss, with a weight of 1/4,
-# keeps ``z`` near its code. Both have the same value, and ``detach`` decides which of
-# the two moves.
+# keeps ``z`` near its code. Both have the same value, and ``detach`` decides whether
+# training moves the code or ``z``.
 
 z = torch.tensor([3.0], device=device)
 code = torch.tensor([1.0], device=device)
@@ -108,8 +109,8 @@ assert (z.grad, code.grad) == (1, -4)
 # The wrong order
 # ---------------
 # ``z + (code - z).detach()`` has the value of the code and the gradient of ``z``
-# (:doc:`straight_through`). The decoder uses it. In the codebook loss it would leave
-# the code without a gradient.
+# (:doc:`straight_through`). The decoder uses it. If the codebook loss used it, the code
+# would not get a gradient.
 
 z.grad = code.grad = None
 quantized = z + (code - z).detach()
@@ -120,6 +121,7 @@ assert code.grad is None and z.grad.item() == -4
 # %%
 # Remember
 # --------
-# - Detach the target that a network computes for itself, in each step.
+# - In each step, detach the target that a network computes for itself.
 # - A collapse makes the loss better, so measure the spread of the outputs as well.
-# - Codebook: ``z.detach()`` moves the code, ``code.detach()`` moves ``z``.
+# - In VQ, the loss with ``z.detach()`` moves the code, and with ``code.detach()`` it
+#   moves ``z``.

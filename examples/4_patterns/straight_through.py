@@ -81,17 +81,17 @@ assert [row["loss"] for row in rows] == [36, 36, 0]
 # sphinx_gallery_table = "rows"
 
 # %%
-# With ``round`` alone the gradient is 0: PyTorch raises no error, and nothing is
-# trained. The second form has the right value, but both ``x`` are in the graph, and
-# the gradients of ``+ x`` and ``- x`` cancel. Put the whole difference into
-# ``detach``. (``x.round().detach()`` alone has no graph: :ref:`no-grad-fn`.)
+# With ``round`` alone the gradient is 0. PyTorch doesn't raise, and the weight isn't
+# trained. The second form has the right value, but both uses of ``x`` are in the graph,
+# and the gradients of ``+ x`` and ``- x`` cancel. Put the whole difference into
+# ``detach``. (``x.round().detach()`` alone has no graph, see :ref:`no-grad-fn`.)
 #
 # The sum is rounded too
 # ----------------------
-# In float32 the difference ``q - x`` has 24 binary digits. For ``q = x.round()`` that
-# is enough. If ``q`` is far from ``x``, it isn't. The sign of 2\ :sup:`25` is 1, but
-# 1 - 2\ :sup:`25` has no digit left for the 1. Write ``q + (x - x.detach())``
-# instead: for every finite ``x`` it adds exactly 0.
+# In float32 the difference ``q - x`` has 24 binary digits. That is enough for ``q =
+# x.round()``, but not if ``q`` is far from ``x``. For example, the sign of ``2**25`` is
+# 1, but the float32 value of ``1 - 2**25`` has no digit left for the 1. Write ``q + (x
+# - x.detach())`` instead. For every finite ``x`` that adds exactly 0.
 
 x = torch.tensor(2.0**25, device=device)
 x.requires_grad_()
@@ -104,8 +104,8 @@ assert (wrong.item(), right.item()) == (0, 1)
 assert x.grad.item() == 1
 
 # %%
-# With small numbers the error is small. Here 0.1 replaces a thousand numbers. ``error``
-# is in units of the last binary digit of 0.1.
+# With small numbers the error is small. Here the value of ``q`` is 0.1 for a thousand
+# numbers ``x``. ``error`` is in units of the last binary digit of 0.1.
 
 x = torch.arange(1, 1001, device=device) / 1000
 q = torch.full_like(x, 0.1)
@@ -118,9 +118,9 @@ assert torch.equal(q + (x - x), q)
 # %%
 # As a function of your own
 # -------------------------
-# With :class:`torch.autograd.Function` you say both yourself: ``forward`` returns the
-# value, ``backward`` the gradient. There you can also set the gradient to 0 where
-# ``x`` is out of range.
+# With :class:`torch.autograd.Function` you write both parts yourself. ``forward``
+# returns the value, and ``backward`` returns the gradient. In ``backward`` you can also
+# set the gradient to 0 where ``x`` is out of range.
 
 
 class Sign(torch.autograd.Function):
@@ -143,6 +143,6 @@ assert y.item() == x.grad.item() == 1
 # %%
 # Remember
 # --------
-# - ``x + (x.round() - x).detach()``: rounded forward, gradient of ``x`` backward.
+# - ``x + (x.round() - x).detach()`` has the rounded value and the gradient of ``x``.
 # - Detach the whole difference, not only the rounded part.
 # - ``q + (x - x.detach())`` has exactly the value of ``q``.

@@ -6,8 +6,8 @@
 Keep a target network, or an average of the weights
 ===================================================
 
-Create the target with ``deepcopy``, and update it in place: with ``load_state_dict``
-for a hard update, with ``lerp_`` under ``no_grad`` for a soft one.
+Create the target with ``deepcopy``, and update it in place. Use ``load_state_dict`` for
+a hard update, and ``lerp_`` under ``no_grad`` for a soft one.
 """
 
 # sphinx_gallery_setup = True
@@ -26,7 +26,8 @@ print("This lesson runs on:", device)
 # Two targets, eight steps
 # ------------------------
 # The weight of ``net`` starts at 0, and each step adds 1 in place. The hard target
-# copies it every third step. The soft target moves half of the way at each step.
+# copies that weight at every third step. At each step, the soft target moves half of
+# the way to it.
 
 
 @torch.no_grad()
@@ -53,7 +54,8 @@ assert path["hard"] == [0, 0, 0, 3, 3, 3, 6, 6, 6]
 assert path["soft"][:4] == [0, 0.5, 1.25, 2.125]
 
 # %%
-# ``deepcopy`` gives each target its own memory, so it changes only when you update it.
+# ``deepcopy`` gives each target its own memory, so a target only changes when you
+# update it.
 
 for name, values in path.items():
     plt.plot(values, label=name)
@@ -65,7 +67,7 @@ plt.show()
 # sphinx_gallery_folded = "The code that draws"
 
 # %%
-# Keep soft targets in float32. In bfloat16 a small share is lost in rounding.
+# Keep soft targets in float32. In bfloat16, rounding loses a small update.
 
 low = torch.ones(1, dtype=torch.bfloat16)
 print(f"{low.lerp(2 * low, 0.001) = }")
@@ -74,7 +76,8 @@ assert low.lerp(2 * low, 0.001) == 1
 # %%
 # Why a target follows when it should not
 # ---------------------------------------
-# Five ways to make a target from a net that holds 1. Then the net takes a step to 2.
+# The table shows five ways to make a target from a net whose weight is 1. After that, a
+# step changes the weight of the net to 2.
 
 nn.init.ones_(w)
 made = {
@@ -104,7 +107,8 @@ assert [row["holds"] for row in rows] == [2, 2, 1, 2, 1]
 #
 # The loop variable
 # -----------------
-# The last target holds 1, and ``w`` of the net is 2. Half of the way is 1.5.
+# The weight of the last target is 1, and the net's weight ``w`` is 2. Half of the way
+# is 1.5.
 
 with torch.no_grad():
     for old in target.parameters():
@@ -116,12 +120,14 @@ assert target.weight.item() == 1
 # sphinx_gallery_predict_instead_2 = "old = old.lerp(w, 0.5) -> old.copy_(w)"
 
 # %%
-# ``lerp`` returns a new tensor, and the module keeps the old one. Call ``old.lerp_``.
+# ``lerp`` returns a new tensor, and the module keeps the old one. Call ``lerp_`` on the
+# old one.
 #
 # Buffers: the averages of BatchNorm
 # ----------------------------------
 # Our soft update ignores buffers. :class:`torch.optim.swa_utils.AveragedModel` copies
-# or averages them. In two passes the running mean goes from 0 to 1 and to 1.5.
+# or averages them. In two forward passes, the net's running mean changes from 0 to 1
+# and then to 1.5.
 
 norm = nn.BatchNorm1d(1, momentum=0.5)  # on the CPU
 use = {"multi_avg_fn": swa.get_ema_multi_avg_fn(0.5)}
@@ -139,11 +145,12 @@ print(f"{means = }")
 assert means == [0, 1.5, 1.25]
 
 # %%
-# In this order: by hand, ``AveragedModel``, and with ``use_buffers=True``, which goes
-# from 1 half of the way to 1.5. By hand, copy ``buffers()`` as well, pair by pair.
+# The three numbers are from the update by hand, from ``AveragedModel``, and from
+# ``AveragedModel`` with ``use_buffers=True``. The last one goes half of the way from 1
+# to 1.5. If you update by hand, also copy each buffer.
 #
 # Remember
 # --------
-# - ``deepcopy`` once, then ``load_state_dict``, or ``lerp_`` under ``no_grad``.
+# - Use ``deepcopy`` once, then ``load_state_dict``, or ``lerp_`` under ``no_grad``.
 # - ``state_dict()``, ``copy.copy`` and ``assign=True`` don't copy.
 # - Update buffers as well, or use ``AveragedModel``.

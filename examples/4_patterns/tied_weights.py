@@ -6,8 +6,8 @@
 Tied weights: one parameter, two modules
 ========================================
 
-Tied weights are one ``Parameter`` in two modules. It is counted once and gets the
-gradients of both uses.
+Tied weights are one ``Parameter`` in two modules. ``parameters()`` returns it once, and
+it gets the gradients of both uses.
 """
 
 # sphinx_gallery_setup = True
@@ -51,13 +51,14 @@ assert inp.weight.grad.flatten().tolist() == [3, 8]
 # sphinx_gallery_tensor_map_lead = "inp.weight, out.weight, scores"
 
 # %%
-# The two numbers are counted once, but ``state_dict()`` has both names.
+# ``parameters()`` has the two numbers only once, but ``state_dict()`` has both names.
 #
 # What keeps the tie
 # ------------------
-# ``known`` is a copy of a tied model's state. Each call makes a model from it. Does the
-# model have one Parameter, or two? Then a new optimizer takes a step with weight
-# decay. Row 1 holds 3, its gradients are 3 and 5, so it goes to 3 - (3 + 5 + 3) = -8.
+# ``known`` is a copy of a tied model's state. Each call makes a model from it. The
+# table shows whether the model then has one Parameter or two. After that, a new
+# optimizer takes a step with weight decay. Row 1 has the value 3, and its gradients are
+# 3 and 5. So the correct new value is 3 - (3 + 5 + 3) = -8.
 
 
 def load(**options):
@@ -120,12 +121,12 @@ assert parts.inp.weight is not parts.out.weight
 
 # %%
 # Two parameters that share memory look tied, but the optimizer steps both. So weight
-# decay is wrong, and the next cast separates them. With separate memory they drift
-# apart. Moves between CPU and CUDA keep the tie, ``to("meta")`` doesn't.
+# decay is wrong, and the next cast separates them. With separate memory their values
+# become different. Moves between CPU and CUDA keep the tie, ``to("meta")`` doesn't.
 #
 # Copy the parts, or the whole
 # ----------------------------
-# ``deepcopy`` keeps a tie within one call. Here the parts are copied one by one.
+# ``deepcopy`` keeps a tie within one call. Here we copy the parts one by one.
 
 inp, out = [copy.deepcopy(part) for part in model]
 with torch.no_grad():
@@ -138,7 +139,8 @@ assert rows == (7, 3)
 # sphinx_gallery_predict_instead_2 = "inp.weight[1] = 7.0 -> inp.weight[1].add(4.0)"
 
 # %%
-# In one call, ``copy.deepcopy(model)``, they stay one Parameter, as in the table.
+# With one call, ``copy.deepcopy(model)``, both names stay one Parameter, as in the
+# table.
 #
 # Remember
 # --------

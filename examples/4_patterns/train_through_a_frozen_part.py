@@ -23,7 +23,8 @@ print("This lesson runs on:", device)
 # Gradients flow through a frozen layer
 # -------------------------------------
 # A multiplies by 2, B by 5 and by 1. A loss after B should train A only. The gradient
-# of ``a`` is x * 5 = 15. It needs the *values* of B's weights, not their gradients.
+# of ``a`` is x * 5 = 15. ``backward()`` needs the *values* of B's weights for it, not
+# their gradients.
 
 
 def layer(factor):
@@ -49,7 +50,8 @@ assert a.grad.item() == 15 and b.grad is None
 # Six ways, measured
 # ------------------
 # The batch is 1 MiB. :class:`torch.autograd.graph.saved_tensors_hooks` reports the
-# tensors that the forward pass saves for ``backward()``. Each memory counts once.
+# tensors that the forward pass saves for ``backward()``. Tensors that share memory
+# count once.
 
 MIB = 2**20
 big = torch.full((MIB // 4, 1), 3.0, device=device)
@@ -111,12 +113,13 @@ assert before == (15, None, 1)
 # %%
 # - *Left out of the optimizer*, B still gets gradients. They add up, because an
 #   optimizer clears only its own. Call ``net_b.zero_grad()``, or freeze B.
-# - ``backward(inputs=...)`` gives B no gradient, but the forward pass saved tensors
-#   for both networks.
+# - With ``backward(inputs=...)`` B doesn't get a gradient, but the forward pass saved
+#   tensors for both networks.
 # - ``detach()`` does the opposite of what you want. B gets a gradient, A doesn't.
-# - With ``no_grad`` around B neither does. ``backward()`` raises (:ref:`no-grad-fn`).
-# - *Late* means after the forward pass. ``backward()`` checks the flag too and gives B
-#   no gradient, but everything was saved.
+# - With ``no_grad`` around B, neither network gets a gradient. ``backward()`` raises
+#   (:ref:`no-grad-fn`).
+# - *Late* means after the forward pass. ``backward()`` also checks ``requires_grad``,
+#   so B doesn't get a gradient. But the forward pass has already saved all tensors.
 # - Frozen *before*, B's linear layers don't save their inputs, here 2 MiB. ReLU saves
 #   its output anyway, because A's gradient needs it.
 #
@@ -138,7 +141,7 @@ assert a.grad.item() == 15 and b.grad is None
 
 # %%
 # A weight gets a gradient only if it requires grad in the forward pass *and* in
-# ``backward()``. So one loss can use B twice, and train it through one of the two
+# ``backward()``. So one loss can use B twice and train it through only one of the two
 # calls. :doc:`freeze_and_unfreeze` shows what still changes in a frozen part.
 #
 # Remember

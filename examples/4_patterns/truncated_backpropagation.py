@@ -6,8 +6,8 @@
 Split a long sequence: truncated backpropagation
 ================================================
 
-``state = state.detach()`` carries the state's values into the next window but not
-its graph, so no graph spans more than one window.
+``state = state.detach()`` carries the state's values into the next window, but not its
+graph. So no graph is longer than one window.
 """
 
 # sphinx_gallery_setup = True
@@ -23,8 +23,9 @@ print("This lesson runs on:", device)
 # The value carries over, the gradient doesn't
 # --------------------------------------------
 # Each step multiplies the state by ``w``, which is 1, and adds 1, so the state counts
-# the steps. The gradient of ``w`` is the sum of the states that it was multiplied by:
-# 0 + 1 + ... + 7 = 28. Here we detach the state every four steps.
+# the steps. Without ``detach``, the gradient of ``w`` is the sum of the states that the
+# steps multiplied by ``w``, 0 + 1 + ... + 7 = 28. Here we detach the state every four
+# steps.
 
 w = torch.ones((), device=device).requires_grad_()
 state = torch.zeros((), device=device)
@@ -41,12 +42,13 @@ assert w.grad.item() == 4 + 5 + 6 + 7
 # sphinx_gallery_predict_instead_2 = "step % 4 -> step % 1"
 
 # %%
-# The state is right. The gradient lacks the part of the first window, 1 + 2 + 3.
+# The state is correct. The gradient doesn't have the part of the first window, 1 + 2 +
+# 3.
 #
 # The graph stops growing
 # -----------------------
-# We count the nodes of the graph after each step. A step adds two: a product, which
-# saves its factors for the backward pass, and a sum.
+# We count the nodes of the graph after each step. Each step adds two nodes: a product,
+# which saves its factors for the backward pass, and a sum.
 
 
 def nodes_behind(*results):
@@ -145,6 +147,6 @@ assert list(gradients.values()) == [1, 0, 0]
 # %%
 # Remember
 # --------
-# - Detach the state between two windows: its values carry over, its graph doesn't.
-# - Detach every part of it: ``tuple(s.detach() for s in state)``.
+# - Detach the state between two windows. Its values carry over, its graph doesn't.
+# - Detach every part of the state with ``tuple(s.detach() for s in state)``.
 # - A window can't learn from inputs before its beginning.

@@ -77,7 +77,7 @@ def test_a_few_words_find_entries(tab: Any) -> None:
 
 def test_no_hit_says_what_to_do(tab: Any) -> None:
     tab.fill(BOX, "segmentation fault & co")
-    assert tab.locator(COUNT).inner_text().endswith("and none is like it.")
+    assert tab.locator(COUNT).inner_text().endswith("and none is similar.")
     search = tab.locator(NO_HIT).get_by_role("link", name="search the whole site")
     assert search.get_attribute("href") == "search.html?q=segmentation+fault+%26+co"
     other = tab.locator(NO_HIT).get_by_role("link", name="what others did")
@@ -96,9 +96,9 @@ def test_a_message_that_is_not_here_is_never_called_the_readers(tab: Any) -> Non
     for message in messages:
         tab.fill(BOX, message)
         said = tab.locator(COUNT).inner_text()
-        assert said.startswith("Not among the "), (message, said)
+        assert said.startswith("None of the "), (message, said)
         near = tab.locator(".near a").count()
-        assert near <= 3 and said.endswith("Nearest:" if near else "like it."), message
+        assert near <= 3 and said.endswith("Nearest:" if near else "similar."), message
         assert tab.locator(NO_HIT).is_visible()
     tab.fill(BOX, "AttributeError: 'NoneType' object has no attribute 'shape'")
     tab.locator(BOX).press("Enter")
@@ -202,8 +202,8 @@ def test_from_home_a_known_message_leads_to_its_entry(
         ("RuntimeError: CUDA error: device-side assert triggered", ""),
     ):
         page.goto(f"{address}index.html", wait_until="load")
-        page.locator("#message").focus()
-        page.fill("#message", text)
+        page.locator(".explorer-typed").focus()
+        page.fill(".explorer-typed", text)
         page.wait_for_function("window.messageFinder && window.knownMessages")
         page.keyboard.press("Enter")
         if anchor:

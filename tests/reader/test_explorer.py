@@ -21,7 +21,7 @@ import torch
 from reading import EVERYTHING, SCRIPTS, page_of, soup
 from tensor_copies.explorer.chains import CALLS, LONGEST, chain_of, expression_of, walk
 from tensor_copies.explorer.data import Explorer
-from tensor_copies.explorer.kept import ProbesFailed, printed_by
+from tensor_copies.explorer.kept import ProbesFailed, live_explorer, printed_by
 from tensor_copies.explorer.page import entry_of
 from tensor_maps.atlas.calls import OPERATIONS
 from visits import AXE, AXE_RULES, HEADERS, PROBLEMS
@@ -507,11 +507,15 @@ def test_drawers_by_keyboard(browser: Any, site: Path, address: str) -> None:
 LINES = Path(__file__).with_name("typed_lines.txt").read_text(encoding="utf-8")
 
 
+def typed_lines(*, pairs: bool = False) -> list[str]:
+    lines = [line for line in LINES.splitlines() if line and line[0] != "#"]
+    return [line for line in lines if (" -> pair " in line) is pairs]
+
+
 def test_lines_as_people_write_them(tab: Any, address: str) -> None:
     go(tab, address, "y=detach")
-    lines = [line for line in LINES.splitlines() if line and line[0] != "#"]
-    assert len(lines) >= 60
-    for line in lines:
+    assert len(typed_lines()) >= 60
+    for line in typed_lines():
         typed, _, expected = line.rpartition(" -> ")
         kind, _, rest = expected.partition(" ")
         found = tab.evaluate("line => explorerData.reads(line)", typed)
@@ -532,6 +536,7 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
     assert tab.inner_text(".explorer-code") == "y = x.detach().cpu().numpy()"
     told = tab.inner_text(".explorer-read")
     assert "x stands for net.sigmoid()" in told and ".tolist()" in told
+    assert not tab.locator(".asked").count()
     assert tab.locator(".explorer-state").input_value() == "nonleaf"
     tab.locator(".explorer-read").get_by_role("button", name="x.tolist()").click()
     assert tab.inner_text(".explorer-code") == "y = x.tolist()"
@@ -539,14 +544,63 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
     tab.locator(".explorer-read button").click()
     assert tab.inner_text(".explorer-code") == "y = x.detach()"
     typed.fill("detach vs. torch.from_numpy(array)")
-    assert lane(tab, 0)["code"] == "y = x.detach()"
-    assert lane(tab, 1)["code"] == "y = torch.from_numpy(a)"
+    assert lane(tab, 0)["code"] == "x.detach()"
+    assert lane(tab, 1)["code"] == "torch.from_numpy(a)"
     asked = tab.evaluate("location.href")
-    for odd in ("x" * 10_000, "<img src=x onerror=alert(1)>", "(" * 400, "'", "\\"):
+    for odd in (
+        "x" * 10_000, "<img src=x onerror=alert(1)>", "(" * 400, "'", "\\", "损失",
+    ):  # fmt: skip
         typed.fill(odd)
         assert len(tab.inner_text(".explorer-read")) > 10, odd[:20]
-        assert tab.locator(".explorer-read :is(img, script)").count() == 0
+        assert tab.locator(".explorer-line :is(img, script)").count() == 0
+        assert not tab.locator(".explorer-lanes").is_visible(), odd[:20]
     assert tab.evaluate("location.href") == asked  # none of them is drawn
+    typed.press("Escape")
+    assert tab.locator(".explorer-lanes").is_visible()
+
+
+def test_a_question_and_a_message_have_their_answer_in_the_box(
+    browser: Any, address: str
+) -> None:
+    page = browser.new_page()
+    go(page, address, "y=clone")
+    typed, lanes = page.locator(".explorer-typed"), page.locator(".explorer-lanes")
+    found = page.locator(".explorer-found .result")
+    typed.fill("does detach copy?")
+    found.first.wait_for()
+    assert page.inner_text(".explorer-code") == "y = x.detach()"
+    assert page.inner_text(".explorer-headline").startswith("The same memory.")
+    typed.fill("does numpy() share memory with the tensor?")
+    page.wait_for_function(
+        "document.querySelector('.explorer-code').innerText === 'y = x.numpy()'"
+    )
+    assert page.inner_text(".explorer-headline").startswith("The same memory.")
+    assert "raises if x is a leaf" in page.inner_text(".explorer-read")
+    typed.fill("should I use view or reshape for this")
+    page.wait_for_function("document.querySelectorAll('.explorer-lane').length > 1")
+    assert "raises if x is transposed" in page.inner_text(".explorer-verdict")
+    typed.fill("why does my training loss become nan")
+    page.wait_for_selector(".explorer.asked .result")
+    assert not lanes.is_visible()
+    typed.fill("ValueError: the model's foo is no bar")
+    page.wait_for_selector(".explorer-read a")
+    link = page.locator(".explorer-read a").get_attribute("href")
+    assert link.startswith("errors") and "message=ValueError" in link
+    typed.fill(
+        "RuntimeError: Can't call numpy() on Tensor that requires grad. Use tens"
+    )
+    said = "This is your message: You called .numpy() on a tensor that requires grad"
+    page.wait_for_function(
+        "said => document.querySelector('.explorer-read').innerText === said", arg=said
+    )
+    assert not lanes.is_visible()  # though it has a line of code in it
+    typed.press("Enter")
+    page.wait_for_url("**#numpy-requires-grad")
+    page.close()
+
+
+LANES = ".explorer-lane"
+WAY = "row", "copy", "tag"  # of a picture: memories, arrows, names
 
 
 def lane(tab: Any, number: int) -> dict[str, Any]:
@@ -555,7 +609,7 @@ def lane(tab: Any, number: int) -> dict[str, Any]:
         .nth(number)
         .evaluate(
             """one => ({
-          code: one.querySelector(".explorer-code").textContent,
+          code: one.querySelector(".explorer-code").textContent.replace(/^y = /, ""),
           said: one.querySelector(".explorer-headline").textContent,
           other: [...one.querySelectorAll(".other dt")].map(
             term => term.firstChild.textContent),
@@ -576,9 +630,7 @@ def test_searched_comparisons_have_two_lanes(tab: Any, address: str) -> None:
         assert both[0]["code"] != both[1]["code"], words
         assert all(one["svg"] == 1 for one in both), words
         said = tab.inner_text(".explorer-verdict")
-        assert said.startswith("They differ in: ") or said.endswith(
-            "raises for this x."
-        ), words
+        assert said.startswith("They differ in: ") or " raises if x is " in said, words
     go(tab, address, "y=detach&vs=clone")
     assert lane(tab, 0)["other"] == ["Memory", "Gradient", "y in autograd"]
     go(tab, address, "y=data&vs=detach")
@@ -594,6 +646,38 @@ def test_searched_comparisons_have_two_lanes(tab: Any, address: str) -> None:
     assert tab.locator(".explorer-lane").count() == 1
 
 
+def test_two_calls_in_peoples_words_show_where_they_differ(
+    tab: Any, address: str
+) -> None:
+    assert len(typed_lines(pairs=True)) >= 30
+    for line in typed_lines(pairs=True):
+        typed, _, expected = line.partition(" -> pair ")
+        codes, _, fact = expected.replace("\\n", "\n").rpartition(": ")
+        go(tab, address, "y=detach")
+        tab.locator(".explorer-typed").fill(typed)
+        both = [lane(tab, number) for number in range(tab.locator(LANES).count())]
+        assert [one["code"] for one in both] == codes.split(" | "), line
+        said = tab.inner_text(".explorer-verdict")
+        if fact == "none":
+            assert said == "No difference for any kind of x.", (line, said)
+        elif fact == "raises":
+            raised = [one["said"].startswith("It raises") for one in both]
+            assert raised.count(True) == 1 and " raises if x is " in said, (line, said)
+            assert all(one["said"].endswith("differs") for one in both), line
+        else:
+            assert all(fact in one["other"] for one in both), (line, both)
+            assert fact.lower() in said, (line, said)
+
+
+def test_a_link_without_a_kind_of_x_shows_one_that_differs(
+    tab: Any, address: str
+) -> None:
+    go(tab, address, "y=view&vs=reshape")
+    assert tab.locator(".explorer-state").input_value() == "view"
+    go(tab, address, "y=view&vs=reshape&x=leaf")  # an address that has one keeps it
+    assert tab.locator(".explorer-state").input_value() == "leaf"
+
+
 def test_what_cannot_be_done_is_said_before(tab: Any, address: str) -> None:
     go(tab, address, "y=numpy&x=constant")
     chip = tab.get_by_role("button", name=".detach()", exact=True)
@@ -605,17 +689,53 @@ def test_what_cannot_be_done_is_said_before(tab: Any, address: str) -> None:
     assert tab.inner_text(".explorer-hint") == "Three calls at most: remove one."
 
 
-def test_each_hop_between_devices_is_said(
+def test_each_memory_on_the_way_is_drawn(
     tab: Any, address: str, explorer: Explorer
 ) -> None:
+    go(tab, address, "y=detach.clone.clone")
+    assert [tab.locator(f"{PICTURE} .tm-{one}").count() for one in WAY] == [3, 2, 3]
+    assert tab.locator(f"{PICTURE} [data-name='.clone()']").count() == 1
+    tab.get_by_role("button", name="Write y[0] = 7").click()
+    changed = tab.locator(f"{PICTURE} .tm-row").nth(2).locator(".changed")
+    assert tab.locator(f"{PICTURE} .changed").count() == changed.count() == 3
+    facts = tab.locator(".explorer-facts dd").all()
+    assert all(one.bounding_box()["y"] < 800 for one in facts)
     others = [kind for kind in explorer.devices if kind != "cpu"]
     if not others:
         pytest.skip("no second device, nor a compiler for one")
     go(tab, address, f"y=cpu.to&on={others[0]}")
     said = tab.inner_text(".explorer-headline")
     assert said.endswith("2 copies: to cpu, and back to device.")
+    assert [tab.locator(f"{PICTURE} .tm-{one}").count() for one in WAY] == [3, 2, 3]
+    places = tab.locator(f"{PICTURE} text").all_text_contents()
+    assert [text for text in places if text.startswith("on ")] == [
+        *("on device", "on cpu", "on device")
+    ]
     go(tab, address, "y=cpu.to")
     assert "2 copies" not in tab.inner_text(".explorer-headline")
+    assert tab.locator(f"{PICTURE} .tm-row").count() == 2
+
+
+def test_on_the_way_are_the_memories_that_are_made_here() -> None:
+    """Each step of a chain is run by itself."""
+    counted = 0
+    for state, chain, seen in on_cpu(live_explorer()):
+        if seen["error"] is not None or len(chain) < 2:
+            continue
+        steps, codes = [run((), state).x], []
+        for place, key in enumerate(chain):
+            with torch.set_grad_enabled(state != "no_grad"):
+                steps.append(eval(f"x{CALLS[key].code}", {"x": steps[-1]}))
+            if not np.shares_memory(*map(array_of, steps[-2:])):
+                codes.append(("" if place else "x") + CALLS[key].code)
+        told = [one["code"] for one in seen["scene"]["between"]]
+        assert told == (codes if len(codes) > 1 else []), (state, chain)
+        counted += len(told) > 0
+    assert counted > 400
+
+
+def array_of(value: Any) -> np.ndarray:
+    return value.detach().numpy() if isinstance(value, torch.Tensor) else value
 
 
 def test_the_answer_is_above_the_fold(browser: Any, address: str) -> None:
@@ -661,7 +781,7 @@ def test_the_chooser_answers_each_wish(browser: Any, address: str) -> None:
     assert answered == 14
     page.locator('.chooser input[value="gpu"]').check(force=True)
     page.locator('.chooser input[value="share"]').check(force=True)
-    assert "memory of its own" in page.inner_text(".choice")
+    assert "its own memory" in page.inner_text(".choice")
     page.get_by_role("button", name="All answers").click()
     assert page.locator("table.calls tbody tr").first.is_visible()
     context.close()

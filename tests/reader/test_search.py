@@ -2,8 +2,8 @@
 
 How it ranks is asked of eight small sections made for it, each rule by a pair of which
 one has to come first. What it finds is asked of the built site: every message, and what
-people ask in public (queries.toml), of which half were not looked at when it was made.
-So is what it does not have, and which calls a query names: their answer comes first.
+people ask in public (queries.toml), of which a part is held out of its tuning. So is
+what it does not have, and which calls a query names: their answer comes first.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ GALLERY, FIRST = "auto_examples/", 3
 BOXES = "form[role=search] input[type=search]"
 QUESTION = "bring tensor back from gpu"
 KINDS = ["Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page"]
-MOST_KB = 150
-# Of each half. A change of the pages' words moves the rank by about 0.005.
-LEAST_IN_FIRST_THREE, LEAST_RANK = 0.95, 0.89
+MOST_KB = 135
+# Of each part: how many have an answer in the first three, the mean reciprocal rank,
+# and of how many it says that nothing is here. New words of pages move these by 0.01.
+LEAST = {"tuned": (0.96, 0.92, 0.08), "held_out": (0.91, 0.83, 0.13)}
+# Of what the site doesn't have: how many it may take for a subject of it.
+MOST_MISSED = {"tuned": 3, "held_out": 0}
 # The last third of a query's keys against the first, with twelve words for one or two.
 MOST_TIMES = 8
 PASTED = "can't convert cuda:1 device type tensor to numpy. Use Tensor.cpu()"
@@ -52,8 +55,8 @@ class Query(NamedTuple):
 LISTED = tomllib.loads(QUERIES.read_text(encoding="utf-8"))
 
 
-def queries(*halves: str) -> list[Query]:
-    return [Query(**one) for kind in halves for one in LISTED[kind]]
+def queries(*parts: str) -> list[Query]:
+    return [Query(**one) for part in parts for one in LISTED[part]]
 
 
 def is_right(name: str, address: str) -> bool:
@@ -239,34 +242,34 @@ def test_each_message_finds_its_entry(
 
 
 def test_what_people_ask_finds_what_answers(page: Page, search: Callable) -> None:
-    asked = queries("tuned", "held_out")
-    assert len(asked) == len({query.ask for query in asked}) >= 200
-    assert sum(query.found.startswith("https://") for query in asked) >= 150
+    asked = queries(*LEAST)
+    assert len(asked) == len({query.ask for query in asked}) >= 450
+    assert len(queries("held_out")) >= 160
+    assert sum(query.found.startswith("https://") for query in asked) >= 350
     known = page.evaluate("searchFor.sections.map(({ address }) => address)")
     for query in asked:
         for name in query.right:
             assert any(is_right(name, one) for one in known), (query.ask, name)
-    for half in ("tuned", "held_out"):
-        asked, places = queries(half), []
+    said = "all => all.filter((one) => searchFor(one).nothing).length"
+    for part, (least_first, least_rank, most_nothing) in LEAST.items():
+        asked, places = queries(part), []
         for query, found in zip(asked, search(*(q.ask for q in asked)), strict=True):
             right = [any(is_right(name, one) for name in query.right) for one in found]
-            assert found, query.ask
             places.append(right.index(True) + 1 if True in right else 1000)
         first = sum(place <= FIRST for place in places) / len(places)
         rank = sum(1 / place for place in places) / len(places)
-        assert first >= LEAST_IN_FIRST_THREE and rank >= LEAST_RANK, (half, first, rank)
+        assert first >= least_first and rank >= least_rank, (part, first, rank)
+        # Where it says so, it shows the nearest, so an error costs little.
+        nothing = page.evaluate(said, [one.ask for one in asked]) / len(asked)
+        assert nothing <= most_nothing, (part, nothing)
 
 
 def test_what_the_site_does_not_have_is_said(page: Page) -> None:
-    said = "all => all.filter((one) => searchFor(one).nothing)"
-    off = LISTED["nothing"]
-    assert len(off["held_out"]["ask"]) == 20
-    for asked in (off["tuned"]["ask"], off["held_out"]["ask"]):
-        missed = set(asked) - set(page.evaluate(said, asked))
-        assert len(missed) <= (0 if len(asked) == 20 else 2), missed
-    # And not of what it has: there the nearest are shown, so an error costs little.
-    asked = [one.ask for one in queries("tuned", "held_out")]
-    assert len(page.evaluate(said, asked)) <= 0.1 * len(asked)
+    said = "all => all.filter((one) => !searchFor(one).nothing)"
+    assert len(LISTED["nothing"]["held_out"]["ask"]) == 20
+    for part, most in MOST_MISSED.items():
+        missed = page.evaluate(said, LISTED["nothing"][part]["ask"])
+        assert len(missed) <= most, missed
 
 
 # -- Calls -----------------------------------------------------------------------------
@@ -340,6 +343,47 @@ def test_a_card_says_what_the_atlas_saw(site: Path, page: Page) -> None:
     assert "raises RuntimeError if x requires grad" in notes
 
 
+@pytest.mark.parametrize(
+    ("asked", "differing"),
+    [
+        ("data vs detach", [
+            ["a write to it doesn't increment x's version counter"],
+            ["a write to it increments x's version counter"]]),
+        ("deepcopy vs clone", [
+            ["gradient stops",
+             "raises RuntimeError if x is the result of an operation"],
+            ["gradient flows back"]]),
+    ],
+)  # fmt: skip
+def test_two_cards_mark_what_differs(
+    asked: str, differing: list[list[str]], address: str, visit: Callable[..., Page]
+) -> None:
+    page = visit(f"{address}search.html?{urlencode({'q': asked})}")
+    cards = page.locator("#search-results .answer")
+    cards.nth(1).wait_for()
+    marked = [card.locator(".differing").all_inner_texts() for card in cards.all()]
+    assert marked == differing
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "facts"),
+    [
+        # One that the Atlas has a row of, and one that only the explorer draws.
+        ("x.detach().cpu().numpy()", "x.detach().cpu().numpy()", True),
+        ("x.t().contiguous()", "x.t().contiguous()", False),
+    ],
+)
+def test_a_chain_has_one_card(
+    asked: str, code: str, facts: bool, address: str, visit: Callable[..., Page]
+) -> None:
+    page = visit(f"{address}search.html?{urlencode({'q': asked})}")
+    cards = page.locator("#search-results .answer")
+    cards.first.wait_for()
+    assert cards.locator(".answer-code").all_inner_texts() == [code]
+    assert bool(cards.locator("svg").count()) == facts
+    assert cards.locator("a[href*='#explorer']").count() == 1
+
+
 def test_no_excerpt_shows_a_label(page: Page) -> None:
     sentences = page.evaluate("searchFor.sections.map(({ sentence }) => sentence)")
     labels = page.evaluate("searchFor.sections.map(({ anchor }) => anchor)")
@@ -373,13 +417,11 @@ def test_two_calls_are_answered_side_by_side_while_a_reader_types(
     page.keyboard.press("Enter")
     page.wait_for_url("**/search.html?q=detach+vs+clone")
     page.locator("#search-results .answer").nth(1).wait_for()
-    page.fill("#search-again", "nan loss")
+    page.fill("#search-again", "best gpu for large language models")
     nearest = page.locator("#search-results .nearest > li")
     nearest.first.wait_for()
     assert nearest.count() <= 3 and page.locator(".answer").count() == 0
-    assert (
-        page.locator(".result-count").inner_text() == "Nothing here on that. Nearest:"
-    )
+    assert page.locator(".result-count").inner_text() == "No results. Nearest:"
 
 
 def test_a_long_query_takes_no_longer_by_the_key(page: Page) -> None:
@@ -554,9 +596,9 @@ def test_a_reader_pastes_and_follows_with_the_keyboard(
     address: str, visit: Callable[..., Page]
 ) -> None:
     page = visit(f"{address}index.html")
-    page.locator("#message").focus()
+    page.locator(".explorer-typed").focus()
     page.keyboard.insert_text(PASTED)
-    page.wait_for_selector(".search-panel .result-message")
+    page.wait_for_selector(".explorer-found .result-message")
     page.keyboard.press("Enter")  # a known message leads to its entry
     page.wait_for_url("**/errors/to_numpy.html#numpy-device")
     page.goto(f"{address}search.html?q=" + quote(PASTED))

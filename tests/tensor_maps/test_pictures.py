@@ -442,7 +442,8 @@ def test_the_graph_leads_through_tensors_and_draws_edges_as_often_as_they_are() 
     ]
     # From y to its node, twice to h, to its node, and to w.
     assert len(paths) == 5
-    assert "constant input" in " ".join(texts_of(parsed(scene(observed, graph=True))))
+    texts = " ".join(texts_of(parsed(scene(observed, graph=True))))
+    assert "1 input without grad" in texts
 
 
 def test_captions_say_what_is_one() -> None:

@@ -59,7 +59,7 @@ def test_why_two_share_or_do_not(tmp_path: Path) -> None:
         sharing(a, m): "no: a is on cpu and m on meta",
         sharing(a, e): "no: e is empty, no memory",
         sharing(net, [a]): "no: nothing in list shares memory with net",
-        sharing(sparse, a): "not known: sparse has no storage of its own (layout "
+        sharing(sparse, a): "not known: sparse has no storage (layout "
         "sparse_coo, Tensor)",
     }
     for found, why in told.items():

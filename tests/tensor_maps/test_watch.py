@@ -826,7 +826,7 @@ def looked(n):
             assert not seen.failed, seen.failed
             y.sum().backward()
         else:
-            assert "flow on, beyond the 2,000" in look(w, y), look(w, y)
+            assert "flow further, beyond the 2,000" in look(w, y), look(w, y)
         del y
     print("fine", n, flush=True)
 looked(50_000)

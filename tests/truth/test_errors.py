@@ -34,6 +34,8 @@ from tensor_copies.recordings import format as recordings
 
 SOURCES = sorted((ROOT / "docs" / "errors").glob("*.md"))
 FEWEST_ENTRIES = 40
+NO_MESSAGE = "(no message with torch"  # an older one than the tag of the cell says
+SAID = rf"\w+(Error|Warning): \S|{re.escape(NO_MESSAGE)}"
 # Runs each snippet after the two imports, as a reader would, and says what it gave.
 RUN = """
 import json, sys, warnings
@@ -106,7 +108,7 @@ def test_every_entry_is_whole(shown: list[Shown]) -> None:
     assert len(shown) >= FEWEST_ENTRIES
     for entry in shown:
         assert entry.message, f"{entry.anchor} shows no message"
-        assert re.match(r"\w+(Error|Warning): \S", entry.message), entry.anchor
+        assert re.match(SAID, entry.message), entry.anchor
         assert entry.section.select(".cures ol > li"), f"{entry.anchor} has no cure"
         lessons = [
             link["href"]
@@ -129,7 +131,8 @@ def in_a_fresh_python(code: str, given: Any) -> Any:
 def test_the_messages_are_what_a_fresh_python_raises(shown: list[Shown]) -> None:
     given = in_a_fresh_python(RUN, [entry.code for entry in shown])
     for entry, raised in zip(shown, given, strict=True):
-        assert plain(entry.message) == plain(" ".join(raised)), entry.anchor
+        said = "" if entry.message.startswith(NO_MESSAGE) else plain(entry.message)
+        assert said == plain(" ".join(raised)), entry.anchor
 
 
 def test_the_index_lists_every_entry_under_its_old_address(
@@ -207,6 +210,8 @@ def look(entry, cure, names):
         asked = getattr(result, "requires_grad", False)
         got = asked and torch.autograd.grad(result.sum(), subject, allow_unused=True)
         signs = ["flows" if got and got[0] is not None else "stops"]
+    if isinstance(result, np.ndarray) and not result.flags.writeable:
+        return "nothing to compare"  # DLPack before torch 2.9
     old = values(subject)
     inference = isinstance(result, torch.Tensor) and result.is_inference()
     with torch.inference_mode() if inference else torch.no_grad():
@@ -422,8 +427,10 @@ def test_what_other_machines_saw_stands_below_and_is_found(
         section = page.find(id=anchor)
         live = section.select_one(".stream pre").get_text().strip()
         variants = [v.pre.get_text() for v in section.select(".variant")]
+        older = section.select(".variant:not(:has(.variant-label)) pre")
         assert (seen["message"] in variants) == (seen["message"] != live) or (
-            not seen["message"] and variants
+            (not seen["message"] and variants)
+            or seen["message"] in [wording.get_text() for wording in older]
         )
         assert set(filter(None, (live, seen["message"]))) <= set(listed[anchor])
 

@@ -35,7 +35,7 @@ OPENS = re.compile(r"^# sphinx_gallery_(?:tensor_map_lead|lead|timeline) = ", re
 LONGER = {
     "copy_a_tensor", "copy_between_devices", "cpu_and_to", "edit_weights_in_place",
     "expanded_tensors", "flags_inside_no_grad", "in_place_and_backward",
-    "load_on_another_device", "memory_of_a_copy", "out_of_memory",
+    "inference_tensors", "load_on_another_device", "memory_of_a_copy", "out_of_memory",
     "stop_a_gradient", "what_a_copy_copies", "what_stays_alive",
     "where_a_graph_ends", "why_a_copy_costs",
 }  # fmt: skip
@@ -56,13 +56,13 @@ def test_code_fits_a_phone(script: Path) -> None:
 
 @EACH
 def test_length(script: Path) -> None:
-    # One idea: 40 to 120 lines, and some room.
+    # One idea: 40 to 120 lines, and some room for sentences with a subject.
     lines = len(without_markers(script.read_text()).splitlines())
     blocks = split_code_and_text_blocks(str(script))[1]
     folded = [block.content for block in blocks if "gallery_folded" in block.content]
-    assert 40 <= lines <= 165
-    assert (lines > 140) == (script.stem in LONGER)
-    assert lines - sum(len(code.splitlines()) for code in folded) <= 140
+    assert 40 <= lines <= 170
+    assert (lines > 148) == (script.stem in LONGER)
+    assert lines - sum(len(code.splitlines()) for code in folded) <= 148
 
 
 @EACH

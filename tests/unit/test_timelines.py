@@ -16,7 +16,8 @@ ASKING = [script for script in SCRIPTS if timeline_of(script)]
 
 
 def test_a_lesson_that_asks_for_a_timeline_opens_with_it() -> None:
-    assert {script.stem for script in ASKING} == {"copy_between_devices", "what_waits"}
+    asking = {"copy_between_devices", "side_streams", "what_waits"}
+    assert {script.stem for script in ASKING} == asking
     for script in ASKING:
         line, markup = timelines.timeline_for(script)
         assert lead_line(script) is None and line == timeline_of(script)[0]

@@ -34,7 +34,8 @@
       const isCalled = called !== undefined && !/^\s/.test(called);
       if (!(dot && match.index === before)) chain += 1;
       before = match.index + (isCalled ? all.length : all.length - (called ?? "").length);
-      found.push({ name: name.toLowerCase(), args, dot: Boolean(dot), called: isCalled, chain });
+      const code = `${name}${isCalled ? called : ""}`;
+      found.push({ name: name.toLowerCase(), args, dot: Boolean(dot), called: isCalled, chain, code });
       if (called && !isCalled) found.push(...calls(called).map((one) => ({ ...one, chain: chain += 1 })));
     }
     return found;
@@ -74,6 +75,19 @@
     return known.get(name).reduce((best, row) => fit(row) > fit(best) ? row : best);
   };
 
+  // A chain that is no row of the Atlas: the explorer draws it, if it knows each call.
+  const LONGEST = 3; // calls of the explorer's
+  const drawn = (group, query) => {
+    const steps = group.map(({ name, args, code }) =>
+      known.get(name).find((row) => row.code === `x.${code}`) ?? choose(name, args, query));
+    if (steps.length > LONGEST || steps.some(({ tried }) => !/^\w+$/.test(tried))) return [];
+    return [{
+      id: "", code: `x.${group.map(({ code }) => code).join(".")}`, subject: "x", about: "x",
+      facts: [], notes: ["The explorer draws this chain, call by call."], lesson: "",
+      tried: steps.map(({ tried }) => tried).join("."), names: group.map(({ name }) => name),
+    }];
+  };
+
   // Where the explorer shows a row, or two beside each other.
   window.explorerAddress = ([one, other]) => {
     const asked = new URLSearchParams({ y: one.tried });
@@ -89,7 +103,12 @@
   });
 
   // Returns rows, at most two, in the order in which they are named.
+  let last = ["", []];
   window.callsIn = (query) => {
+    if (last[0] !== query) last = [query, named(query)];
+    return last[1];
+  };
+  const named = (query) => {
     const text = query.toLowerCase().replace(/\bdeep[- ]cop(y|ied|ies)\b/g, "deepcopy")
       .replace(/\bno[- ]grad\b/g, "no_grad").replace(/\bstate[- ]dict\b/g, "state_dict")
       .replace(/\binference[- ]mode\b/g, "inference_mode").replace(/\bfrom[- ]numpy\b/g, "from_numpy");
@@ -119,21 +138,23 @@
       : /\bto (a |an )?(numpy|nd-?array)\b/.test(text) ? "numpy" : "";
     const compared = /\b(vs|versus|compare\w*|differ\w*)\b/.test(text);
     const sure = meant.filter((one) => one?.sure);
-    let named = meant.filter((one) => one && (one.sure ||
+    const meaning = meant.filter((one) => one && (one.sure ||
       (one.beside && (sure.length > 0 || compared))));
-    if (!named.length && way && known.has(way)) return [choose(way, "", text)];
-    if (!named.length) return [];
+    if (!meaning.length && way && known.has(way)) return [choose(way, "", text)];
+    if (!meaning.length) return [];
     // A chain of calls is a row of its own, if the Atlas has it.
-    const chains = [...new Set(named.map(({ chain }) => chain))].map((chain) =>
-      named.filter((one) => one.chain === chain));
-    const bare = named.every(({ dot, called }) => !dot && !called) && !named.some((one) => one.beside) &&
-      !compared && named.every((one, at) => at === 0 || one.place === named[at - 1].place + 1);
-    const groups = bare ? [named] : chains;
+    const chains = [...new Set(meaning.map(({ chain }) => chain))].map((chain) =>
+      meaning.filter((one) => one.chain === chain));
+    const bare = meaning.every(({ dot, called }) => !dot && !called) && !meaning.some((one) => one.beside) &&
+      !compared && meaning.every((one, at) => at === 0 || one.place === meaning[at - 1].place + 1);
+    const groups = bare ? [meaning] : chains;
     const found = [];
     for (const group of groups) {
       const names = group.map(({ name }) => name).join();
       const row = group.length > 1 && rows.find((one) => one.names.join() === names);
       if (row) found.push(row);
+      else if (group.length > 1 && group.every(({ dot }, at) => dot || at === 0) && !bare)
+        found.push(...drawn(group, text));
       else found.push(...group.map(({ name, args }) => choose(name, args, text)));
     }
     return [...new Set(found)].slice(0, 2);

@@ -3,20 +3,22 @@
 // .js) comes before all that. The search page, the boxes and the measurement ask here.
 (() => {
   "use strict";
-  const { wordsOf, alike, isSubject } = window.searchWords;
+  const { wordsOf, alike, subjectOf } = window.searchWords;
   const { kinds, pages, names: shortTitles = {} } = window.searchIndex;
   const messagesOf = new Map((window.knownMessages ?? [])
     .map(({ anchor, texts }) => [anchor, texts[0]]));
-  const BOOST = { heading: 3.5, sentence: 2.2, code: 1.2, prose: 1, title: 0.9 };
+  const BOOST = { heading: 6, said: 4, sentence: 2.2, code: 1.2, prose: 1, title: 0.9 };
   const OF_KIND = {
-    Lesson: 1, Error: 1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 0.4, Page: 0.6,
+    Lesson: 1.1, Error: 1.1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 1, Page: 0.6,
   };
   const OF_PAGE = 1.02; // a page as a whole, of which a section says as much
   const ALIKE = 0.25; // what another word for the same counts
   const IN_TITLE = 0.55; // of the best: what a call counts that a lesson has in its title
   const OF_OTHER = 0.6; // a lesson on models, where a tensor is asked for
-  const OF_LESSON = 0.3; // and that the Atlas says to be shown there
-  const ASKED = 16; // what a reader's own question counts, beside the section's text
+  const OF_LESSON = 0.5; // and that the Atlas says to be shown there
+  const OF_ROW = 0.6; // what a row of the Atlas counts, where only its code is typed
+  const NEAR = 1.2; // of the best: what nearness to a heading or a listed question counts
+  const ASKED = 11; // what a reader's own question counts, beside the section's text
   const LEAST = 0.12; // of the best: what is not shown, if there are enough others
   const ENOUGH = 5;
 
@@ -31,13 +33,15 @@
     for (const [named, kind, heading, sentence, code, prose, asked] of listed) {
       const id = sections.length;
       const anchor = named === 1 ? slug(heading) : named;
+      // What an address says of its part, in the author's words.
+      const said = (anchor || address.replace(/^.*\/|\.html$/g, "")).replace(/^(silent|q|term|theme)-|[-_]/g, " ");
       sections.push({
         id, address: anchor ? `${address}#${anchor}` : address, page: address, anchor,
         kind: kinds[kind], heading, sentence, code,
         title: anchor ? title : "",
         called: !anchor && kinds[kind] === "Lesson"
           ? callsOf(`${shortTitles[address] ?? ""}: ${heading}`) : null,
-        names: [heading, ...asked].map((text) => nameOf(wordsOf(text))),
+        names: [heading, ...asked, said].map((text) => nameOf(wordsOf(text))), said,
         prose: kinds[kind] === "Error" ? `${prose} ${messagesOf.get(anchor) ?? ""}` : prose,
       });
       for (const phrase of asked) phrases.push({ id: phrases.length, section: id, phrase });
@@ -107,30 +111,64 @@
   };
 
   // How near a query is to a heading or a listed question: what both have of what they
-  // say, from 0 to 1.
-  const named = sections.flatMap(({ names }) => names)
-    .map((name) => new Set(name.split(" ").filter(Boolean)));
-  const often = new Map();
-  for (const words of named)
-    for (const word of words) often.set(word, (often.get(word) ?? 0) + 1);
-  const says = (word) => Math.log(1 + named.length / (often.get(word) ?? 1));
-  const weigh = (words) => [...words].reduce((sum, word) => sum + says(word), 0);
-  const near = (words, ofQuery = weigh(words)) => Math.max(0, ...named.map((name) => {
-    const both = words.filter((word) => name.has(word));
+  // say, from 0 to 1. Another word for the same says half.
+  const owners = []; // of each name, the section
+  const named = sections.filter(({ kind }) => kind !== "Call").flatMap(({ id, names }) => {
+    owners.push(...names.map(() => id));
+    return names;
+  }).map((name) => name.split(" ").filter(Boolean));
+  const places = new Map(); // of each word, the names that have it
+  named.forEach((words, place) => {
+    for (const word of words) {
+      if (!places.has(word)) places.set(word, []);
+      places.get(word).push(place);
+    }
+  });
+  const says = (word) => Math.log(1 + named.length / (places.get(word)?.length ?? 0.5));
+  const weigh = (words) => words.reduce((sum, word) => sum + says(word), 0);
+  const weights = named.map(weigh);
+  const near = (words) => {
+    const [much, count, last] = [0, 0, 0].map(() => new Float64Array(named.length));
+    const share = (word, met, by, counts) => {
+      for (const place of places.get(word) ?? []) {
+        if (last[place] === met) continue; // a name has one word for each of the query
+        last[place] = met;
+        much[place] += by;
+        count[place] += counts;
+      }
+    };
+    words.forEach((word, at) => {
+      share(word, at + 1, says(word), 1);
+      for (const other of alike.get(word) ?? [])
+        share(other, at + 1, Math.min(says(word), says(other)) / 2, 0.5);
+    });
+    const all = weigh(words);
     // One word in common says nothing, but where it is all that is asked.
-    return both.length >= Math.min(2, words.length) ? 2 * weigh(both) / (ofQuery + weigh(name)) : 0;
-  }));
+    const least = Math.min(1.5, words.length);
+    const nearest = new Map(); // of each section
+    owners.forEach((id, place) => {
+      if (!words.length || count[place] < least) return;
+      const one = 2 * much[place] / (all + weights[place]);
+      if (one > (nearest.get(id) ?? 0)) nearest.set(id, one);
+    });
+    return nearest;
+  };
 
-  // Whether the site has something on what is asked. One word of its subject may stand in
-  // any question; a question without one has to be nearly a listed one.
-  const isHere = (query, words, best) => {
-    const meant = (word) => isSubject(word) || (!known.has(word) &&
-      ask(texts, [word], BOOST).slice(0, 3).some(({ terms }) => terms.some(isSubject)));
-    const code = (callsIn(query).length && (/[.(_]/.test(query) || words.length < 2)) ||
-      /\w\[[^\]]+\].*=/.test(query);
-    const count = words.filter(meant).length + (code ? 1 : 0);
-    return count > (words.length > 1) || near(words) >= (count ? 0.48 : 0.75) ||
-      (best.score >= 600 && best.share >= 0.7);
+  // Whether the site has something on what is asked: a sum of what speaks for it, fitted
+  // to the tuning queries of tests/reader/queries.toml and to those that are not its
+  // subject. Of a word that nobody wrote here the nearest spelling counts.
+  const FOR = { near: 6.6, subject: 2.1, code: 4.4, share: 1.2, call: 0.4, length: 1.8 };
+  const AGAINST = 9.3;
+  const CODE = /\w[([]|\btorch\.\w|\.(grad|data)\b/;
+  const isHere = (query, words, best, nearest) => {
+    const subject = words.reduce((sum, word) => {
+      const terms = known.has(word) ? [word]
+        : ask(texts, [word], BOOST).slice(0, 3).flatMap(({ terms: found }) => found);
+      return sum + Math.max(0, ...terms.map(subjectOf));
+    }, 0);
+    return FOR.near * nearest + FOR.subject * Math.min(4, subject) +
+      FOR.code * CODE.test(query) + FOR.share * best.share +
+      FOR.call * callsIn(query).length + FOR.length * Math.log(words.length + 1) > AGAINST;
   };
 
   // Returns sections, the best first; `nothing` says that none of them is on the query.
@@ -187,6 +225,11 @@
       one.score += top * (IN_TITLE * (common / all) +
         OF_LESSON * rows.some(({ lesson }) => lesson === one.page));
     }
+    // Who types a call and nothing else means its row of the Atlas too.
+    const typed = /^\S*[.(]\S*$/.test(query.trim()) ? rows.map(({ id }) => `atlas.html#${id}`) : [];
+    for (const one of found) one.score += top * OF_ROW * typed.includes(one.address);
+    const nearest = near(words);
+    for (const one of found) one.score += top * NEAR * (nearest.get(one.id) ?? 0);
     // Who types a heading, or a question that is listed, means that section.
     for (const one of found)
       one.score += top * OF_KIND[one.kind] *
@@ -195,7 +238,7 @@
     const least = (found[0]?.score ?? 0) * LEAST;
     const all = [...messages,
       ...found.filter(({ score }, place) => place < ENOUGH || score >= least)];
-    all.nothing = !messages.some(({ exact }) => exact !== false) && (!found.length || !isHere(query, words, found[0]));
+    all.nothing = !messages.some(({ exact }) => exact !== false) && (!found.length || !isHere(query, words, found[0], Math.max(0, ...nearest.values())));
     return all;
   };
   window.searchFor.sections = sections;

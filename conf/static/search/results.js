@@ -30,7 +30,7 @@
   // -- The answer: a card for each call that the query names ---------------------------
   const { signs } = window.searchIndex;
   const ATLAS = "atlas.html#";
-  const FACTS = { flows: "gradient", stops: "gradient", "": "bytes" };
+  const FACTS = { flows: "gradient", stops: "gradient", version: "version", "": "bytes" };
   const factOf = ([sign]) => FACTS[sign] ?? "memory";
   const DRAWN = { memory: "0 0 18 16", gradient: "20 0 16 16" }; // a half of a sign each
   const drawSigns = () => {
@@ -59,14 +59,14 @@
   const card = (row, other) => {
     const part = make("section", "answer");
     const code = make("h3", "answer-code");
-    code.append(linked("", ATLAS + row.id));
+    code.append(row.id ? linked("", ATLAS + row.id) : make("span", ""));
     code.firstChild.append(make("code", "", row.code));
     const list = make("ul", "answer-facts");
     const theirs = new Map((other?.facts ?? []).map((fact) => [factOf(fact), fact[1]]));
     for (const fact of row.facts) {
       const differs = other !== undefined && theirs.get(factOf(fact)) !== fact[1];
       const item = make("li", differs ? "differing" : "");
-      if (fact[0]) item.append(drawing(fact[0]));
+      if (DRAWN[factOf(fact)]) item.append(drawing(fact[0]));
       item.append(make(differs ? "b" : "span", "", fact[1]));
       list.append(item);
     }
@@ -79,7 +79,7 @@
     part.append(code, list);
     const links = make("p", "answer-links");
     if (row.lesson) links.append(linked("Lesson", row.lesson));
-    if (row.tried) links.append(linked("Try it in the explorer", tried(row)));
+    if (row.tried) links.append(linked(row.id ? "Try it in the explorer" : "See it in the explorer", tried(row)));
     part.append(links);
     return part;
   };
@@ -93,27 +93,28 @@
       compare.append(linked("Compare them in the explorer", tried(...rows)));
       part.append(compare);
     }
-    const size = rows.some(({ subject }) => subject === "x") ? "x is 2 × 3, float32, on the CPU." : "";
+    const size = rows.some(({ subject, facts }) => subject === "x" && facts.length) ? "x is 2 × 3, float32, on the CPU." : "";
     if (size) part.append(make("p", "answer-note answer-x", size));
     return part;
   };
 
   // -- What is listed ----------------------------------------------------------------------
-  const NOTHING = "Nothing here on that.";
-  const HOW = "Try one call, such as detach. Of an error message, four words in a row are enough.";
+  const NOTHING = "No results.";
+  const HOW = "Try one call, such as detach. From an error message, four words in a row are enough.";
   const said = (count, nothing) =>
     count === 0 ? `${NOTHING} ${HOW}` : nothing ? `${NOTHING} Nearest:`
       : count === 1 ? "Found one section." : `Found ${count} sections.`;
 
   // Fill a part of the page with the answer to a query and its results.
-  const show = (part, query, atFirst) => {
+  const show = (part, query, atFirst, results = null) => {
     const asked = query.trim() !== "";
-    const all = asked ? window.searchFor(query) : [];
+    const all = results ?? (asked ? window.searchFor(query) : []);
     const { nothing = false } = all;
     const found = all.slice(0, nothing ? NEAREST : MOST);
     const cards = asked && !nothing && !found[0]?.message ? window.callsIn(query) : [];
     const list = make("ol", nothing ? "results nearest" : "results");
-    found.forEach((result, place) => {
+    // Below a box only what is seen is made: the search page shows the others.
+    found.slice(0, atFirst === IN_PANEL ? IN_PANEL : MOST).forEach((result, place) => {
       const one = item(result, found[place - 1]);
       one.hidden = place >= atFirst;
       list.append(one);
@@ -230,5 +231,9 @@
       input.value = new URLSearchParams(location.search).get("q") ?? "";
     if (input.value && (onPage || document.activeElement === input)) apply();
   };
-  for (const form of document.querySelectorAll("form[role=search]")) attach(form);
+  for (const form of document.querySelectorAll("form[role=search]:not(.explorer-line)"))
+    attach(form);
+  // The box of the explorer shows the answer in its own place.
+  window.showAnswer = show;
+  document.dispatchEvent(new Event("search-ready"));
 })();

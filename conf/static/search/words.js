@@ -18,6 +18,15 @@
     [/\bread[-_ ]only\b|\bnot writ(e)?able\b|\bnon-writ(e)?able\b/g, "readonly"],
     [/\bdata_?ptr\b/g, "data ptr"],
     [/\bnp\b/g, "numpy"],
+    [/\b(float|double|half|long|int|byte|bool)tensors?\b/g, "$1 tensor"],
+    [/\bfp(16|32|64)\b/g, "float$1"],
+    [/\bbf16\b/g, "bfloat16"],
+    [/\bckpt?s?\b/g, "checkpoint"],
+    [/\bnum_?workers\b/g, "worker"],
+    [/\bexpansions?\b/g, "expand"],
+    [/\bbn\b/g, "batchnorm"],
+    [/\bste\b/g, "straight through"],
+    [/\bdiff?erentiable\b/g, "differentiate"],
     [/\bnd-?arrays?\b/g, "array numpy"],
     [/\bgrads\b/g, "grad"],
     [/\bno longer\b/g, "not"],
@@ -46,6 +55,8 @@
     const plain = root.replace(/(?:ing|ed)$/, "");
     if (plain !== root && plain.length > 2 && /[aeiouy]/.test(plain))
       root = plain.replace(/([^aeiouls])\1$/, "$1");
+    const noun = root.replace(/(?:at(?:ion|or|e)|ion|ible)$/, "");
+    if (noun.length > 3) root = noun;
     return root.replace(/(?:ment|ly)$/, "").replace(/e$/, "").replace(/y$/, "i");
   };
 
@@ -112,17 +123,53 @@
     "stuck unchanged ignore",
     "free release flush",
     "pinned locked",
-    "teacher student target",
+    "teacher student target distill",
+    "size shape length dimension",
+    "size byte mb usage consumption footprint",
+    "different unequal variable ragged mismatch inconsistent",
+    "pad ragged",
+    "calculate compute estimate determine measure assess count",
+    "wrong incorrect bad",
+    "float16 half",
+    "float32 float",
+    "float64 double",
+    "inf infinite overflow",
+    "seed deterministic nondeterministic reproduce random",
+    "optimizer optim adam sgd",
+    "precision accuracy digit round",
+    "permute transpose swap axis order",
+    "mask bool",
+    "rate lr",
+    "image pil picture",
+    "dataframe pandas series",
+    "uint8 byte",
+    "disk file",
+    "list dict nested",
+    "batchnorm norm",
+    "zero clear none",
+    "kill crash",
+    "typecast cast dtype",
+    "twice double duplicate",
+    "clamp clip constrain",
+    "statistic mean var average",
   ];
-  // Words of the site's subject. What has none of them is asked elsewhere.
-  const SUBJECT = new Set((
-    "alias array autograd backward clone contiguous copy counter cpu cuda deepcopy detach " +
-    "device differentiable dlpack duplicate expand freeze frozen gpu grad gradient graph host " +
-    "independent inference inplace leaf leak matplotlib memory mutate ndarray nograd " +
-    "nonblocking nonleaf numpy outofmemory overwrite pin pinned ram readonly reference replica " +
-    "requires_grad reshape retain share snapshot statedict storage stride synchronize tape " +
-    "trainable transpose unfreeze view vram"
-  ).split(" ").map(stem));
+  // Words of the site's subject, and those that others use as well: they say half as much.
+  const SUBJECT = new Map([[2, (
+    "accumulate actor alias allocate ancdata argmax autocast autograd backward " +
+    "bfloat16 buffer chunk collate contiguous critic cudagraph cupy dataframe dataloader " +
+    "ddp deepcopy detach deterministic differentiate dlpack dtype duplicate ema " +
+    "empty_cache expand float16 float64 fragment frozen fsdp gradscaler half hessian hook " +
+    "independent inf inplace jax leaf maml matplotlib meta mmap mps mutate ndarray nograd " +
+    "nonblocking nondeterministic nonleaf numpy outofmemory overflow overwrite pickle " +
+    "pinned ragged readonly replica reproduce requires_grad reshape retain safetensor " +
+    "snapshot statedict stride synchronize teacher tf32 tie trainable transpose uint8 " +
+    "unfreeze unpickle vmap vram writable"
+  )], [1, (
+    "advantage array batchnorm bool checkpoint clone copy counter cpu cuda device embed float32 " +
+    "fork freeze gpu grad gradient graph host image inference leak mask memory pad " +
+    "parameter pil pin ram reference register resume round seed share slice " +
+    "state storage tape view worker"
+  )]].flatMap(([much, words]) => words.split(" ").map((word) => [stem(word), much])));
   const alike = new Map();
   for (const group of MEANT_ALIKE) {
     const words = [...new Set(group.split(" ").map(stem))];
@@ -130,5 +177,5 @@
       alike.set(word, [...new Set([...(alike.get(word) ?? []), ...words])]
         .filter((other) => other !== word));
   }
-  window.searchWords = { wordsOf, alike, isSubject: (word) => SUBJECT.has(word) };
+  window.searchWords = { wordsOf, alike, subjectOf: (word) => SUBJECT.get(word) ?? 0 };
 })();

@@ -109,14 +109,15 @@ class Choice(Drawing):
                 "where": "gpu",
                 "memory": "share",
                 "gradient": "",
-                "why": "A GPU has memory of its own: x can only be copied there.",
+                "why": "A GPU has its own memory, so x can only be copied there.",
                 "raised": "",
             }
         ]
         record = REFUSED in self.rows and self.on_cpu(self.rows[REFUSED], PLAIN)
         if record and record["error"] is not None:
             why = (
-                "NumPy records no operations: no gradient comes back through an array."
+                "NumPy doesn't record operations, so no gradient flows back through an "
+                "array."
             )
             wish = {"where": "array", "memory": "", "gradient": "flows leaf"}
             found.append({**wish, "why": why, "raised": record["error"]})

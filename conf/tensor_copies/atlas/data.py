@@ -55,8 +55,8 @@ SCHEMA = 1
 ABOUT_MACHINE = {
     "machine": "which machine ran the probe, by the name in the list of machines",
     "source": "live: probed in the build that made this file; recorded: by another "
-    "machine, and kept as data; stand-in: probed in that build, with a device made in "
-    "host memory, whose name is standin, in the place of a GPU",
+    "machine, and kept as data; stand-in: probed in that build, on a simulated "
+    "device in CPU memory, whose name is standin, instead of a GPU",
 }
 ACCELERATOR = "accelerator"  # what a call needs that goes to another device
 USED = ("pandas", "pillow")  # libraries that some probes use

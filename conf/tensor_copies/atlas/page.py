@@ -161,23 +161,25 @@ def _memory_meaning(record: Record, subject: str) -> str:
     if not record["same_object"]:
         if not record["shares_memory"]:
             if record["new_bytes"] is None:
-                return f"y is a Python {record['result']} of its own."
-            return f"A write to y is lost for {subject}: y has its own memory."
+                return f"y is a Python {record['result']}, without a tensor's memory."
+            return f"y has its own memory, so a write to y doesn't change {subject}."
         if not tensor:
             return f"A write to y also changes {subject}."
         notices = "notices" if record["shares_version"] else "doesn't notice"
-        return f"A write to y also changes {subject}; backward {notices}."
+        return f"A write to y also changes {subject}. Autograd {notices}."
     if record["new_bytes"]:
         return (
-            f"y is {subject} itself, now in other memory: earlier views of {subject} "
-            "keep the old one."
+            f"y is {subject} itself, now in new memory. Earlier views of {subject} "
+            "keep the old memory."
         )
     if not record["writes_x"]:
-        changed = ", changed" if record["changes_x"] else ": nothing is copied"
+        changed = ", changed" if record["changes_x"] else ", not a copy"
         return f"y is {subject} itself{changed}."
     raised = record["version_raised"]
-    notices = "Autograd notices" if raised else "Autograd doesn't notice"
-    return f"{subject} itself is written to. {notices}: version counter + {raised}."
+    notices = "notices" if raised else "doesn't notice"
+    count = f"{subject}'s version counter grows by {raised}"
+    why = count if raised else "no version counter changes"
+    return f"The call modifies {subject} in place. Autograd {notices}, because {why}."
 
 
 def other_facts(record: Record, other: Record) -> list[str]:
@@ -440,7 +442,7 @@ class Drawing:
         """Say whose facts these are, and what no machine has seen."""
         text = f"x on the CPU: seen by {self.here.label}."
         if self.others:
-            text += f" Underlined: {_labels(self.others)} saw something else."
+            text += f" Underlined: {_labels(self.others)} saw a different result."
         return f"{text} {self.source()}"
 
     def which(self) -> str:

@@ -29,6 +29,9 @@ FACTS = (
     "is_leaf", "new_bytes", "changes_x", "result", "moved", "grad_fn", "warning",
     "strides_kept", "shares_version",
 )  # fmt: skip
+# And of a memory that was made on the way, behind the call, cells, holds and shape.
+ROWS = "cells", "holds", "shape"
+STEP = "moved", "requires_grad", "is_leaf", "flows"
 TEXTS = {"error", "result", "grad_fn", "warning"}
 SEVEN = 7  # what the writes write
 FIRST_LETTER = 35  # of the numbers in the packed data
@@ -49,11 +52,11 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
 
     A scene is the memories before the writes, the cells that x and y hold, for each
     write what it raised as it stands and the cells that it set to 7 (null where it
-    could not be made), and the shape of y. ``seen`` has a letter for each chain, device
-    and kind of x, in this order and as :func:`walk` meets the chains; it is the place
-    of the outcome among ``outcomes``, and where a beginning of the chain raises there
-    is none. An outcome is two letters: the place of its record, and one more than the
-    place of its scene, or 0 where it has none.
+    could not be made), the shape of y, and the memories on the way. ``seen`` has a
+    letter for each chain, device and kind of x, in this order and as :func:`walk` meets
+    the chains; it is the place of the outcome among ``outcomes``, and where a beginning
+    of the chain raises there is none. An outcome is two letters: the place of its
+    record, and one more than the place of its scene, or 0 where it has none.
     """
     texts, lists, scenes, facts = (Numbers() for _ in range(4))
     texts.number(None)
@@ -71,7 +74,15 @@ def pack(head: dict[str, Any], seen: Seen) -> dict[str, Any]:
                 changed = numbers([_changed(*pair) for pair in pairs])
             writes.append((texts.number(write["refused"]), changed))
         shape = lists.number(tuple(one["shape"]))
-        return scenes.number((numbers(cells), numbers(one["holds"]), *writes, shape))
+        between = tuple(map(step, one["between"]))
+        return scenes.number(
+            (numbers(cells), numbers(one["holds"]), *writes, shape, between)
+        )
+
+    def step(one: dict[str, Any]) -> tuple[Any, ...]:
+        rows = numbers([_whole(one["cells"]), one["holds"], one["shape"]])
+        facts = tuple(_small(one[key]) for key in STEP)
+        return (texts.number(one["code"]), *rows, facts)
 
     def outcome(one: dict[str, Any]) -> str:
         record = dict(one["facts"])
@@ -182,7 +193,7 @@ class Explorer:
 
     def _scene(self, number: int) -> dict[str, Any]:
         lists, texts = self.packed["lists"], self.packed["texts"]
-        rows, held, *writes, shape = self.packed["scenes"][number]
+        rows, held, x, y, shape, *between = self.packed["scenes"][number]
         return {
             "cells": [lists[row] for row in rows],
             "holds": [lists[row] for row in held],
@@ -192,6 +203,16 @@ class Explorer:
                     "refused": texts[refused],
                     "changed": changed and [lists[row] for row in changed],
                 }
-                for name, (refused, changed) in zip("xy", writes, strict=True)
+                for name, (refused, changed) in (("x", x), ("y", y))
             },
+            # What is published has pictures of these in their place.
+            "between": [
+                {
+                    "code": texts[code],
+                    **dict(zip(ROWS, map(lists.__getitem__, row), strict=True)),
+                    **dict(zip(STEP, facts, strict=True)),
+                }
+                for steps in between
+                for code, *row, facts in steps
+            ],
         }

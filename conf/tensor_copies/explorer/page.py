@@ -39,10 +39,10 @@ STILLS: tuple[Chain, ...] = (("detach",), ("clone",), ("detach", "clone"))
 STATE, DEVICE = "leaf", "cpu"
 MEANS = {  # what a kind of x is, for a reader who does not know the word
     "leaf": "You made it, no operation did. Its gradient goes to x.grad.",
-    "constant": "requires_grad is False: autograd does not follow it.",
-    "nonleaf": "The result of an operation: autograd remembers which.",
-    "view": "Its rows are columns of the memory; requires_grad is False.",
-    "no_grad": "Autograd does not record the call.",
+    "constant": "Its requires_grad is False, so autograd doesn't follow it.",
+    "nonleaf": "Autograd remembers which operation made it.",
+    "view": "Its rows are the columns of the memory. Its requires_grad is False.",
+    "no_grad": "The call runs under torch.no_grad(), so autograd doesn't record it.",
 }
 DEVICE_NAMES = re.compile(r"\b(cuda|cpu|meta|standin|privateuseone)\b(:\d+)?")
 RUN = 4  # words in a row
@@ -93,6 +93,7 @@ class ExplorerDirective(SphinxDirective):
             )
         html = TEMPLATES.get_template("explorer/explorer.html").render(
             data=data,
+            search=app.builder.get_relative_uri(page, "search"),
             links={
                 name: app.builder.get_relative_uri(page, name)
                 for name in ("glossary", "machines")
@@ -185,7 +186,10 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
     found = {at: entry_of(text, known) for at, text in enumerate(data["texts"]) if text}
     whole = {
         **data,
+        # Of the memories on the way the script shows the picture alone.
+        "scenes": [scene[:-1] for scene in data["scenes"]],
         **pack_pictures(live_explorer()),
+        "errors": uri("errors") if "errors" in app.env.found_docs else "",
         "cures": {
             at: f"{uri(entry['page'])}#{entry['anchor']}"
             for at, entry in found.items()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -40,7 +41,7 @@ def devices_here() -> dict[str, str]:
     if torch.cuda.is_available():
         return {**found, "cuda": f"CUDA ({torch.cuda.get_device_name()})"}
     if is_loaded():
-        return {**found, NAME: "a stand-in for a GPU, in host memory"}
+        return {**found, NAME: "a simulated GPU, in host memory"}
     return found
 
 
@@ -48,8 +49,9 @@ def probe_chain(keys: Chain, state: str, device: str, other: str | None) -> dict
     """Run a chain on a new ``x``; return what the probe and the writes saw.
 
     That is the Atlas's record, the memories as rows of values with the cells that each
-    name holds, and what each write changed or raised. ``other`` is what ``device``
-    means in ``.to(device)``: the kind of device that is not the CPU, or None.
+    name holds, those that were made on the way, and what each write changed or raised.
+    ``other`` is what ``device`` means in ``.to(device)``: the kind of device that is
+    not the CPU, or None.
     """
     code = f"y = {expression_of(keys)}"
     given = "" if other is None else f'device = torch.device("{other}")'
@@ -59,6 +61,7 @@ def probe_chain(keys: Chain, state: str, device: str, other: str | None) -> dict
         return seen
     pair = _new_pair(*run)
     seen |= _places(**pair) | {"shape": list(getattr(pair["y"], "shape", ()))}
+    seen["between"] = _memories_between(keys, *run)
     return seen | {"writes": {name: _written(name, *run) for name in WRITES}}
 
 
@@ -106,6 +109,66 @@ def _memory_and_cells(value: Any) -> tuple[int | None, list[float], list[int]]:
         value.shape, value.stride(), value.data_ptr() // ITEM - start
     )
     return start, whole, places.flatten().tolist()
+
+
+def _memories_between(
+    keys: Chain, operation: Operation, state: str, device: str
+) -> list[dict[str, Any]]:
+    """Return the memories that a chain makes on its way, and y's; [] if y's is alone.
+
+    Each is told by the call that made it. ``flows`` says whether a gradient flows back
+    from there to the memory before it; of y's own nothing else is read.
+    """
+    lines = [f"steps.append(steps[-1]{CALLS[key].code})" for key in keys]
+    text = "\n".join(["steps = [x]", *lines, "y = steps[-1]"])
+    probe = Probe(replace(operation, code=text), state, device)
+    y = probe.run()  # the steps stay alive, so no address is used twice
+    steps, found = probe.names["steps"], []
+    last = steps[0]
+    codes = [CALLS[key].code for key in keys]
+    codes[:1] = (f"x{code}" for code in codes[:1])
+    made = [
+        (code, value)
+        for code, one, value in zip(codes, steps, steps[1:], strict=False)
+        if not _overlap(one, value)
+    ]
+    for code, value in made:
+        _, cells, held = _memory_and_cells(value)
+        tensor = isinstance(value, torch.Tensor)
+        end = y if value is made[-1][1] else value
+        found.append(
+            {
+                "code": code,
+                "cells": cells,
+                "holds": held,
+                "shape": list(getattr(value, "shape", ())),
+                "moved": tensor and value.device.type != device,
+                "requires_grad": value.requires_grad if tensor else None,
+                "is_leaf": tensor and value.is_leaf,
+                "flows": _flows_back(end, last),
+            }
+        )
+        last = value
+    return found if len(found) > 1 else []
+
+
+def _overlap(one: Any, other: Any) -> bool:
+    """Whether two tensors or arrays are on one memory."""
+    (start, cells, _), (begin, others, _) = map(_memory_and_cells, (one, other))
+    if start is None or begin is None:
+        return False
+    return -len(others) < begin - start < len(cells)
+
+
+def _flows_back(value: Any, source: Any) -> bool:
+    """Whether a gradient flows from a value to the one that it was made from."""
+    both = value, source
+    if not all(isinstance(one, torch.Tensor) and one.requires_grad for one in both):
+        return False
+    found = torch.autograd.grad(
+        value.sum(), source, allow_unused=True, retain_graph=True
+    )
+    return found[0] is not None
 
 
 def _written(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from math import ceil, floor, prod
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -19,11 +20,18 @@ from tensor_maps.scene import Drawing, draw_scene
 from tensor_copies.explorer.data import FIRST_LETTER, SEVEN, Explorer, Numbers
 
 WIDTH = 360.0
+ONE_ROW = 216.0  # pixels: in which memories stand under each other
 ITEM = 4  # bytes of an element: all are float32
 SHAPE = [2, 3]  # of x
 DEVICES = ("cpu", "device")  # what the explorer calls them
+NEEDS = "requires_grad", "is_leaf"
 
 Row = list[float]
+
+
+def elsewhere(place: str) -> str:
+    """Return the other device."""
+    return DEVICES[place == DEVICES[0]]
 
 
 def picture(
@@ -52,8 +60,11 @@ def picture(
     changed = write and scene["writes"][write]["changed"]
     made = changed or [[]] * len(scene["cells"])
     observed = _observation(seen, scene, made, places)
-    copies = [("x", "y")] if len(scene["cells"]) > 1 else []
-    return draw_scene(observed, None, WIDTH, raises, copies, True, True)
+    *on_the_way, _ = scene.get("between") or [None]
+    names = ["x", *(one["code"] for one in on_the_way), "y"]
+    copies = list(pairwise(names)) if len(scene["cells"]) > 1 else []
+    width = ONE_ROW if on_the_way else WIDTH
+    return draw_scene(observed, None, width, raises, copies, True, True)
 
 
 def _observation(
@@ -82,33 +93,61 @@ def _observation(
         tensors.append(own | {"node": 1, "reaches": [0] if flows else []})
     shapes = [SHAPE, scene["shape"]]
     storages = [
-        {
-            "bytes": ITEM * len(row),
-            "device": places[number],
-            "addressed": number == 0 or tensors[-1]["kind"] != "number",
-            "cells": [
-                f"{SEVEN if at in new else cell:g}" for at, cell in enumerate(row)
-            ],
-            "changed": bool(new),
-            "changed_cells": new,
-            "windows": [
-                {"tensor": at} | _cells_held(holds[at], shapes[at], len(row))
-                for at, tensor in enumerate(tensors)
-                if tensor["storage"] == number
-            ],
-        }
-        for number, (row, new) in enumerate(zip(cells, changed, strict=True))
+        _storage(row, new, place)
+        for row, new, place in zip(cells, changed, places, strict=False)
     ]
-    nodes = [
-        {"kind": "leaf", "label": "", "tensors": [0]},
-        {"kind": "operation", "label": "", "tensors": [1]},
-    ]
+    for at, tensor in enumerate(tensors):
+        row = storages[tensor["storage"]]
+        row["windows"].append({"tensor": at} | _cells_held(holds[at], shapes[at], row))
+    storages[-1]["addressed"] = tensors[-1]["kind"] != "number"
     flow = {"result": 1, "input": 0, "output": 0}
-    return {
+    observed = {
         "tensors": tensors,
         "storages": storages,
-        "nodes": nodes[: len(tensors)],
         "edges": [flow] if flows and len(tensors) > 1 else [],
+    }
+    if between := scene.get("between"):
+        _put_between(observed, between, places[0])
+    kinds = ["leaf"] + ["operation"] * (len(observed["tensors"]) - 1)
+    observed["nodes"] = [
+        {"kind": kind, "label": "", "tensors": [at]} for at, kind in enumerate(kinds)
+    ]
+    return observed
+
+
+def _put_between(
+    observed: dict[str, Any], between: list[dict[str, Any]], place: str
+) -> None:
+    """Put the memories that a chain makes on its way between those of x and y."""
+    (x, y), (mine, own) = observed["tensors"], observed["storages"]
+    *on_the_way, last = between
+    tensors, storages = [x], [mine]
+    for at, one in enumerate(on_the_way, 1):
+        made = _named_tensor(one["code"], at, **{key: bool(one[key]) for key in NEEDS})
+        made["kind"] = "array" if one["requires_grad"] is None else "tensor"
+        tensors.append(made | {"reaches": [at - 1] if one["flows"] else []})
+        row = _storage(one["cells"], [], elsewhere(place) if one["moved"] else place)
+        held = _cells_held(one["holds"], one["shape"], row)
+        storages.append(row | {"windows": [{"tensor": at} | held]})
+    at = len(tensors)
+    tensors.append(y | {"storage": at, "node": at, "reaches": []})
+    if last["flows"]:
+        tensors[at]["reaches"] = [at - 1]
+    own["windows"][0]["tensor"] = at
+    observed |= {"tensors": tensors, "storages": [*storages, own], "edges": []}
+
+
+def _storage(cells: Row, changed: list[int], place: str) -> dict[str, Any]:
+    return {
+        "bytes": ITEM * len(cells),
+        "device": place,
+        "addressed": True,
+        "cells": [
+            f"{SEVEN if at in changed else cell:g}" for at, cell in enumerate(cells)
+        ],
+        "changed": bool(changed),
+        "changed_cells": changed,
+        "windows": [],
     }
 
 
@@ -119,7 +158,7 @@ def _named_tensor(name: str, storage: int, **autograd: bool) -> dict[str, Any]:
         "dtype": "float32",
         "gradient": None,
         "version": 0,
-        "node": 0,
+        "node": storage,
         "storage": storage,
         "memory": "",
         "reaches": [],
@@ -127,8 +166,10 @@ def _named_tensor(name: str, storage: int, **autograd: bool) -> dict[str, Any]:
     }
 
 
-def _cells_held(held: list[int], shape: list[int], length: int) -> dict[str, Any]:
-    """Return which cells of a row a name holds, and in which shape."""
+def _cells_held(
+    held: list[int], shape: list[int], storage: dict[str, Any]
+) -> dict[str, Any]:
+    """Return which cells of a memory a name holds, and in which shape."""
     held = held or [0]
     # How far it is to the next row, and to the next element.
     steps = [prod(shape[place + 1 :]) for place in range(len(shape))]
@@ -142,13 +183,14 @@ def _cells_held(held: list[int], shape: list[int], length: int) -> dict[str, Any
         "shape": shape,
         "strides": strides,
         "runs": [[ITEM * one for one in run] for run in zip(begins, ends, strict=True)],
-        "covers_all": len(held) == length,
+        "covers_all": len(held) == len(storage["cells"]),
     }
 
 
 def framed(data: Explorer, drawing: Drawing, label: str) -> str:
     """Return a picture as SVG, in the middle of the frame that all pictures have."""
     width, top, height = pack_pictures(data)["frame"]
+    height = max(height, ceil(drawing.top + drawing.height) - top)
     left = (round(drawing.width) - width) / 2
     return (
         f'<svg viewBox="{left:g} {top} {width:g} {height}" role="img" '
@@ -163,19 +205,22 @@ def pack_pictures(data: Explorer) -> dict[str, Any]:
 
     ``marks`` are texts, each written once; the ``rows`` of cells are lists of numbers
     of marks, and so are ``pictures``, in which a row has the numbers behind those of
-    the marks. A picture begins with its width. ``strong`` has for a cell's mark that
-    of the same cell after a write: the cells that change are in the scenes. Where ``y``
-    is moved, the picture is that of an ``x`` on the CPU, and ``other`` has for the mark
-    of a device that of the other one. ``drawn`` has a letter for each outcome that has
-    a picture; ``raising`` are the pictures of what raises, by the row of ``x`` and the
-    error.
+    the marks. A picture begins with its width and with where it ends, which is 0 for
+    all that fit into the frame: not those with memories on the way. ``strong`` has for
+    a cell's mark that of the same cell after a write: the cells that change are in the
+    scenes. Where something is moved, the picture is that of an ``x`` on the CPU, and
+    ``other`` has for the mark of a device that of the other one. ``drawn`` has a letter
+    for each outcome that has a picture; ``raising`` are the pictures of what raises, by
+    the row of ``x`` and the error.
     """
     marks, rows, pictures, strong, other = (Numbers() for _ in range(5))
     tops, ends = [], []
 
-    def number_of(drawing: Drawing) -> int:
-        tops.append(drawing.top)
-        ends.append(drawing.top + drawing.height)
+    def number_of(drawing: Drawing, *, is_tall: bool = False) -> int:
+        end = drawing.top + drawing.height
+        if not is_tall:
+            tops.append(drawing.top)
+            ends.append(end)
         parts = [
             # A row is told from a mark by its sign.
             -1 - rows.number(tuple(map(marks.number, part)))
@@ -183,7 +228,7 @@ def pack_pictures(data: Explorer) -> dict[str, Any]:
             else marks.number(part[0])
             for part in _in_rows(drawing.marks)
         ]
-        return pictures.number((round(drawing.width), *parts))
+        return pictures.number((round(drawing.width), ceil(end) * is_tall, *parts))
 
     def pair(kind: Numbers, old: Drawing, new: Drawing) -> None:
         for one, another in zip(old.marks, new.marks, strict=True):
@@ -196,12 +241,14 @@ def pack_pictures(data: Explorer) -> dict[str, Any]:
             continue
         places = DEVICES if seen["moved"] else (DEVICES[0],) * 2
         plain = picture(seen, [], places, "")
-        drawn.append(number_of(plain))
+        between = seen["scene"]["between"]
+        drawn.append(number_of(plain, is_tall=bool(between)))
         for write in "xy":
             if seen["scene"]["writes"][write]["changed"]:
                 pair(strong, plain, picture(seen, [], places, write))
-        if seen["moved"]:
-            pair(other, plain, picture(seen, [], places[::-1], ""))
+        if seen["moved"] or any(one["moved"] for one in between):
+            away = elsewhere(places[0]), elsewhere(places[1])
+            pair(other, plain, picture(seen, [], away, ""))
     raising: dict[str, dict[str, int]] = {}
     for device, state, chain in data:
         seen, memory = data.seen(device, state, chain), data.memory_of_x(device, state)
@@ -218,8 +265,8 @@ def pack_pictures(data: Explorer) -> dict[str, Any]:
         "marks": ordered,
         "rows": [[at[mark] for mark in row] for row in rows],
         "pictures": [
-            [width, *(len(at) - 1 - one if one < 0 else at[one] for one in parts)]
-            for width, *parts in pictures
+            [wide, end, *(len(at) - 1 - one if one < 0 else at[one] for one in parts)]
+            for wide, end, *parts in pictures
         ],
         "strong": [[at[old], at[new]] for old, new in strong],
         "other": [[at[old], at[new]] for old, new in other],
@@ -234,6 +281,6 @@ def _in_rows(marks: list[str]) -> Iterator[list[str]]:
     row: list[str] = []
     for mark in marks:
         row.append(mark)
-        if not row[0].startswith('<g class="tm-row"') or mark == "</g>":
+        if not row[0].startswith('<g class="tm-row"') or mark == "</g></g>":
             yield row
             row = []

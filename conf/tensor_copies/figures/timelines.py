@@ -22,7 +22,10 @@ from tensor_copies.figures.pictures import on_card
 from tensor_copies.run.markers import timeline_of
 from tensor_copies.run.templates import TEMPLATES
 
-LANES = {"cpu": "CPU (your Python)", "copy": "Copy engine", "gpu": "GPU kernels"}
+LANES = {
+    **{"cpu": "CPU (your Python)", "copy": "Copy engine", "gpu": "GPU kernels"},
+    **{"side": "Side stream", "now": "Current stream"},
+}
 # The colour of a bar; what waits has none, and a broken outline.
 INKS = {"run": "--line-1", "copy": "--line-2", "kernel": "--line-3", "wait": ""}
 WIDTH, LANE, BAR, LINE = 276, 48, 24, 17  # pixels; LINE is of the text of a mark

@@ -132,7 +132,7 @@ def _choices(
     notes = [f"On {short(fingerprint())}."] if others else []
     (right,) = (lines for lines, _, is_right in offered if is_right)
     if " ".join(right).split() != normal(live).split():
-        notes.append("Only what differs is shown.")
+        notes.append("Only the differences are shown.")
     shown = ["\n".join(lines) for lines, *_ in offered]
     markup = TEMPLATES.get_template("lessons/choices.html").render(
         words=asked.words.replace("``", "`"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # What the reader of its output is told of the simulated device; a page has the rest.
 STAND_IN = (
-    "No GPU: CPU memory that PyTorch takes for a second device. Times are left out. "
+    "Not a GPU. PyTorch treats CPU memory as a second device. Times are left out. "
 )
 
 

@@ -51,7 +51,7 @@ from tensor_copies.run.sources import require_sound
 MEGABYTES = 8000  # of a lesson
 HEADER = "GALLERY_HEADER.rst"  # of a section, and of all
 MEASURED = {"panels", "samples"}  # what a chart of times has, and its samples
-TIMES = "It shows times. Those of the stand-in device are times of this host."
+TIMES = "It shows times, and the simulated device runs at the speed of the CPU."
 
 
 def scrape_for_recording(

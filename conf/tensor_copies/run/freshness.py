@@ -118,7 +118,8 @@ def drop_what_is_stale(app: Sphinx) -> None:
     }
     for page, key in app.run_keys.items():
         run = Run.load(run_path(app, page))
-        if run is None or run.key != key:
+        is_whole = Path(app.srcdir, f"{page}.rst").exists()
+        if run is None or run.key != key or not is_whole:
             _remove_result(app, page)
     sections = {Path(app.srcdir, page).parent for page in lessons}
     for gallery in app.config.sphinx_gallery_conf["gallery_dirs"]:

@@ -59,7 +59,10 @@ def _in_a_line(error: BaseException) -> str:
     if isinstance(error, OSError):
         return progress.of_file(error)
     traceback.print_exception(error)
-    return f"{type(error).__name__}: {error}"
+    return (
+        f"{type(error).__name__}: {error}\n"
+        "Where the sources are right, `nox -s clean` and another build mend it."
+    )
 
 
 def _end_with_the_parent() -> None:

@@ -388,6 +388,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("view", at::native::view);
   library.impl("_reshape_alias", at::native::_reshape_alias);
   library.impl("unfold", at::native::unfold);
+  // It has one stream: what is freed is no longer in use.
+  library.impl("record_stream", [](at::Tensor&, c10::Stream) {});
   library.impl("view_as_real", at::native::view_as_real);
   library.impl("view_as_complex", at::native::view_as_complex);
   library.impl("convolution_overrideable",

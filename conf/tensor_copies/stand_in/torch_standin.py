@@ -16,16 +16,15 @@ import torch
 NAME = "standin"
 CYCLES = 1_000_000_000  # of the clock by which `_sleep` counts, in one second
 STREAMS = (
-    "It shows what happens while the device is busy. Calls to the stand-in device "
-    "return when its work is done."
+    "It shows what happens while the device is busy. The simulated device finishes "
+    "each call before the call returns."
 )
 KEPT = (
-    "CUDA's allocator keeps what is deleted for its next tensors. The stand-in device "
-    "keeps nothing."
+    "CUDA's allocator keeps freed memory for new tensors. The simulated device doesn't."
 )
 PACKED = (
-    "CUDA packs a slice with gaps on the device before it copies. The stand-in device "
-    "does not."
+    "CUDA packs a slice with gaps on the device before it copies. The simulated "
+    "device doesn't."
 )
 # Why an answer that the device gave is not CUDA's.
 _untrue: list[str] = []
@@ -96,7 +95,7 @@ def device(device: Any) -> AbstractContextManager[None]:
 
 def get_device_name(device: Any = None) -> str:
     """Return what a reader sees as the name of the device."""
-    return "stand-in device (no GPU)"
+    return "simulated device (no GPU)"
 
 
 def synchronize(device: Any = None) -> None:

@@ -34,7 +34,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("sheet-messages", cheat_sheet.SheetMessages)
     app.add_directive("sheet-foot", cheat_sheet.SheetFoot)
     app.add_directive("doors", home.Doors)
-    app.add_directive("message-box", home.MessageBox)
     app.add_directive("machines", machines.Machines)
     app.add_directive("questions", questions.Questions)
     app.add_directive("install-line", wheel.InstallLine)

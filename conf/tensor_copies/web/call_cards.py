@@ -20,6 +20,9 @@ from tensor_copies.run.lesson_list import lesson_scripts
 ATLAS = "atlas"
 NO_GRAD_NEEDED = "constant"  # the x of a call that a leaf does not allow
 OTHER_ORDER = "view"
+COMPUTED = "nonleaf"
+TENSORS = ("x", "z")  # what has a version counter
+VERSION = "version"  # the mark of a fact without a sign
 MEMORY = {
     "shares": "shares {x}'s memory",
     "itself": "returns {x} itself",
@@ -33,8 +36,8 @@ def cards(app: Sphinx) -> dict[str, Any]:
     """Return a card for each row of the Atlas, and the drawings of their signs.
 
     A card: the row's anchor, its code and tensor, facts (each a sign and its words:
-    memory, gradient, new bytes), notes, the lesson, and the call's name in an address
-    of the explorer, empty if it has none.
+    memory, gradient, new bytes, version counter), notes, the lesson, and the call's
+    name in an address of the explorer, empty if it has none.
     """
     if ATLAS not in app.env.found_docs:
         return {}
@@ -81,6 +84,10 @@ def _facts(drawing: Drawing, row: Record) -> tuple[list[list[str]], list[str]]:
     facts = _of(seen, x)
     if seen["error"] is not None:
         return facts, notes
+    if COMPUTED in states and state == PLAIN:
+        computed = drawing.on_cpu(row, COMPUTED)
+        if computed is not None and computed["error"] is not None:
+            notes.append(f"{_raised(computed)} if {x} is the result of an operation")
     if OTHER_ORDER in states and state != OTHER_ORDER:
         note = _other(drawing.on_cpu(row, OTHER_ORDER), seen, x)
         notes += [f"{note} if {x} is transposed"] if note else []
@@ -98,7 +105,25 @@ def _of(seen: Record, x: str) -> list[list[str]]:
     facts += [[sign, SIGNS[sign]] for sign in gradient]
     if (size := seen["new_bytes"]) is not None:
         facts.append(["", f"{size} new bytes"])
+    if (said := _version(seen, x)) is not None:
+        facts.append([VERSION, said])
     return facts
+
+
+def _version(seen: Record, x: str) -> str | None:
+    """Say whether autograd can notice a write: this one, or one into the result."""
+    if x not in TENSORS:
+        return None
+    if seen["writes_x"]:
+        raised, who = bool(seen["version_raised"]), ""
+    elif seen["shares_memory"] and not seen["same_object"]:
+        raised, who = seen["shares_version"], "a write to it "
+    else:
+        return None
+    if raised is None:
+        return None
+    does = "increments" if raised else "doesn't increment"
+    return f"{who}{does} {x}'s version counter"
 
 
 def _other(other: Record | None, seen: Record, x: str) -> str:

@@ -1,4 +1,4 @@
-"""What else the home page has: the box for a message, and doors with counts.
+"""What else the home page has: doors with counts.
 
 The counts are taken from what the doors lead to, when the page is read.
 """
@@ -15,25 +15,9 @@ from sphinx.util.docutils import SphinxDirective
 from tensor_copies.atlas.data import live_atlas, note_use
 from tensor_copies.errors.messages import entries, families
 from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.templates import TEMPLATES
 
 QUESTION = re.compile(r"^## \d+\. ", re.MULTILINE)
 MISTAKE = re.compile(r"^### ", re.MULTILINE)
-
-
-class MessageBox(SphinxDirective):
-    """A box to paste an error message into (``{message-box}``)."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return a form that asks the search page; its example is what most meet."""
-        records = (
-            one for one in live_atlas()["records"] if one["operation"] == "numpy"
-        )
-        form = TEMPLATES.get_template("web/message_box.html").render(
-            search=self.env.app.builder.get_relative_uri(self.env.docname, "search"),
-            example=next((one["error"] for one in records if one["error"]), ""),
-        )
-        return [nodes.raw("", form, format="html")]
 
 
 class Doors(SphinxDirective):
@@ -66,15 +50,15 @@ def _doors(app: Sphinx) -> list[tuple[str, str, str]]:
     )
     return [
         ("auto_examples/index", f"Learn: {len(lessons)} lessons",
-         "One idea each, in order or alone. All are scripts that run."),
+         "One idea each, in order or alone. Each is a script that runs."),
         ("atlas", f"Look up: {calls} calls",
-         f"The Atlas, one table: what each does to {kinds} kinds of x."),
+         f"The Atlas, one table, shows what each does to {kinds} kinds of x."),
         ("errors", f"Fix: {messages} messages",
          "What each error or warning means, how to fix it, and what that costs."),
         ("silent_mistakes", f"Beware: {mistakes} silent mistakes",
-         "Code that raises nothing and is wrong, beside code that is right."),
+         "Wrong code that doesn't raise an error, beside the right code."),
         ("self_check", f"Test yourself: {questions} questions",
          "Predict what the code prints, then see what it prints."),
         ("cheat_sheet", "Cheat sheet: one page",
-         "Calls in signs, pictures, messages and rules, on one A4."),
+         "The main calls, pictures, error messages and rules on one A4."),
     ]  # fmt: skip

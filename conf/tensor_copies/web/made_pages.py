@@ -50,7 +50,7 @@ def make(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     base = app.config.html_baseurl
     not_found = {
         "title": "No page has this address",
-        "description": "No page has this address. Search the site, or begin at home.",
+        "description": "No page has this address. Search the site, or start at home.",
         "has_explorer": "has_explorer" in app.env.metadata[app.config.root_doc],
         "has_errors": "errors" in app.env.found_docs,
         "pageurl": None,  # it has no address of its own

@@ -3,7 +3,8 @@
 ``_static/search_index.js`` is loaded when a reader begins to search, and not before. It
 has words, not an index of them: MiniSearch makes that in the browser, which takes less
 time than an index takes to load. Each word of a section stands once, in the part that
-counts most: heading, sentence, readers' questions, code, prose.
+counts most: heading, sentence, readers' questions, code, prose. Of the prose only words
+of few sections stand there.
 
 Beside them it has the short titles of lessons and the answer cards of calls.
 
@@ -18,7 +19,10 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -34,19 +38,12 @@ logger = logging.getLogger(__name__)
 DATA = "search_index.js"
 ASKED = "asked.toml"
 WORD = re.compile(r"[^\W\d_](?:[\w-]*\w)?")
-# Words of every page, which tell no section from another.
-COMMON = """
-    a about above after again all also an and another any are as assert at be
-    because been before below both but by can cannot def device do does each
-    else even except false first follows for from had has have here how if
-    import in into is it item its itself len lesson let like many may more
-    most needs nn nor not now of on one ones only or other others out over own
-    print pytorch range return same see shares_memory should show shown shows
-    so some such takes than that the their them then there these they this
-    those though to tolist torch true try two under until up use used uses
-    values want was what when where which while who whose why will with would
-    you your
-"""
+# What code calls or takes from something; names of tensors are chance.
+CALLED = re.compile(r"\.\s*(\w+)|(\w+)(?=\s*\()|(\w+)(?==)")
+# Names that code takes wherever it runs.
+COMMON = "assert def import int len list print range shares_memory str sum tolist"
+# A word of the prose of more sections than these tells none from another.
+OFTEN = 25
 
 
 def pages_in_order(app: Sphinx) -> list[str]:
@@ -61,13 +58,16 @@ def write_index(app: Sphinx, env: BuildEnvironment) -> None:
         return
     sections = {page: sections_of(app, page) for page in pages_in_order(app)}
     phrases = asked(app, sections)
-    listed = [
-        [app.builder.get_target_uri(page), [
-            _entry(section, phrases.get((page, section.anchor), []))
-            for section in found
-        ]]
+    told = {
+        page: [_entry(one, phrases.get((page, one.anchor), [])) for one in found]
         for page, found in sections.items()
-    ]  # fmt: skip
+    }
+    often = Counter(
+        word for found in told.values() for one in found for word in one[PROSE]
+    )
+    for one in chain.from_iterable(told.values()):
+        one[PROSE] = " ".join(word for word in one[PROSE] if often[word] <= OFTEN)
+    listed = [[app.builder.get_target_uri(page), found] for page, found in told.items()]
     scripts = lesson_scripts(app)
     names = {
         app.builder.get_target_uri(page): short_title(scripts[page]) for page in scripts
@@ -122,11 +122,14 @@ def _are_phrases(phrases: object) -> bool:
     )
 
 
-def _entry(section: Section, phrases: list[str]) -> list[object]:
+PROSE = 5  # its place in what is told of a section
+
+
+def _entry(section: Section, phrases: list[str]) -> list[Any]:
     """Return what is told of a section: as few bytes as will do."""
     seen = set(COMMON.split())
-    _new(f"{section.heading} {section.sentence}", seen)
-    code = _new(section.code, seen)
+    _new(" ".join([section.heading, section.sentence, *phrases]), seen)
+    code = _new(" ".join(map("".join, CALLED.findall(section.code))), seen)
     said = section.prose
     if section.kind == ERROR:  # its messages are in the list of messages
         said = "\n".join(line for line in said.splitlines() if not RAISED.search(line))
@@ -135,7 +138,7 @@ def _entry(section: Section, phrases: list[str]) -> list[object]:
         1 if section.anchor and section.anchor == _slug(section.heading)
         else section.anchor,
         KINDS.index(section.kind), section.heading, section.sentence,
-        " ".join(code), " ".join(prose), phrases,
+        " ".join(code), prose, phrases,
     ]  # fmt: skip
 
 

@@ -312,13 +312,16 @@ def _on_rail(memory: Memory, row: Row, pills: list[float], room: float) -> Block
 # Marks --------------------------------------------------------------------------------
 
 
-def block_marks(block: Block, top: float, row_top: float) -> list[str]:
+def block_marks(
+    block: Block, top: float, row_top: float, steady: bool = False
+) -> list[str]:
     """Draw a block: its row, its tags and what is said below.
 
-    ``top`` is the upper edge of its tags, ``row_top`` that of its cells.
+    ``top`` is the upper edge of its tags, ``row_top`` that of its cells. In steady
+    pictures a cell has the same mark wherever its row stands.
     """
     memory = block.memory
-    marks = _row(block, row_top) if block.row.count else []
+    marks = _row(block, row_top, steady) if block.row.count else []
     if memory.is_ghost:
         x, y = block.x + block.centres[0], row_top + CELL_HEIGHT / 2
         marks.append(cross(x, y, 10))
@@ -339,9 +342,12 @@ def cross(x: float, y: float, half: float) -> str:
     return f'<path class="tm-cross" d="{path}" {line}/>'
 
 
-def _row(block: Block, top: float) -> list[str]:
+def _row(block: Block, top: float, steady: bool) -> list[str]:
     memory, row, colour = block.memory, block.row, block.memory.colour
     unheld, parts, left = memory.unheld, [], block.x + block.left
+    moved = f'<g transform="translate({rounded(left)} {rounded(top)})">'
+    if steady:
+        left = top = 0.0
     step = CELL_HEIGHT + block.below_line + LINE_GAP
     for at, cell in enumerate(memory.cells):
         x, y = left + row.at(at), top + at // row.per_line * step
@@ -366,6 +372,8 @@ def _row(block: Block, top: float) -> list[str]:
         f'<g class="tm-row" data-memory="{memory.number}" {tinted(colour)} '
         f'stroke="{colour}" stroke-width="1.5"{dash}>'
     )
+    if steady:
+        return [f"{head}{moved}", *parts, "</g></g>"]
     return [head, *parts, "</g>"]
 
 
@@ -398,7 +406,7 @@ def _bars(
         start, stop = spans[0][0], spans[-1][1]
         half = min(safe_width(tag.name, SMALL, True), block.width) / 2
         middle = block.left + (start + stop) / 2
-        middle = block.x + min(max(middle, half), block.width - half)
+        middle = left - block.left + min(max(middle, half), block.width - half)
         drawn += text_mark(
             tag.name,
             middle,

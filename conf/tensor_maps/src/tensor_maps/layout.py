@@ -94,7 +94,7 @@ def graph_of(
         above = [add_tensor(one, "result") for one in seen]
         lines = [node["label"]]
         if number := node["inputs_without_gradient"]:
-            lines.append(count_of(number, "constant input"))
+            lines.append(f"{count_of(number, 'input')} without grad")
         pill = add("operation", lines)
         for one, box in zip(seen, above, strict=True):
             joins[box, pill] += 1

@@ -41,7 +41,7 @@ body {{ font-family: system-ui, sans-serif; margin: 2rem; max-width: 60rem; }}
 class TensorMap:
     """A picture of what was observed, which a notebook shows and ``print`` tells.
 
-    It keeps no tensor, so it shows the state when it was made.
+    It doesn't keep the tensors, so it always shows the state when it was made.
     """
 
     def __init__(
@@ -126,8 +126,9 @@ def tensor_map(
 ) -> TensorMap:
     """Return a picture of tensors and NumPy arrays as they are now.
 
-    The picture keeps no tensor, so later writes don't change it. The call doesn't copy
-    or modify a tensor. It shows the values of tensors with at most 6 elements.
+    The picture doesn't keep the tensors, so later writes don't change it. The call
+    doesn't copy or modify a tensor. It shows the values of tensors with at most 6
+    elements.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def tensor_map(
         The most tensors to show. If there are more, the first are shown, with a note.
     max_nodes
         The most operations of the graph to show, nearest to the named tensors first.
-        The leaves that get a gradient are looked up among 2,000 operations.
+        To find the leaves that get a gradient, the call follows 2,000 operations.
     graph
         Whether to draw the graph of operations. None draws it if there are more than
         five tensors.

@@ -127,11 +127,11 @@ def _why_nowhere(tensor: torch.Tensor) -> str:
         ("functionalize", wrapped.is_functionaltensor),
     ):
         if tried(lambda ask=is_wrapper: ask(tensor), False):
-            return f"no storage of its own: it stands for a tensor inside {inside}"
+            return f"no storage: it stands for a tensor inside {inside}"
     layout = str(tensor.layout).removeprefix("torch.")
     if tensor.is_nested:
         return f"a nested tensor (layout {layout}): its parts are not looked at"
-    return f"no storage of its own (layout {layout}, {type(tensor).__name__})"
+    return f"no storage (layout {layout}, {type(tensor).__name__})"
 
 
 def _tensor_cells(tensor: torch.Tensor, count: int) -> list[str]:

@@ -64,7 +64,7 @@ class Holders:
         size = data["bytes"]
         of = "" if size is None else f" ({size_of(size)} on {data['device']})"
         for one in data["holders"][:MOST_TOLD]:
-            other = "" if one["same"] else ": another tensor on its memory"
+            other = "" if one["same"] else ": a tensor that shares its memory"
             where = f" ({one['where']})" if one["where"] else ""
             lines.append(f"  {one['text']}{where}{other}")
         rest = len(data["holders"]) - MOST_TOLD
@@ -80,7 +80,7 @@ def holders(x: object, /) -> Holders:
     It finds names in running functions and in modules, items and attributes that lead
     to the memory (``cache['a'][3]``, ``net.0.weight``, ``optimizer.state``), other
     tensors that share it, gradients, tensors that graphs saved for backward, hooks and
-    closures. The result is only text, so it keeps nothing alive.
+    closures. The result is only text, so it doesn't keep an object alive.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ class _Scene:
             names = sum(len(tag.name.split(", ")) for tag in memory.tags)
             whole = not any(tag.parts for tag in memory.tags)
             if len(memory.tags) > 1 and names < len(NUMBERS) and memory.cells and whole:
-                self.said[memory].append(f"one memory, {NUMBERS[names]} names")
+                self.said[memory].append(f"{NUMBERS[names]} names, the same memory")
 
     def _leave_margins(self) -> None:
         """Leave room beside the shelves for what leads from one to another."""
@@ -404,7 +404,8 @@ class _Scene:
             if self.framed:
                 self.marks += self._frames(shelf)
             for block in shelf.blocks:
-                self.marks += block_marks(block, shelf.tag_top, shelf.row_top)
+                tops = shelf.tag_top, shelf.row_top
+                self.marks += block_marks(block, *tops, self.steady)
         self._draw_copies()
         for leaves, one, comes, other, lane in self.across:
             x, end = rounded(leaves.start), comes.end

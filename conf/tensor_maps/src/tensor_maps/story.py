@@ -366,7 +366,13 @@ def _memory_of(memories: list[Memory], tag: Tag) -> Memory | None:
 
 
 def _in_order(memories: list[Memory], copies: Pairs) -> list[Memory]:
-    """Set what is on one device side by side, and a copy after what it was made of."""
+    """Set what is on one device side by side, and a copy after what it was made of.
+
+    Copies of copies stand in the order in which they were made, wherever they are.
+    """
+    way = [_memory_of(memories, tag) for tag in dict.fromkeys(sum(copies, ()))]
+    if len(copies) > 1 and way == memories:
+        return memories
     devices = list(dict.fromkeys(memory.device for memory in memories))
     ordered = sorted(memories, key=lambda memory: devices.index(memory.device))
     for source, copy in copies:

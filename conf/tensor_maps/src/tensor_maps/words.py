@@ -115,7 +115,7 @@ def flow_of(observed: dict, start: int) -> str:
         leaves.append(f"{unnamed} unnamed " + ("leaf" if unnamed == 1 else "leaves"))
     if seen["reaches_more"]:
         beyond = "beyond the 2,000 operations that were looked at"
-        known = f"to {listing(leaves)} and" if leaves else "on,"
+        known = f"to {listing(leaves)} and" if leaves else "further,"
         return f"gradients flow {known} {beyond}"
     if not leaves:
         return "no gradient flows back"

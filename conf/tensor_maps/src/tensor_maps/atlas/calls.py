@@ -14,16 +14,16 @@ from pathlib import Path
 
 STATES = {
     "leaf": "a leaf that requires grad",
-    "constant": "a tensor that does not require grad",
-    "nonleaf": "a non-leaf: the result of an operation in the graph",
-    "view": "a transposed view of a tensor that does not require grad",
-    "no_grad": "under torch.no_grad(), a leaf that requires grad",
+    "constant": "plain (doesn't require grad)",
+    "nonleaf": "the result of an op",
+    "view": "transposed (doesn't require grad)",
+    "no_grad": "a leaf that requires grad, in no_grad",
 }
 # More kinds of x, which the Atlas has and the explorer has not.
 LAYOUTS = {
-    "slice": "a slice with gaps, base[:, ::2], which does not require grad",
-    "leaf_view": "a view of a leaf that requires grad, in the graph",
-    "expanded": "one row, expanded to two, which does not require grad",
+    "slice": "a slice with gaps, base[:, ::2] (doesn't require grad)",
+    "leaf_view": "a view of a leaf that requires grad",
+    "expanded": "one row, expanded to two (doesn't require grad)",
 }
 ALL_STATES = STATES | LAYOUTS
 COLUMNS = {

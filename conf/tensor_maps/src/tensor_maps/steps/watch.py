@@ -65,7 +65,7 @@ class Steps:
     together are one more. If the code raises, the error is passed on and the steps
     before it are kept.
 
-    It keeps no tensor alive and doesn't modify one. On Python 3.12 and newer, debuggers
+    It doesn't keep a tensor alive or modify one. On Python 3.12 and newer, debuggers
     and coverage tools aren't affected. On 3.11 they still get all of their events.
 
     Parameters

@@ -129,7 +129,7 @@ def _said_of_gradients(
         said.append(f"{_few(arrived)} now {have} a gradient.")
     if others := [n for n in names if n not in arrived and n not in empty]:
         grads = [f"{name}.grad" for name in others]
-        said.append(f"{_few(grads)} now hold{_s(others)} other values.")
+        said.append(f"{_few(grads)} now hold{_s(others)} different values.")
     if empty:
         grads = [f"{name}.grad" for name in empty]
         said.append(f"{_few(grads)} {_are(empty)} now None.")
@@ -143,8 +143,8 @@ def _said_of_late(step: Step, written: dict[str, frozenset[str]]) -> list[str]:
     now = [name for name in written if name not in late]
     said = _said_of_written(now, entries_of(step)) if now else []
     was = "was" if len(late) == 1 else "were"
-    return [*said, f"{_few(late)} hold{_s(late)} other values; {_it(late)} {was} last "
-            f"read {ago} statements before."]  # fmt: skip
+    return [*said, f"{_few(late)} hold{_s(late)} different values; {_it(late)} {was} "
+            f"last read {ago} statements before."]  # fmt: skip
 
 
 def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
@@ -163,7 +163,7 @@ def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
         both = zip(names, values, strict=True)
         each = [f"{name} now holds {value}" for name, value in both]
         return [f"{listing(each)}.{end}"]
-    return [f"{_few(names)} now hold{_s(names)} other values.{end}"]
+    return [f"{_few(names)} now hold{_s(names)} different values.{end}"]
 
 
 def _said_of_new(step: Step, entry: dict[str, dict]) -> list[str]:
@@ -309,7 +309,7 @@ def _said_of_kind(kind: str, names: list[str], step: Step) -> str:
         form = _form(names, step)
         return f"{few} now use{s} different memory{', with ' if form else ''}{form}."
     if kind == "form":
-        form = _form(names, step) or "another form"
+        form = _form(names, step) or "a different form"
         return f"{few} now {_have(names)} {form}."
     if kind == "requires_grad":
         requires = _common(one["requires_grad"] for one in seen)
@@ -341,7 +341,7 @@ def _form(names: list[str], step: Step) -> str:
         one = _common(now)
         text = str(tuple(one) if what == "shape" and one else one)
         text = text.removeprefix("torch.")
-        said.append(f"another {what}" if one is None else f"{what} {text}")
+        said.append(f"a different {what}" if one is None else f"{what} {text}")
     return listing(said)
 
 

@@ -1,0 +1,146 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy"]
+# ///
+"""
+What do float16 and bfloat16 lose?
+==================================
+
+A cast to bfloat16 makes a copy with fewer digits, so 257 becomes 256 and small updates
+are lost. Keep weights, sums and averages in float32, and cast copies for the layers.
+"""
+
+# sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "float16 and bfloat16"
+import torch
+from torch.nn.functional import mse_loss
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+
+# %%
+# A cast is a copy
+# ----------------
+# A bfloat16 number has 8 significant bits. Between 256 and 512 they are enough only for
+# even numbers, so 257 becomes 256. The copy takes half the memory and stays in the
+# graph. Gradients flow back through the cast and arrive in float32.
+
+w = torch.tensor([256.0, 257.0], device=device)
+w.requires_grad_()
+low = w.bfloat16()
+low.sum().backward()
+print(f"{low.tolist() = }, {w.grad = }")
+assert low.tolist() == [256, 256]
+assert w.grad.equal(torch.ones_like(w))
+assert 2 * low.nbytes == w.nbytes
+# sphinx_gallery_tensor_map_lead = "w, low, w copied to low"
+
+# %%
+# A running sum stops growing
+# ---------------------------
+# We add 4000 ones, one after the other. The sum is a bfloat16 tensor, like the ones.
+
+ones = torch.ones(4000, device=device)
+losses = ones.bfloat16()
+total = losses.new_zeros(())
+for loss in losses:
+    total += loss
+print(f"{total.item() = }")
+assert total == 256 == total + 1
+assert torch.tensor(2048.0).half() + 1 == 2048
+assert torch.tensor(2.0**24) + 1 == 2**24
+assert sum(losses, total.float() * 0) == 4000
+assert losses.sum() == 4000 and losses.mean() == 1
+# sphinx_gallery_predict = "What is ``total`` after 4000 losses of 1?"
+# sphinx_gallery_predict_instead = "ones.bfloat16() -> ones.half()"
+# sphinx_gallery_predict_instead_2 = "ones.bfloat16() -> ones"
+
+# %%
+# 256 + 1 rounds to 256, so the sum stays at 256. With the 11 bits of float16 it would
+# stop at 2048. Start with a float32 zero, and the limit is 16,777,216. ``losses.sum()``
+# and ``losses.mean()`` add in float32 and round only the result, here to 4000 and 1.
+#
+# A small update is lost
+# ----------------------
+# The largest bfloat16 number below 1 is 1 - 1/256. So a bfloat16 weight of 1 stays 1,
+# however often an optimizer subtracts 0.001. An average that moves in small steps, as
+# in a :doc:`target network <../4_patterns/target_network>`, stops as well. Keep both in
+# float32, and cast a copy of this *master weight* for each forward pass.
+
+
+def train(weight):
+    weight.requires_grad_()
+    sgd = torch.optim.SGD([weight], lr=0.001)
+    for _ in range(10):
+        copy = weight.bfloat16()  # casts float32
+        copy.sum().backward()  # the gradient is 1
+        sgd.step()
+        sgd.zero_grad()
+    return round(weight.item(), 3)
+
+
+one = torch.ones(1, device=device)
+low, master = train(one.bfloat16()), train(one.clone())
+average = one.bfloat16()
+average.lerp_(2 * average, 0.001)
+print(f"bfloat16: {low}, float32: {master}")
+assert (low, master) == (1, 0.99)
+assert average == 1 < one.lerp(2 * one, 0.001)
+
+# %%
+# What autocast casts
+# -------------------
+# Under ``autocast``, layers and matrix products get bfloat16 copies of their inputs and
+# weights, and most losses get float32 copies. ``*`` doesn't cast. Weights and their
+# gradients stay float32. (This cell runs on the CPU.)
+
+layer = torch.nn.Linear(1, 1, bias=False)
+weight, x = layer.weight, torch.ones(1, 1)
+torch.nn.init.constant_(weight, 257.0)
+with torch.autocast("cpu", torch.bfloat16):
+    y = layer(x)
+    product = weight * x
+    loss = mse_loss(y, 255 * x)
+loss.backward()
+print(f"{y.item() = }, {y.dtype = }")
+print(f"{product.item() = }, {product.dtype = }")
+print(f"{loss.item() = }, {loss.dtype = }")
+assert y == 256 and y.dtype == torch.bfloat16
+assert product == weight == 257 and loss == 1
+assert product.dtype == weight.dtype == torch.float32
+assert loss.dtype == weight.grad.dtype == x.dtype
+assert weight.grad == 2 * (y - 255 * x)
+
+# %%
+# Which other operations cast depends on the device (:ref:`lists <q-autocast-dtypes>`).
+#
+# float16 also loses small gradients
+# ----------------------------------
+# The smallest positive float16 number is about 6e-8. The gradient below should be 2e-8,
+# and it becomes 0. If you multiply the loss by a *scale*, all gradients grow with it.
+# Divide ``w.grad``, which is float32, by the scale afterwards.
+
+
+def gradient(scale):
+    w = torch.ones_like(one).requires_grad_()
+    x = torch.full_like(w, 1e-4).half()
+    loss = (w.half() * x).float().square()
+    (scale * loss).backward()
+    return w.grad / scale
+
+
+print(gradient(scale=1), gradient(scale=1024))
+assert gradient(1) == 0 < torch.tensor(6e-8).half()
+assert abs(gradient(1024).item() - 2e-8) < 1e-10
+assert torch.finfo(torch.bfloat16).max > 3e38
+
+# %%
+# ``torch.amp.GradScaler`` does this and chooses the scale. Clip gradients after it has
+# divided them (:ref:`example <q-clip-before-or-after-unscale>`). bfloat16 has the range
+# of float32 and needs no scale.
+#
+# Remember
+# --------
+# - A cast is a copy with fewer digits, and gradients flow back through it.
+# - Keep weights, sums and averages in float32. ``autocast`` casts copies of weights.
+# - In float16, scale the loss, and divide the gradients before you clip them.

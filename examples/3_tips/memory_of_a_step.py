@@ -1,0 +1,147 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy", "matplotlib"]
+# ///
+"""
+Count the memory of one training step
+=====================================
+
+With Adam in float32, the weights, their gradients and two averages take four times the
+weights. The activations come on top, from the forward pass until ``backward()``.
+"""
+
+# sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Memory of a training step"
+from weakref import WeakSet
+
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+from torch.autograd import graph
+from torch.optim import SGD, Adam
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+MIB = 2**20
+first = nn.Linear(512, 512, False, device)
+last = nn.Linear(512, 512, False, device)
+model = nn.Sequential(first, nn.ReLU(), last)
+weights = [first.weight, last.weight]
+
+# %%
+# Activations: what autograd saves
+# --------------------------------
+# Each weight has 1 MiB, the batch and the result of each layer 4 MiB. A hook gets each
+# tensor that autograd saves. The ``WeakSet`` has each storage once, until it is freed.
+
+
+def size(tensors):
+    found = [t for t in tensors if t is not None]
+    return sum(t.nbytes for t in found) / MIB
+
+
+def forward():
+    saved = WeakSet()
+
+    def note(t):
+        saved.add(t.untyped_storage())
+        return t
+
+    with graph.saved_tensors_hooks(note, lambda t: t):
+        x = torch.ones(2048, 512).to(weights[0])
+        loss = model(x).square().mean()
+    for w in weights:  # which were there before
+        saved.discard(w.untyped_storage())
+    return loss, saved
+
+
+loss, saved = forward()
+print([s.nbytes() / MIB for s in saved])
+loss.backward()
+assert len(saved) == 0
+
+# %%
+# These are the batch, the result of ``relu`` and the output. The next layer saves the
+# storage that ``relu`` saves. Saved weights add nothing. ``backward()`` freed these.
+#
+# Count after each phase
+# ----------------------
+# On CUDA, the folded code compares its total with ``torch.cuda.memory_allocated()``,
+# which rounds up to 512 bytes and has a work space for products. `From PyTorch's notes
+# <https://docs.pytorch.org/docs/stable/notes/cuda.html#cublas-workspaces>`__
+
+model.zero_grad()
+before = torch.cuda.memory_allocated() / MIB - 2
+adam, rows = Adam(weights), []
+steps = "forward", "backward", "step", "zero_grad"
+for phase in (*steps, steps[0]):
+    if phase == "forward":
+        loss, saved = forward()
+    elif phase == "backward":
+        loss.backward()
+    else:
+        getattr(adam, phase)()
+    row = [size(weights), size(w.grad for w in weights)]
+    states = [s.values() for s in adam.state.values()]
+    row.append(sum(map(size, states)))
+    row.append(sum(s.nbytes() for s in saved) / MIB)
+    rows.append([*map(round, (*row, sum(row)))])
+    now = torch.cuda.memory_allocated() / MIB - before
+    assert device == "cpu" or abs(now - sum(row)) < 0.01
+names = "weights", "gradients", "averages"
+names += "activations", "total"
+for line, name in zip(zip(*rows), names):
+    plt.plot(line, "o-", label=name)
+plt.xticks(range(5), (*steps, steps[0]))
+plt.yticks(range(0, 19, 6))
+plt.title("The second forward pass needs most")
+plt.ylabel("MiB in use after each phase")
+plt.show()
+assert [row[4] for row in rows] == [14, 4, 8, 6, 18]
+assert rows[2] == [2, 2, 4, 0, 8] and rows[4][3] == 12
+# sphinx_gallery_lead = True
+# sphinx_gallery_folded = "The code that counts and draws"
+
+# %%
+# The first ``step()`` makes the averages, and they stay. So the second forward pass
+# needs more than the first (:ref:`q-training-memory`).
+#
+# Other optimizers
+# ----------------
+# For each weight, plain SGD keeps nothing, SGD with momentum one tensor, Adam two.
+
+loss.backward()
+momentum, totals = SGD(weights, momentum=0.9), []
+for optimizer in SGD(weights), momentum, adam:
+    optimizer.step()
+    state = optimizer.state[first.weight]
+    totals.append(round(size(state.values())))
+print(totals, "MiB for a weight of 1 MiB")
+assert totals == [0, 1, 2]
+
+# %%
+# Autocast to bfloat16
+# --------------------
+# ``autocast`` leaves weights, gradients and averages in float32. It casts the input and
+# the weight of a layer, so the result has half the bytes. This part runs on the CPU.
+
+model.cpu()
+with torch.autocast("cpu", torch.bfloat16):
+    loss, saved = forward()
+sizes = sorted(s.nbytes() / MIB for s in saved)
+print(sum(sizes), "MiB")
+assert size(weights) == 2 and sizes == [0.5, 2, 2, 2]
+# sphinx_gallery_predict = "Float32 saves 12 MiB. How much does ``autocast`` save?"
+# sphinx_gallery_predict_instead = "torch.bfloat16 -> enabled=False"
+# sphinx_gallery_predict_instead_2 = "model.cpu() -> model.cpu().bfloat16()"
+
+# %%
+# Half of 12 MiB, and a cast copy of the last weight. The first weight's copy isn't
+# saved, because the batch doesn't require grad. All copies live until the block ends.
+# With large weights and a small batch, autocast can need more (:ref:`q-half-memory`).
+#
+# Remember
+# --------
+# - In float32, Adam's state is twice the weights, momentum's once, plain SGD has none.
+# - Activations come on top. They grow with the batch, and ``backward()`` frees them.
+# - Autocast halves the activations that it casts, not weights, gradients and state.

@@ -1,0 +1,146 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["torch>=2.6", "numpy"]
+# ///
+"""
+Copy the next batch on a side stream
+====================================
+
+Streams don't wait for each other. Let the stream that uses the copy wait for it, and
+call ``record_stream``, so that the copy's memory isn't reused while it's still read.
+"""
+
+# sphinx_gallery_setup = True
+# sphinx_gallery_short_title = "Side streams"
+from itertools import permutations
+
+import torch
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print("This lesson runs on:", device)
+gpu = device == "cuda"
+
+# %%
+# Load ahead
+# ----------
+# A *stream* is a queue of GPU work. Work on one stream runs in order, work on two
+# streams in any order or at the same time. So a side stream can copy the next batch
+# from pinned memory while the current stream computes.
+#
+# An *event* marks a place in the queue. ``wait_event`` makes another stream wait for it
+# before it starts later work. The CPU doesn't wait. `From the CUDA documentation
+# <https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__STREAM.html>`__ Without
+# a GPU, ``side`` is None and the same code runs in order.
+
+side = torch.cuda.Stream() if gpu else None
+batches = torch.arange(6.0).reshape(3, 2)
+if gpu:
+    batches = batches.pin_memory()
+
+
+def load(batch):
+    with torch.cuda.stream(side):  # None: no stream
+        x = batch.to(device, non_blocking=True)
+        return x, gpu and side.record_event()
+
+
+def ready(x, copied):
+    """Let the current stream wait for the copy."""
+    if gpu:
+        now = torch.cuda.current_stream()
+        now.wait_event(copied)
+        x.record_stream(now)
+    return x
+
+
+total = torch.zeros(2, device=device)
+ahead = load(batches[0])
+for following in *batches[1:], None:
+    x = ready(*ahead)
+    if following is not None:
+        ahead = load(following)
+    total += x * x
+print(f"{total.tolist() = }")
+assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
+# sphinx_gallery_timeline = "side_streams"
+
+# %%
+# ``now.wait_stream(side)`` waits for all work that is on ``side`` by then. The event
+# stands for one copy, so ``ready`` doesn't wait for a later one.
+#
+# Which results are possible?
+# ---------------------------
+# The wrong order may be rare, so one correct run proves little. The next cell is a
+# model of two streams, without a GPU. It tries all orders of three pieces of work: two
+# copies to ``x``, which write 1 and 2, and ``y = 2 * x``. So ``y`` should be 2.
+#
+# The second copy writes there because the loop above frees ``x`` when Python assigns
+# the next one. The allocator only knows the stream that a tensor was made on, so it may
+# hand the memory to the next copy on ``side``. `From the PyTorch documentation
+# <https://docs.pytorch.org/docs/stable/generated/torch.Tensor.record_stream.html>`__
+
+WORK = "copy 1", "2 * x", "copy 2"
+
+
+def results(waits):
+    """Return each ``y`` that is possible."""
+    found = set()
+    for order in permutations(WORK):
+        place = order.index
+        if any(place(a) > place(b) for a, b in waits):
+            continue
+        x = y = 0
+        for work in order:
+            if work == "2 * x":
+                y = 2 * x
+            else:
+                x = int(work[-1])
+        found.add(y)
+    return sorted(found)
+
+
+one_stream = "copy 1", "copy 2"
+wait_event = "copy 1", "2 * x"
+reuse_late = "2 * x", "copy 2"  # by record_stream
+can_be = results([one_stream, wait_event])
+print("y can be", can_be)
+assert can_be == [2, 4]
+# sphinx_gallery_predict = "With ``wait_event`` alone, what can ``y`` be?"
+# sphinx_gallery_predict_instead = ", wait_event] -> ]"
+# sphinx_gallery_predict_instead_2 = "wait_event] -> wait_event, reuse_late]"
+
+# %%
+# ``wait_event`` excludes 0, which was in memory before. It doesn't exclude 4, because
+# the next copy may write before ``2 * x`` has read. ``record_stream`` does. The memory
+# is reused only when the work that was queued before ``x`` was freed is done.
+
+without = results([one_stream])
+both = results([one_stream, wait_event, reuse_late])
+print(f"{without = }, {both = }")
+assert without == [0, 2, 4] and both == [2]
+
+# %%
+# Instead of ``record_stream`` you can call ``side.wait_stream(now)`` before ``x`` is
+# freed. Then the next copy on ``side`` waits.
+#
+# Bring a result back
+# -------------------
+# Here the side stream reads what the current stream makes, so ``side`` has to wait. The
+# CPU has to wait too before it reads the result.
+
+if gpu:
+    side.wait_stream(torch.cuda.current_stream())
+with torch.cuda.stream(side):
+    result = total.to("cpu", non_blocking=True)
+if gpu:
+    total.record_stream(side)
+    side.synchronize()  # the CPU waits
+print(f"{result.tolist() = }")
+assert result.tolist() == [20, 35]
+
+# %%
+# Remember
+# --------
+# - Before a stream reads what another one writes: ``wait_event`` or ``wait_stream``.
+# - Before you free a tensor that another stream uses: ``record_stream``.
+# - Before the CPU reads a result: ``synchronize``. On one stream you need only this.
