@@ -67,7 +67,7 @@ assert moving[-1] < moving[0] / 100
 # ---------------------------
 # Without ``detach`` the loss is lower, but all outputs are nearly the same. The loss is
 # then the square of the encoder's weight times a positive number, so each step makes
-# that weight smaller. With ``detach``, the loss can't make the target smaller.
+# that weight smaller. With ``detach``, no gradient pulls the target to the prediction.
 
 plt.plot(moving, marker="", label="no detach")
 plt.plot(still, marker="", label="detach()")
@@ -122,6 +122,6 @@ assert code.grad is None and z.grad.item() == -4
 # Remember
 # --------
 # - In each step, detach the target that a network computes for itself.
-# - A collapse makes the loss better, so measure the spread of the outputs as well.
+# - A collapse makes the loss lower, so measure the spread of the outputs as well.
 # - In VQ, the loss with ``z.detach()`` moves the code, and with ``code.detach()`` it
 #   moves ``z``.

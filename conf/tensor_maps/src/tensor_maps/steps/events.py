@@ -21,8 +21,8 @@ CUTTING = frozenset({"detach", "detach_", "data", "numpy", "inference_mode"})
 class New(NamedTuple):
     """What a new name has to do with those that there were.
 
-    ``how`` is "same" (as the first of the ``others``), "shares" (their memory),
-    "copy" (of the first of them) or "alone". ``leaves`` are those that a gradient
+    ``how`` is "same" (as the first of the ``others``), "was" (the tensor that had that
+    name before), "shares" (their memory), "copy" (of the first of them) or "alone". ``leaves`` are those that a gradient
     flows back to, ``unnamed`` how many more there are without a name, ``at_least``
     says that there may be others. ``is_cut``: it was made from what requires grad,
     and no gradient flows back through it.
@@ -110,6 +110,10 @@ def _new(
     seen, observed = entry[name], step.after.observed
     if same := [other for other in known if entry[other] is seen]:
         return New(name, "same", same[:1], [])
+    here = step.after.facts[name].other
+    before = step.before.facts.items()
+    if was := [other for other, fact in before if fact.other == here]:
+        return New(name, "was", was[:1], [])
     asked = names_in(step.unit)
     leaves, unnamed, at_least = leaves_of(observed, seen)
     flows = bool(leaves or unnamed or at_least)

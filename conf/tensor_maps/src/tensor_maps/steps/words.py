@@ -217,6 +217,10 @@ def _said_of_group(
         if len(names) > 1:
             return f"{few} are the same {what}s as {_few(others)}."
         return f"{few} is the same {what} as {others[0]}."
+    if first.how == "was":
+        were = "was" if len(names) == 1 else "were"
+        what = "tensor" if len(names) == 1 else "tensors"
+        return f"{few} {are} the {what} that {were} {_few(others)}."
     if first.how == "shares":
         if len(names) == len(others) == 1:
             text = f"{few} shares {others[0]}'s memory"
@@ -237,7 +241,8 @@ def _said_of_group(
     kind = f"a different {what}" if len(names) == 1 else f"different {what}s"
     what = f"now {kind}" if is_other else "new"
     own = "its own memory" if len(names) == 1 else "their own memory"
-    return f"{few} {are} {what}{device}, with {own}.{cut}"
+    own = "" if device == " on meta" else f", with {own}"
+    return f"{few} {are} {what}{device}{own}.{cut}"
 
 
 def _leaves(step: Step, new: New) -> str:
