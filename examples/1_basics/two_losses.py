@@ -45,31 +45,16 @@ loss_1.backward(inputs=[b], retain_graph=True)
 loss_2.backward(inputs=[a])
 opt_b.step()
 opt_a.step()
+assert score.item() == 6 and loss_2.item() == 36
 assert b.grad.item() == -2 and a.grad.item() == 36
 # sphinx_gallery_tensor_map_lead = "a, b, loss_1, loss_2"
 
 # %%
-# A step between the two
-# ----------------------
-# Without ``retain_graph=True``, the first backward pass frees what the node saved.
-
-a, b, opt_a, opt_b, score = start()
-loss_1, loss_2 = -score, score.square()
-loss_1.backward()
-opt_b.step()
-try:
-    loss_2.backward()
-except RuntimeError as error:
-    message = str(error)
-print("RuntimeError:", message.split(" (")[0])
-assert score.item() == 6 and loss_2.item() == 36
-assert "Specify retain_graph=True" in message
-
-# %%
 # The wrong fix
 # -------------
-# The message suggests ``retain_graph=True``, which keeps the saved tensors. But B has
-# taken its step. The step changed ``b`` to 4 in place, and the node saved that memory.
+# Without ``retain_graph=True``, the first backward pass frees what the node saved, and
+# the second one raises (:ref:`backward-twice`). Here B has taken its step in between.
+# ``b`` is 4 now, in the memory that the node saved.
 
 a, b, opt_a, opt_b, score = start()
 (-score).backward(retain_graph=True)

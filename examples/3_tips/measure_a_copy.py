@@ -104,7 +104,8 @@ fig, axs = plt.subplots(1, 4, sharex=True, sharey=True)
 for s, axes in enumerate(axs):
     bars = mid[s] - low[s], high[s] - mid[s]
     axes.errorbar(mid[s], calls, xerr=bars, fmt="o")
-    for c in np.flatnonzero(slower[s] | faster[s]):
+    differs = slower[s] | faster[s]
+    for c in np.flatnonzero(differs):
         axes.text(high[s, c], c, f" {mid[s, c]:.1f}×")
     more, less = slower[s].sum(), faster[s].sum()
     said = f"{more} of {others} slower, {less} faster"

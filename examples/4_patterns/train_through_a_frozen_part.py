@@ -7,8 +7,7 @@ Train A through a frozen B
 ==========================
 
 Call ``net_b.requires_grad_(False)`` before the forward pass. B's weight ``b`` gets no
-gradient, but gradients still flow through B to ``a``, and B's linear layers save less
-memory for ``backward()``.
+gradient, but gradients flow through B to ``a``, and B's linear layers save less memory.
 """
 
 # sphinx_gallery_setup = True
