@@ -17,7 +17,7 @@ ALLOWED = {
     "figures": {"run", "tensor_maps"},
     "recordings": {"run", "figures", "tensor_maps"},
     "explorer": {"run", "stand_in", "tensor_maps"},
-    "atlas": {"run", "recordings", "stand_in", "explorer", "tensor_maps"},
+    "atlas": {"run", "recordings", "stand_in", "explorer", "lessons", "tensor_maps"},
     "errors": {"run", "stand_in", "recordings", "explorer", "tensor_maps"},
     "lessons": {"run", "figures", "recordings", "tensor_maps"},
     "web": {

@@ -188,9 +188,10 @@ def _answer(
         faulthandler.register(LAST_WORDS, file)
     warned = _Warnings(logging.WARNING)
     logging.getLogger(sphinx_logging.NAMESPACE).addHandler(warned)
-    files, result, problem, defect = files_of(root), None, "", None
+    # What Python prints goes to the log, or to the page where the gallery takes it.
+    sys.stderr = os.fdopen(os.dup(2), "w", 1, "utf-8", "backslashreplace")
+    files, result, problem = files_of(root), None, ""
     with tempfile.TemporaryFile() as past:
-        log = os.dup(2)
         for stream in (1, 2):
             os.dup2(past.fileno(), stream)
         try:
@@ -199,17 +200,13 @@ def _answer(
             problem = str(error)
         except BaseException as error:
             if isinstance(error, Exception):  # a defect, and not the lesson's
-                defect = error
+                traceback.print_exception(error)
             problem = f"{_line_of(error, name)}{error!r} was raised"
         sys.__stdout__.flush()
-        sys.__stderr__.flush()
         if os.name == "posix":  # what code in C has printed
             ctypes.CDLL(None).fflush(None)
-        os.dup2(log, 2)
         past.seek(0)
         printed = past.read().decode(errors="replace").splitlines()
-    if defect is not None:
-        traceback.print_exception(defect)
     printed = [line for line in printed if line.strip() and not NOISE.match(line)]
     if printed:
         problem = problem or (
