@@ -108,7 +108,7 @@ def test_script_runs_alone_and_prints_its_page(
         status, said = 0, ""
         printed = run_apart(
             *(script.name, run_as_a_reader, copy, empty, environment),
-            folder=empty, seconds=PATIENCE, megabytes=10_000,
+            root=empty, seconds=PATIENCE, megabytes=10_000,
         )  # fmt: skip
     assert status == 0, said
     compare(site, script, printed)

@@ -207,7 +207,7 @@ def test_from_home_a_known_message_leads_to_its_entry(
         page.wait_for_function("window.messageFinder && window.knownMessages")
         page.keyboard.press("Enter")
         if anchor:
-            page.wait_for_url(f"**/errors/to_numpy.html#{anchor}")
+            page.wait_for_url(f"**/errors/to_numpy.html?message=*#{anchor}")
             title = page.locator(f"#{anchor} h2")
             top = "title => title.getBoundingClientRect().top"
             page.wait_for_timeout(500)

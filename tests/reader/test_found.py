@@ -159,7 +159,7 @@ def test_each_page_has_its_markdown_beside_it(site: Path, pages: dict) -> None:
         assert text.startswith("# ") and text.count("```") % 2 == 0, path
         assert not re.search(r"<<[^>]*>>", text), path  # a title that was not put in
     detach = (site / "auto_examples/1_basics/detach.md").read_text(encoding="utf-8")
-    assert "`detach` makes a new tensor object on the same storage." in detach
+    assert "`detach` makes a new tensor object that shares the storage." in detach
     assert "```python\nw = torch.tensor(" in detach and "```text\nz = tensor(" in detach
 
 

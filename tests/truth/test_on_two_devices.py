@@ -318,7 +318,7 @@ def test_is_shown_by_its_name_until_cuda_is(tiny_site: TinySite) -> None:
     # What is left out, and why, stands on the page of machines.
     assert "It shows times." not in page.get_text()
     (note,) = shown.select(".stand-in-note")
-    assert note.get_text().startswith("No GPU: CPU memory")
+    assert note.get_text().startswith("Not a GPU. PyTorch treats CPU memory")
     assert note.a["href"].endswith("machines.html#stand-in-device")
 
     data["machine"] = OTHER
