@@ -23,9 +23,9 @@ class New(NamedTuple):
 
     ``how`` is "same" (as the first of the ``others``), "was" (the tensor that had that
     name before), "shares" (their memory), "copy" (of the first of them) or "alone".
-    ``leaves`` are those that a gradient flows back to, ``unnamed`` how many more there are without a name, ``at_least``
-    says that there may be others. ``is_cut``: it was made from what requires grad,
-    and no gradient flows back through it.
+    ``leaves`` are those that a gradient flows back to, ``unnamed`` how many more there
+    are without a name, ``at_least`` says that there may be others. ``is_cut``: it was
+    made from what requires grad, and no gradient flows back through it.
     """
 
     name: str
