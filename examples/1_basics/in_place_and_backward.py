@@ -6,8 +6,8 @@
 Modify a tensor in place and still call ``backward``
 ====================================================
 
-``backward()`` raises an error if a tensor it needs was modified in place. An operation
-needs its input, its output, both or neither.
+``backward()`` raises an error if a tensor it needs was modified in place. For example,
+``sqrt`` needs its output, and ``w * 2`` needs neither its input nor its output.
 """
 
 # sphinx_gallery_setup = True
@@ -20,8 +20,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Two operations, one write
-# -------------------------
+# Two operations, two writes
+# --------------------------
 # The derivative of a square root is 1 divided by twice the root, so ``backward()``
 # needs the *output* of ``sqrt``. The derivative of ``w * 2`` is 2, so it needs neither
 # the input nor the output of that multiplication. Now add 1 to both results in place.

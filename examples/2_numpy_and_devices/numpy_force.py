@@ -86,7 +86,7 @@ assert all("Error" in found for found in forced[5:])
 # %%
 # ``imag`` of a conjugate has a negative bit, so ``resolve_neg`` computes the negative
 # values. NumPy has no bfloat16, float8 or sparse arrays. A tensor on ``meta`` has no
-# data (:doc:`the messages <../../errors>`).
+# data. :doc:`What each message means <../../errors/to_numpy>`.
 #
 # Functions that call ``numpy`` for you
 # -------------------------------------

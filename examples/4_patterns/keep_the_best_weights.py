@@ -118,9 +118,9 @@ assert saved.item() == 3
 # The optimizer state is separate
 # -------------------------------
 # Momentum is in the optimizer's ``state_dict()``. The optimizer's ``load_state_dict``
-# converts tensors to the parameter's dtype and device. At the end of this cell it
-# converts a float64 tensor. It doesn't copy a tensor that already has that dtype and
-# device. So load a copy. Otherwise the next step changes the state that you saved.
+# converts tensors to the parameter's dtype and device, as the float64 ``double`` below.
+# It doesn't copy a tensor that already has that dtype and device. So load a copy.
+# Otherwise the next step changes the state that you saved.
 
 v = nn.Parameter(torch.zeros(1, device=device))
 sgd = torch.optim.SGD([v], lr=1.0, momentum=0.5)

@@ -107,7 +107,7 @@ def elsewhere(compared: int, seen: dict[Fingerprint, int], same: set[Any]) -> st
     if differ := [f"on {one.in_sentence}" for one in seen if one not in same]:
         where = _joined(differ)
         said.append(
-            f"{where[0].upper()}{where[1:]}, results differ only in outputs with tabs."
+            f"{where[0].upper()}{where[1:]}, only the outputs with tabs differ."
         )
     return " ".join(said)
 

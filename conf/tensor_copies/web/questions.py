@@ -134,7 +134,9 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
                 target = posixpath.normpath(
                     posixpath.join(FOLDER, link["reftarget"].removesuffix(".md"))
                 ).lstrip("/")
-                beside.setdefault(target, []).append([one.label, one.heading])
+                linking = beside.setdefault(target, [])
+                if linking[-1:] != [[one.label, one.heading]]:
+                    linking.append([one.label, one.heading])
     app.env.metadata[page][ELSEWHERE] = json.dumps(beside)
 
 
