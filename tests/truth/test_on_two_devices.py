@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import two_devices
 from conftest import PATIENCE, ROOT, TinySite, lesson
 from reading import EVERYTHING, NAMES, SCRIPTS, soup
 from recording import OTHER, OTHER_NAME, record, recorded
@@ -35,10 +36,10 @@ from tensor_copies.stand_in import torch_standin
 from torch.utils.data import dataloader
 
 DOCS = ROOT / "docs"
-PAGES = sorted(
+PAGES = [
     page.relative_to(DOCS).with_suffix("").as_posix()
-    for page in [*DOCS.glob("*.md"), *DOCS.glob("errors/*.md")]
-)
+    for page in two_devices.pages_that_run()
+]
 # A DataLoader asks for any accelerator, in torch 2.6 for CUDA.
 PINS_FOR_CUDA = "torch.accelerator" not in inspect.getsource(dataloader)
 # Where a time comes from, what keeps a device busy, what counts what CUDA reserves.
