@@ -31,8 +31,9 @@ def for_stand_in(source: str) -> str:
 
     ``cuda`` is replaced as a word and as a part of a name between underscores, in
     code and in strings. ``CUDA`` in prose stays, and so does every line's number.
+    ``torch.version.cuda`` stays too: it tells of the build, which is as it is.
     """
-    return re.sub(r"(?<![A-Za-z])cuda(?![A-Za-z])", "standin", source)
+    return re.sub(r"(?<![A-Za-z])(?<!version\.)cuda(?![A-Za-z])", "standin", source)
 
 
 def environment(cache: Path = CACHE) -> dict[str, str]:
