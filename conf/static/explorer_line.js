@@ -101,7 +101,8 @@ window.explorerLine = (() => {
       return null;
     }
     if (name === "requires_grad_" && /^(?:requires_grad=)?True$/.test(plain)) return [name, true];
-    if (name === "clone" && called) return [name, true];
+    // Another memory_format has other strides: only this one is the default.
+    if (name === "clone" && /^(?:memory_format=torch\.preserve_format)?$/.test(inside ?? "-")) return [name, true];
     if ((name === "T" || name === "mT") && !called) return ["t", true];
     if ((name === "transpose" || name === "permute") && called) return ["t", true];
     if (name === "reshape" || name === "flatten") return called ? ["reshape", true] : null;
@@ -124,6 +125,24 @@ window.explorerLine = (() => {
     if (!of) return null;
     const call = [".", name[1], "(", ...name.slice(comma + 1, -1), ")"];
     return { head: of.head, trailers: [...of.trailers, call, ...rest] };
+  };
+
+  // x is float32: of the dtypes that .to() takes, those whose own method was run are read
+  // as that method.
+  const METHODS = { float32: "float", float64: "double", float16: "half", int64: "long" };
+  const asCast = (trailer) => {
+    const [, dtype] = /^\.to\((?:dtype=)?torch\.(\w+)\)$/.exec(write(trailer)) ?? [];
+    return dtype ? [".", METHODS[dtype] ?? dtype, "(", ")"] : null;
+  };
+
+  // Names that people give to a whole model or an optimizer: what is known of a tensor's
+  // call isn't true of theirs. calls.js has the same names.
+  const MODULE = /^(?:(?:self\.)?(?:\w+_)?(?:model|module|\w*net|network|encoder|decoder|backbone|generator|discriminator|critic|actor|teacher|student|optimizer|optim|scheduler)(?:_?\d+|_ema|_copy)?|self|nn\.\w+\(.*\))$/i;
+
+  // What a line writes into: `w.data -= ...`, `x[0] = ...`; a plain name is bound anew.
+  const writtenIn = (tokens, sign) => {
+    const into = write(tokens);
+    return sign !== "=" || (tokens.at(-1) === "]" && tokens.length > 1 && tokens[0] !== "[") || /\.(?:data|grad)$/.test(into) ? into : "";
   };
 
   // How many letters two names differ by.
@@ -168,6 +187,8 @@ window.explorerLine = (() => {
       return open === 0 && /^(?:=|[-+*/@%&|^]=)$/.test(token) ? place : at;
     }, -1);
     let right = found.slice(equals + 1);
+    const into = equals > 0 ? writtenIn(found.slice(0, equals), found[equals]) : "";
+    const written = into && `The write into ${into} isn't drawn.`;
     // A line that goes on in the next one.
     while (right.length && /^[,;:\\]$/.test(right.at(-1))) right.pop();
     const primaries = primariesOf(right);
@@ -182,6 +203,12 @@ window.explorerLine = (() => {
     const best = { known: 0 };
     const unknown = [];
     const alone = ({ head, trailers }) => {
+      const same = asRow({ head, trailers });
+      const cast = !same && trailers.length && asCast(trailers.at(-1));
+      const other = cast && asRow({ head, trailers: [...trailers.slice(0, -1), cast] });
+      return other ? { ...other, said: `${write(trailers.at(-1))} is drawn as ${other.row}, and x is float32.` } : same;
+    };
+    const asRow = ({ head, trailers }) => {
       // The call as a row of the Atlas: what it is called on, or with, is any name.
       const whole = [...head, ...trailers.flat()];
       for (const { head: of } of [{ head }, ...(primariesOf(trailers.flat().slice(trailers.flat().indexOf("(") + 1, -1)) ?? [])]) {
@@ -209,21 +236,34 @@ window.explorerLine = (() => {
       });
     }
     const [first] = primaries;
+    // A module, or what a tensor's call is given: no tensor's answer is true of it.
+    const ofModule = (x) => ({
+      said: `${x} looks like a module or an optimizer, and the pictures are of tensors.`,
+    });
     const single = first && alone(first);
-    if (single && best.known < 2 && !(best.known === 1 && best.primary === first)) return single;
+    if (single && best.known < 2 && !(best.known === 1 && best.primary === first))
+      return MODULE.test(single.x) ? ofModule(single.x)
+        : { ...single, said: [single.said, written].filter(Boolean).join(" ") };
     if (!best.known) {
       // The longest beginning that is a row of the Atlas.
       for (const { head, trailers } of primaries)
         for (let count = trailers.length; count > 0; count--) {
           const other = alone({ head, trailers: trailers.slice(0, count) });
           const rest = write(trailers.slice(count).flat());
-          if (other) return { ...other, said: rest ? `${other.said} Left out: ${rest}.`.trim() : other.said };
+          if (other && MODULE.test(other.x)) return ofModule(other.x);
+          if (other) return { ...other, said: [other.said, rest && `Left out: ${rest}.`, written].filter(Boolean).join(" ") };
         }
       const called = unknown.find((one) => one[0] === ".") ?? first?.trailers.find((one) => one[0] === ".");
+      if (written) {
+        const rows = [/\.data$/.test(into) ? "x.data.add_(1)\ny = x" : /\]$/.test(into) ? "x[0] = 7\ny = x" : "x += 1\ny = x"];
+        return { said: written, near: rows.filter((row) => names.includes(row)).map((row) => ({ row }))[0] ?? null };
+      }
       if (!called) return { said: "There is no call of a tensor in it." };
+      const known = [...Object.values(calls), ...names].filter((code) => code.includes(`.${called[1]}(`));
+      const cast = /dtype|torch\.\w*(?:int|float|half|double|long|bool)/.test(write(called)) && known.find((code) => code.includes(".to(torch."));
       return {
-        said: `No picture: the explorer can't draw ${write(called)}.`,
-        near: nearest(called[1], calls, names),
+        said: `No picture: the explorer can't draw ${write(called)}${known.length ? ", as no run here has these arguments" : ""}.`,
+        near: cast ? { row: cast } : nearest(called[1], calls, names),
       };
     }
     const { primary, run, chips } = best;
@@ -233,6 +273,7 @@ window.explorerLine = (() => {
     const before = primary.trailers.slice(0, shown[0]);
     const after = primary.trailers.slice(shown.at(-1) + 1);
     const x = write([...primary.head, ...before.flat()]);
+    if (MODULE.test(x)) return ofModule(x);
     const said = [];
     for (const at of shown) {
       const typed = write(primary.trailers[at]), code = calls[chips[at][0]];
@@ -245,6 +286,7 @@ window.explorerLine = (() => {
       said.push(`Not known here, and left out: ${write(after.flat())}.`);
       if (after[0][0] === ".") near = nearest(after[0][1], calls, names);
     }
+    if (written) said.push(written);
     const typo = before.filter((one) => one[0] === "." && one.includes("(")).at(-1);
     if (typo && !near) {
       near = nearest(typo[1], calls, []);
