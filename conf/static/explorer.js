@@ -285,7 +285,8 @@
     notes.replaceChildren();
     if (seen.error) notes.append(element("code", said(seen.error)), ...cure(seen.error));
     else if (seen.row) {
-      if (seen.row.given) notes.append("First: ", element("code", seen.row.given.replace(/.*\n[^]*/, "\n$&\n")), " Then this line. ");
+      if (seen.row.given) notes.append("First ", element("code", seen.row.given.replace(/.*\n[^]*/, "\n$&\n")),
+        seen.row.given.includes("\n") ? "Then this line. " : ", then this line. ");
       notes.append("Seen by the Atlas. ", element("a", "Its lesson", { href: seen.row.lesson }));
     } else if (now.write) {
       const [wrote, refused] = saw(seen, now.write);
@@ -341,7 +342,7 @@
     const none = (seen) => seen.shares_version === null && said(seen.result) === "Tensor" && (seen.row?.subject ?? "x") === "x";
     if (none(a) !== none(b))
       more.push(["Version counter", ...[a, b].map((seen) => (none(seen)
-        ? ["none", "y is an inference tensor: autograd can't save it for backward"] : ["one", "a normal tensor"]))]);
+        ? ["none", "y is an inference tensor: autograd can't save it for backward"] : ["its own", "y is a normal tensor"]))]);
     const isArray = a.new_bytes !== null && b.new_bytes !== null;
     const strides = ({ strides_kept: kept }) => (kept ? "those of x" : "others");
     // Of a row of the Atlas it is known whether the result has as many dimensions as x.
@@ -503,9 +504,16 @@
       const { chain, row, near, said: how } = known.length ? {}
         : [bare && data.reads(`x.${bare}`), data.reads(side)].find((one) => one?.chain ?? one?.row) ?? {};
       if (how) told.push(how);
+      // "loss.item()": the call of a tensor under any name, but of a module's.
+      const [, x, method] = /^(\w+)\.(\w+)\(\)$/.exec(side) ?? [];
+      if (method && !known.length && !(chain ?? row) && data.reads(`${x}.detach()`).chain && !/^(?:torch|nn|np|numpy|copy|F)$/.test(x)) {
+        const like = data.reads(`x.${method}()`).near?.row;
+        known.push(...named(method), ...(like?.includes(`.${method}(`) ? [like] : []));
+        if (known.length) told.push(`${side} is drawn as ${codeOf(known[0])}.`);
+      }
       const close = near?.chain ?? near?.row;
       if (chain ?? row) return [chain ?? row, close].filter(Boolean);
-      const name = /^\.?(\w{4,})$/.exec(side.trim())?.[1];
+      const name = /^\.?(\w{4,})(?:\(\))?$/.exec(side.trim())?.[1];
       const typo = name && data.reads(`x.${name}()`).near;
       return known.length || !typo ? known : [typo.chain ?? typo.row];
     });
@@ -534,6 +542,7 @@
     choose();
     change({});
   };
+  const inShort = (lane) => codeOf(lane).replace(/:\n */, ": ").replace(/\ny = x$/, "");
   const offer = (words, act) => element("button", words, { type: "button", onclick: act });
   // Draw a line or a comparison, and say how it was read; whether there was one: "half"
   // of one is not drawn, and of "more" the search says what isn't looked at here.
@@ -542,8 +551,8 @@
     const two = twoOf(line);
     if (two?.not) {
       const { said: why } = data.reads(two.not);
-      told.append(`No comparison: ${two.not} isn't drawn here. ${/module/.test(why) ? why : ""} Only: `,
-        offer(codeOf(two.only), () => { quiet(typed.value); only(two.only); }));
+      told.append(`Not compared, because ${two.not} isn't drawn here. ${/module/.test(why) ? `${why} ` : ""}Draw `,
+        offer(inShort(two.only), () => { quiet(typed.value); only(two.only); }), " alone.");
       return "half";
     }
     if (two) {
@@ -573,7 +582,7 @@
     } else told.append(found.said);
     if (found.near) {
       const near = found.near.chain ?? found.near.row;
-      told.append(" Nearest: ", offer(codeOf(near), () => {
+      told.append(" Nearest: ", offer(inShort(near), () => {
         quiet(typed.value);
         only(near);
       }));
@@ -634,7 +643,7 @@
     const query = text.slice(-MOST);
     const all = window.searchFor(query);
     const known = messageOf(all);
-    const lanes = known || isMessage || answered ? [] : asksFor(text);
+    const lanes = known || isMessage || answered ? [] : asksFor(text, !found.words);
     if (lanes.length) find("read").replaceChildren();
     if (lanes.length === 1) {
       // What a call does says more than for which x it raises.
@@ -651,9 +660,9 @@
   };
   // The calls that a question is about: two, or the chain that stands in it.
   const WRITES = /[-+*/]=|(?:\]|\.data|\.grad)\s*=(?!=)/;
-  const asksFor = (text) => {
-    const { rows, half } = window.answersIn(text);
-    if (half) return [];
+  const asksFor = (text, isCode) => {
+    const { rows, half, left } = window.answersIn(text);
+    if (half || (isCode && left.length && !WRITES.test(text))) return [];
     const lanes = rows.map(({ tried }) => tried && laneOf(tried)).filter(Boolean);
     // What is drawn of a write shows the write.
     if (WRITES.test(text)) return lanes.filter((lane) => isRow(lane) && /\ny = x$/.test(lane)).slice(0, 1);

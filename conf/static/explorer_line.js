@@ -206,7 +206,7 @@ window.explorerLine = (() => {
       const same = asRow({ head, trailers });
       const cast = !same && trailers.length && asCast(trailers.at(-1));
       const other = cast && asRow({ head, trailers: [...trailers.slice(0, -1), cast] });
-      return other ? { ...other, said: `${write(trailers.at(-1))} is drawn as ${other.row}, and x is float32.` } : same;
+      return other ? { ...other, said: `${write(trailers.at(-1))} is drawn as ${other.row}. x is float32 here.` } : same;
     };
     const asRow = ({ head, trailers }) => {
       // The call as a row of the Atlas: what it is called on, or with, is any name.
@@ -255,15 +255,17 @@ window.explorerLine = (() => {
         }
       const called = unknown.find((one) => one[0] === ".") ?? first?.trailers.find((one) => one[0] === ".");
       if (written) {
-        const rows = [/\.data$/.test(into) ? "x.data.add_(1)\ny = x" : /\]$/.test(into) ? "x[0] = 7\ny = x" : "x += 1\ny = x"];
+        const rows = /\.grad$/.test(into) ? [] : [/\.data$/.test(into) ? "x.data.add_(1)\ny = x" : /\]$/.test(into) ? "x[0] = 7\ny = x" : "x += 1\ny = x"];
         return { said: written, near: rows.filter((row) => names.includes(row)).map((row) => ({ row }))[0] ?? null };
       }
       if (!called) return { said: "There is no call of a tensor in it." };
       const known = [...Object.values(calls), ...names].filter((code) => code.includes(`.${called[1]}(`));
-      const cast = /dtype|torch\.\w*(?:int|float|half|double|long|bool)/.test(write(called)) && known.find((code) => code.includes(".to(torch."));
+      const cast = /dtype|torch\.\w*(?:int|float|half|double|long|bool)/.test(write(called)) && names.find((code) => code.includes(".to(torch."));
+      const [keyword] = /\w+=/.exec(write(called)) ?? [];
+      const alike = cast || (keyword && known.find((code) => code.includes(keyword) && names.includes(code)));
       return {
         said: `No picture: the explorer can't draw ${write(called)}${known.length ? ", as no run here has these arguments" : ""}.`,
-        near: cast ? { row: cast } : nearest(called[1], calls, names),
+        near: alike ? { row: alike } : nearest(called[1], calls, names),
       };
     }
     const { primary, run, chips } = best;
@@ -284,7 +286,7 @@ window.explorerLine = (() => {
       said.push(`Three calls at most: ${write(after.flat())} is left out.`);
     else if (after.length) {
       said.push(`Not known here, and left out: ${write(after.flat())}.`);
-      if (after[0][0] === ".") near = nearest(after[0][1], calls, names);
+      if (after[0][0] === "." && after[0][1] !== "to") near = nearest(after[0][1], calls, names);
     }
     if (written) said.push(written);
     const typo = before.filter((one) => one[0] === "." && one.includes("(")).at(-1);

@@ -100,6 +100,11 @@
   const DTYPE = /^(?:dtype=.*|torch\.(?:\w*(?:int|float|complex)\d+|half|float|double|long|int|short|bool)|.*\bdtype)$/;
   const METHODS = { float32: "float", float64: "double", float16: "half", int64: "long" };
   const CAST = /\.to\(\s*(?:dtype\s*=\s*)?torch\.(\w+)\s*\)/g;
+  // `.to(torch.float16)` is what `.half()` is.
+  const withCasts = (text) => text.replace(CAST, (typed, dtype) => {
+    const method = METHODS[dtype] ?? dtype; // x is float32
+    return known.has(method) && dtype !== "float64" ? `.${method}()` : typed;
+  });
   const argumentsOf = (args) => {
     const found = [""];
     let depth = 0;
@@ -119,6 +124,7 @@
     return all.every((argument) => {
       const one = name === "to" ? argument.replace(/^(?:dtype|device)=/, "") : argument;
       if (code.includes(one) || HARMLESS.test(one)) return true;
+      if (name === "requires_grad_") return one === "true";
       return !DTYPE.test(one) && !/^\w+=(?!=)/.test(one) &&
         (name !== "to" || /dev|cuda|cpu|mps|xpu|rank|^\d+$/.test(one));
     });
@@ -127,7 +133,7 @@
   // The cards that answer a query as it was typed, and what they leave out: calls whose
   // arguments no card has, and a side of "A or B" without a card.
   window.answersIn = (query) => {
-    const text = query.toLowerCase();
+    const text = withCasts(query.toLowerCase());
     const left = [], rows = callsIn(query);
     const typed = calls(text).filter(({ called }) => called);
     const kept = rows.filter((row) => {
@@ -137,12 +143,14 @@
       left.push(unread[0].whole);
       return false;
     });
+    for (const { name, whole } of typed)
+      if (known.has(name) && rows.length < 2 && !rows.some(({ names }) => names.includes(name))) left.push(whole);
     const [, into] = /([\w.[\]]+)\s*[-+*/]=/.exec(query) ?? [];
     if (into && kept.some(({ code }) => !/=/.test(code))) left.push(`the write into ${into}`);
     const pair = query.replace(/\s*\?+\s*$/, "").match(SIDES);
     if (pair && rows.length < 2 && (pair[0].length === pair.input.length || pair.slice(1).some((side) => /[(._]/.test(side))))
       for (const side of pair.slice(1))
-        if (!callsIn(side).length && !left.includes(side.toLowerCase())) left.push(side);
+        if (!callsIn(side).some((row) => kept.includes(row)) && !left.includes(side.toLowerCase())) left.push(side);
     return { rows: kept, left, half: pair !== null && left.length > 0 };
   };
 
@@ -167,10 +175,7 @@
     return last[1];
   };
   const named = (query) => {
-    const text = query.toLowerCase().replace(CAST, (typed, dtype) => {
-      const method = METHODS[dtype] ?? dtype; // x is float32
-      return known.has(method) && dtype !== "float64" ? `.${method}()` : typed;
-    }).replace(/\bdeep[- ]cop(y|ied|ies)\b/g, "deepcopy")
+    const text = withCasts(query.toLowerCase()).replace(/\bdeep[- ]cop(y|ied|ies)\b/g, "deepcopy")
       .replace(/\bno[- ]grad\b/g, "no_grad").replace(/\bstate[- ]dict\b/g, "state_dict")
       .replace(/\binference[- ]mode\b/g, "inference_mode").replace(/\bfrom[- ]numpy\b/g, "from_numpy");
     if (text.length > 120 || text.includes("\n")) return []; // a message, or a program
