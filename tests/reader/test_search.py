@@ -384,6 +384,33 @@ def test_a_chain_has_one_card(
     assert cards.locator("a[href*='#explorer']").count() == 1
 
 
+@pytest.mark.parametrize(
+    ("asked", "shown", "left"),
+    [
+        ("x.to(torch.float32)", ["x.float()"], []),
+        ("x.to(torch.int8)", [], ["x.to(torch.int8)"]),
+        ("x.to(device, non_blocking=True)", ["x.to(device, non_blocking=True)"], []),
+        ("img.to(device, dtype=torch.float16)", [],
+         ["img.to(device, dtype=torch.float16)"]),
+        ("torch.as_tensor(arr, dtype=torch.float64)", [],
+         ["torch.as_tensor(arr, dtype=torch.float64)"]),
+        ("torch.cat([a, b], dim=1)", ["torch.cat([x, x])"], []),
+        ("copy.deepcopy(optimizer)", [], ["copy.deepcopy(optimizer)"]),
+        ("model.half()", [], ["model.half()"]),
+        ("w.data -= lr * w.grad", ["x.data"], ["the write into w.data"]),
+        ("model.eval() or torch.no_grad()?",
+         ["with torch.no_grad(): y = x * 2"], ["model.eval()"]),
+        ("state_dict or deepcopy",
+         ['module.state_dict()["weight"]', "copy.deepcopy(module).weight"], []),
+    ],
+)  # fmt: skip
+def test_a_card_leaves_nothing_out_in_silence(
+    asked: str, shown: list[str], left: list[str], page: Page
+) -> None:
+    found = page.evaluate("q => answersIn(q)", asked)
+    assert ([row["code"] for row in found["rows"]], found["left"]) == (shown, left)
+
+
 def test_no_excerpt_shows_a_label(page: Page) -> None:
     sentences = page.evaluate("searchFor.sections.map(({ sentence }) => sentence)")
     labels = page.evaluate("searchFor.sections.map(({ anchor }) => anchor)")

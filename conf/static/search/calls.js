@@ -135,7 +135,7 @@
   window.answersIn = (query) => {
     const text = withCasts(query.toLowerCase());
     const left = [], rows = callsIn(query);
-    const typed = calls(text).filter(({ called }) => called);
+    const typed = calls(text).flatMap((one) => [one, ...calls(one.args)]).filter(({ called }) => called);
     const kept = rows.filter((row) => {
       const mine = typed.filter((one) => row.names.includes(SAME.get(one.name) ?? one.name));
       const unread = mine.filter((one) => !isOf(row, one));
