@@ -514,8 +514,10 @@
       const close = near?.chain ?? near?.row;
       if (chain ?? row) return [chain ?? row, close].filter(Boolean);
       const name = /^\.?(\w{4,})(?:\(\))?$/.exec(side.trim())?.[1];
-      const typo = name && data.reads(`x.${name}()`).near;
-      return known.length || !typo ? known : [typo.chain ?? typo.row];
+      // Where the name is spelt otherwise, such as vstack, it is another call.
+      const like = name && data.reads(`x.${name}()`).near;
+      const lane = like?.chain ?? like?.row;
+      return known.length || !lane || !codeOf(lane).includes(`.${name}(`) ? known : [lane];
     });
     if (!found.every((lanes) => lanes.length)) {
       const drawn = found.findIndex((lanes) => lanes.length);

@@ -135,6 +135,14 @@ window.explorerLine = (() => {
     return dtype ? [".", METHODS[dtype] ?? dtype, "(", ")"] : null;
   };
 
+  // What may not be left out behind what is drawn: another dtype is a copy, a write changes
+  // values. x is float32, so to float32 nothing happens.
+  const CHANGES = /^\.(?:(?:to|type)\((?!(?:dtype=)?torch\.float(?:32)?\)$)|(?:half|double|long|int|short|bool|bfloat16|type_as)\(|\w+_\()/;
+  const notInChain = (call, near) => ({
+    said: `No picture: ${call} changes what comes before it, and the explorer can't draw it there.`,
+    near,
+  });
+
   // Names that people give to a whole model or an optimizer: what is known of a tensor's
   // call isn't true of theirs. calls.js has the same names.
   const MODULE = /^(?:(?:self\.)?(?:\w+_)?(?:model|module|\w*net|network|encoder|decoder|backbone|generator|discriminator|critic|actor|teacher|student|optimizer|optim|scheduler)(?:_?\d+|_ema|_copy)?|self|nn\.\w+\(.*\))$/i;
@@ -251,6 +259,7 @@ window.explorerLine = (() => {
           const other = alone({ head, trailers: trailers.slice(0, count) });
           const rest = write(trailers.slice(count).flat());
           if (other && MODULE.test(other.x)) return ofModule(other.x);
+          if (other && CHANGES.test(rest)) return notInChain(write(trailers[count]), { row: other.row });
           if (other) return { ...other, said: [other.said, rest && `Left out: ${rest}.`, written].filter(Boolean).join(" ") };
         }
       const called = unknown.find((one) => one[0] === ".") ?? first?.trailers.find((one) => one[0] === ".");
@@ -265,7 +274,7 @@ window.explorerLine = (() => {
       const alike = cast || (keyword && known.find((code) => code.includes(keyword) && names.includes(code)));
       return {
         said: `No picture: the explorer can't draw ${write(called)}${known.length ? ", as no run here has these arguments" : ""}.`,
-        near: alike ? { row: alike } : nearest(called[1], calls, names),
+        near: MODULE.test(write(first.head)) ? null : alike ? { row: alike } : nearest(called[1], calls, names),
       };
     }
     const { primary, run, chips } = best;
@@ -276,6 +285,8 @@ window.explorerLine = (() => {
     const after = primary.trailers.slice(shown.at(-1) + 1);
     const x = write([...primary.head, ...before.flat()]);
     if (MODULE.test(x)) return ofModule(x);
+    if (after.length && run.length <= most && CHANGES.test(write(after[0])))
+      return notInChain(write(after[0]), { chain: shown.map((at) => chips[at][0]) });
     const said = [];
     for (const at of shown) {
       const typed = write(primary.trailers[at]), code = calls[chips[at][0]];
@@ -286,7 +297,7 @@ window.explorerLine = (() => {
       said.push(`Three calls at most: ${write(after.flat())} is left out.`);
     else if (after.length) {
       said.push(`Not known here, and left out: ${write(after.flat())}.`);
-      if (after[0][0] === "." && after[0][1] !== "to") near = nearest(after[0][1], calls, names);
+      if (after[0][0] === ".") near = nearest(after[0][1], calls, names);
     }
     if (written) said.push(written);
     const typo = before.filter((one) => one[0] === "." && one.includes("(")).at(-1);

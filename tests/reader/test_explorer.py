@@ -565,6 +565,7 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
         # Nothing is drawn, and why. What is below is the search's.
         ("model.eval() or torch.no_grad()?", "model.eval() isn't drawn here"),
         ("non_blocking or pin_memory", "non_blocking isn't drawn here"),
+        ("vstack or cat", "vstack isn't drawn here"),
         ("x.to(torch.int8) or x.float()?", "x.to(torch.int8) isn't drawn here"),
         ("copy.deepcopy(model) or load_state_dict?", "model looks like a module"),
         ("img.to(device, dtype=torch.float16)", "can't draw .to(device, dtype="),
@@ -595,7 +596,11 @@ def test_casts_and_modules_are_read_as_what_was_run(browser: Any, address: str) 
     go(page, address, "y=clone")
     typed, code = page.locator(".explorer-typed"), page.locator(".explorer-code")
     x = torch.ones(2, 3, requires_grad=True)
-    for dtype, method in {"float32": "float", "float16": "half", "long": "long"}.items():
+    for dtype, method in {
+        "float32": "float",
+        "float16": "half",
+        "long": "long",
+    }.items():
         typed.fill(f"x.to(torch.{dtype})")
         assert code.inner_text() == f"y = x.{method}()"
         assert f"is drawn as x.{method}()" in page.inner_text(".explorer-read")

@@ -293,6 +293,7 @@ def test_what_the_site_does_not_have_is_said(page: Page) -> None:
         ("deepcopy model", "deepcopy-module"),
         ("h = out.detach().cpu().numpy()", "detach-cpu-numpy"),
         ("clone().detach() vs detach().clone()", "clone-detach detach-clone"),
+        ("x.clone() or copy.deepcopy(x)", "clone deepcopy"),
         ("how do I copy a tensor", ""),
         ("a copy or a view", ""),
         ("cuda out of memory", ""),

@@ -186,7 +186,8 @@
       [code, code.replace(/; y = x$/, "")].some((one) =>
         one.toLowerCase().replace(/\s+/g, "") === plain));
     if (whole) return [whole];
-    const all = calls(text).filter(({ name, dot, called }) => dot || called || !/^(torch|np|x|y)$/.test(name));
+    const all = calls(text).filter(({ name, dot, called, chain }, at, every) => dot || called ||
+      !(/^(torch|np|x|y)$/.test(name) || (name === "copy" && every[at + 1]?.dot && every[at + 1].chain === chain)));
     const meant = all.map((one, place) => {
       const name = SAME.get(one.name) ?? one.name;
       if (!known.has(name)) return null;
