@@ -398,6 +398,8 @@ def test_a_chain_has_one_card(
         ("torch.cat([a, b], dim=1)", ["torch.cat([x, x])"], []),
         ("copy.deepcopy(optimizer)", [], ["copy.deepcopy(optimizer)"]),
         ("model.half()", [], ["model.half()"]),
+        ("x.detach().requires_grad_(False)", [],
+         ["x.detach().requires_grad_(false)"]),
         ("w.data -= lr * w.grad", ["x.data"], ["the write into w.data"]),
         ("model.eval() or torch.no_grad()?",
          ["with torch.no_grad(): y = x * 2"], ["model.eval()"]),

@@ -137,11 +137,12 @@
     const left = [], rows = callsIn(query);
     const typed = calls(text).flatMap((one) => [one, ...calls(one.args)]).filter(({ called }) => called);
     const kept = rows.filter((row) => {
-      const mine = typed.filter((one) => row.names.includes(SAME.get(one.name) ?? one.name));
-      const unread = mine.filter((one) => !isOf(row, one));
-      if (!unread.length || unread.length < mine.length) return true;
-      left.push(unread[0].whole);
-      return false;
+      const unread = row.names.map((name) => {
+        const mine = typed.filter((one) => (SAME.get(one.name) ?? one.name) === name);
+        return mine.some((one) => isOf(row, one)) ? null : mine[0];
+      }).filter(Boolean);
+      left.push(...unread.slice(0, 1).map(({ whole }) => whole));
+      return !unread.length;
     });
     for (const { name, whole } of typed)
       if (known.has(name) && rows.length < 2 && !rows.some(({ names }) => names.includes(name))) left.push(whole);
