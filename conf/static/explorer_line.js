@@ -317,3 +317,79 @@ window.explorerLine = (() => {
     };
   };
 })();
+// Reads "detach or clone?": what each side is, in people's words.
+window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
+  "use strict";
+  // What people call a call, where it is not its name.
+  const MEANT = {
+    "=": "y = x", assignment: "y = x", "shallow copy": "copy", slice: "x[:, :2]",
+    slicing: "x[:, :2]", index: "x[0]", indexing: "x[0]", mask: "x[mask]", masking: "x[mask]",
+    array: "np.array(x)",
+  };
+  // The calls of a name, chains before rows of the Atlas: each what a lane shows.
+  const named = (side) => {
+    const plain = side.trim().replace(/^y = |^[.]|[`"“”]|\(\)$/g, "").replace(/^(?:(?:tensor|x)\.)/, "");
+    const meant = MEANT[plain.toLowerCase()] ?? plain;
+    if (atlas.rows[meant]) return [meant];
+    const [, of = "", name] = /^(?:(\w+)\.)?([\w ]+)$/.exec(meant.replace(/^numpy\./, "np.")) ?? [];
+    if (!name) return [];
+    const is = name.toLowerCase().replace(/[ _]+(?!$)/g, "");
+    const same = (code) => {
+      const bare = code.replace(/^with (.*):[^]*/, "$1").replace(/\([^()]*\)/g, "()").replace(/\([^]*\)/g, "()");
+      const [all, one] = /^(?:\w+\.)?(\w+)(?:\(\))?$/.exec(bare) ?? [];
+      return all && one.toLowerCase().replace(/_+(?!$)/g, "") === is && (!of || all.startsWith(of));
+    };
+    const alike = Object.keys(atlas.rows).filter(same).sort((a, b) => a.length - b.length);
+    const exact = alike.filter((code) => code.includes(name)); // torch.Tensor or torch.tensor
+    const rows = exact.length ? exact : alike;
+    // The copy() of an array is no call of a tensor.
+    const chips = of ? [] : names.filter((key) => key !== "copy" && same(`x${calls[key]}`)).map((key) => [key]);
+    return [...chips, ...rows];
+  };
+  // Two lanes and how they were read, or the one lane and the side that can't be drawn.
+  const twoOf = (line) => {
+    const sides = line.split(/\s+(?:vs\.?|versus|or)\s+|\s*\|\s*/i).map((side) => side.trim());
+    if (sides.length !== 2) return null;
+    const told = [];
+    const found = sides.map((side) => {
+      const known = named(side);
+      const bare = /^\.?(\w+\(.*)$/.exec(side.trim())?.[1]; // "detach().clone()"
+      const { chain, row, near, said: how } = known.length ? {}
+        : [bare && data.reads(`x.${bare}`), data.reads(side)].find((one) => one?.chain ?? one?.row) ?? {};
+      if (how) told.push(how);
+      // "loss.item()": the call of a tensor under any name, but of a module's.
+      const [, x, method] = /^(\w+)\.(\w+)\(\)$/.exec(side) ?? [];
+      if (method && !known.length && !(chain ?? row) && data.reads(`${x}.detach()`).chain && !/^(?:torch|nn|np|numpy|copy|F)$/.test(x)) {
+        const like = data.reads(`x.${method}()`).near?.row;
+        known.push(...named(method), ...(like?.includes(`.${method}(`) ? [like] : []));
+        if (known.length) told.push(`${side} is drawn as ${codeOf(known[0])}.`);
+      }
+      const close = near?.chain ?? near?.row;
+      if (chain ?? row) return [chain ?? row, close].filter(Boolean);
+      const name = /^\.?(\w{4,})(?:\(\))?$/.exec(side.trim())?.[1];
+      // Where the name is spelt otherwise, such as vstack, it is another call.
+      const like = name && data.reads(`x.${name}()`).near;
+      const lane = like?.chain ?? like?.row;
+      return known.length || !lane || !codeOf(lane).includes(`.${name}(`) ? known : [lane];
+    });
+    if (!found.every((lanes) => lanes.length)) {
+      const drawn = found.findIndex((lanes) => lanes.length);
+      const isPair = sides.every((side) => /^\S+$|^[\w.]+\(.*\)$/.test(side));
+      return drawn >= 0 && isPair ? { only: found[drawn][0], not: sides[1 - drawn] } : null;
+    }
+    // A module on one side: the other call takes one too, if it can.
+    const ofModule = (lane) => isRow(lane) && /\bmodule\b/.test(lane);
+    if (found.some(([lane]) => ofModule(lane)))
+      found.forEach((lanes, at) => {
+        const name = /^\w+$/.test(sides[at]) && sides[at];
+        const row = name && !ofModule(lanes[0]) && Object.keys(atlas.rows).find((code) => code.includes(`${name}(module)`));
+        if (row) lanes.unshift(row);
+      });
+    // An array on one side: the other one takes an array too, if it can.
+    const ofArray = (lane) => isRow(lane) && atlas.rows[lane].subject === "a";
+    const array = found.some((lanes) => lanes.every(ofArray));
+    const lanes = found.map((one) => (array && one.find(ofArray)) || one[0]);
+    return { lanes, said: [...new Set(told)].join(" ") };
+  };
+  return twoOf(line);
+};
