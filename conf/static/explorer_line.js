@@ -319,7 +319,6 @@ window.explorerLine = (() => {
 })();
 // Reads "detach or clone?": what each side is, in people's words.
 window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
-  "use strict";
   // What people call a call, where it is not its name.
   const MEANT = {
     "=": "y = x", assignment: "y = x", "shallow copy": "copy", slice: "x[:, :2]",
