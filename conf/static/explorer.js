@@ -285,7 +285,8 @@
     notes.replaceChildren();
     if (seen.error) notes.append(element("code", said(seen.error)), ...cure(seen.error));
     else if (seen.row) {
-      if (seen.row.given) notes.append(element("code", seen.row.given), ", then this line. ");
+      if (seen.row.given) notes.append("First ", element("code", seen.row.given.replace(/.*\n[^]*/, "\n$&\n")),
+        seen.row.given.includes("\n") ? "Then this line. " : ", then this line. ");
       notes.append("Seen by the Atlas. ", element("a", "Its lesson", { href: seen.row.lesson }));
     } else if (now.write) {
       const [wrote, refused] = saw(seen, now.write);
@@ -338,11 +339,21 @@
       more.push(["Version counter", ...[a, b].map((seen) => (seen.shares_version
         ? ["that of x", "a backward pass notices a write through y"]
         : ["its own", "no backward pass notices a write through y"]))]);
-    const strides = ({ strides_kept: kept }) =>
-      (kept === null ? "more or fewer than x has" : kept ? "those of x" : "others");
-    if (a.new_bytes !== null && b.new_bytes !== null && strides(a) !== strides(b))
+    const none = (seen) => seen.shares_version === null && said(seen.result) === "Tensor" && (seen.row?.subject ?? "x") === "x";
+    if (none(a) !== none(b))
+      more.push(["Version counter", ...[a, b].map((seen) => (none(seen)
+        ? ["none", "y is an inference tensor: autograd can't save it for backward"] : ["its own", "y is a normal tensor"]))]);
+    const isArray = a.new_bytes !== null && b.new_bytes !== null;
+    const strides = ({ strides_kept: kept }) => (kept ? "those of x" : "others");
+    // Of a row of the Atlas it is known whether the result has as many dimensions as x.
+    const shape = (seen) => (a.scene && b.scene ? lists[seen.scene[4]].join(" × ")
+      : seen.strides_kept === null ? "more or fewer dimensions than x" : "as many dimensions as x");
+    const shaped = isArray && shape(a) !== shape(b);
+    if (shaped) more.unshift(["Shape", ...[a, b].map((seen) => [shape(seen), ""])]);
+    else if (isArray && strides(a) !== strides(b))
       more.push(["Strides", ...[a, b].map((seen) => [strides(seen), ""])]);
-    return { titles: [...titles, ...more.map(([title]) => title)], more, raises };
+    const others = more.map(([title]) => title);
+    return { titles: shaped ? ["Shape", ...titles, ...others.slice(1)] : [...titles, ...others], more, raises };
   };
   // For some kinds of x a chain ends early, at the call that raises.
   const ranOf = (lane, on, x) => {
@@ -372,7 +383,8 @@
     const of = (test) => others.filter(([, seen]) => test(seen)).map(([x]) => wordsOf(x));
     const same = of((seen) => !differs(seen));
     if (!differs(found)) {
-      if (same.length === others.length) return "No difference for any kind of x.";
+      if (same.length === others.length)
+        return "Same memory, gradient, device and layout for every kind of x here. What you can do with the result later may differ.";
       return found.raises[0] ? "Both raise for this x." : "No difference for this x. Try another kind of x.";
     }
     const said = found.titles.length ? [`They differ in: ${found.titles.join(", ").toLowerCase()}.`] : [];
@@ -455,66 +467,36 @@
 
   const typed = find("typed");
   // -- What the reader asks: a line, "detach or clone?", a question, a message ----------
-  // What people call a call, where it is not its name.
-  const MEANT = {
-    "=": "y = x", assignment: "y = x", "shallow copy": "copy", slice: "x[:, :2]",
-    slicing: "x[:, :2]", index: "x[0]", indexing: "x[0]", mask: "x[mask]", masking: "x[mask]",
-    array: "np.array(x)",
-  };
-  // The calls of a name, chains before rows of the Atlas: each what a lane shows.
-  const named = (side) => {
-    const plain = side.trim().replace(/^y = |^[.]|[`"“”]|\(\)$/g, "").replace(/^(?:(?:tensor|x)\.)/, "");
-    const meant = MEANT[plain.toLowerCase()] ?? plain;
-    if (atlas.rows[meant]) return [meant];
-    const [, of = "", name] = /^(?:(\w+)\.)?([\w ]+)$/.exec(meant.replace(/^numpy\./, "np.")) ?? [];
-    if (!name) return [];
-    const is = name.toLowerCase().replace(/[ _]+(?!$)/g, "");
-    const same = (code) => {
-      const bare = code.replace(/^with (.*):[^]*/, "$1").replace(/\([^()]*\)/g, "()").replace(/\([^]*\)/g, "()");
-      const [all, one] = /^(?:\w+\.)?(\w+)(?:\(\))?$/.exec(bare) ?? [];
-      return all && one.toLowerCase().replace(/_+(?!$)/g, "") === is && (!of || all.startsWith(of));
-    };
-    const alike = Object.keys(atlas.rows).filter(same).sort((a, b) => a.length - b.length);
-    const exact = alike.filter((code) => code.includes(name)); // torch.Tensor or torch.tensor
-    const rows = exact.length ? exact : alike;
-    // The copy() of an array is no call of a tensor.
-    const chips = of ? [] : names.filter((key) => key !== "copy" && same(`x${calls[key]}`)).map((key) => [key]);
-    return [...chips, ...rows];
-  };
-  const twoOf = (line) => {
-    const sides = line.split(/\s+(?:vs\.?|versus|or)\s+|\s*\|\s*/i);
-    if (sides.length !== 2) return null;
-    const found = sides.map((side) => {
-      const known = named(side);
-      const bare = /^\.?(\w+\(.*)$/.exec(side.trim())?.[1]; // "detach().clone()"
-      const { chain, row, near } = known.length ? {}
-        : [bare && data.reads(`x.${bare}`), data.reads(side)].find((one) => one?.chain ?? one?.row) ?? {};
-      const close = near?.chain ?? near?.row;
-      if (chain ?? row) return [chain ?? row, close].filter(Boolean);
-      const name = /^\.?(\w{4,})$/.exec(side.trim())?.[1];
-      const typo = name && data.reads(`x.${name}()`).near;
-      return known.length || !typo ? known : [typo.chain ?? typo.row];
-    });
-    if (!found.every((lanes) => lanes.length)) return null;
-    // An array on one side: the other one takes an array too, if it can.
-    const ofArray = (lane) => isRow(lane) && atlas.rows[lane].subject === "a";
-    const array = found.some((lanes) => lanes.every(ofArray));
-    return found.map((lanes) => (array && lanes.find(ofArray)) || lanes[0]);
-  };
+  const twoOf = (line) => window.explorerPair(line, { data, atlas, names, calls, codeOf, isRow });
   const only = (lane, more = {}) => change({ lanes: [lane], at: 0, write: "", ...more });
   const compareThese = (lanes) => {
     Object.assign(now, { lanes, at: 1, write: "" });
     choose();
     change({});
   };
+  const inShort = (lane) => codeOf(lane).replace(/:\n */, ": ").replace(/\ny = x$/, "");
   const offer = (words, act) => element("button", words, { type: "button", onclick: act });
-  // Draw a line or a comparison, and say how it was read; whether there was one.
+  // Draw a line or a comparison, and say how it was read; whether there was one: "half"
+  // of one is not drawn, and of "more" the search says what isn't looked at here.
   const drawn = (line, found) => {
     const told = find("read");
-    const lanes = twoOf(line);
-    if (lanes) {
-      compareThese(lanes);
-      return true;
+    const two = twoOf(line);
+    if (two?.not) {
+      const { said: why } = data.reads(two.not);
+      told.append(`Not compared, because ${two.not} isn't drawn here. ${/module/.test(why) ? `${why} ` : ""}Draw `,
+        offer(inShort(two.only), () => { quiet(typed.value); only(two.only); }), " alone.");
+      return "half";
+    }
+    if (two) {
+      const [one, other] = two.lanes.map(codeOf);
+      told.append(two.said);
+      if (one === other) {
+        told.append(` Both sides are ${one} here.`);
+        only(two.lanes[0]);
+        return "more";
+      }
+      compareThese(two.lanes);
+      return compare().titles.some((title) => title !== "Version counter") || compare().raises.includes(true) || "more";
     }
     if (found.words) {
       told.append(found.said);
@@ -532,7 +514,7 @@
     } else told.append(found.said);
     if (found.near) {
       const near = found.near.chain ?? found.near.row;
-      told.append(" Nearest: ", offer(codeOf(near), () => {
+      told.append(" Nearest: ", offer(inShort(near), () => {
         quiet(typed.value);
         only(near);
       }));
@@ -580,8 +562,9 @@
     const isMessage = MESSAGE.test(text) || text.length > MOST;
     for (const name of ["read", "found"]) find(name).replaceChildren();
     const answered = !text || (!isMessage && drawn(text, found));
-    shown(answered);
-    if (answered) return;
+    const isDrawn = answered === true || answered === "more";
+    shown(isDrawn);
+    if (answered === true) return;
     if (isMessage && !MESSAGE.test(text)) find("read").textContent = found.said;
     if (text.length < 3 || (text.length > MOST && !MESSAGE.test(text))) return;
     // A line or a comparison that is half typed is likely to go on.
@@ -592,7 +575,7 @@
     const query = text.slice(-MOST);
     const all = window.searchFor(query);
     const known = messageOf(all);
-    const lanes = known || isMessage ? [] : asksFor(text);
+    const lanes = known || isMessage || answered ? [] : asksFor(text, !found.words);
     if (lanes.length) find("read").replaceChildren();
     if (lanes.length === 1) {
       // What a call does says more than for which x it raises.
@@ -601,15 +584,20 @@
       only(lanes[0], other ? { x: other } : {});
     }
     if (lanes.length > 1) compareThese(lanes);
-    shown(lanes.length > 0);
+    shown(isDrawn || lanes.length > 0);
     if (known) find("read").append("This is your message: ", element("a", known.heading, { href: entry(known, query) }));
     else if (isMessage) find("read").append("This message has no entry here. ",
       element("a", "See which are like it", { href: desk(text) }));
     window.showAnswer(find("found"), query, 5, all);
   };
   // The calls that a question is about: two, or the chain that stands in it.
-  const asksFor = (text) => {
-    const lanes = window.callsIn(text).map(({ tried }) => tried && laneOf(tried)).filter(Boolean);
+  const WRITES = /[-+*/]=|(?:\]|\.data|\.grad)\s*=(?!=)/;
+  const asksFor = (text, isCode) => {
+    const { rows, half, left } = window.answersIn(text);
+    if (half || (isCode && left.length && !WRITES.test(text))) return [];
+    const lanes = rows.map(({ tried }) => tried && laneOf(tried)).filter(Boolean);
+    // What is drawn of a write shows the write.
+    if (WRITES.test(text)) return lanes.filter((lane) => isRow(lane) && /\ny = x$/.test(lane)).slice(0, 1);
     if (lanes.length > 1 && lanes.every((lane) => seenOf(lane) !== undefined)) return lanes;
     const [code] = text.match(/[\w.]+\.\w+\(.*\)|\w+\.(?:data|T)\b/) ?? [];
     const { chain, words } = code ? data.reads(code) : {};

@@ -101,7 +101,8 @@ window.explorerLine = (() => {
       return null;
     }
     if (name === "requires_grad_" && /^(?:requires_grad=)?True$/.test(plain)) return [name, true];
-    if (name === "clone" && called) return [name, true];
+    // Another memory_format has other strides: only this one is the default.
+    if (name === "clone" && /^(?:memory_format=torch\.preserve_format)?$/.test(inside ?? "-")) return [name, true];
     if ((name === "T" || name === "mT") && !called) return ["t", true];
     if ((name === "transpose" || name === "permute") && called) return ["t", true];
     if (name === "reshape" || name === "flatten") return called ? ["reshape", true] : null;
@@ -124,6 +125,32 @@ window.explorerLine = (() => {
     if (!of) return null;
     const call = [".", name[1], "(", ...name.slice(comma + 1, -1), ")"];
     return { head: of.head, trailers: [...of.trailers, call, ...rest] };
+  };
+
+  // x is float32: of the dtypes that .to() takes, those whose own method was run are read
+  // as that method.
+  const METHODS = { float32: "float", float64: "double", float16: "half", int64: "long" };
+  const asCast = (trailer) => {
+    const [, dtype] = /^\.to\((?:dtype=)?torch\.(\w+)\)$/.exec(write(trailer)) ?? [];
+    return dtype ? [".", METHODS[dtype] ?? dtype, "(", ")"] : null;
+  };
+
+  // What may not be left out behind what is drawn: another dtype is a copy, a write changes
+  // values. x is float32, so to float32 nothing happens.
+  const CHANGES = /^\.(?:(?:to|type)\((?!(?:dtype=)?torch\.float(?:32)?\)$)|(?:half|double|long|int|short|bool|bfloat16|type_as)\(|\w+_\()/;
+  const notInChain = (call, near) => ({
+    said: `No picture: ${call} changes what comes before it, and the explorer can't draw it there.`,
+    near,
+  });
+
+  // Names that people give to a whole model or an optimizer: what is known of a tensor's
+  // call isn't true of theirs. calls.js has the same names.
+  const MODULE = /^(?:(?:self\.)?(?:\w+_)?(?:model|module|\w*net|network|encoder|decoder|backbone|generator|discriminator|critic|actor|teacher|student|optimizer|optim|scheduler)(?:_?\d+|_ema|_copy)?|self|nn\.\w+\(.*\))$/i;
+
+  // What a line writes into: `w.data -= ...`, `x[0] = ...`; a plain name is bound anew.
+  const writtenIn = (tokens, sign) => {
+    const into = write(tokens);
+    return sign !== "=" || (tokens.at(-1) === "]" && tokens.length > 1 && tokens[0] !== "[") || /\.(?:data|grad)$/.test(into) ? into : "";
   };
 
   // How many letters two names differ by.
@@ -168,6 +195,8 @@ window.explorerLine = (() => {
       return open === 0 && /^(?:=|[-+*/@%&|^]=)$/.test(token) ? place : at;
     }, -1);
     let right = found.slice(equals + 1);
+    const into = equals > 0 ? writtenIn(found.slice(0, equals), found[equals]) : "";
+    const written = into && `The write into ${into} isn't drawn.`;
     // A line that goes on in the next one.
     while (right.length && /^[,;:\\]$/.test(right.at(-1))) right.pop();
     const primaries = primariesOf(right);
@@ -182,6 +211,12 @@ window.explorerLine = (() => {
     const best = { known: 0 };
     const unknown = [];
     const alone = ({ head, trailers }) => {
+      const same = asRow({ head, trailers });
+      const cast = !same && trailers.length && asCast(trailers.at(-1));
+      const other = cast && asRow({ head, trailers: [...trailers.slice(0, -1), cast] });
+      return other ? { ...other, said: `${write(trailers.at(-1))} is drawn as ${other.row}. x is float32 here.` } : same;
+    };
+    const asRow = ({ head, trailers }) => {
       // The call as a row of the Atlas: what it is called on, or with, is any name.
       const whole = [...head, ...trailers.flat()];
       for (const { head: of } of [{ head }, ...(primariesOf(trailers.flat().slice(trailers.flat().indexOf("(") + 1, -1)) ?? [])]) {
@@ -209,21 +244,37 @@ window.explorerLine = (() => {
       });
     }
     const [first] = primaries;
+    // A module, or what a tensor's call is given: no tensor's answer is true of it.
+    const ofModule = (x) => ({
+      said: `${x} looks like a module or an optimizer, and the pictures are of tensors.`,
+    });
     const single = first && alone(first);
-    if (single && best.known < 2 && !(best.known === 1 && best.primary === first)) return single;
+    if (single && best.known < 2 && !(best.known === 1 && best.primary === first))
+      return MODULE.test(single.x) ? ofModule(single.x)
+        : { ...single, said: [single.said, written].filter(Boolean).join(" ") };
     if (!best.known) {
       // The longest beginning that is a row of the Atlas.
       for (const { head, trailers } of primaries)
         for (let count = trailers.length; count > 0; count--) {
           const other = alone({ head, trailers: trailers.slice(0, count) });
           const rest = write(trailers.slice(count).flat());
-          if (other) return { ...other, said: rest ? `${other.said} Left out: ${rest}.`.trim() : other.said };
+          if (other && MODULE.test(other.x)) return ofModule(other.x);
+          if (other && CHANGES.test(rest)) return notInChain(write(trailers[count]), { row: other.row });
+          if (other) return { ...other, said: [other.said, rest && `Left out: ${rest}.`, written].filter(Boolean).join(" ") };
         }
       const called = unknown.find((one) => one[0] === ".") ?? first?.trailers.find((one) => one[0] === ".");
+      if (written) {
+        const rows = /\.grad$/.test(into) ? [] : [/\.data$/.test(into) ? "x.data.add_(1)\ny = x" : /\]$/.test(into) ? "x[0] = 7\ny = x" : "x += 1\ny = x"];
+        return { said: written, near: rows.filter((row) => names.includes(row)).map((row) => ({ row }))[0] ?? null };
+      }
       if (!called) return { said: "There is no call of a tensor in it." };
+      const known = [...Object.values(calls), ...names].filter((code) => code.includes(`.${called[1]}(`));
+      const cast = /dtype|torch\.\w*(?:int|float|half|double|long|bool)/.test(write(called)) && names.find((code) => code.includes(".to(torch."));
+      const [keyword] = /\w+=/.exec(write(called)) ?? [];
+      const alike = cast || (keyword && known.find((code) => code.includes(keyword) && names.includes(code)));
       return {
-        said: `No picture: the explorer can't draw ${write(called)}.`,
-        near: nearest(called[1], calls, names),
+        said: `No picture: the explorer can't draw ${write(called)}${known.length ? ", as no run here has these arguments" : ""}.`,
+        near: MODULE.test(write(first.head)) ? null : alike ? { row: alike } : nearest(called[1], calls, names),
       };
     }
     const { primary, run, chips } = best;
@@ -233,6 +284,9 @@ window.explorerLine = (() => {
     const before = primary.trailers.slice(0, shown[0]);
     const after = primary.trailers.slice(shown.at(-1) + 1);
     const x = write([...primary.head, ...before.flat()]);
+    if (MODULE.test(x)) return ofModule(x);
+    if (after.length && run.length <= most && CHANGES.test(write(after[0])))
+      return notInChain(write(after[0]), { chain: shown.map((at) => chips[at][0]) });
     const said = [];
     for (const at of shown) {
       const typed = write(primary.trailers[at]), code = calls[chips[at][0]];
@@ -245,6 +299,7 @@ window.explorerLine = (() => {
       said.push(`Not known here, and left out: ${write(after.flat())}.`);
       if (after[0][0] === ".") near = nearest(after[0][1], calls, names);
     }
+    if (written) said.push(written);
     const typo = before.filter((one) => one[0] === "." && one.includes("(")).at(-1);
     if (typo && !near) {
       near = nearest(typo[1], calls, []);
@@ -262,3 +317,78 @@ window.explorerLine = (() => {
     };
   };
 })();
+// Reads "detach or clone?": what each side is, in people's words.
+window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
+  // What people call a call, where it is not its name.
+  const MEANT = {
+    "=": "y = x", assignment: "y = x", "shallow copy": "copy", slice: "x[:, :2]",
+    slicing: "x[:, :2]", index: "x[0]", indexing: "x[0]", mask: "x[mask]", masking: "x[mask]",
+    array: "np.array(x)",
+  };
+  // The calls of a name, chains before rows of the Atlas: each what a lane shows.
+  const named = (side) => {
+    const plain = side.trim().replace(/^y = |^[.]|[`"“”]|\(\)$/g, "").replace(/^(?:(?:tensor|x)\.)/, "");
+    const meant = MEANT[plain.toLowerCase()] ?? plain;
+    if (atlas.rows[meant]) return [meant];
+    const [, of = "", name] = /^(?:(\w+)\.)?([\w ]+)$/.exec(meant.replace(/^numpy\./, "np.")) ?? [];
+    if (!name) return [];
+    const is = name.toLowerCase().replace(/[ _]+(?!$)/g, "");
+    const same = (code) => {
+      const bare = code.replace(/^with (.*):[^]*/, "$1").replace(/\([^()]*\)/g, "()").replace(/\([^]*\)/g, "()");
+      const [all, one] = /^(?:\w+\.)?(\w+)(?:\(\))?$/.exec(bare) ?? [];
+      return all && one.toLowerCase().replace(/_+(?!$)/g, "") === is && (!of || all.startsWith(of));
+    };
+    const alike = Object.keys(atlas.rows).filter(same).sort((a, b) => a.length - b.length);
+    const exact = alike.filter((code) => code.includes(name)); // torch.Tensor or torch.tensor
+    const rows = exact.length ? exact : alike;
+    // The copy() of an array is no call of a tensor.
+    const chips = of ? [] : names.filter((key) => key !== "copy" && same(`x${calls[key]}`)).map((key) => [key]);
+    return [...chips, ...rows];
+  };
+  // Two lanes and how they were read, or the one lane and the side that can't be drawn.
+  const twoOf = (line) => {
+    const sides = line.split(/\s+(?:vs\.?|versus|or)\s+|\s*\|\s*/i).map((side) => side.trim());
+    if (sides.length !== 2) return null;
+    const told = [];
+    const found = sides.map((side) => {
+      const known = named(side);
+      const bare = /^\.?(\w+\(.*)$/.exec(side.trim())?.[1]; // "detach().clone()"
+      const { chain, row, near, said: how } = known.length ? {}
+        : [bare && data.reads(`x.${bare}`), data.reads(side)].find((one) => one?.chain ?? one?.row) ?? {};
+      if (how) told.push(how);
+      // "loss.item()": the call of a tensor under any name, but of a module's.
+      const [, x, method] = /^(\w+)\.(\w+)\(\)$/.exec(side) ?? [];
+      if (method && !known.length && !(chain ?? row) && data.reads(`${x}.detach()`).chain && !/^(?:torch|nn|np|numpy|copy|F)$/.test(x)) {
+        const like = data.reads(`x.${method}()`).near?.row;
+        known.push(...named(method), ...(like?.includes(`.${method}(`) ? [like] : []));
+        if (known.length) told.push(`${side} is drawn as ${codeOf(known[0])}.`);
+      }
+      const close = near?.chain ?? near?.row;
+      if (chain ?? row) return [chain ?? row, close].filter(Boolean);
+      const name = /^\.?(\w{4,})(?:\(\))?$/.exec(side.trim())?.[1];
+      // Where the name is spelt otherwise, such as vstack, it is another call.
+      const like = name && data.reads(`x.${name}()`).near;
+      const lane = like?.chain ?? like?.row;
+      return known.length || !lane || !codeOf(lane).includes(`.${name}(`) ? known : [lane];
+    });
+    if (!found.every((lanes) => lanes.length)) {
+      const drawn = found.findIndex((lanes) => lanes.length);
+      const isPair = sides.every((side) => /^\S+$|^[\w.]+\(.*\)$/.test(side));
+      return drawn >= 0 && isPair ? { only: found[drawn][0], not: sides[1 - drawn] } : null;
+    }
+    // A module on one side: the other call takes one too, if it can.
+    const ofModule = (lane) => isRow(lane) && /\bmodule\b/.test(lane);
+    if (found.some(([lane]) => ofModule(lane)))
+      found.forEach((lanes, at) => {
+        const name = /^\w+$/.test(sides[at]) && sides[at];
+        const row = name && !ofModule(lanes[0]) && Object.keys(atlas.rows).find((code) => code.includes(`${name}(module)`));
+        if (row) lanes.unshift(row);
+      });
+    // An array on one side: the other one takes an array too, if it can.
+    const ofArray = (lane) => isRow(lane) && atlas.rows[lane].subject === "a";
+    const array = found.some((lanes) => lanes.every(ofArray));
+    const lanes = found.map((one) => (array && one.find(ofArray)) || one[0]);
+    return { lanes, said: [...new Set(told)].join(" ") };
+  };
+  return twoOf(line);
+};

@@ -293,6 +293,7 @@ def test_what_the_site_does_not_have_is_said(page: Page) -> None:
         ("deepcopy model", "deepcopy-module"),
         ("h = out.detach().cpu().numpy()", "detach-cpu-numpy"),
         ("clone().detach() vs detach().clone()", "clone-detach detach-clone"),
+        ("x.clone() or copy.deepcopy(x)", "clone deepcopy"),
         ("how do I copy a tensor", ""),
         ("a copy or a view", ""),
         ("cuda out of memory", ""),
@@ -382,6 +383,35 @@ def test_a_chain_has_one_card(
     assert cards.locator(".answer-code").all_inner_texts() == [code]
     assert bool(cards.locator("svg").count()) == facts
     assert cards.locator("a[href*='#explorer']").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown", "left"),
+    [
+        ("x.to(torch.float32)", ["x.float()"], []),
+        ("x.to(torch.int8)", [], ["x.to(torch.int8)"]),
+        ("x.to(device, non_blocking=True)", ["x.to(device, non_blocking=True)"], []),
+        ("img.to(device, dtype=torch.float16)", [],
+         ["img.to(device, dtype=torch.float16)"]),
+        ("torch.as_tensor(arr, dtype=torch.float64)", [],
+         ["torch.as_tensor(arr, dtype=torch.float64)"]),
+        ("torch.cat([a, b], dim=1)", ["torch.cat([x, x])"], []),
+        ("copy.deepcopy(optimizer)", [], ["copy.deepcopy(optimizer)"]),
+        ("model.half()", [], ["model.half()"]),
+        ("x.detach().requires_grad_(False)", [],
+         ["x.detach().requires_grad_(false)"]),
+        ("w.data -= lr * w.grad", ["x.data"], ["the write into w.data"]),
+        ("model.eval() or torch.no_grad()?",
+         ["with torch.no_grad(): y = x * 2"], ["model.eval()"]),
+        ("state_dict or deepcopy",
+         ['module.state_dict()["weight"]', "copy.deepcopy(module).weight"], []),
+    ],
+)  # fmt: skip
+def test_a_card_leaves_nothing_out_in_silence(
+    asked: str, shown: list[str], left: list[str], page: Page
+) -> None:
+    found = page.evaluate("q => answersIn(q)", asked)
+    assert ([row["code"] for row in found["rows"]], found["left"]) == (shown, left)
 
 
 def test_no_excerpt_shows_a_label(page: Page) -> None:

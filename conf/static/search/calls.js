@@ -35,7 +35,10 @@
       if (!(dot && match.index === before)) chain += 1;
       before = match.index + (isCalled ? all.length : all.length - (called ?? "").length);
       const code = `${name}${isCalled ? called : ""}`;
-      found.push({ name: name.toLowerCase(), args, dot: Boolean(dot), called: isCalled, chain, code });
+      // What stands before the dot: a name, or all of a chain.
+      const receiver = dot ? /[\w.]+(?:\([^()]*\))?$/.exec(text.slice(0, match.index))?.[0] ?? "" : "";
+      const whole = `${receiver && `${receiver}.`}${code}`;
+      found.push({ name: name.toLowerCase(), args, dot: Boolean(dot), called: isCalled, chain, code, receiver, whole });
       if (called && !isCalled) found.push(...calls(called).map((one) => ({ ...one, chain: chain += 1 })));
     }
     return found;
@@ -88,6 +91,70 @@
     }];
   };
 
+  // -- What a row leaves unread of the code that a reader typed ------------------------
+  // Names of a whole model or an optimizer, as in explorer_line.js.
+  const MODULE = /^(?:(?:self\.)?(?:\w+_)?(?:model|module|\w*net|network|encoder|decoder|backbone|generator|discriminator|critic|actor|teacher|student|optimizer|optim|scheduler)(?:_?\d+|_ema|_copy)?|self|nn\.\w+\(.*\))$/i;
+  const OPTIMIZER = /optim|scheduler/i;
+  // Arguments that change nothing which a card says.
+  const HARMLESS = /^(?:non_blocking=\w+|memory_format=torch\.preserve_format|weights_only=\w+|strict=\w+|dim=.*|axis=.*)$/;
+  const DTYPE = /^(?:dtype=.*|torch\.(?:\w*(?:int|float|complex)\d+|half|float|double|long|int|short|bool)|.*\bdtype)$/;
+  const METHODS = { float32: "float", float64: "double", float16: "half", int64: "long" };
+  const CAST = /\.to\(\s*(?:dtype\s*=\s*)?torch\.(\w+)\s*\)/g;
+  // `.to(torch.float16)` is what `.half()` is.
+  const withCasts = (text) => text.replace(CAST, (typed, dtype) => {
+    const method = METHODS[dtype] ?? dtype; // x is float32
+    return known.has(method) && dtype !== "float64" ? `.${method}()` : typed;
+  });
+  const argumentsOf = (args) => {
+    const found = [""];
+    let depth = 0;
+    for (const letter of args.replace(/\s+/g, "")) {
+      depth += "([{".includes(letter) - ")]}".includes(letter);
+      if (letter === "," && !depth) found.push("");
+      else found[found.length - 1] += letter;
+    }
+    return found.filter(Boolean);
+  };
+  // Whether a card is of the call with these arguments, as it was typed.
+  const isOf = (row, { name, args, receiver }) => {
+    const code = row.code.replace(/\s+/g, "").toLowerCase();
+    const all = argumentsOf(args);
+    const subject = [receiver, ...(/^(?:deepcopy|copy)$/.test(name) ? all : [])].find((one) => MODULE.test(one));
+    if (subject && (row.about !== "module" || OPTIMIZER.test(subject))) return false;
+    return all.every((argument) => {
+      const one = name === "to" ? argument.replace(/^(?:dtype|device)=/, "") : argument;
+      if (code.includes(one) || HARMLESS.test(one)) return true;
+      if (name === "requires_grad_") return one === "true";
+      return !DTYPE.test(one) && !/^\w+=(?!=)/.test(one) &&
+        (name !== "to" || /dev|cuda|cpu|mps|xpu|rank|^\d+$/.test(one));
+    });
+  };
+  const SIDES = /(\S+(?:\([^()]*\))?)\s+(?:or|vs\.?|versus)\s+(\S+(?:\([^()]*\))?)/i;
+  // The cards that answer a query as it was typed, and what they leave out: calls whose
+  // arguments no card has, and a side of "A or B" without a card.
+  window.answersIn = (query) => {
+    const text = withCasts(query.toLowerCase());
+    const left = [], rows = callsIn(query);
+    const typed = calls(text).flatMap((one) => [one, ...calls(one.args)]).filter(({ called }) => called);
+    const kept = rows.filter((row) => {
+      const unread = row.names.map((name) => {
+        const mine = typed.filter((one) => (SAME.get(one.name) ?? one.name) === name);
+        return mine.some((one) => isOf(row, one)) ? null : mine[0];
+      }).filter(Boolean);
+      left.push(...unread.slice(0, 1).map(({ whole }) => whole));
+      return !unread.length;
+    });
+    for (const { name, whole } of typed)
+      if (known.has(name) && rows.length < 2 && !rows.some(({ names }) => names.includes(name))) left.push(whole);
+    const [, into] = /([\w.[\]]+)\s*[-+*/]=/.exec(query) ?? [];
+    if (into && kept.some(({ code }) => !/=/.test(code))) left.push(`the write into ${into}`);
+    const pair = query.replace(/\s*\?+\s*$/, "").match(SIDES);
+    if (pair && rows.length < 2 && (pair[0].length === pair.input.length || pair.slice(1).some((side) => /[(._]/.test(side))))
+      for (const side of pair.slice(1))
+        if (!callsIn(side).some((row) => kept.includes(row)) && !left.includes(side.toLowerCase())) left.push(side);
+    return { rows: kept, left, half: pair !== null && left.length > 0 };
+  };
+
   // Where the explorer shows a row, or two beside each other.
   window.explorerAddress = ([one, other]) => {
     const asked = new URLSearchParams({ y: one.tried });
@@ -109,7 +176,7 @@
     return last[1];
   };
   const named = (query) => {
-    const text = query.toLowerCase().replace(/\bdeep[- ]cop(y|ied|ies)\b/g, "deepcopy")
+    const text = withCasts(query.toLowerCase()).replace(/\bdeep[- ]cop(y|ied|ies)\b/g, "deepcopy")
       .replace(/\bno[- ]grad\b/g, "no_grad").replace(/\bstate[- ]dict\b/g, "state_dict")
       .replace(/\binference[- ]mode\b/g, "inference_mode").replace(/\bfrom[- ]numpy\b/g, "from_numpy");
     if (text.length > 120 || text.includes("\n")) return []; // a message, or a program
@@ -120,7 +187,8 @@
       [code, code.replace(/; y = x$/, "")].some((one) =>
         one.toLowerCase().replace(/\s+/g, "") === plain));
     if (whole) return [whole];
-    const all = calls(text).filter(({ name, dot, called }) => dot || called || !/^(torch|np|x|y)$/.test(name));
+    const all = calls(text).filter(({ name, dot, called, chain }, at, every) => dot || called ||
+      !(/^(torch|np|x|y)$/.test(name) || (name === "copy" && every[at + 1]?.dot && every[at + 1].chain === chain)));
     const meant = all.map((one, place) => {
       const name = SAME.get(one.name) ?? one.name;
       if (!known.has(name)) return null;
@@ -157,6 +225,10 @@
         found.push(...drawn(group, text));
       else found.push(...group.map(({ name, args }) => choose(name, args, text)));
     }
-    return [...new Set(found)].slice(0, 2);
+    // "state_dict or deepcopy": beside a module's call the other one is of a module.
+    const ofModule = !text.includes("(") && found.some(({ about }) => about === "module");
+    const alike = found.map((row) => (ofModule && row.names.length === 1 &&
+      known.get(row.names[0])?.find(({ about }) => about === "module")) || row);
+    return [...new Set(alike)].slice(0, 2);
   };
 })();

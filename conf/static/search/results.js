@@ -83,8 +83,9 @@
     part.append(links);
     return part;
   };
-  const answer = (rows) => {
+  const answer = ({ rows, left }) => {
     const part = make("div", "answers");
+    if (left.length) part.append(make("p", "answer-note", `No card for ${left.join(" or ")}.`));
     if (!rows.length) return part;
     drawSigns();
     part.append(...rows.map((row, at) => card(row, rows[1 - at])));
@@ -111,7 +112,8 @@
     const all = results ?? (asked ? window.searchFor(query) : []);
     const { nothing = false } = all;
     const found = all.slice(0, nothing ? NEAREST : MOST);
-    const cards = asked && !nothing && !found[0]?.message ? window.callsIn(query) : [];
+    const answers = asked && !nothing && !found[0]?.message ? window.answersIn(query) : { rows: [], left: [] };
+    const cards = answers.rows;
     const list = make("ol", nothing ? "results nearest" : "results");
     // Below a box only what is seen is made: the search page shows the others.
     found.slice(0, atFirst === IN_PANEL ? IN_PANEL : MOST).forEach((result, place) => {
@@ -127,8 +129,10 @@
       said(found.length, nothing)] : []));
     for (const old of part.querySelectorAll(".answers, .results, .more-results")) old.remove();
     if (!status.isConnected) part.prepend(status);
-    if (cards.length) part.prepend(answer(cards));
+    // Half an answer to "A or B?" stands behind what compares the two.
+    if (cards.length && !answers.half) part.prepend(answer(answers));
     if (found.length) part.append(list);
+    if (cards.length ? answers.half : answers.left.length) part.append(answer(answers));
     const more = found.length - atFirst;
     if (more <= 0) return;
     if (atFirst === IN_PANEL) {
