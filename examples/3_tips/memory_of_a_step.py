@@ -92,7 +92,8 @@ names = "weights", "gradients", "averages"
 names += "activations", "total"
 for line, name in zip(zip(*rows), names):
     plt.plot(line, "o-", label=name)
-plt.xticks(range(5), (*steps, steps[0]))
+names = "forward back step zero forward"
+plt.xticks(range(5), names.split())
 plt.yticks(range(0, 19, 6))
 plt.title("The second forward pass needs most")
 plt.ylabel("MiB in use after each phase")

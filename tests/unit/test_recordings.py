@@ -212,7 +212,7 @@ def test_both_outputs_where_they_differ(shown: TinySite) -> None:
 def test_one_output_where_they_agree(shown: TinySite) -> None:
     page = soup(shown.page("a"))
     foot = page.select_one("p.stamp").get_text()
-    card = "On CUDA (Test Card 9) with torch 2.11.0, results differ only in outputs"
+    card = "On CUDA (Test Card 9) with torch 2.11.0, only the outputs with tabs differ."
     assert card in foot and "The same results" not in foot
     assert page.select_one("p.stamp a")["href"].endswith("machines.html")
     assert page.get_text().count("y is 3") == 1
