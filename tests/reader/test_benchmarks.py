@@ -119,11 +119,33 @@ def test_the_chart_draws_what_the_samples_say(site: Path) -> None:
             assert float(times[1]) == pytest.approx(1 / middle, rel=0.1)
 
 
-@pytest.mark.parametrize(
-    "script",
-    [script for script in MEASURED if "others} slower" in script.read_text("utf-8")],
-    ids=lambda script: script.stem,
-)
+DRAWN = [script for script in MEASURED if "errorbar" in script.read_text("utf-8")]
+COUNTS = [script for script in DRAWN if "others} slower" in script.read_text("utf-8")]
+NAMES_THEM = [script for script in DRAWN if script not in COUNTS]
+
+
+@pytest.mark.parametrize("script", NAMES_THEM, ids=lambda script: script.stem)
+def test_the_verdict_names_what_is_slower_or_faster(script: Path, site: Path) -> None:
+    page = soup(page_of(site, script))
+    lines = page.select_one(".chart .verdict").get_text().splitlines()
+    told = dict(line.removesuffix(".").split(": ", 1) for line in lines)
+    assert list(told) == ["Small, 4 B", "Large, 64 MiB"] and len(lines) == 2
+    cells = panels(page)
+    for size, said in zip(("4 B", "64 MiB"), told.values(), strict=True):
+        ways = {
+            "slower": "takes {} times the time",
+            "faster": "is about {} times faster",
+        }
+        shown = [
+            f"{name} {ways[cell['class'][0]]}".format(r"[\d.]+")
+            for (name, of), cell in cells.items()
+            if of == size and cell["class"][0] in ways
+        ]
+        plain = ", ".join(shown or ["no difference"])
+        assert re.fullmatch(re.sub(r"[()]", r"\\\g<0>", plain), said), (plain, said)
+
+
+@pytest.mark.parametrize("script", COUNTS, ids=lambda script: script.stem)
 def test_the_verdict_is_two_lines_and_says_what_the_chart_shows(
     script: Path, site: Path
 ) -> None:
