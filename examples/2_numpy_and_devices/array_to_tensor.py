@@ -42,7 +42,8 @@ assert moved[0] == (7 if device == "cpu" else 1)
 # %%
 # Eight calls, five arrays
 # ------------------------
-# We fill each tensor. If the array then changes, the two share memory (*alias*).
+# We fill each tensor. If the array then changes, the two share memory (*alias*). In the
+# second column, the call gets ``dtype=torch.float32`` for a float64 array.
 
 copying = partial(torch.asarray, copy=True)
 sharing = partial(torch.asarray, copy=False)
@@ -114,8 +115,8 @@ assert locked.tolist() == [5, 5]
 # sphinx_gallery_predict_instead_2 = "tensor += 5 -> locked += 5 raises"
 
 # %%
-# So copy with ``torch.tensor(locked)``. The arrays of pandas 3 are also read-only, see
-# :ref:`from-pandas-and-pillow`.
+# So copy with ``torch.tensor(locked)``. Many arrays of pandas 3 are also read-only
+# (:ref:`from-pandas-and-pillow`).
 #
 # ``frombuffer`` reads bytes
 # --------------------------
@@ -130,9 +131,9 @@ assert wrong.tolist() == [0, 1.875]
 # %%
 # ``torch.Tensor`` is not ``torch.tensor``
 # ----------------------------------------
-# The class makes a tensor of the default dtype, float32. So it shares the memory of a
-# float32 array and copies a float64 array. It shares the memory of any *tensor*. It
-# takes a number as a size.
+# From an array, the class makes a tensor of the default dtype, float32. So it shares
+# the memory of a float32 array and copies a float64 array. A *tensor* keeps its dtype
+# and shares its memory. A number is a size, so ``torch.Tensor(3)`` has three elements.
 
 double = torch.ones(2, dtype=torch.float64)
 alias = torch.Tensor(double)

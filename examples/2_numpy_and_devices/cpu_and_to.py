@@ -45,8 +45,8 @@ assert copied.grad_fn.name() == "ToCopyBackward0"
 # -------------------------
 # ``y`` is computed on this lesson's device, but ``v`` is on the CPU, so we move ``y``
 # to the CPU. On CUDA the copy is a node in the autograd graph. The backward pass copies
-# the gradient back to the device of ``y``. (``y`` and ``z`` keep their gradients:
-# :doc:`../1_basics/retain_grad`.)
+# the gradient back to the device of ``y``. (:doc:`retain_grad
+# <../1_basics/retain_grad>` keeps the gradients of ``y`` and ``z``.)
 
 v = torch.tensor([7.0], requires_grad=True)
 y = w * 2
@@ -64,9 +64,9 @@ assert w.grad.item() == 14 and v.grad.item() == 2
 # %%
 # Take the result
 # ---------------
-# ``to`` doesn't change the tensor, so without an assignment it does nothing. A
-# module's ``to`` (:meth:`torch.nn.Module.to`) does change the module
-# (:doc:`what_moves`). Gradients flow back through a conversion, but not from integers.
+# ``to`` doesn't change the tensor, so without an assignment it does nothing. A module's
+# ``to`` (:meth:`torch.nn.Module.to`) does change the module (:doc:`what_moves`).
+# Gradients flow back through a conversion. Integers can't require grad.
 
 layer = torch.nn.Linear(1, 1, device=device)
 w.to(torch.float64)  # unused
@@ -96,7 +96,7 @@ assert same.item() == (1 if same is w else 7)
 # sphinx_gallery_predict_instead_2 = "copied[0] = 7.0 -> copied.clone()[0] = 7.0"
 
 # %%
-# On a CPU, ``same`` is a leaf and autograd raises. On CUDA the write changes the copy.
+# On a CPU, ``same`` is a leaf and autograd raises. On CUDA only the copy changes.
 #
 # Two devices in one operation
 # ----------------------------
@@ -149,7 +149,7 @@ assert w.detach()[torch.tensor([0])].device == w.device
 
 # %%
 # Brackets work in one direction only. ``g[i]`` and ``g[mask]`` take an index on the
-# CPU, but a CPU tensor doesn't take one on CUDA (`pytorch#69607
+# CPU, but a CPU tensor doesn't take an index on CUDA (`pytorch#69607
 # <https://github.com/pytorch/pytorch/pull/69607>`_). For the fix, see
 # :ref:`devices-differ`.
 #

@@ -40,8 +40,8 @@ assert batch.tolist() == [[0, 0], [1, 1]]
 # ----------------------------------
 # :func:`torch.stack` adds a dimension, :func:`torch.cat` extends one. Both work on the
 # tensors' device and stay in the graph. A tensor made from Python numbers doesn't
-# require grad. ``torch.tensor([v, w])`` only takes tensors of one element, and it also
-# leaves the graph.
+# require grad. ``torch.tensor([v, w])`` only takes tensors of one element, and its
+# result doesn't require grad either.
 
 v = torch.ones(2, device=device, requires_grad=True)
 w = torch.zeros(2, device=device)
@@ -56,7 +56,8 @@ assert not numbers.requires_grad
 # %%
 # A list of numbers: mind the dtype
 # ---------------------------------
-# PyTorch turns Python's floats into float32, NumPy into float64.
+# PyTorch turns Python's floats into its default dtype, float32. NumPy turns them into
+# float64.
 
 t, a = torch.tensor([0.5]), np.array([0.5])
 print(f"{t.dtype = }, {a.dtype = }")
@@ -66,9 +67,9 @@ assert t.nbytes == 4 and a.nbytes == 8
 # pandas, PIL and other objects
 # -----------------------------
 # A data frame or an image converts *itself* to an array when NumPy asks, as this class
-# does. ``torch.tensor`` doesn't ask (:ref:`tensor-of-series`, :ref:`tensor-of-image`).
-# :func:`numpy.asarray` returns that array without another copy, :func:`numpy.array`
-# makes a copy.
+# does. ``torch.tensor`` doesn't ask for it (:ref:`tensor-of-series`,
+# :ref:`tensor-of-image`). :func:`numpy.asarray` returns that array without another
+# copy, :func:`numpy.array` makes a copy.
 
 
 class Frame:
@@ -92,12 +93,13 @@ assert frame.cells[0] == 5 and copied[0] == 0
 # A write to ``shared`` also changes the frame.
 
 # %%
-# A frame of pandas 3 also changes, although its arrays `are read-only
-# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_. ``from_numpy`` warns
-# (:doc:`array_to_tensor`). ``np.asarray`` of a PIL image is a read-only copy. So write
-# ``torch.tensor(frame.to_numpy())`` for pandas, ``torch.from_numpy(np.array(image))``
-# for PIL (rows, columns, channels). Numbers *and* text become an array of objects, for
-# which ``from_numpy`` raises (:ref:`from-numpy-object`).
+# A frame of pandas 3 can also change, although its arrays `are read-only
+# <https://pandas.pydata.org/docs/user_guide/copy_on_write.html>`_. ``from_numpy`` then
+# warns (:doc:`array_to_tensor`). ``np.asarray`` of a PIL image is a read-only copy. So
+# write ``torch.tensor(frame.to_numpy())`` for pandas,
+# ``torch.from_numpy(np.array(image))`` for PIL (rows, columns, channels). Columns of
+# numbers *and* text become an array of objects, for which ``from_numpy`` raises
+# (:ref:`from-numpy-object`).
 
 # %%
 # What they cost

@@ -47,7 +47,7 @@ assert b"cuda:0" in file.getvalue()
 # ---------------------
 # Without ``map_location``, the file decides. A device or its name puts all tensors on
 # that device. A dictionary only moves the tensors of the devices that it names. A
-# function gets each storage on the CPU and the device from the file. It returns a
+# function gets each storage (on the CPU) and the name of its device. It returns a
 # storage, or None to let the file decide.
 
 
@@ -133,13 +133,13 @@ assert converted.dtype == weight.dtype
 assert taken is momentum
 
 # %%
-# Since torch 2.6 ``load`` only accepts tensors and plain containers, so save the state
-# dicts, not the model (:ref:`weights-only`). With ``assign=True`` the loaded tensors
-# become the parameters, where ``map_location`` put them (:ref:`state-dict-meta`).
+# Since torch 2.6 ``load`` by default only accepts tensors and plain containers, so save
+# state dicts (:ref:`weights-only`). With ``assign=True``, ``load_state_dict`` uses the
+# loaded tensors as parameters, on their device (:ref:`state-dict-meta`).
 #
 # One file keeps what is shared
 # -----------------------------
-# We save two tensors that share a storage, first together, then one of them alone.
+# ``x`` and ``x[1:]`` share a storage. We save them together, then ``x[1:]`` alone.
 
 x = torch.arange(4.0, device=device)
 whole, part = reload([x, x[1:]])
@@ -157,7 +157,7 @@ assert part[0] == 7 and apart[0] == 1
 #
 # Remember
 # --------
-# - Load with ``map_location="cpu"``. ``load_state_dict`` copies to the model.
+# - Load with ``map_location="cpu"``. ``load_state_dict`` copies to the model's device.
 # - Save the state dicts of the model and of the optimizer in one file.
 # - If tensors share memory and you save them in one file, they also share memory after
 #   loading.

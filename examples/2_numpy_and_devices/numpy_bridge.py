@@ -57,9 +57,9 @@ assert w.grad.tolist() == [6, 6, 6]
 #
 # It raises for a tensor that requires grad
 # -----------------------------------------
-# ``w.numpy()`` without ``detach`` raises. That protects you from the silent mistake,
-# but only while grad mode is on. Under :class:`torch.no_grad` you get an array that
-# shares the memory of ``w``.
+# ``w.numpy()`` without ``detach`` raises. That protects you from the wrong gradient
+# above, but only while grad mode is on. Under :class:`torch.no_grad` you get an array
+# that shares the memory of ``w``.
 
 try:
     w.numpy()
@@ -100,7 +100,8 @@ assert message == (
 # ----------------------------------
 # ``numpy(force=True)`` detaches the tensor and moves it to the CPU if it isn't there.
 # From CUDA, the array is a copy. On a CPU nothing has to move, so the array shares the
-# memory of ``p`` (it's an *alias*). Here we write 7 to the array.
+# memory of ``p`` (it's an *alias*). :doc:`numpy_force` lists the exceptions. Here we
+# write 7 to the array.
 
 p = torch.tensor([2.0], device=device)
 p.requires_grad_()
@@ -129,4 +130,4 @@ assert shared.dtype == copied.dtype == torch.float64
 # --------
 # - ``numpy`` and ``from_numpy`` share memory. Copy first if you want to write.
 # - A write by NumPy can make a gradient wrong without an error.
-# - ``force=True`` copies from CUDA. On a CPU the array shares the tensor's memory.
+# - ``force=True`` copies from CUDA. On a CPU the array usually shares the memory.

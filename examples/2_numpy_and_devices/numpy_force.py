@@ -84,9 +84,9 @@ assert all("Error" in found for found in forced[5:])
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``imag`` of a conjugate has a negative bit, so ``resolve_neg`` computes the negative
-# values. NumPy has no bfloat16, float8 or sparse arrays. A tensor on ``meta`` has no
-# data. :doc:`What each message means <../../errors/to_numpy>`.
+# The ``imag`` of a conjugate only sets a *negative bit*, so ``resolve_neg`` computes
+# the negative values. NumPy has no bfloat16, float8 or sparse arrays. A tensor on
+# ``meta`` has no data. See :doc:`what each message means <../../errors/to_numpy>`.
 #
 # Functions that call ``numpy`` for you
 # -------------------------------------

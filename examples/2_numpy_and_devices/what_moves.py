@@ -50,7 +50,7 @@ net, sgd = trained_once()
 # What moves, what is converted
 # -----------------------------
 # The model moves to the GPU. Without a GPU it moves to ``meta``, where tensors have a
-# shape and a dtype but no data. ``to`` also converts it to float64. Tensors that the
+# shape and a dtype but no data. The same call converts it to float64. Tensors that the
 # module hasn't registered don't change. A buffer of integers moves but keeps its dtype.
 
 there = "cuda" if device == "cuda" else "meta"
@@ -104,7 +104,8 @@ assert y.device == net.offset.device == h.device
 # %%
 # References after a conversion
 # -----------------------------
-# We keep three references from before ``to(torch.bfloat16)``.
+# Before ``to(torch.bfloat16)`` we keep three references, ``weight``, ``scale`` and
+# ``alias``.
 
 cast, cast_sgd = trained_once()
 weight, scale = cast.weight, cast.scale
@@ -124,9 +125,9 @@ assert alias.dtype == torch.float32 != weight.dtype
 # ``alias`` still uses the old memory.
 
 # %%
-# Load the optimizer's state again to convert it. Between CPU and CUDA, parameters also
-# stay the same objects. On ``meta`` the parameters are new objects, so ``sgd`` still
-# has the old ones.
+# The momentum is still float32. Load the optimizer's state again to convert it. Between
+# CPU and CUDA, parameters also stay the same objects. On ``meta`` the parameters are
+# new objects, so ``sgd`` still has the old ones.
 
 cast_sgd.load_state_dict(cast_sgd.state_dict())
 momentum = cast_sgd.state[weight]["momentum_buffer"]

@@ -40,8 +40,8 @@ assert x.data_ptr() != y.data_ptr()
 # %%
 # What each of them returns
 # -------------------------
-# All five return the values of ``x`` in new memory. Autograd records ``copy_``, so the
-# result of ``copy_`` requires grad. Two of the calls warn.
+# The five calls in the table return the values of ``x`` in new memory. Autograd records
+# ``copy_``, so its result requires grad. Two of the calls warn.
 
 copies = {
     "x.detach().clone()": lambda x: x.detach().clone(),
@@ -76,10 +76,10 @@ assert warned == ["no"] * 3 + ["yes"] * 2
 # sphinx_gallery_table = "rows"
 
 # %%
-# The two that warn are made for numbers, lists and arrays. ``t.new_tensor(x)`` takes
-# its dtype from ``t``, not from ``x``. Since torch 2.7 it also takes its device from
-# ``t`` (:doc:`../../changes`). Detach before ``copy_``. Otherwise gradients flow back
-# to ``x``.
+# The two that warn are made for numbers, lists and arrays. ``t.new_tensor(x)`` returns
+# a copy with the dtype of ``t``, since torch 2.7 also on the device of ``t``
+# (:doc:`../../changes`). Detach before ``copy_``. Otherwise gradients flow back to
+# ``x``.
 
 # sphinx_gallery_predict = "What is ``x.grad``?"
 # sphinx_gallery_predict_instead = "copy_(x.detach()) -> copy_(x)"
@@ -96,10 +96,10 @@ assert t.new_tensor(1.0).dtype == t.dtype
 # %%
 # What each of them costs
 # -----------------------
-# This is the article's benchmark, with tensors on the CPU, without a graph, in one
-# thread. The warnings are not shown, but take time. perfplot reports the fastest single
-# call and no spread, so the code runs it in rounds and compares as in
-# :doc:`measure_a_copy`. The table has the median times.
+# This is the benchmark of a :doc:`2021 article <../../article>`, with tensors on the
+# CPU, without a graph, in one thread. Warnings aren't shown, but take time.
+# ``perfplot`` only reports the fastest single call, so the code runs it in rounds and
+# compares as in :doc:`measure_a_copy`. The table has the median times.
 
 
 def in_words(ratio):

@@ -38,9 +38,9 @@ assert pinned.is_pinned() == (device == "cuda")
 # %%
 # On one device the flag does nothing
 # -----------------------------------
-# If the tensor is already on that device, :meth:`torch.Tensor.to` returns the same
-# object. With ``copy=True`` it copies. On a CPU that copy is done when the call
-# returns.
+# The flag is ``non_blocking=True``. If the tensor is already on the device,
+# :meth:`torch.Tensor.to` returns the same object, or copies with ``copy=True``. On a
+# CPU that copy is done when the call returns.
 
 same = x.to("cpu", non_blocking=True)
 copied = x.to("cpu", non_blocking=True, copy=True)
@@ -51,10 +51,10 @@ assert same is x and copied[0] == 1
 # %%
 # Two clocks
 # ----------
-# The call and the copy can take different times. Without the flag, the call returns
-# when the copy is done. With the flag and pinned memory, the call returns at once. The
-# driver first copies pageable memory to its own pinned memory, which is called
-# *staging*. The call returns when that is done. `From the CUDA documentation
+# The call can return before the copy is done. Without the flag, the call returns when
+# the copy is done. With the flag and pinned memory, the call returns at once. The
+# driver first copies pageable memory to its own pinned memory, and the call returns
+# after this *staging*. `From the CUDA documentation
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__
 #
 # Pinning also takes time. ``x.pin_memory().to(device, non_blocking=True)`` can be up to
@@ -66,8 +66,8 @@ assert same is x and copied[0] == 1
 # new memory. `From PyTorch's source
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/core/CachingHostAllocator.h>`__
 #
-# On a GPU the folded code measures both times, with the CPU's clock and with CUDA's
-# events. It shows the first run of each copy and the median of ten more runs.
+# On a GPU the folded code times the call with the CPU's clock, and the copy with CUDA's
+# events. It shows the first run of each and the median of ten more.
 
 
 event = partial(torch.cuda.Event, enable_timing=True)
@@ -120,8 +120,8 @@ for row in rows:
 # doesn't (:doc:`side_streams`), and the CPU doesn't wait either. Here
 # ``torch.cuda._sleep`` keeps the GPU busy. (It's private, so use it only for
 # experiments.) With CUDA, the CPU writes 5.0 before the copy has read the source, so
-# the result is 5.0. That is a race, so it's printed and not asserted. Without CUDA the
-# result is 1.0, because the copy is done when the call returns.
+# the result is usually 5.0. That's a race, so it isn't asserted. Without CUDA it's 1.0,
+# because the copy is done when the call returns.
 #
 # On PCIe systems a pageable source is safe, because it is staged before the call
 # returns. `From the CUDA documentation
@@ -142,10 +142,10 @@ assert there[-1] == 1 or device == "cuda"
 # %%
 # To the CPU: do not read too early
 # ---------------------------------
-# From CUDA the result is a new pinned tensor. Until the copy is done, that tensor holds
-# arbitrary values. Wait for the stream, as below, for an event, or for all work with
-# :func:`torch.cuda.synchronize`. On a CUDA tensor, ``item``, ``tolist``, ``print``,
-# ``if`` and ``cpu`` wait by themselves (:doc:`what_waits`).
+# From CUDA, ``non_blocking=True`` returns a new pinned tensor, which holds arbitrary
+# values until the copy is done. Wait for the stream, as below, for an event, or for all
+# work with :func:`torch.cuda.synchronize`. On a CUDA tensor, ``item``, ``tolist``,
+# ``print``, ``if`` and ``cpu`` wait by themselves (:doc:`what_waits`).
 
 
 def receive(value):

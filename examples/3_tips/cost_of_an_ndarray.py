@@ -6,7 +6,8 @@
 The fastest ndarray copy
 ========================
 
-All three copy once, so choose by what you need.
+The chart compares three ways to copy a CPU tensor into an array. All three copy once,
+so choose by what you need.
 """
 
 # sphinx_gallery_setup = True
@@ -54,10 +55,10 @@ assert all(a.tolist() == [7, 1, 1] for a in arrays)
 # Relative times
 # --------------
 # After a warm-up, ``perfplot.bench`` repeats each way for a twentieth of a second and
-# reports the fastest single call. Each round has a different order. In each round, the
-# lesson divides the times by the time of the first way. The bar is the middle half of
-# these ratios, the dot their median. The table has the median times.
-# :doc:`pages_of_a_copy` explains why 64 MiB take so long.
+# reports the fastest single call. Each round has a different order. In each round, we
+# divide the times by that of the first way. The bar is the middle half of these ratios,
+# the dot their median. The table has the median times. :doc:`pages_of_a_copy` explains
+# why 64 MiB take so long.
 
 
 SIZES = [1, 2**10, 2**20, 2**24]  # elements
@@ -122,10 +123,10 @@ for row in rows:
 # sphinx_gallery_table = "rows"
 
 # %%
-# An article of 2021 called such a benchmark a comparison of CPU and GPU. But
-# ``torch.ones`` makes tensors on the CPU, so the benchmark never uses a GPU.
+# A :doc:`2021 article <../../article>` called such a benchmark a comparison of CPU and
+# GPU. But ``torch.ones`` makes tensors on the CPU, so the benchmark never uses a GPU.
 #
 # Remember
 # --------
-# - All three copy once. Choose by what you need: NumPy's copy is in C order.
+# - All three copy once. NumPy's copy is always in C order (row by row).
 # - From any device, use ``t.detach().to("cpu", copy=True).numpy()``.

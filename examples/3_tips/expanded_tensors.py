@@ -21,8 +21,8 @@ print("This lesson runs on:", device)
 # %%
 # Three rows, one in memory
 # -------------------------
-# The stride 0 means that every row starts at the same place in memory. We write to one
-# row.
+# ``expand`` gives the rows the stride 0, so every row starts at the same place in
+# memory. We write to one row.
 
 row = torch.zeros(1, 2, device=device)
 rows = row.expand(3, 2)
@@ -41,8 +41,8 @@ assert rows.stride() == (0, 1)
 # Which writes raise
 # ------------------
 # PyTorch raises if a call would write to one element more than once, but not every call
-# checks. ``fill_`` doesn't, and ``rows[:] = 7`` depends on the version: torch 2.6 and
-# 2.13 raise, but don't rely on it. Each row of the table starts with zeros.
+# checks. ``fill_`` doesn't, and ``rows[:] = 7`` depends on the version. It raises in
+# torch 2.6 and 2.13, but not in 2.15. Each row of the table starts with zeros.
 
 sevens = torch.full((3, 2), 7.0, device=device)
 writes = {

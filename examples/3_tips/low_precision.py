@@ -62,10 +62,11 @@ assert losses.sum() == 4000 and losses.mean() == 1
 #
 # A small update is lost
 # ----------------------
-# The largest bfloat16 number below 1 is 1 - 1/256. So a bfloat16 weight of 1 stays 1,
-# however often an optimizer subtracts 0.001. An average that moves in small steps, as
-# in a :doc:`target network <../4_patterns/target_network>`, stops as well. Keep both in
-# float32, and cast a copy of this *master weight* for each forward pass.
+# The largest bfloat16 number below 1 is 1 - 1/256, so 1 - 0.001 rounds to 1. A bfloat16
+# weight of 1 stays 1, however often an optimizer subtracts 0.001. An average that moves
+# in small steps, as in a :doc:`target network <../4_patterns/target_network>`, stops as
+# well. Keep both in float32, and cast a copy of this *master weight* for each forward
+# pass.
 
 
 def train(weight):
@@ -90,9 +91,9 @@ assert average == 1 < one.lerp(2 * one, 0.001)
 # %%
 # What autocast casts
 # -------------------
-# Under ``autocast``, layers and matrix products get bfloat16 copies of their inputs and
-# weights, and most losses get float32 copies. ``*`` doesn't cast. Weights and their
-# gradients stay float32. (This cell runs on the CPU.)
+# Under ``autocast``, matrix products, linear and convolution layers get bfloat16 copies
+# of their inputs and weights, and most losses get float32 copies. ``*`` doesn't cast.
+# Weights and their gradients stay float32. (This cell runs on the CPU.)
 
 layer = torch.nn.Linear(1, 1, bias=False)
 weight, x = layer.weight, torch.ones(1, 1)
@@ -112,7 +113,8 @@ assert loss.dtype == weight.grad.dtype == x.dtype
 assert weight.grad == 2 * (y - 255 * x)
 
 # %%
-# Which other operations cast depends on the device (:ref:`lists <q-autocast-dtypes>`).
+# Which other operations cast depends on the device (:ref:`see PyTorch's lists
+# <q-autocast-dtypes>`).
 #
 # float16 also loses small gradients
 # ----------------------------------

@@ -6,7 +6,8 @@
 Is one copy really faster?
 ==========================
 
-A difference counts only beyond the spread.
+Only if the difference is larger than the spread of the times. The chart compares the
+others with ``x.detach().clone()``.
 """
 
 # sphinx_gallery_setup = True
@@ -47,9 +48,9 @@ print(f"{warm.copy_(x) is warm = }")
 # Take turns
 # ----------
 # :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, and waits
-# for CUDA to finish. Here a turn takes about a millisecond. If one call takes longer, a
-# turn is one call. Give each call one turn in a round. If the machine slows down, it
-# then slows down all calls. Start each round with a different call.
+# for CUDA to finish. Here a *turn* runs one of the six for about a millisecond, at
+# least once. In a *round*, each has one turn. If the machine slows down, it then slows
+# down all calls. Each round starts with a different call.
 
 quality = os.environ.get("BENCHMARK_QUALITY")
 rounds = {"quick": 33, "long": 300}.get(quality, 63)
@@ -85,12 +86,12 @@ samples = [
 # During one round, the machine is mostly in the same state. So divide two times of the
 # same round by each other. The middle half of these ratios is the bar in the chart at
 # the top. A call is slower if that whole half is above 4/3, and faster if it is below
-# 3/4. Then the chart and its title give the median. The table has the median times.
+# 3/4. Then the title counts it, and the chart gives the median. The table has the
+# median times.
 #
-# The assertions use the fastest runs, because other programs disturb those least. A
-# copy of 4 KiB takes less than twice the time of 4 B. On a CPU, 64 MiB take more than
-# twice the time of 4 MiB. On a GPU, the assertion only checks that for the write to
-# existing memory.
+# The assertions use the fastest runs, because other programs disturb those least. 4 KiB
+# take less than twice the time of 4 B. On a CPU, 64 MiB take more than twice the time
+# of 4 MiB. On a GPU, that is only asserted for ``warm.copy_(x)``.
 
 fastest = np.nanmin(times, axis=0)
 ratios = times / times[:, :, :1]

@@ -124,7 +124,7 @@ assert [n[2] for n in found] == [0, 4 * cuda, 0]
 # A slice with gaps needs one more copy on CUDA, because PyTorch first `makes it
 # contiguous on the GPU
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/Copy.cu>`_.
-# (That's from its source code. A CPU doesn't do it, so the peak here is 0.)
+# (That's from its source code. Without CUDA, the peak there is 0.)
 
 gaps = torch.ones(2 * MIB, device=device)[::2]
 _, new = measure(torch.Tensor.cpu, gaps)

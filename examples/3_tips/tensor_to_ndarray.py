@@ -122,5 +122,5 @@ assert by_numpy and not by_torch
 # Remember
 # --------
 # - For an array with its own memory, use ``t.detach().to("cpu", copy=True).numpy()``.
-# - ``t.numpy(force=True)`` shares memory on a CPU and copies from CUDA.
+# - ``t.numpy(force=True)`` usually shares memory on a CPU and copies from CUDA.
 # - ``t.detach().numpy().copy()`` is in C order, and only works on a CPU.
