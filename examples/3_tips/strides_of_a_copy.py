@@ -6,9 +6,9 @@
 Does a copy keep the strides?
 =============================
 
-``clone`` keeps the strides of a tensor whose elements fill its memory without gaps. For
-any other tensor, ``clone`` removes the gaps. ``deepcopy`` of a plain tensor copies its
-whole storage and keeps the strides.
+``clone`` keeps the strides of a tensor without gaps between its elements, and removes
+the gaps of any other. ``deepcopy`` of a plain tensor copies its whole storage and keeps
+the strides.
 """
 
 # sphinx_gallery_setup = True
