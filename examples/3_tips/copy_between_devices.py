@@ -51,10 +51,10 @@ assert same is x and copied[0] == 1
 # %%
 # Two clocks
 # ----------
-# The call can return before the copy is done. Without the flag, the call returns when
-# the copy is done. With the flag and pinned memory, the call returns at once. The
-# driver first copies pageable memory to its own pinned memory, and the call returns
-# after this *staging*. `From the CUDA documentation
+# Without the flag, the call returns when the copy is done. With the flag and pinned
+# memory, the call returns at once. With the flag and pageable memory, the driver first
+# copies to its own pinned memory, and the call returns after this *staging*. `From the
+# CUDA documentation
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__
 #
 # Pinning also takes time. ``x.pin_memory().to(device, non_blocking=True)`` can be up to
@@ -116,8 +116,8 @@ for row in rows:
 # %%
 # To the GPU: do not refill a pinned source
 # -----------------------------------------
-# Work that you queue later on the same stream waits for the copy. Work on another one
-# doesn't (:doc:`side_streams`), and the CPU doesn't wait either. Here
+# Work that you queue later on the same stream waits for the copy. Work on another
+# stream doesn't (:doc:`side_streams`), and the CPU doesn't wait either. Here
 # ``torch.cuda._sleep`` keeps the GPU busy. (It's private, so use it only for
 # experiments.) With CUDA, the CPU writes 5.0 before the copy has read the source, so
 # the result is usually 5.0. That's a race, so it isn't asserted. Without CUDA it's 1.0,

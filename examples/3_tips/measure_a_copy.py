@@ -48,9 +48,9 @@ print(f"{warm.copy_(x) is warm = }")
 # Take turns
 # ----------
 # :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, and waits
-# for CUDA to finish. Here a *turn* runs one of the six for about a millisecond, at
-# least once. In a *round*, each has one turn. If the machine slows down, it then slows
-# down all calls. Each round starts with a different call.
+# for CUDA to finish. Here a *turn* runs one of the six calls for about a millisecond,
+# at least once. In a *round*, each call has one turn. If the machine slows down, it
+# then slows down all calls. Each round starts with a different call.
 
 quality = os.environ.get("BENCHMARK_QUALITY")
 rounds = {"quick": 33, "long": 300}.get(quality, 63)
