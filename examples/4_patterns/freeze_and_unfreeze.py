@@ -7,7 +7,7 @@ What still changes in a frozen part
 ===================================
 
 ``requires_grad_(False)`` only stops new gradients. An optimizer may still change the
-weights, BatchNorm its averages, and dropout still drops.
+weights, and in training mode BatchNorm updates its averages and dropout drops values.
 """
 
 # sphinx_gallery_setup = True

@@ -6,7 +6,7 @@
 Use A's weights in B without B training A
 =========================================
 
-``z = w.detach()`` shares memory with A's weight ``w``, so B computes with A's
+``z = w.detach()`` shares memory with network A's weight ``w``, so B computes with A's
 current values. No gradient flows from B's loss back to A.
 """
 
