@@ -6,8 +6,8 @@
 Count the memory of one training step
 =====================================
 
-With Adam in float32, the weights, their gradients and two averages take four times the
-weights. The activations come on top, from the forward pass until ``backward()``.
+In float32, weights, gradients and Adam's two averages take four times the memory of the
+weights. Activations also take memory, from the forward pass until ``backward()``.
 """
 
 # sphinx_gallery_setup = True
@@ -31,8 +31,8 @@ weights = [first.weight, last.weight]
 # %%
 # Activations: what autograd saves
 # --------------------------------
-# Each weight has 1 MiB, the batch and the result of each layer 4 MiB. A hook gets each
-# tensor that autograd saves. The ``WeakSet`` has each storage once, until it is freed.
+# Each weight takes 1 MiB, the batch and the result of each layer 4 MiB. A hook gets
+# each tensor that autograd saves. The ``WeakSet`` holds each storage once, while alive.
 
 
 def size(tensors):
@@ -61,14 +61,14 @@ loss.backward()
 assert len(saved) == 0
 
 # %%
-# These are the batch, the result of ``relu`` and the output. The next layer saves the
-# storage that ``relu`` saves. Saved weights add nothing. ``backward()`` freed these.
+# These are the batch, the result of ``relu`` and the output. ``relu`` and ``last`` save
+# the same storage. Saved weights need no new memory. ``backward()`` freed all three.
 #
 # Count after each phase
 # ----------------------
 # On CUDA, the folded code compares its total with ``torch.cuda.memory_allocated()``,
-# which rounds up to 512 bytes and has a work space for products. `From PyTorch's notes
-# <https://docs.pytorch.org/docs/stable/notes/cuda.html#cublas-workspaces>`__
+# which rounds tensors up to 512 bytes and includes a work space for products (`notes
+# <https://docs.pytorch.org/docs/stable/notes/cuda.html#cublas-workspaces>`__).
 
 model.zero_grad()
 before = torch.cuda.memory_allocated() / MIB - 2
@@ -109,7 +109,7 @@ assert rows[2] == [2, 2, 4, 0, 8] and rows[4][3] == 12
 #
 # Other optimizers
 # ----------------
-# For each weight, plain SGD keeps nothing, SGD with momentum one tensor, Adam two.
+# For each weight, plain SGD keeps no tensor, SGD with momentum keeps one, Adam two.
 
 loss.backward()
 momentum, totals = SGD(weights, momentum=0.9), []
@@ -137,12 +137,12 @@ assert size(weights) == 2 and sizes == [0.5, 2, 2, 2]
 # sphinx_gallery_predict_instead_2 = "model.cpu() -> model.cpu().bfloat16()"
 
 # %%
-# Half of 12 MiB, and a cast copy of the last weight. The first weight's copy isn't
-# saved, because the batch doesn't require grad. All copies live until the block ends.
-# With large weights and a small batch, autocast can need more (:ref:`q-half-memory`).
+# That's half of 12 MiB, and a cast copy of the last weight. The first weight's copy
+# isn't saved, because the batch doesn't require grad. Autocast keeps both copies until
+# the block ends, and can need more than float32 (:ref:`q-half-memory`).
 #
 # Remember
 # --------
-# - In float32, Adam's state is twice the weights, momentum's once, plain SGD has none.
-# - Activations come on top. They grow with the batch, and ``backward()`` frees them.
+# - In float32, Adam's state takes twice the memory of the weights, momentum's the same.
+# - Activations grow with the batch, and ``backward()`` frees them.
 # - Autocast halves the activations that it casts, not weights, gradients and state.

@@ -6,9 +6,9 @@
 Out of memory: what to do
 =========================
 
-If the memory in use after each step grows within an epoch, the loop keeps tensors, and
-if it grows over epochs, the program does. If it doesn't grow, one step is too large or
-the free memory is in pieces.
+If the memory in use grows within each epoch, the epoch's loop keeps tensors, and if it
+grows from epoch to epoch, code outside the loop does. If it doesn't grow, one step is
+too large or the free memory is in pieces.
 """
 
 # sphinx_gallery_setup = True
@@ -46,7 +46,7 @@ def measure(run, *inputs):
 # ``measure`` counts the MiB that a call leaves in use. It asks PyTorch's allocator on
 # CUDA and the profiler on the CPU. In your own loop on a GPU, print
 # ``torch.cuda.memory_allocated()`` after each step. Here, an epoch has four steps, and
-# the graph of a loss has three tensors of 1 MiB. We keep the losses of an epoch, the
+# the graph of a loss has three tensors of 1 MiB. We keep all losses of one epoch, the
 # last loss of each epoch, or only detached losses.
 
 
@@ -89,8 +89,8 @@ assert detached == [0] * 12
 # sphinx_gallery_folded = "The code that counts and draws"
 
 # %%
-# If you only count once per epoch, the first case doesn't show growth, but a longer
-# epoch can run out of memory. In both cases that grow, keep ``loss.detach()``
+# If you only count once per epoch, you don't see the first case, but a longer epoch can
+# run out of memory. In both cases that grow, keep ``loss.detach()`` instead
 # (:doc:`what_stays_alive`).
 #
 # In validation, an output keeps its graph
@@ -107,11 +107,11 @@ assert with_graph == 4 and without == 1
 # %%
 # No growth: one step is too large
 # --------------------------------
-# A step needs the most memory when ``backward()`` starts, and the peak grows with the
-# batch (:doc:`memory_of_a_step`). On a GPU, ``torch.cuda.max_memory_allocated()``
-# returns the peak. A clone needs its ``nbytes`` in one piece. Here that is more than
-# the expanded tensor has in memory (:doc:`expanded_tensors`). Avoid the clone, or make
-# it on the CPU with ``to("cpu", copy=True)``.
+# A step usually needs the most memory when ``backward()`` starts, and this peak grows
+# with the batch (:doc:`memory_of_a_step`). On a GPU,
+# ``torch.cuda.max_memory_allocated()`` returns the peak. A clone needs its ``nbytes``
+# in one piece, which is more than an expanded tensor has in memory
+# (:doc:`expanded_tensors`). Avoid the clone, or make it with ``to("cpu", copy=True)``.
 
 double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)
@@ -129,7 +129,7 @@ assert (held, of_clone) == (4, 1)
 # PyTorch reserves large blocks of GPU memory and puts tensors there. The memory of a
 # deleted tensor stays reserved for new tensors, and ``nvidia-smi`` counts it as used.
 # If ``memory_reserved()`` is far above ``memory_allocated()``, the free pieces may be
-# too small for a new tensor. `PyTorch's notes on CUDA
+# too small for a new tensor (*fragmentation*). `PyTorch's notes on CUDA
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management>`_ and the
 # error's message advise ``PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True``. The notes
 # also say that ``empty_cache()`` releases unused memory to other programs. PyTorch
@@ -138,8 +138,8 @@ assert (held, of_clone) == (4, 1)
 #
 # Recover after ``except``
 # ------------------------
-# Inside the block, the error's traceback keeps the tensors of the failed step alive.
-# Retry with a smaller batch after the block.
+# Inside the ``except`` block, the error's traceback keeps the tensors of the failed
+# step alive. Retry with a smaller batch after the block.
 
 
 def fails():
@@ -160,8 +160,7 @@ assert inside and not after
 # %%
 # Remember
 # --------
-# - If memory grows within an epoch, the loop keeps tensors. If it grows over epochs,
-#   the program does.
-# - Without growth, one step is too large, or reserved memory is far above allocated
-#   memory.
+# - If memory grows within an epoch, the loop keeps tensors. If it grows from epoch to
+#   epoch, code outside the loop does.
+# - If it doesn't grow, one step is too large or the free memory is in pieces.
 # - Keep ``loss.detach()``, and validate under ``torch.no_grad()``.

@@ -6,8 +6,8 @@
 Why are very large copies slow? Page faults
 ===========================================
 
-On the CPU, a copy of 64 MiB spends time on moving bytes and on a page fault for each
-new page.
+On the CPU, a copy of 64 MiB takes time to move the bytes. It also takes time for page
+faults, in which the system finds memory for each new page.
 """
 
 # sphinx_gallery_setup = True
@@ -25,9 +25,10 @@ print("This lesson runs on:", device)
 # %%
 # The first write to a page
 # -------------------------
-# Allocating 64 MiB only reserves addresses. The first write to each page makes the
-# system find memory for it, which is a *page fault*. The system counts them. ``warm``
-# already has its pages, so a write to it causes hardly any page faults.
+# Allocating 64 MiB only reserves addresses. The first write to each *page*, a block of
+# often 4 KiB, makes the system find memory for it, which is a *page fault*. The system
+# counts page faults. ``warm`` already has its pages, so a write to it hardly causes
+# any.
 
 try:
     from resource import RUSAGE_SELF, getrusage
@@ -77,7 +78,8 @@ print(f"{array = }")
 
 # %%
 # Your numbers differ if your system gives larger pages to all programs, or if you use
-# another allocator. Otherwise the folded code asserts the numbers in the table.
+# another allocator. Otherwise, on Linux, the folded code checks that a clone causes a
+# fault for each page and, with ``madvise``, NumPy's copy fewer.
 
 system = Path("/sys/kernel/mm/transparent_hugepage")
 files = sorted(system.rglob("enabled"))
@@ -126,8 +128,8 @@ plt.show()
 # Use memory that is there
 # ------------------------
 # In a loop, allocate a buffer once and write to it. Autograd records ``copy_``, so
-# detach the source. Otherwise the graph connects each write to the one before, and the
-# graph grows and is never freed (:ref:`silent-buffer-graph`).
+# detach the source. Otherwise the graph connects each write to the one before, so the
+# graph grows as long as the buffer lives (:ref:`silent-buffer-graph`).
 
 w = torch.ones(2, requires_grad=True)
 buffer, chain = torch.empty(2), torch.empty(2)
@@ -141,6 +143,6 @@ assert last and not buffer.grad_fn
 # %%
 # Remember
 # --------
-# - New memory makes a very large copy slow, with one page fault for each page.
+# - A very large copy into new memory is slow because of a page fault for each page.
 # - In a loop, allocate once and write: ``buffer.copy_(x.detach())``.
 # - On Linux, ``THP_MEM_ALLOC_ENABLE=1`` makes PyTorch ask for larger pages.

@@ -27,10 +27,10 @@ gpu = device == "cuda"
 # streams in any order or at the same time. So a side stream can copy the next batch
 # from pinned memory while the current stream computes.
 #
-# An *event* marks a place in the queue. ``wait_event`` makes another stream wait for it
-# before it starts later work. The CPU doesn't wait. `From the CUDA documentation
-# <https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__STREAM.html>`__ Without
-# a GPU, ``side`` is None and the same code runs in order.
+# An *event* marks a place in a stream. With ``wait_event``, another stream starts later
+# work only after the event. The CPU doesn't wait (from the `CUDA documentation
+# <https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__STREAM.html>`__).
+# Without a GPU, ``side`` is None and the same code runs in order.
 
 side = torch.cuda.Stream() if gpu else None
 batches = torch.arange(6.0).reshape(3, 2)
@@ -65,8 +65,8 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 # sphinx_gallery_timeline = "side_streams"
 
 # %%
-# ``now.wait_stream(side)`` waits for all work that is on ``side`` by then. The event
-# stands for one copy, so ``ready`` doesn't wait for a later one.
+# ``now.wait_stream(side)`` would wait for all work queued on ``side`` before the call.
+# The event belongs to one copy, so ``ready`` doesn't wait for a later copy.
 #
 # Which results are possible?
 # ---------------------------
@@ -74,10 +74,10 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 # model of two streams, without a GPU. It tries all orders of three pieces of work: two
 # copies to ``x``, which write 1 and 2, and ``y = 2 * x``. So ``y`` should be 2.
 #
-# The second copy writes there because the loop above frees ``x`` when Python assigns
-# the next one. The allocator only knows the stream that a tensor was made on, so it may
-# hand the memory to the next copy on ``side``. `From the PyTorch documentation
-# <https://docs.pytorch.org/docs/stable/generated/torch.Tensor.record_stream.html>`__
+# The second copy may write to the same memory, because the loop above frees ``x`` when
+# it assigns the next batch to it. The allocator only knows the stream that a tensor was
+# made on, so it may give the memory to the next copy on ``side`` (from `PyTorch's docs
+# <https://docs.pytorch.org/docs/stable/generated/torch.Tensor.record_stream.html>`__).
 
 WORK = "copy 1", "2 * x", "copy 2"
 
@@ -111,8 +111,8 @@ assert can_be == [2, 4]
 
 # %%
 # ``wait_event`` excludes 0, which was in memory before. It doesn't exclude 4, because
-# the next copy may write before ``2 * x`` has read. ``record_stream`` does. The memory
-# is reused only when the work that was queued before ``x`` was freed is done.
+# the next copy may write before ``2 * x`` has read. ``record_stream`` excludes 4. The
+# allocator reuses the memory only after all work queued before ``x`` was freed is done.
 
 without = results([one_stream])
 both = results([one_stream, wait_event, reuse_late])
@@ -143,4 +143,5 @@ assert result.tolist() == [20, 35]
 # --------
 # - Before a stream reads what another one writes: ``wait_event`` or ``wait_stream``.
 # - Before you free a tensor that another stream uses: ``record_stream``.
-# - Before the CPU reads a result: ``synchronize``. On one stream you need only this.
+# - Before the CPU reads a ``non_blocking`` result: ``synchronize``. If you use one
+#   stream, only this rule matters.

@@ -49,9 +49,9 @@ assert shallow._version == version
 # %%
 # What is kept
 # ------------
-# Each row names a property, and each call gets a tensor with that property. The last
-# column is :func:`torch.save`, then :func:`torch.load`. (``state_dict()`` doesn't copy,
-# see :doc:`../4_patterns/keep_the_best_weights`.)
+# Each call gets a tensor that has the property of the row. Does the result keep it? The
+# last column is :func:`torch.save`, then :func:`torch.load`. (``state_dict()`` doesn't
+# copy, see :doc:`../4_patterns/keep_the_best_weights`.)
 
 
 def save_load(t):
@@ -124,8 +124,8 @@ assert rows[2]["deepcopy()"] == "dropped"  # no warning
 
 # %%
 # ``deepcopy`` clones a ``Parameter``, so a deep-copied module has no gradients. No call
-# copies hooks, and ``deepcopy`` doesn't warn about that. ``deepcopy`` raises for the
-# result of an operation, because it has a graph (:doc:`why <../../errors>`).
+# copies hooks, and ``deepcopy`` and ``clone`` don't warn about that. ``deepcopy``
+# raises for the result of a recorded operation (:ref:`why <deepcopy-non-leaf>`).
 #
 # Two views, copied together
 # --------------------------
@@ -161,5 +161,5 @@ assert shared == ["deepcopy", "save, load"]
 # - To copy the elements, use ``t.detach().clone()``. For a module or a list, use
 #   ``deepcopy``.
 # - ``copy.copy`` and ``state_dict()`` share the memory.
-# - A saved slice has its whole storage. A deep copy of a slice does too, except of a
+# - A slice that you save or deep-copy keeps its whole storage, unless you deep-copy a
 #   Parameter.

@@ -6,9 +6,9 @@
 What memory does a stored loss, output or slice keep?
 =====================================================
 
-A tensor keeps its whole storage alive, like the slice ``part``; its ``clone`` has a
-small one. A tensor with a graph also keeps everything that the graph saved, until
-``backward()`` frees it.
+A tensor keeps its whole storage alive, as the slice ``part`` does, while its ``clone``
+has a small storage. A tensor with a graph also keeps everything that the graph saved,
+until ``backward()`` frees it.
 """
 
 # sphinx_gallery_setup = True
@@ -24,8 +24,8 @@ print("This lesson runs on:", device)
 # %%
 # A slice keeps its whole storage
 # -------------------------------
-# ``out`` has 1 MiB. We keep two of its elements and delete ``out``. The slice keeps all
-# of its memory alive. A clone of the slice has its own 8 bytes.
+# ``out`` has 1 MiB. We keep two of its elements and delete ``out``. The slice keeps
+# the whole 1 MiB alive. A clone of the slice has its own 8 bytes.
 
 MIB = 2**20
 out = torch.ones(MIB // 4, device=device)

@@ -23,12 +23,12 @@ print("This lesson runs on:", device)
 # %%
 # Does the call need values?
 # --------------------------
-# Most calls on a CUDA tensor only *queue* work and return. `From the PyTorch
+# Most calls on a CUDA tensor only *queue* work and return (from the `PyTorch
 # documentation
-# <https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution>`__ A
+# <https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution>`__). A
 # call that needs values waits for the work that computes them. You can find these calls
-# without a GPU. On ``meta``, where a tensor has no values, they raise. On CUDA the
-# folded code also checks whether earlier work is done when the call returns.
+# without a GPU, because they raise for a ``meta`` tensor, which has no values. On CUDA
+# the folded code also checks whether earlier work is done when the call returns.
 
 gpu = device == "cuda"
 calls = {
@@ -80,18 +80,18 @@ assert {*waited} <= {"yes"}
 
 # %%
 # Two more calls wait on CUDA. ``print(x)`` needs values, except on ``meta``. A copy to
-# the GPU from ordinary CPU memory waits for the work queued before it. `From the CUDA
+# the GPU from ordinary CPU memory waits for the work queued before it (from the `CUDA
 # documentation
-# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__ Copies that
-# don't wait are in :doc:`copy_between_devices`.
+# <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__). Copies
+# that don't wait are in :doc:`copy_between_devices`.
 #
 # Time a step
 # -----------
 # Right after a call, the clock shows how long it took to queue the work. The time of
 # the work itself appears in the next call that waits. So synchronize before you read
-# the clock, and leave out the first run, as ``Timer`` does (:doc:`measure_a_copy`). On
-# CUDA the product's share of both times is small without the wait. On a CPU it is
-# always large.
+# the clock, and leave out the first run. PyTorch's ``Timer`` does both
+# (:doc:`measure_a_copy`). ``share`` is the product's share of the time up to the end of
+# ``item()``. On CUDA it's small without the wait. On a CPU it's always large.
 
 n = 2**11 if gpu else 2**9
 big = torch.ones(n, n, device=device)
@@ -137,8 +137,9 @@ assert total == 40 and half == 256
 # %%
 # ``detach`` first, ``numpy`` last
 # --------------------------------
-# The order doesn't change which call waits. But autograd records a copy before
-# ``detach`` (:doc:`../1_basics/clone_detach`). ``numpy`` needs a CPU tensor.
+# Write ``x.detach().cpu().numpy()``. Another order doesn't change which call waits, but
+# autograd records a copy before ``detach`` (:doc:`../1_basics/clone_detach`), and
+# ``numpy`` needs a CPU tensor.
 #
 # Remember
 # --------

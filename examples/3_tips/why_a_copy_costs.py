@@ -65,8 +65,8 @@ assert base[-1] > 2 * base[0]
 # Small tensors: count the operators
 # ----------------------------------
 # :class:`torch.profiler.profile` lists the operators that a call runs. They are the
-# same in every run. Another device may add some, but on every device the two calls that
-# warn run more operators than the other three. On a CPU with valgrind,
+# same in every run. Another device may add some, but on every device the last two
+# calls run more operators than the other three. On a CPU with valgrind,
 # ``Timer.collect_callgrind`` also counts instructions.
 
 copies = {
@@ -124,9 +124,9 @@ assert turned.contiguous().stride() == (side, 1)
 # Their times
 # -----------
 # The calls take turns, as in :doc:`measure_a_copy`, and each time is divided by the
-# time of the first call. "The same" means that the middle half of these ratios differs
-# from 1 by at most a fifth. On CUDA the tensors are larger. Otherwise the times would
-# mostly show the cost of the calls.
+# time of the first call. "The same" means that the middle half of these ratios overlaps
+# with 5/6 to 6/5. On CUDA the tensors are larger. Otherwise the times would mostly show
+# the cost of the calls.
 
 cases = [
     ("x.clone()", "as made", wide),
@@ -171,6 +171,6 @@ for row in rows:
 # %%
 # Remember
 # --------
-# - A small copy takes as long as its operators. Choose the call by its result.
+# - A small copy takes as long as its operators. Choose the call whose result you need.
 # - A large copy takes time for each byte. Another order of the elements can take more
 #   time, depending on the machine.

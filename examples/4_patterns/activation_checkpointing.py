@@ -86,9 +86,10 @@ assert len(plain) == 32 and more and not memory
 #
 # What the second run repeats
 # ---------------------------
-# Both runs draw the same random numbers, so dropout has the same mask. But BatchNorm
-# updates its averages twice. Here (on the CPU) the mean moves halfway from 0 to 2, and
-# then halfway again. A smaller momentum :ref:`corrects this <q-checkpoint-batch-norm>`.
+# By default both runs draw the same random numbers, so dropout has the same mask. But
+# BatchNorm updates its averages twice. Here (on the CPU) the mean moves halfway from 0
+# to 2, and halfway again. A smaller momentum :ref:`corrects this
+# <q-checkpoint-batch-norm>`.
 
 norm, drawn = torch.nn.BatchNorm1d(1, momentum=0.5), []
 
@@ -127,8 +128,9 @@ assert x.grad.item() == 10
 #
 # Pass ``use_reentrant=False``
 # ----------------------------
-# With ``True``, the older kind, the output requires grad only if an input does. Behind
-# a frozen layer none does, and PyTorch :ref:`only warns <q-checkpoint-frozen-base>`.
+# With ``True``, the older way, the output requires grad only if the block's input does.
+# After a frozen layer, it doesn't. PyTorch :ref:`only warns
+# <q-checkpoint-frozen-base>`.
 
 net = torch.nn.Linear(1, 1, device=device)
 x = torch.ones(1, device=device)

@@ -68,9 +68,9 @@ assert shares_memory(alias, y)
 # When the next layer gets another tensor
 # ---------------------------------------
 # A full backward hook on the layer wraps the output after the forward hooks have run.
-# The next layer then gets a view of the tensor that the hook has stored, and PyTorch
-# raises if that layer works in place. (A forward hook that returns a tensor also
-# replaces the output.)
+# The next layer then gets a view of the tensor that the forward hook stored, and
+# PyTorch raises if that layer works in place. (A forward hook that returns a tensor
+# also replaces the output.)
 
 stored = []
 layer.register_full_backward_hook(lambda *_: None)
@@ -89,9 +89,9 @@ assert "is a view and is being modified" in message
 # %%
 # A layer that reuses its buffer
 # ------------------------------
-# Caches, exported models and replayed CUDA graphs (:doc:`static_buffers`) write every
-# result into the same memory. All results that you store then have the last values.
-# ``detach()`` doesn't help, ``clone()`` does. (For NumPy see :ref:`silent-from-numpy`.)
+# Caches, exported models and replayed CUDA graphs (:doc:`static_buffers`) may write
+# every result into the same memory. All results that you store then have the last
+# values. Only ``clone()`` helps. (For NumPy see :ref:`silent-from-numpy`.)
 
 buffer = torch.zeros(2, device=device)
 batches = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -111,7 +111,8 @@ assert [c.tolist() for c in copies] == [[2, 4], [6, 8]]
 # --------------------------
 # We extract features from four batches of 64 KiB. If you store the outputs themselves,
 # each output keeps its graph. The graph keeps the batch, because the gradient of the
-# layer's weight needs it. But here no backward pass follows.
+# layer's weight needs it. Here no backward pass follows, so nothing frees the batches.
+# We count those that stay alive.
 
 layer = nn.Linear(256, 4, device=device)
 

@@ -6,9 +6,9 @@
 Load batches: views, copies, workers
 ====================================
 
-A ``TensorDataset`` sample is a view of the data, and a batch is a copy. A worker sees
-later writes only if the data is in shared memory, where ``spawn`` and ``forkserver``
-move it but ``fork`` doesn't.
+A ``TensorDataset`` sample is a view of the data, and a batch is a copy. A worker
+process sees later writes only if the data is in shared memory, and the start methods
+``spawn`` and ``forkserver`` move it there, but ``fork`` doesn't.
 """
 
 # sphinx_gallery_setup = True
@@ -109,7 +109,7 @@ def two_epochs(data, method):
 
 
 # %%
-# ``spawn`` and ``forkserver`` also import your script again for a worker. So start
+# ``spawn`` and ``forkserver`` also import your script again in each worker. So start
 # workers under ``if __name__ == "__main__":``.
 
 data = torch.tensor([[-1.0], [2.0]])
@@ -142,12 +142,12 @@ assert model.weight.is_shared()
 # sphinx_gallery_table = "rows"
 
 # %%
-# Batches come back through shared memory. After ``model.share_memory()`` all processes
-# train one set of weights. A graph can't be shared (:ref:`send-to-process`).
+# Batches come back through shared memory. With ``model.share_memory()`` all processes
+# can train the same weights. A graph can't be shared (:ref:`send-to-process`).
 #
 # Remember
 # --------
 # - A sample is a view, so don't write to it in place. A batch is a copy of the samples.
-# - With ``fork``, a worker has its own data, unless the data is in shared memory.
+# - With ``fork``, a worker has its own copy of data that isn't in shared memory.
 # - Call ``share_memory_()`` before the workers start. Then all start methods share
 #   writes.

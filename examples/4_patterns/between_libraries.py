@@ -44,7 +44,7 @@ sgd.step()
 # sphinx_gallery_tensor_map_lead = "net.weight, before, kept, net.weight copied to kept"
 
 # %%
-# The third array comes after the step.
+# We take the third array after the step.
 
 after = net.weight.detach().cpu().numpy()
 print("after - before:", (after - before).tolist())
@@ -59,8 +59,8 @@ assert not np.shares_memory(before, kept)
 
 # %%
 # ``before`` shares memory with the weight, so the step also changed ``before``. For a
-# weight on a GPU ``cpu()`` copies, and the first line is correct. You only meet the
-# mistake with a model on the CPU (:doc:`../2_numpy_and_devices/cpu_and_to`,
+# weight on a GPU ``cpu()`` copies, and ``after - before`` is correct. So the mistake
+# only shows up with a model on the CPU (:doc:`../2_numpy_and_devices/cpu_and_to`,
 # :ref:`silent-cpu-shares`).
 #
 # DLPack shares on every device
@@ -86,8 +86,8 @@ assert w._version == 0 < alias._version
 # A model that shares an array's memory
 # -------------------------------------
 # You can also share on purpose. This layer's weight uses the memory of an array. NumPy
-# can then set the weight, and a training step changes the array. Write to the array
-# between a step and the next forward pass.
+# can then set the weight, and a training step changes the array. Only write to the
+# array after a step and before the next forward pass.
 
 array = np.ones((1, 2), dtype=np.float32)
 shared = torch.from_dlpack(array)

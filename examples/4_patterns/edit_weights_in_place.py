@@ -7,7 +7,7 @@ Change weights in place under ``no_grad``
 =========================================
 
 An in-place write under :class:`torch.no_grad` keeps the Parameter and its memory, so
-the optimizer still trains it. Every tensor that shares its memory has the new values.
+the optimizer still trains it. Every tensor that shares this memory also changes.
 """
 
 # sphinx_gallery_setup = True
@@ -51,8 +51,9 @@ assert same and alias.tolist() == [[3, 4]]
 # %%
 # Six edits
 # ---------
-# Each edit sets the weight ``w`` of a new layer to 3. (The gradient of the fused
-# optimizer is chosen so that one step ends at 3.) ``sgd`` was made before the edit.
+# Each edit sets the weight ``w`` of a new layer to 3, the value of ``t``. The
+# ``fused`` optimizer gets a gradient that leads to 3. The last column is about ``sgd``,
+# an optimizer from before the edit.
 
 
 def replace():
@@ -105,10 +106,10 @@ assert columns[4][:4] == ("+1", "+1", "+0", "+0")
 # %%
 # - ``w.data.copy_`` and a fused step don't increment the version counter
 #   (:doc:`../1_basics/detach`), so autograd doesn't catch a write that changes a saved
-#   value: :ref:`silent-data`, :ref:`silent-fused`.
+#   value (:ref:`silent-data`, :ref:`silent-fused`).
 # - After ``w.data = t`` the optimizer writes to the memory of ``t``. Tensors that
 #   shared memory with the weight keep the old values.
-# - With a new Parameter the optimizer still has the old one, which no layer uses.
+# - After ``layer.weight = ...`` the optimizer still has the old, unused Parameter.
 #
 # A vector that becomes the model's memory
 # ----------------------------------------

@@ -7,7 +7,7 @@ What still changes in a frozen part
 ===================================
 
 ``requires_grad_(False)`` only stops new gradients. An optimizer may still change the
-weights, BatchNorm its averages, and dropout still drops.
+weights, and in training mode BatchNorm updates its averages and dropout drops values.
 """
 
 # sphinx_gallery_setup = True
@@ -52,7 +52,7 @@ found = [round(w, 3) for w in after.values()]
 assert found == [0.5, 0.665, 0.75, 0.875, 1, 1, 1]
 
 # %%
-# The name of each bar has the gradient at the second step and the optimizer. (*decay*
+# The name of each bar gives the gradient at the second step and the optimizer. (*decay*
 # means weight decay.)
 
 bars = plt.barh(list(after), found)
@@ -65,13 +65,13 @@ plt.show()
 # sphinx_gallery_folded = "The code that draws"
 
 # %%
-# A gradient of 0 doesn't keep momentum, Adam or weight decay from changing the weight.
+# With a gradient of 0, momentum, Adam and weight decay still change the weight.
 # ``zero_grad()`` sets gradients to ``None``, so call it when you freeze
 # (:ref:`silent-momentum`).
 #
 # ``train()`` wakes BatchNorm and dropout
 # ---------------------------------------
-# A forward pass in training mode updates running averages. ``eval()`` stops that until
+# A forward pass in training mode updates running averages. ``eval()`` stops this until
 # you call ``train()`` on the *whole* model. The class ``StaysFrozen`` prevents that.
 
 
@@ -149,5 +149,5 @@ assert w.item() == 1.5
 # Remember
 # --------
 # - Freezing only stops new gradients. ``zero_grad()`` makes optimizers skip the weight.
-# - After each ``train()`` call ``eval()`` on the frozen part.
+# - After each ``train()``, call ``eval()`` on the frozen part.
 # - To unfreeze, set ``requires_grad`` and give the parameters to the optimizer.

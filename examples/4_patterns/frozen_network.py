@@ -6,7 +6,7 @@
 Use A's weights in B without B training A
 =========================================
 
-``z = w.detach()`` shares memory with A's weight ``w``, so B computes with A's
+``z = w.detach()`` shares memory with network A's weight ``w``, so B computes with A's
 current values. No gradient flows from B's loss back to A.
 """
 
@@ -41,7 +41,7 @@ assert t.item() == 7 and t.grad.item() == 4
 # sphinx_gallery_tensor_map_lead = "w, z, t, u"
 
 # %%
-# The gradient of ``w`` comes from A's loss only. Now A takes a step:
+# The gradient of ``w`` comes from A's loss only. Now A takes a step.
 # :class:`torch.optim.SGD` changes ``w`` *in place*, by 0.5 * 2.
 
 torch.optim.SGD([w, b], lr=0.5).step()
@@ -103,7 +103,7 @@ assert kept == 4 and shared == "it raises"
 
 # %%
 # The step increments the version counter of ``a``, so autograd notices the change.
-# A step with ``fused=True`` doesn't (:doc:`../1_basics/detach`).
+# A step with ``fused=True`` doesn't increment it (:doc:`../1_basics/detach`).
 
 found = gradient(torch.detach, fused=True)
 print(f"gradient of t: {found}")
@@ -113,11 +113,11 @@ assert found == 3
 # sphinx_gallery_predict_instead_2 = "gradient(torch.detach -> gradient(torch.clone"
 
 # %%
-# The gradient should be 4, but it is wrong, and PyTorch doesn't raise.
+# The gradient should be 4. It's wrong, and PyTorch doesn't raise.
 #
 # New memory for A
 # ----------------
-# A cast gives A's weights new memory, even if you cast to another dtype and back. A
+# A cast to another dtype gives A's weights new memory, even if you cast back later. A
 # detached tensor keeps the old memory and no longer changes with A. So call
 # ``detach()`` again in each iteration.
 
@@ -130,9 +130,9 @@ assert held.item() != net_a.weight.item() == 5
 # %%
 # Detach a path, or freeze weights
 # --------------------------------
-# ``p`` is an input of A that requires grad. ``detach()`` after A keeps gradients from A
-# *and* from ``p``. If you freeze A with :meth:`torch.nn.Module.requires_grad_`, only
-# ``p`` gets a gradient, through A. :doc:`../1_basics/stop_a_gradient` compares all
+# ``p`` is an input of A that requires grad. With ``detach()`` after A, neither A nor
+# ``p`` gets a gradient. If you freeze A with :meth:`torch.nn.Module.requires_grad_`,
+# only ``p`` gets a gradient, through A. :doc:`../1_basics/stop_a_gradient` compares all
 # ways.
 
 p = x.clone().requires_grad_()
@@ -148,6 +148,7 @@ assert frozen[0] is not None and frozen[1] is None
 # %%
 # Remember
 # --------
-# - ``w.detach()`` changes with A's steps. A gets no gradient. Call it after A's step.
+# - ``w.detach()`` changes with A's steps. Call it again in each iteration, after A's
+#   step.
 # - If A steps between B's forward and backward pass, add ``.clone()``.
 # - ``detach`` stops gradients on a path. ``requires_grad_(False)`` freezes weights.

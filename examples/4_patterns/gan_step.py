@@ -6,8 +6,8 @@
 Where does ``fake.detach()`` belong in a GAN step?
 ==================================================
 
-It belongs in the step of the discriminator ``d``, where the fake is just data. In the
-generator's step the gradient must flow through the fake.
+It belongs in the discriminator's step (weight ``d``), where the fake is just data. In
+the generator's step the gradient must flow through the fake.
 """
 
 # sphinx_gallery_setup = True
@@ -72,8 +72,8 @@ assert d.item() == 7 and d.grad.item() == -2 - 6
 #
 # Seven loops, two iterations
 # ---------------------------
-# The first row is the right loop. Each other row makes one change and names it. The
-# columns show ``g`` and ``d`` after two iterations, or the error.
+# The first row is the right loop. Each other row names its changes. The columns show
+# ``g`` and ``d`` after two iterations, or the error.
 
 
 def train(case):
@@ -138,14 +138,14 @@ assert "inplace" in rows[6]["error"]
 # - If D doesn't zero its gradients, ``backward()`` adds the next gradients to the old
 #   ones.
 # - With ``detach()`` in G's step, no gradient reaches G, which stays at 3.
-# - Without ``detach()``, D's backward pass frees G's graph, and G's own raises
-#   (:ref:`backward-twice`). With a new fake for G, D's backward pass through G only
-#   takes time. If G zeroes its gradients before that pass, the result is wrong.
-# - The early score saved D's weight, which D's step then changes in place
-#   (:ref:`saved-value-changed`).
+# - Without ``detach()``, D's backward pass frees G's graph, and G's backward pass
+#   raises (:ref:`backward-twice`). With a new fake for G, D's backward pass through G
+#   only takes time. If G zeroes its gradients before D's pass, the result is wrong.
+# - The early score saved D's weight, which D's step then changes in place. So G's
+#   backward pass raises (:ref:`saved-value-changed`).
 #
 # Remember
 # --------
-# - D's step uses ``net_d(fake.detach())``. G's step uses ``net_d(fake)``, after D's.
+# - D's step uses ``net_d(fake.detach())``. G's step comes next and uses ``net_d(fake)``.
 # - Each network zeroes its own gradients right before its own backward pass.
 # - Real data doesn't need ``detach()``.
