@@ -33,7 +33,7 @@ capture = capture and hasattr(torch.cuda, "CUDAGraph")
 # to keep both.
 #
 # Without CUDA, ``record`` (below) can't make a graph. It returns a function that reads
-# and writes the same two tensors, so the values of all examples are the same.
+# and writes the same two tensors, so all examples print the same values.
 
 static_in = torch.zeros(2, device=device)
 static_out = torch.zeros(2, device=device)

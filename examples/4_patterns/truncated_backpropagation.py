@@ -92,7 +92,8 @@ assert split == whole[:4] * 4
 # goes back into the first window's graph. The first call has freed that graph, so
 # PyTorch raises (:ref:`backward-twice`). ``retain_graph=True``, which the message
 # suggests, keeps the graphs of all windows in memory, and PyTorch raises anyway if an
-# optimizer has changed a weight that a graph has saved (:doc:`../1_basics/two_losses`).
+# optimizer (without ``fused=True``) has changed a weight that a graph has saved
+# (:doc:`../1_basics/two_losses`).
 #
 # An LSTM has two states
 # ----------------------
