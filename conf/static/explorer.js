@@ -212,7 +212,7 @@
     const rows = write === "x" || shape.length > 1;
     let words = rows ? `${write}[0] is the first row of ${write}. ` : "";
     if (seen.same_object) words += "x changed, and y is x.";
-    else if (sees) words += `Both changed: ${other} sees the 7.`;
+    else if (sees) words += `Both changed: ${other} also has the 7.`;
     else words += `Only ${write} changed: ${other} keeps its values.`;
     if (refused)
       words += ` Written under torch.no_grad(); without it PyTorch raises ${refused in data.cures ? `${kindOf(refused)}.` : texts[refused]}`;
@@ -287,7 +287,7 @@
     else if (seen.row) {
       if (seen.row.given) notes.append("First ", element("code", seen.row.given.replace(/.*\n[^]*/, "\n$&\n")),
         seen.row.given.includes("\n") ? "Then this line. " : ", then this line. ");
-      notes.append("Seen by the Atlas. ", element("a", "Its lesson", { href: seen.row.lesson }));
+      notes.append("This is a row of the Atlas. ", element("a", "Its lesson", { href: seen.row.lesson }));
     } else if (now.write) {
       const [wrote, refused] = saw(seen, now.write);
       notes.append(wrote, ...(refused ? cure(refused) : []));
@@ -436,10 +436,10 @@
       chip.setAttribute("aria-disabled", closed || Boolean(error && !isChain(next)));
     }
     const array = !isRow(lane) && lane.some((one) => data.arrays.includes(one));
-    find("hint").textContent = isRow(lane) ? "Remove this call to put others together."
+    find("hint").textContent = isRow(lane) ? "Remove this call to build a chain of calls."
       : full ? "Three calls at most: remove one."
-      : closed ? "It raised: remove the last call."
-      : raising.length ? `Crossed out: raises here${array ? ", as y is no tensor now" : ""}.` : "";
+      : closed ? "This raises. Remove the last call."
+      : raising.length ? `Crossed-out calls raise here${array ? ", because y isn't a tensor" : ""}.` : "";
     for (const name of ["undo", "clear"])
       find(name).setAttribute("aria-disabled", lane.length === 0);
     find("compare").hidden = now.lanes.length > 1;
@@ -530,7 +530,7 @@
     const on = devices.find((one) => one !== now.on);
     const seen = on && seenOf(lane, on);
     if (!seen || headline(seen, placesOf(seen, on)) === headline(seenOf(lane), placesOf(seenOf(lane)))) return;
-    told.append(" This is not so if ", offer(`x is on ${nameOf(on)}`, () => {
+    told.append(" The answer differs if ", offer(`x is on ${nameOf(on)}`, () => {
       told.replaceChildren();
       only(lane, { on });
       onOther(lane, told);
@@ -587,7 +587,7 @@
     shown(isDrawn || lanes.length > 0);
     if (known) find("read").append("This is your message: ", element("a", known.heading, { href: entry(known, query) }));
     else if (isMessage) find("read").append("This message has no entry here. ",
-      element("a", "See which are like it", { href: desk(text) }));
+      element("a", "See similar messages", { href: desk(text) }));
     window.showAnswer(find("found"), query, 5, all);
   };
   // The calls that a question is about: two, or the chain that stands in it.

@@ -139,7 +139,7 @@ window.explorerLine = (() => {
   // values. x is float32, so to float32 nothing happens.
   const CHANGES = /^\.(?:(?:to|type)\((?!(?:dtype=)?torch\.float(?:32)?\)$)|(?:half|double|long|int|short|bool|bfloat16|type_as)\(|\w+_\()/;
   const notInChain = (call, near) => ({
-    said: `No picture: ${call} changes what comes before it, and the explorer can't draw it there.`,
+    said: `No picture: ${call} changes the tensor or its dtype, and the explorer can't draw it there.`,
     near,
   });
 
@@ -188,7 +188,7 @@ window.explorerLine = (() => {
     const { found, odd } = tokensOf(line);
     const sentence = /\p{L}\s+\p{L}{2}/u.test(line); // with "model's" in it, say
     if (!found) return { said: sentence ? "" : `“${odd}” is not Python.`, words: true };
-    if (/^<\/?\w/.test(line)) return { said: "That is markup, no line of Python." };
+    if (/^<\/?\w/.test(line)) return { said: "That is markup, not Python." };
     if (isProse(found)) return { said: "", words: true };
     const equals = found.reduce((at, token, place) => {
       const open = found.slice(0, place).reduce((depth, one) => depth + (PAIRS[one] ? 1 : ")]}".includes(one) ? -1 : 0), 0);
@@ -246,7 +246,7 @@ window.explorerLine = (() => {
     const [first] = primaries;
     // A module, or what a tensor's call is given: no tensor's answer is true of it.
     const ofModule = (x) => ({
-      said: `${x} looks like a module or an optimizer, and the pictures are of tensors.`,
+      said: `${x} looks like a module or an optimizer, but the pictures show tensors.`,
     });
     const single = first && alone(first);
     if (single && best.known < 2 && !(best.known === 1 && best.primary === first))
@@ -267,13 +267,13 @@ window.explorerLine = (() => {
         const rows = /\.grad$/.test(into) ? [] : [/\.data$/.test(into) ? "x.data.add_(1)\ny = x" : /\]$/.test(into) ? "x[0] = 7\ny = x" : "x += 1\ny = x"];
         return { said: written, near: rows.filter((row) => names.includes(row)).map((row) => ({ row }))[0] ?? null };
       }
-      if (!called) return { said: "There is no call of a tensor in it." };
+      if (!called) return { said: "This line has no call on a tensor." };
       const known = [...Object.values(calls), ...names].filter((code) => code.includes(`.${called[1]}(`));
       const cast = /dtype|torch\.\w*(?:int|float|half|double|long|bool)/.test(write(called)) && names.find((code) => code.includes(".to(torch."));
       const [keyword] = /\w+=/.exec(write(called)) ?? [];
       const alike = cast || (keyword && known.find((code) => code.includes(keyword) && names.includes(code)));
       return {
-        said: `No picture: the explorer can't draw ${write(called)}${known.length ? ", as no run here has these arguments" : ""}.`,
+        said: `No picture: the explorer can't draw ${write(called)}${known.length ? ", because this site didn't run it with these arguments" : ""}.`,
         near: MODULE.test(write(first.head)) ? null : alike ? { row: alike } : nearest(called[1], calls, names),
       };
     }

@@ -54,8 +54,9 @@ assert saved.item() == 3
 #
 # Five ways to save
 # -----------------
-# BatchNorm has a weight and counts its batches in a buffer. Both are 3 when we save
-# each tensor ``v`` of its ``state_dict()`` in five ways. Then both become 5.
+# BatchNorm has a weight, and a buffer that counts the batches. We set both to 3, save
+# each tensor ``v`` of ``state_dict()`` in five ways, and then set both to 5. So a row
+# with 5 means that nothing was saved.
 
 ways = {
     "v": lambda v: v,
@@ -91,9 +92,9 @@ assert weights == [row["batches"] for row in rows]
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``v.cpu()`` copies from a GPU, but on a CPU it returns the same tensor
+# ``v.cpu()`` copies a GPU tensor, but returns a CPU tensor itself
 # (:ref:`silent-cpu-shares`). ``clone`` and ``deepcopy`` take memory on the model's
-# device, ``to("cpu", copy=True)`` takes CPU memory.
+# device, and ``to("cpu", copy=True)`` takes CPU memory.
 #
 # Restore, and keep training
 # --------------------------
@@ -118,9 +119,9 @@ assert saved.item() == 3
 # The optimizer state is separate
 # -------------------------------
 # Momentum is in the optimizer's ``state_dict()``. The optimizer's ``load_state_dict``
-# converts tensors to the parameter's dtype and device, as the float64 ``double`` below.
-# It doesn't copy a tensor that already has that dtype and device. So load a copy.
-# Otherwise the next step changes the state that you saved.
+# converts it to the parameter's dtype and device, which copies, as it does with the
+# float64 ``double`` below. A tensor that already has that dtype and device isn't
+# copied, so the next step would change the state that you saved. Load a copy.
 
 v = nn.Parameter(torch.zeros(1, device=device))
 sgd = torch.optim.SGD([v], lr=1.0, momentum=0.5)

@@ -24,8 +24,8 @@ print("This lesson runs on:", device)
 # %%
 # What stays alive
 # ----------------
-# Here are four ways to log. Each function gets the log and a new loss, and returns the
-# log.
+# Here are four ways to log. Each function gets the log and a new loss ``x``, and
+# returns the new log.
 
 ways = {
     "total + loss": lambda log, x: [sum(log, x)],
@@ -35,9 +35,9 @@ ways = {
 }
 
 # %%
-# We log eight steps of training and eight of a validation without ``no_grad``. The
-# chart shows how many nodes of graphs the log keeps, which is the same in both. The
-# table also counts the batches that these graphs keep in memory.
+# We log eight steps of training and eight steps of validation without ``no_grad``. The
+# chart shows how many graph nodes the log keeps. The number is the same in training and
+# in validation. The table also counts the batches that the graphs keep in memory.
 
 
 def nodes_behind(log):
@@ -89,11 +89,12 @@ assert nodes[-1] == 0
 # sphinx_gallery_table = "rows"
 
 # %%
-# In training, ``backward()`` has freed the tensors that the graphs had saved, but their
+# In training, ``backward()`` has freed the tensors that the graphs had saved, but the
 # nodes stay, so the leak is small and slow. In validation no backward pass frees the
 # saved batches. They stay in memory as long as you keep the losses. Use
-# :class:`torch.no_grad` there. A running sum links every loss to the last one, and
-# "best so far" keeps one whole graph. (:ref:`silent-loss-list` shows only the list.)
+# :class:`torch.no_grad` there. ``total + loss`` links every loss to the one before, and
+# ``min(best, loss)`` keeps one whole graph. A shorter example of the second row:
+# :ref:`silent-loss-list`.
 #
 # A running sum needs its own memory
 # ----------------------------------
@@ -112,9 +113,9 @@ assert [entry.item() for entry in log] == [7, 2, 1]
 # sphinx_gallery_predict_instead_2 = "total += loss -> total = total + loss"
 
 # %%
-# Start with zeros, and log clones of the sum, because a tensor that you append three
-# times :doc:`is one number <../3_tips/expanded_tensors>`. :func:`torch.minimum` keeps
-# the best loss on the device.
+# Start with zeros, and log clones of the sum. A list that has one tensor three times
+# :doc:`shows its last value three times <../3_tips/expanded_tensors>`.
+# :func:`torch.minimum` keeps the best loss on the device.
 
 total = torch.zeros((), device=device)
 best = losses[0].clone()
@@ -139,12 +140,12 @@ assert (bf16.item(), fp32.item()) == (256, 300)
 # %%
 # Which calls wait
 # ----------------
-# On a CUDA GPU, ``item()`` and ``if loss < best`` wait for all work that was queued
-# before on the current stream. ``tolist()`` of a stacked log waits once for all numbers
+# On a CUDA GPU, ``item()`` and ``if loss < best`` wait for all work queued before them
+# on the current stream. ``tolist()`` of a stacked log waits once for all numbers
 # (:doc:`../3_tips/what_waits`).
 #
 # Remember
 # --------
 # - Log ``loss.detach()``, and turn the log into numbers once, at the end.
 # - Start a running sum with float32 zeros, and clone each sum that you keep.
-# - Validate under ``no_grad``, or each loss that you keep keeps its batch.
+# - Validate under ``no_grad``. Otherwise each stored loss keeps its batch in memory.

@@ -6,8 +6,9 @@
 Run B with A's weights: ``functional_call``
 ===========================================
 
-:func:`torch.func.functional_call` runs B with A's detached weights, which share A's
-memory. So B computes with A's current values, and A gets no gradient from B's loss.
+:func:`torch.func.functional_call` runs model B with the detached weights of model A,
+which share A's memory. B computes with A's current values, and B's loss gives A no
+gradient.
 """
 
 # sphinx_gallery_setup = True
@@ -26,8 +27,8 @@ print("This lesson runs on:", device)
 # Pass A's weights to B
 # ---------------------
 # ``state_dict()`` returns detached tensors that share memory with A's weights. With
-# them ``net_b`` computes 3 * 4 = 12. Then we multiply by ``t``, a parameter of B, which
-# gives 12 * 7.
+# them ``net_b`` computes 3 * 4 = 12. Then we multiply by ``t``, a parameter that A
+# doesn't have, which gives 12 * 7.
 
 net_a = nn.Linear(1, 1, bias=False, device=device)
 net_b = nn.Linear(1, 1, bias=False, device=device)
@@ -50,7 +51,7 @@ assert z.data_ptr() == w.data_ptr()
 # -----------------------------------
 # A's weight is 4. B gets it, runs, and a backward pass follows. Then A's weight changes
 # to 5, and B runs again. The table shows whether B then uses 4 or 5, and whether A gets
-# a gradient.
+# a gradient. In the code ``net`` is A, and ``run`` is B.
 
 rows = []
 ways = "a copy", "the same Parameter", "functional_call"
@@ -78,13 +79,13 @@ assert seen == [(12, None), (15, 21), (15, None)]
 
 # %%
 # With a copy, B doesn't get the change to 5. With the same Parameter, B's loss also
-# trains A. Only with ``functional_call`` does B use A's current weight without a
-# gradient for A.
+# gives A a gradient. Only with ``functional_call`` B uses A's current weight and A gets
+# no gradient.
 #
 # What keeps the sharing, and what breaks it
 # ------------------------------------------
 # Each call gets a new A whose weight is 4. ``z`` is A's detached weight, and ``other``
-# has the weight 5.
+# is a state dict with the weight 5.
 
 other = {"weight": torch.full_like(z, 5.0)}
 load = partial(
@@ -122,13 +123,14 @@ assert shared == [True, True, False, False]
 # sphinx_gallery_table = "rows"
 
 # %%
-# In-place writes keep the sharing. A new parameter (:ref:`silent-assign`), a cast or a
-# move to another device breaks it. So call ``state_dict()`` again in each iteration.
+# In-place writes keep the sharing. A new parameter (:ref:`silent-assign`), a cast to
+# another dtype or a move to another device breaks it. So call ``state_dict()`` again in
+# each iteration.
 #
 # Buffers come along
 # ------------------
-# ``state_dict()`` also shares buffers. Here we never call A. B is in training mode and
-# makes one forward pass on 1 and 3 (on the CPU).
+# ``state_dict()`` also shares buffers, such as BatchNorm's running mean. Here we never
+# call A. B is in training mode and makes one forward pass with the batch 1, 3.
 
 norm_a = nn.BatchNorm1d(1, momentum=0.5, affine=False)
 norm_b = copy.deepcopy(norm_a)
@@ -143,7 +145,8 @@ assert a.item() == 1 and b.item() == 0
 # sphinx_gallery_predict_instead_2 = "(norm_b, state -> (norm_b.eval(), state"
 
 # %%
-# B has written into A's buffer. Call ``norm_b.eval()``, or pass only parameters.
+# B has written into A's buffer. Call ``norm_b.eval()``, or leave the buffers out of
+# ``state``. Then B uses its own.
 #
 # Remember
 # --------

@@ -6,8 +6,8 @@
 Replay a CUDA graph: ``copy_`` in, ``clone`` out
 ================================================
 
-A CUDA graph reads and writes the same buffers on each replay. Fill its input with
-``copy_``, and clone results you need later.
+A CUDA graph reads and writes the same tensors on each replay. Fill its input with
+``copy_``, and clone the results that you need later.
 """
 
 # sphinx_gallery_setup = True
@@ -32,8 +32,8 @@ capture = capture and hasattr(torch.cuda, "CUDAGraph")
 # one tensor for the input and one for the result, the *static buffers*, and you have
 # to keep both.
 #
-# Without CUDA, ``record`` doesn't return a graph. It returns a call that reads and
-# writes the same two tensors, so the buffers change in the same way.
+# Without CUDA, ``record`` (below) can't make a graph. It returns a function that reads
+# and writes the same two tensors, so all examples print the same values.
 
 static_in = torch.zeros(2, device=device)
 static_out = torch.zeros(2, device=device)
@@ -56,8 +56,8 @@ replay = record(static_in, two)
 # %%
 # A result that you keep
 # ----------------------
-# The graph doubles its input: 1, 2 in the first replay and 5, 6 in the second. In
-# between, we keep the result in two ways.
+# The graph doubles its input, which is 1, 2 in the first replay and 5, 6 in the second.
+# Between the two we keep the first result in two ways.
 
 x = torch.tensor([1.0, 2.0], device=device)
 static_in.copy_(x)
@@ -76,13 +76,13 @@ assert copied.tolist() == [2, 4]
 # sphinx_gallery_predict_instead_2 = ".detach() -> .detach().clone()"
 
 # %%
-# ``kept`` shares memory with ``static_out``. If you collect such results in a list, all
-# of them have the last values.
+# ``kept`` shares memory with ``static_out``. If you collect such results in a list,
+# they all show the last values.
 #
 # An input that no replay reads
 # -----------------------------
-# ``static_in = x`` would only give the name to another tensor. The replay still reads
-# the recorded memory. ``copy_`` writes to that memory.
+# ``static_in = x`` would only give the name to another tensor. The replay would still
+# read the recorded memory. ``copy_`` writes to that memory.
 
 x = torch.tensor([7.0, 8.0], device=device)
 replay()
@@ -117,9 +117,10 @@ assert old.tolist() == [3, 3]
 assert weight.tolist() == [0, 0]
 
 # %%
-# :func:`torch.compile` with ``mode="reduce-overhead"`` replays CUDA graphs for you, and
-# copies the inputs itself. If you read a result after the next call, PyTorch raises
-# ("has been overwritten by a subsequent run"), so also clone these results (`From the
+# On a CUDA GPU, :func:`torch.compile` with ``mode="reduce-overhead"`` replays CUDA
+# graphs for you, and copies the inputs itself. If you read a result after the next
+# call, PyTorch raises ("has been overwritten by a subsequent run"). So clone the
+# results that you need later (`From the
 # PyTorch documentation
 # <https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_cudagraph_trees.html>`__).
 #

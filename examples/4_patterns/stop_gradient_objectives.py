@@ -23,10 +23,10 @@ print("This lesson runs on:", device)
 # %%
 # Two views of each sample
 # ------------------------
-# SimSiam trains an encoder without labels. The encoder gets two noisy views of a
-# sample. A predictor takes the encoder's output for the first view and predicts the
-# output for the second one, the *target*. Here each network is one weight, which starts
-# at 1.
+# SimSiam trains an encoder without labels. The encoder gets two noisy versions of each
+# sample, called views. A predictor takes the encoder's output for the first view and
+# predicts its output for the second view, the *target*. Here encoder and predictor have
+# one weight each, which starts at 1.
 
 x = torch.tensor([-2.0, -1.0, 1.0, 2.0], device=device)
 noise = torch.tensor([0.5, -0.5, -0.5, 0.5])
@@ -65,9 +65,10 @@ assert moving[-1] < moving[0] / 100
 # %%
 # With and without ``detach``
 # ---------------------------
-# Without ``detach`` the loss is lower, but all outputs are nearly the same. The loss is
-# then the square of the encoder's weight times a positive number, so each step makes
-# that weight smaller. With ``detach``, no gradient pulls the target to the prediction.
+# Without ``detach`` the loss is lower, but all outputs are nearly the same, which is
+# called a *collapse*. Here that loss is the encoder's weight squared, times a positive
+# number, so each step makes the weight smaller. With ``detach``, no gradient moves the
+# target toward the prediction.
 
 plt.plot(moving, marker="", label="no detach")
 plt.plot(still, marker="", label="detach()")
@@ -79,16 +80,16 @@ plt.show()
 # sphinx_gallery_folded = "The code that draws"
 
 # %%
-# So watch the spread (here the standard deviation), not only the loss. The real SimSiam
-# compares directions by cosine similarity, and adds the same loss with the two views
-# swapped.
+# So watch the spread of the outputs (here the standard deviation), not only the loss.
+# The real SimSiam compares directions by cosine similarity, and adds the same loss with
+# the two views swapped.
 #
 # A codebook: two losses, two ``detach`` calls
 # --------------------------------------------
-# Vector quantization (VQ) replaces an encoder's output ``z`` by the nearest ``code``.
-# The codebook loss moves the code to ``z``. The commitment loss, with a weight of 1/4,
-# keeps ``z`` near its code. Both have the same value, and ``detach`` decides whether
-# training moves the code or ``z``.
+# Vector quantization (VQ) replaces an encoder's output ``z`` by the nearest ``code`` of
+# a codebook, a list of vectors that are also trained. The codebook loss moves the code
+# to ``z``. The commitment loss, here times 1/4, keeps ``z`` near its code. Both losses
+# have the same value, and ``detach`` decides whether a loss moves the code or ``z``.
 
 z = torch.tensor([3.0], device=device)
 code = torch.tensor([1.0], device=device)
@@ -104,13 +105,15 @@ assert (z.grad, code.grad) == (1, -4)
 # sphinx_gallery_predict_instead_2 = "z.detach() - code -> z - code"
 
 # %%
-# Without the two calls, each loss would move both, with gradients of 5 and -5.
+# Without the two ``detach`` calls, each loss would move both ``z`` and the code. Their
+# gradients would be 5 and -5.
 #
 # The wrong order
 # ---------------
-# ``z + (code - z).detach()`` has the value of the code and the gradient of ``z``
-# (:doc:`straight_through`). The decoder uses it. If the codebook loss used it, the code
-# would not get a gradient.
+# The decoder gets ``z + (code - z).detach()``, which has the value of the code and the
+# gradient of ``z`` (:doc:`straight_through`). Compute the losses before it, from the
+# code itself. If the codebook loss uses the decoder's input, the code doesn't get a
+# gradient.
 
 z.grad = code.grad = None
 quantized = z + (code - z).detach()
@@ -123,5 +126,5 @@ assert code.grad is None and z.grad.item() == -4
 # --------
 # - In each step, detach the target that a network computes for itself.
 # - A collapse makes the loss lower, so measure the spread of the outputs as well.
-# - In VQ, the loss with ``z.detach()`` moves the code, and with ``code.detach()`` it
-#   moves ``z``.
+# - In VQ, the loss with ``z.detach()`` moves the code, and the one with
+#   ``code.detach()`` moves ``z``.

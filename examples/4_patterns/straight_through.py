@@ -20,8 +20,8 @@ print("This lesson runs on:", device)
 # %%
 # Rounded value, gradient of ``x``
 # --------------------------------
-# The slope of ``round`` is 0 almost everywhere, so its gradient is 0. Here autograd
-# records a single addition: ``x`` plus a tensor that doesn't require grad.
+# The slope of ``round`` is 0 almost everywhere, so its gradient is 0. The graph of
+# ``y`` below has only an addition, ``x`` plus a tensor that doesn't require grad.
 
 x = torch.tensor([0.25, 1.75], device=device)
 x.requires_grad_()
@@ -88,10 +88,11 @@ assert [row["loss"] for row in rows] == [36, 36, 0]
 #
 # The sum is rounded too
 # ----------------------
-# In float32 the difference ``q - x`` has 24 binary digits. That is enough for ``q =
-# x.round()``, but not if ``q`` is far from ``x``. For example, the sign of ``2**25`` is
-# 1, but the float32 value of ``1 - 2**25`` has no digit left for the 1. Write ``q + (x
-# - x.detach())`` instead. For every finite ``x`` that adds exactly 0.
+# Let ``q`` be the value that replaces ``x``. The float32 difference ``q - x`` has 24
+# binary digits. That is enough for ``q = x.round()``, but not if ``q`` is far from
+# ``x``. For example, the sign of ``2**25`` is 1, but the float32 value of ``1 - 2**25``
+# has no digit left for the 1. Write ``q + (x - x.detach())`` instead. It adds exactly 0
+# to ``q`` for every finite ``x``.
 
 x = torch.tensor(2.0**25, device=device)
 x.requires_grad_()
@@ -104,8 +105,9 @@ assert (wrong.item(), right.item()) == (0, 1)
 assert x.grad.item() == 1
 
 # %%
-# With small numbers the error is small. Here the value of ``q`` is 0.1 for a thousand
-# numbers ``x``. ``error`` is in units of the last binary digit of 0.1.
+# With small numbers the error is small. Here ``x`` has a thousand values, and ``q`` is
+# always 0.1. ``error`` is in units of the last binary digit of 0.1, and ``wrong``
+# counts the results that aren't 0.1.
 
 x = torch.arange(1, 1001, device=device) / 1000
 q = torch.full_like(x, 0.1)
@@ -119,8 +121,9 @@ assert torch.equal(q + (x - x), q)
 # As a function of your own
 # -------------------------
 # With :class:`torch.autograd.Function` you write both parts yourself. ``forward``
-# returns the value, and ``backward`` returns the gradient. In ``backward`` you can also
-# set the gradient to 0 where ``x`` is out of range.
+# returns the value, and ``backward`` returns the gradient. If ``forward`` saves ``x``
+# with ``ctx.save_for_backward``, ``backward`` can also return 0 where ``x`` is out of
+# range.
 
 
 class Sign(torch.autograd.Function):

@@ -25,9 +25,9 @@ print("This lesson runs on:", device)
 # %%
 # Two targets, eight steps
 # ------------------------
-# The weight of ``net`` starts at 0, and each step adds 1 in place. The hard target
-# copies that weight at every third step. At each step, the soft target moves half of
-# the way to it.
+# A target is a copy of ``net`` that changes later. The weight of ``net`` starts at 0,
+# and each step adds 1 in place. The hard target copies it at every third step. The soft
+# target moves half of the way to it at each step (an exponential average, EMA).
 
 
 @torch.no_grad()
@@ -107,8 +107,8 @@ assert [row["holds"] for row in rows] == [2, 2, 1, 2, 1]
 #
 # The loop variable
 # -----------------
-# The weight of the last target is 1, and the net's weight ``w`` is 2. Half of the way
-# is 1.5.
+# The weight of ``target`` (the last row) is 1, and the net's weight ``w`` is 2. Half of
+# the way is 1.5.
 
 with torch.no_grad():
     for old in target.parameters():
@@ -120,14 +120,14 @@ assert target.weight.item() == 1
 # sphinx_gallery_predict_instead_2 = "old = old.lerp(w, 0.5) -> old.copy_(w)"
 
 # %%
-# ``lerp`` returns a new tensor, and the module keeps the old one. Call ``lerp_`` on the
-# old one.
+# ``lerp`` returns a new tensor, and only the name ``old`` gets it. The module keeps its
+# parameter. Call ``old.lerp_``, which changes the parameter in place.
 #
 # Buffers: the averages of BatchNorm
 # ----------------------------------
-# Our soft update ignores buffers. :class:`torch.optim.swa_utils.AveragedModel` copies
-# or averages them. In two forward passes, the net's running mean changes from 0 to 1
-# and then to 1.5.
+# ``soft_update`` ignores buffers. :class:`torch.optim.swa_utils.AveragedModel` copies
+# or averages them. In two forward passes, the running mean of ``norm`` changes from 0
+# to 1 and then to 1.5.
 
 norm = nn.BatchNorm1d(1, momentum=0.5)  # on the CPU
 use = {"multi_avg_fn": swa.get_ema_multi_avg_fn(0.5)}
@@ -145,9 +145,9 @@ print(f"{means = }")
 assert means == [0, 1.5, 1.25]
 
 # %%
-# The three numbers are from the update by hand, from ``AveragedModel``, and from
-# ``AveragedModel`` with ``use_buffers=True``. The last one goes half of the way from 1
-# to 1.5. If you update by hand, also copy each buffer.
+# The three numbers are from ``soft_update``, from ``AveragedModel``, which copies, and
+# from ``AveragedModel`` with ``use_buffers=True``, which averages 1 and 1.5. If you
+# update by hand, also copy each buffer.
 #
 # Remember
 # --------

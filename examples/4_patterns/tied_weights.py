@@ -7,7 +7,7 @@ Tied weights: one parameter, two modules
 ========================================
 
 Tied weights are one ``Parameter`` in two modules. ``parameters()`` returns it once, and
-it gets the gradients of both uses.
+its gradient is the sum over both uses.
 """
 
 # sphinx_gallery_setup = True
@@ -24,9 +24,9 @@ print("This lesson runs on:", device)
 # %%
 # Tie the output to the embedding
 # -------------------------------
-# ``inp`` looks up one row, ``out`` multiplies by all rows. For token 1, with the rows
-# 2 and 3, the scores are 3 * 2 and 3 * 3. The gradient of their sum is 3 for both
-# rows through ``out``, plus 2 + 3 for row 1 through ``inp``.
+# The weight has the rows 2 and 3. ``inp`` looks up one row, and ``out`` multiplies it
+# by all rows. So the scores for token 1 are 3 * 2 and 3 * 3. The gradient of their sum
+# is 3 for both rows through ``out``, plus 2 + 3 for row 1 through ``inp``.
 
 
 def tied():
@@ -51,14 +51,14 @@ assert inp.weight.grad.flatten().tolist() == [3, 8]
 # sphinx_gallery_tensor_map_lead = "inp.weight, out.weight, scores"
 
 # %%
-# ``parameters()`` has the two numbers only once, but ``state_dict()`` has both names.
+# ``parameters()`` returns the two numbers only once. ``state_dict()`` has both names.
 #
 # What keeps the tie
 # ------------------
 # ``known`` is a copy of a tied model's state. Each call makes a model from it. The
-# table shows whether the model then has one Parameter or two. After that, a new
-# optimizer takes a step with weight decay. Row 1 has the value 3, and its gradients are
-# 3 and 5. So the correct new value is 3 - (3 + 5 + 3) = -8.
+# table shows whether the model then has one Parameter or two, and one memory block or
+# two. After that, a new optimizer takes a step with weight decay. Row 1 of the weight
+# is 3, and its gradients are 3 and 5. So the correct new value is 3 - (3 + 5 + 3) = -8.
 
 
 def load(**options):
@@ -120,9 +120,10 @@ assert parts.inp.weight is not parts.out.weight
 # sphinx_gallery_table = "rows"
 
 # %%
-# Two parameters that share memory look tied, but the optimizer steps both. So weight
-# decay is wrong, and the next cast separates them. With separate memory their values
-# become different. Moves between CPU and CUDA keep the tie, ``to("meta")`` doesn't.
+# Two parameters that share memory look tied, but the optimizer steps both. So it
+# applies weight decay twice, and the next cast separates them. With separate memory
+# their values become different. Moves between CPU and CUDA keep the tie, but
+# ``to("meta")`` doesn't.
 #
 # Copy the parts, or the whole
 # ----------------------------
@@ -144,6 +145,6 @@ assert rows == (7, 3)
 #
 # Remember
 # --------
-# - ``out.weight = inp.weight`` is one Parameter. ``nn.Parameter(...)`` makes a second.
+# - ``out.weight = inp.weight`` ties. ``nn.Parameter(inp.weight)`` makes a second one.
 # - ``deepcopy``, casts and ``load_state_dict`` keep the tie, ``to("meta")`` doesn't.
-# - After ``assign=True`` or ``to_empty`` tie again, and only then make the optimizer.
+# - After ``assign=True`` or ``to_empty``, tie again, and then make the optimizer.

@@ -7,7 +7,8 @@ Train A through a frozen B
 ==========================
 
 Call ``net_b.requires_grad_(False)`` before the forward pass. B's weight ``b`` gets no
-gradient, but gradients flow through B to ``a``, and B's linear layers save less memory.
+gradient, but A's weight ``a`` does, and B's linear layers save fewer tensors for the
+backward pass.
 """
 
 # sphinx_gallery_setup = True
@@ -111,17 +112,18 @@ assert before == (15, None, 1)
 # sphinx_gallery_table = "rows"
 
 # %%
-# - *Left out of the optimizer*, B still gets gradients. They add up, because an
-#   optimizer clears only its own. Call ``net_b.zero_grad()``, or freeze B.
+# - *Left out of the optimizer*, B still gets gradients. They add up, because
+#   ``zero_grad()`` of an optimizer clears only the gradients of its own parameters.
+#   Call ``net_b.zero_grad()``, or freeze B.
 # - With ``backward(inputs=...)`` B doesn't get a gradient, but the forward pass saved
 #   tensors for both networks.
-# - ``detach()`` does the opposite of what you want. B gets a gradient, A doesn't.
+# - ``detach()`` does the opposite of freezing B. B gets a gradient, A doesn't.
 # - With ``no_grad`` around B, neither network gets a gradient. ``backward()`` raises
 #   (:ref:`no-grad-fn`).
 # - *Late* means after the forward pass. ``backward()`` also checks ``requires_grad``,
 #   so B doesn't get a gradient. But the forward pass has already saved all tensors.
-# - Frozen *before*, B's linear layers don't save their inputs, here 2 MiB. ReLU saves
-#   its output anyway, because A's gradient needs it.
+# - *Before* means before the forward pass. B's two linear layers then don't save their
+#   inputs, here 2 MiB. ReLU would save its output anyway, for A's gradient.
 #
 # Freeze, unfreeze, then call ``backward``
 # ----------------------------------------

@@ -6,8 +6,8 @@
 Split a long sequence: truncated backpropagation
 ================================================
 
-``state = state.detach()`` carries the state's values into the next window, but not its
-graph. So no graph is longer than one window.
+Split the sequence into windows of a few steps, and call ``state = state.detach()``
+between two windows. It keeps the values, but no graph is longer than one window.
 """
 
 # sphinx_gallery_setup = True
@@ -24,8 +24,8 @@ print("This lesson runs on:", device)
 # --------------------------------------------
 # Each step multiplies the state by ``w``, which is 1, and adds 1, so the state counts
 # the steps. Without ``detach``, the gradient of ``w`` is the sum of the states that the
-# steps multiplied by ``w``, 0 + 1 + ... + 7 = 28. Here we detach the state every four
-# steps.
+# steps multiplied by ``w``, 0 + 1 + ... + 7 = 28. Here a window has four steps, and we
+# detach the state at the beginning of each window.
 
 w = torch.ones((), device=device).requires_grad_()
 state = torch.zeros((), device=device)
@@ -42,8 +42,8 @@ assert w.grad.item() == 4 + 5 + 6 + 7
 # sphinx_gallery_predict_instead_2 = "step % 4 -> step % 1"
 
 # %%
-# The state is correct. The gradient doesn't have the part of the first window, 1 + 2 +
-# 3.
+# The state is correct. The gradient only has the part of the second window. That of the
+# first window, 0 + 1 + 2 + 3, is missing.
 #
 # The graph stops growing
 # -----------------------
@@ -88,15 +88,17 @@ assert split == whole[:4] * 4
 # sphinx_gallery_lead = True
 
 # %%
-# Without ``detach``, the backward pass of the second window goes back into the first
-# window's graph. The first backward pass has freed it, so PyTorch raises
-# (:ref:`backward-twice`). ``retain_graph=True``, which the message suggests, keeps the
-# graphs of all windows in memory, and it raises anyway if an optimizer has changed a
-# weight that a graph has saved (:doc:`../1_basics/two_losses`).
+# Usually you call ``backward()`` after each window. Without ``detach``, the second call
+# goes back into the first window's graph. The first call has freed that graph, so
+# PyTorch raises (:ref:`backward-twice`). ``retain_graph=True``, which the message
+# suggests, keeps the graphs of all windows in memory, and PyTorch raises anyway if an
+# optimizer (without ``fused=True``) has changed a weight that a graph has saved
+# (:doc:`../1_basics/two_losses`).
 #
 # An LSTM has two states
 # ----------------------
-# ``h`` and ``c`` both have a graph. Detach only one, and the graph still grows.
+# The state of an LSTM is the pair ``h, c``, and both have a graph. If you detach only
+# one, the graph still grows.
 
 lstm = torch.nn.LSTMCell(1, 1)
 cuts = {
@@ -106,7 +108,8 @@ cuts = {
 }
 
 # %%
-# Nodes after each window of two steps, on the CPU (it depends on the device):
+# The number of nodes after each window of two steps, on the CPU (on other devices the
+# numbers differ):
 
 rows, x = [], torch.ones(1, 1)
 for name, cut in cuts.items():
@@ -128,8 +131,9 @@ assert grows == [True, True, False]
 # %%
 # A window that is too short
 # --------------------------
-# The state should remember the first of four inputs, times ``u``. A window of fewer
-# than four steps doesn't reach back to that input, so the gradient of ``u`` is 0.
+# The state is the sum of four inputs times ``u``, and only the first input isn't 0. If
+# a window has fewer than four steps, the last window doesn't reach back to that input.
+# So the gradient of ``u`` is 0.
 
 gradients = {}
 for window in 4, 2, 1:
@@ -149,4 +153,4 @@ assert list(gradients.values()) == [1, 0, 0]
 # --------
 # - Detach the state between two windows. Its values carry over, its graph doesn't.
 # - Detach every part of the state with ``tuple(s.detach() for s in state)``.
-# - A window can't learn from inputs before its beginning.
+# - A window can't learn from inputs before its first step.

@@ -332,7 +332,7 @@ def test_the_page_shows_what_happens_here(
             if write and not refused and ran.y is not ran.x:
                 other = "y" if write == "x" else "x"
                 sees = 7 in values_of(getattr(ran, other))
-                words = f"{other} sees the 7" if sees else f"{other} keeps its values"
+                words = f"{other} {'also has the 7' if sees else 'keeps its values'}"
                 assert words in shown["note"], asked
 
 

@@ -38,10 +38,10 @@ PLACE_OF_DATA = "DATA_FILES"
 STILLS: tuple[Chain, ...] = (("detach",), ("clone",), ("detach", "clone"))
 STATE, DEVICE = "leaf", "cpu"
 MEANS = {  # what a kind of x is, for a reader who does not know the word
-    "leaf": "You made it, no operation did. Its gradient goes to x.grad.",
+    "leaf": "You created it; it isn't a result. Its gradient goes to x.grad.",
     "constant": "Its requires_grad is False, so autograd doesn't follow it.",
     "nonleaf": "Autograd remembers which operation made it.",
-    "view": "Its rows are the columns of the memory. Its requires_grad is False.",
+    "view": "Its rows are columns in memory. Its requires_grad is False.",
     "no_grad": "The call runs under torch.no_grad(), so autograd doesn't record it.",
 }
 DEVICE_NAMES = re.compile(r"\b(cuda|cpu|meta|standin|privateuseone)\b(:\d+)?")
