@@ -101,7 +101,7 @@ def test_the_cache_is_kept_by_the_fingerprint() -> None:
         assert run(*git, folder).returncode == 0, folder
     (machine,) = (step for step in build["steps"] if step.get("id") == "machine")
     script = machine["run"].replace("python ", f"{shlex.quote(sys.executable)} ")
-    env = {"GITHUB_OUTPUT": "/dev/stderr", "PATH": os.environ["PATH"]}
+    env = {"GITHUB_OUTPUT": "/dev/stderr", "PATH": os.environ["PATH"]} | machine["env"]
     done = run("bash", "-eo", "pipefail", "-c", script, env=env)  # as a runner does
     said = re.fullmatch(r"signature=([0-9a-f]{16})\n", done.stderr)
     assert said and done.stdout.startswith(f"{said[1]} torch "), done

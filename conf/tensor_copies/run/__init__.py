@@ -42,14 +42,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
     app.connect("env-get-outdated", outdated.find_outdated)
-    # Pages that take times run before anything runs beside pages.
-    run_pages = in_order(kernels.run_timed, ahead.begin)
+    # Pages that take times run before anything runs beside them.
+    run_pages = in_order(kernels.run_pages, ahead.begin)
     app.connect("env-before-read-docs", run_pages, priority=300)
     app.connect("env-updated", sources.require_no_circle, priority=40)
     # Before anything moves the outputs of a page.
     app.connect("doctree-read", silence.require_run, priority=390)
     # After all that note another file that a page depends on.
-    end_page = in_order(*(kernels.report, freshness.depend_on_run, outdated.note_files))
+    end_page = in_order(freshness.depend_on_run, outdated.note_files)
     app.connect("doctree-read", end_page, priority=890)
     # Before any file is added to the folder, which this may empty.
     app.connect("env-updated", outdated.write_what_changed, priority=50)

@@ -7,6 +7,9 @@ warns that this is not encrypted, and without a loopback device it cannot start.
 this Python, and the sockets. MyST-NB and jupyter-cache have no option for it: their
 function that runs a notebook is replaced.
 
+A page's kernel takes two seconds before its first cell runs, and has one core. So two
+pages run at a time, ahead of Sphinx, which reads one page after another.
+
 A kernel may also watch cells with certain tags (:func:`watch`), by an extension of
 IPython. What it writes is kept in the folder of the cache: with the page's outputs it
 is found again, or made again.
@@ -19,11 +22,10 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from time import time
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from tensor_copies.run import progress
@@ -32,14 +34,13 @@ from tensor_copies.run.code_keys import ROOT, key_of
 from tensor_copies.run.sources import UnfitSource, files_of, what_changed
 
 if TYPE_CHECKING:
-    from docutils.nodes import document
     from nbformat import NotebookNode
     from sphinx.application import Sphinx
     from sphinx.config import Config
     from sphinx.environment import BuildEnvironment
 
 # The name of a socket has at most 103 bytes: a folder for temporary files may be deep.
-SHORT = "/tmp"
+SHORT = "/tmp" if os.name == "posix" and os.access("/tmp", os.W_OK) else None
 # The environment variable that names the folder of a kernel's watched cells.
 WATCH = "TENSOR_COPIES_WATCH"
 KERNEL = {
@@ -51,19 +52,20 @@ KERNEL = {
     "language": "python",
 }
 MOST = 2_000_000  # characters of a page, whose text is coloured and searched
+AT_A_TIME = 2
 _tags: dict[str, str] = {}
-_ran: dict[str, NotebookNode] = {}
-_begun = time()
+_pool = ThreadPoolExecutor(AT_A_TIME)
+_runs: dict[str, Future[NotebookNode]] = {}  # of notebooks, by their code
 
 
 def take_over(app: Sphinx, config: Config) -> None:
-    """Let pages run as :func:`_execute` does."""
+    """Let pages run as :func:`run_pages` has begun it."""
     from jupyter_cache.executors import utils
 
     # It would say for each page that its kernel is called python3, as soon as anyone
     # lets the log of the whole process show more than warnings.
     logging.getLogger("traitlets").setLevel(logging.WARNING)
-    utils.executenb = partial(_execute, Path(config.nb_execution_cache_path), app)
+    utils.executenb = partial(_wait_for, app)
 
 
 def watch(tag: str, extension: str) -> None:
@@ -80,71 +82,80 @@ def kept_of(cache: Path, sources: list[str]) -> Path:
     return cache / "watched" / f"{key_of(*map(str.strip, sources))}.json"
 
 
-def run_timed(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Run the pages that take times, before anything runs beside pages."""
+def run_pages(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
+    """Begin to run the pages that are not kept: those that take times first, alone."""
     from jupyter_cache import get_cache
     from myst_nb.core.read import create_nb_reader
 
-    for path in (Path(env.doc2path(page)) for page in pages):
-        if path.suffix != ".md" or not takes_times(text := path.read_text("utf-8")):
-            continue
+    later = []
+    for page in pages:
+        path = Path(env.doc2path(page))
+        text = path.read_text("utf-8") if path.suffix == ".md" else ""
         options = env.myst_config, env.mystnb_config
-        if (reader := create_nb_reader(str(path), *options, text)) is None:
+        if not text or (reader := create_nb_reader(str(path), *options, text)) is None:
             continue
         notebook = reader.read(text)
         try:
             get_cache(app.config.nb_execution_cache_path).match_cache_notebook(notebook)
         except KeyError:
-            cache = Path(app.config.nb_execution_cache_path)
-            key, limit = _key(notebook), app.config.nb_execution_timeout
-            where = {"page": path.stem, "cwd": str(path.parent)}
-            _ran[key] = _execute(cache, app, notebook, timeout=limit, **where)
+            if takes_times(text):
+                _runs[_key(notebook)] = run = _begin(app, notebook, page)
+                run.exception()  # waits; who reads the page raises it
+            else:
+                later.append((notebook, page))
+    _runs.update((_key(one), _begin(app, one, page)) for one, page in later)
+
+
+def stop() -> None:
+    """Run no further page."""
+    _pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _code_of(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def _key(notebook: NotebookNode) -> str:
-    return key_of(*(cell.source for cell in notebook.cells if cell.cell_type == "code"))
+    return key_of(*(cell.source for cell in _code_of(notebook)))
 
 
-def report(app: Sphinx, doctree: document) -> None:
-    """Say how long a page ran that has just run."""
-    facts = getattr(app.env, "nb_metadata", {}).get(app.env.docname, {})
-    ran = facts.get("exec_data", {})
-    if ran.get("mtime", 0) >= _begun and ran.get("runtime"):
-        progress.say_time("page", app.env.docname, ran["runtime"])
+def _wait_for(
+    app: Sphinx, notebook: NotebookNode, cwd: str, timeout: int, **options: Any
+) -> NotebookNode:
+    """Give a notebook the outputs of its run; run it if it has changed since."""
+    run = _runs.pop(_key(notebook), None) or _begin(app, notebook, app.env.docname)
+    for cell, other in zip(_code_of(notebook), _code_of(run.result()), strict=True):
+        cell.outputs, cell.execution_count = other.outputs, other.execution_count
+    notebook.metadata.update(run.result().metadata)
+    return notebook
+
+
+def _begin(app: Sphinx, notebook: NotebookNode, page: str) -> Future[NotebookNode]:
+    cache, limit = app.config.nb_execution_cache_path, app.config.nb_execution_timeout
+    folder = Path(app.env.doc2path(page)).parent
+    return _pool.submit(_execute, Path(cache), notebook, page, folder, limit)
 
 
 def _execute(
-    cache: Path, app: Sphinx, notebook: NotebookNode, page: str = "", **options: Any
+    cache: Path, notebook: NotebookNode, page: str, cwd: Path, timeout: int
 ) -> NotebookNode:
-    from nbclient.exceptions import DeadKernelError
-
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    if (ran := _ran.pop(_key(notebook), None)) is not None:
-        done = [cell for cell in ran.cells if cell.cell_type == "code"]
-        for cell, other in zip(code, done, strict=True):
-            cell.outputs, cell.execution_count = other.outputs, other.execution_count
-        notebook.metadata.update(ran.metadata)
-        return notebook
+    """Run a notebook, and keep what was seen of its watched cells."""
+    begun, before = perf_counter(), files_of(ROOT)
+    code = _code_of(notebook)
     tagged = [(cell, set(cell.metadata.get("tags", ())) & set(_tags)) for cell in code]
     wanted = [cell.source for cell, tags in tagged if tags]
     extensions = sorted({_tags[tag] for _, tags in tagged for tag in tags})
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(prefix="kernel-", dir=SHORT) as name:
         folder = Path(name)
         (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
         watching = [f"--ext={extension}" for extension in extensions]
-        before = files_of(ROOT)
-        problem = ""
-        with _variables({WATCH: name} if wanted else {}):
-            try:
-                result = _run(notebook, extra_arguments=watching, **options)
-            except DeadKernelError:
-                problem = "a cell ended the process in which it ran"
+        problem = _run(notebook, folder, cwd, timeout, watching)
         for cell in code:
             _join_pieces(cell)
         if (size := len(str(notebook.cells))) > MOST:
             problem = f"its cells print {size} characters, {MOST} at most"
         if problem := problem or what_changed(ROOT, before):
-            raise UnfitSource(f"{page or app.env.docname}: {problem}")
+            raise UnfitSource(f"{page}: {problem}")
         if wanted:
             seen = [
                 json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
@@ -153,26 +164,38 @@ def _execute(
             path = kept_of(cache, [cell.source for cell in code])
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(seen), encoding="utf-8")
-    return result
+    progress.say_time("page", page, perf_counter() - begun)
+    return notebook
 
 
-def _run(notebook: NotebookNode, **options: Any) -> NotebookNode:
-    """Run a notebook, its kernel in a folder of its own."""
-    from nbclient import execute
+def _run(
+    notebook: NotebookNode, own: Path, cwd: Path, timeout: int, arguments: list[str]
+) -> str:
+    """Run a notebook, its kernel in a folder of its own; say if the kernel ended."""
+    from jupyter_client import AsyncKernelManager
+    from jupyter_client.kernelspec import KernelSpec
+    from nbclient import NotebookClient
+    from nbclient.exceptions import DeadKernelError
     from traitlets.config import Config as Traits
 
-    posix = os.name == "posix" and os.access(SHORT, os.W_OK)
-    with tempfile.TemporaryDirectory(
-        prefix="kernel-", dir=SHORT if posix else None
-    ) as name:
-        kernel = Path(name, "jupyter", "kernels", "python3", "kernel.json")
-        kernel.parent.mkdir(parents=True)
-        kernel.write_text(json.dumps(KERNEL), encoding="utf-8")
-        traits = {"transport": "ipc", "ip": f"{name}/socket"} if posix else {}
-        own = {"IPYTHONDIR": f"{name}/ipython", "JUPYTER_PATH": f"{name}/jupyter"}
-        with _variables(own):
-            config = Traits({"KernelManager": traits})
-            return execute(notebook, config=config, **options)
+    class OfThisPython(AsyncKernelManager):
+        kernel_spec = KernelSpec(**KERNEL)
+
+    sockets = {"transport": "ipc", "ip": f"{own}/socket"} if SHORT else {}
+    client = NotebookClient(
+        notebook,
+        config=Traits({"KernelManager": sockets}),
+        kernel_manager_class=OfThisPython,
+        resources={"metadata": {"path": str(cwd)}},
+        timeout=timeout,
+        extra_arguments=arguments,
+    )
+    variables = {"IPYTHONDIR": f"{own}/ipython", WATCH: str(own)}
+    try:
+        client.execute(env=os.environ | variables)
+    except DeadKernelError:
+        return "a cell ended the process in which it ran"
+    return ""
 
 
 def _join_pieces(cell: NotebookNode) -> None:
@@ -189,16 +212,3 @@ def _join_pieces(cell: NotebookNode) -> None:
         else:
             joined.append(output)
     cell.outputs = joined
-
-
-@contextmanager
-def _variables(values: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value

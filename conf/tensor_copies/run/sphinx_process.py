@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from tensor_copies.run import kept_json, processes, progress
+from tensor_copies.run import kept_json, kernels, processes, progress
 from tensor_copies.run.code_keys import CONF, ROOT
 
 
@@ -89,6 +89,9 @@ def main() -> int:
     except BaseException as error:
         print(f"build_site: {_in_a_line(error)}", file=sys.stderr)
         return 2
+    finally:  # Python ends when the threads do that wait for kernels
+        kernels.stop()
+        processes.end_children()
 
 
 if __name__ == "__main__":
