@@ -7,8 +7,8 @@ Use a tensor made in ``inference_mode``
 =======================================
 
 Outside ``inference_mode`` you can read an inference tensor, but an operation that
-modifies it in place or saves it for ``backward()`` raises. Clone it there to get a
-normal tensor.
+modifies it in place or saves it for ``backward()`` raises. A clone that you make
+outside is a normal tensor.
 """
 
 # sphinx_gallery_setup = True

@@ -40,10 +40,10 @@ assert first.grad is None and second.grad == 3
 # %%
 # Follow the graph
 # ----------------
-# The ``next_functions`` of a node are the nodes that get the gradients next. (See them
-# :doc:`as a tree <leaf_tensors>`.) A node called ``AccumulateGrad`` belongs
-# to a leaf, its ``variable``. None belongs to an input that doesn't need a gradient,
-# here ``cut``. If the loss itself has no ``grad_fn``, see :ref:`no-grad-fn`.
+# The ``next_functions`` of a node get the gradients next (:doc:`as a tree
+# <leaf_tensors>`). A node called ``AccumulateGrad`` belongs to a leaf, its ``variable``.
+# None belongs to an input that doesn't need a gradient, here ``cut``. If the loss has no
+# ``grad_fn``, see :ref:`no-grad-fn`. If your tensor isn't a leaf, see :doc:`retain_grad`.
 
 
 def ends(tensor):
@@ -70,7 +70,7 @@ assert leaf is second and to_cut is None
 # ------------------------
 # We multiply each result by ``second``, so that the backward pass runs. A new parameter
 # *is* a leaf, but not the one that you train. ``round()`` stays in the graph, with a
-# gradient of 0, not None.
+# gradient of 0 instead of None.
 
 ways = {
     "w * 2": lambda w: w * 2,
