@@ -41,9 +41,9 @@ assert first.grad is None and second.grad == 3
 # Follow the graph
 # ----------------
 # The ``next_functions`` of a node get the gradients next (:doc:`as a tree
-# <leaf_tensors>`). A node called ``AccumulateGrad`` belongs to a leaf, its ``variable``.
-# None belongs to an input that doesn't need a gradient, here ``cut``. If the loss has no
-# ``grad_fn``, see :ref:`no-grad-fn`. If your tensor isn't a leaf, see :doc:`retain_grad`.
+# <leaf_tensors>`). A node called ``AccumulateGrad`` belongs to a leaf, its
+# ``variable``. None belongs to an input without gradient, here ``cut``. If the loss has
+# no ``grad_fn``, see :ref:`no-grad-fn`. For a non-leaf tensor, see :doc:`retain_grad`.
 
 
 def ends(tensor):
