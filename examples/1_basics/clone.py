@@ -65,7 +65,8 @@ assert node.variable is w
 # %%
 # New memory: a write to the clone stays in the clone
 # ---------------------------------------------------
-# The storages differ, and each tensor has its own version counter.
+# The storages differ, and each tensor has its own *version counter*, which in-place
+# operations increment.
 
 v[0] = 7.0
 print(f"{shares_memory(v, w) = }")
@@ -115,7 +116,7 @@ assert not shares_memory(unrecorded, w)
 # %%
 # Remember
 # --------
-# - ``clone`` copies into its own memory, so changing the clone never changes the
+# - ``clone`` copies into new memory, so a write to the clone never changes the
 #   original.
 # - Gradients flow back through the clone if autograd recorded it.
 # - If you overwrite an element of the clone, no gradient flows back through that

@@ -53,8 +53,8 @@ assert not shares_memory(s, w)
 # %%
 # Two backward passes
 # -------------------
-# Compute one result from the clone ``v`` and another one from the detached ``z``. Both
-# depend on the values of ``w``.
+# Compute ``y`` from the clone ``v``, and ``u`` from the detached ``z``. The values of
+# both depend on ``w``.
 
 x = torch.tensor([2.0], device=device)
 b = torch.tensor([3.0], device=device)
@@ -93,9 +93,9 @@ assert w.tolist() == [4.0]
 # %%
 # The order in PyTorch's documentation
 # ------------------------------------
-# :meth:`torch.Tensor.new_tensor` also copies. Its documentation recommends an
-# equivalent call. Since PyTorch 2.7 that is ``detach().clone()``. Before, it was the
-# other order.
+# :meth:`torch.Tensor.new_tensor` also copies. Its documentation recommends another call
+# that does the same. Since PyTorch 2.7 that call is ``detach().clone()``. Before 2.7 it
+# was ``clone().detach()``.
 
 text = torch.Tensor.new_tensor.__doc__
 new = "``x.detach().clone()``" in text

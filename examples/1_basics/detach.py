@@ -93,8 +93,8 @@ assert w.tolist() == [2.0]
 #
 # An operation that saves a tensor for the backward pass also saves its version. If
 # the version counter has changed when ``backward()`` needs the tensor, PyTorch raises
-# instead of computing a wrong gradient. :doc:`in_place_and_backward` lists which
-# operation saves what.
+# instead of computing a wrong gradient. For a table of what each operation needs, see
+# :doc:`in_place_and_backward`.
 
 loss = (w * w).sum()  # saves w for backward
 saved_at = w._version
@@ -111,10 +111,11 @@ assert "modified by an inplace" in message
 # %%
 # A write that autograd does not notice
 # -------------------------------------
-# Some writes don't increment the version counter. These are writes through :doc:`NumPy
-# <../2_numpy_and_devices/numpy_bridge>` or ``.data``, and the step of an optimizer with
-# ``fused=True`` (:ref:`silent-fused`). Here ``w`` changes twice, but its version stays
-# the same. The optimizer subtracts ``lr`` times the gradient, which is still 2.
+# Some writes don't increment the version counter. Examples are writes through
+# :doc:`NumPy <../2_numpy_and_devices/numpy_bridge>` or ``.data``, and the step of an
+# optimizer with ``fused=True`` (:ref:`silent-fused`). Here ``w`` changes twice, but its
+# version stays the same. The optimizer subtracts ``lr`` times the gradient, which is
+# still 2.
 
 before = w._version
 w.data[0] = 8.0

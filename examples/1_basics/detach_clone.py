@@ -47,7 +47,7 @@ assert s.is_leaf and not s.requires_grad
 # -----------------
 # Look between the two calls. ``z`` still shares memory with ``w``. Only the result has
 # new memory, with as many bytes as the tensor. (CUDA's allocator rounds up, to 512
-# bytes for so small a tensor.)
+# bytes for such a small tensor.)
 
 z = w.detach()
 start = torch.cuda.memory_allocated()  # 0 on a CPU
@@ -89,8 +89,8 @@ assert w.tolist() == [7.0] and w._version == 1
 # %%
 # No gradient goes through the copy
 # ---------------------------------
-# In :doc:`retain_grad`, the sum ``x * w + w.clone()`` gives ``w`` a gradient of 2 + 1 =
-# 3. With the independent copy, the gradient is only 2.
+# In the lesson on :doc:`retain_grad <retain_grad>`, the sum ``x * w + w.clone()`` gives
+# ``w`` a gradient of 2 + 1 = 3. With the independent ``s``, the gradient is only 2.
 
 x = torch.tensor([2.0], device=device)
 y = x * w + s

@@ -6,8 +6,8 @@
 What requires grad inside ``no_grad``?
 ======================================
 
-Under :class:`torch.no_grad`, results such as ``product`` don't require grad. The leaf
-``w``, its views and a new parameter ``p`` still do, inside the block and after it.
+Under :class:`torch.no_grad`, a result such as ``product = w * 2`` doesn't require grad.
+The leaf ``w``, its views and a new parameter ``p`` still do, in the block and after it.
 """
 
 # sphinx_gallery_setup = True
@@ -90,7 +90,7 @@ assert [seen[0]] * 3 == seen[6:] == [["True"] * 3] * 3
 # sphinx_gallery_table = "rows"
 
 # %%
-# A tensor from ``inference_mode`` has more limits: :doc:`inference_tensors`.
+# A tensor from ``inference_mode`` has more limits (:doc:`inference_tensors`).
 #
 # A view requires grad but has no graph
 # -------------------------------------
@@ -133,7 +133,7 @@ assert p.grad.item() == 2
 # sphinx_gallery_predict_instead_2 = "y.backward() -> (p * p).backward() raises"
 
 # %%
-# It runs, because the graph of ``y`` was recorded before.
+# It runs, because the graph of ``y`` was recorded before the block.
 #
 # ``no_grad`` is per thread
 # -------------------------
@@ -152,5 +152,5 @@ assert not here and thread and not entered
 # Remember
 # --------
 # - Results under ``no_grad`` don't require grad. Views and new parameters still do.
-# - ``no_grad`` only stops new recording. Graphs and flags from before stay.
+# - ``no_grad`` only stops new recording. Graphs and ``requires_grad`` from before stay.
 # - Gradients flow through a result or a view only if it has a ``grad_fn``.

@@ -149,8 +149,8 @@ assert w.grad is None
 # sphinx_gallery_predict_instead_2 = "y -= 1 -> y.data -= 1"
 
 # %%
-# Restoring the value doesn't help, because ``y`` was saved at version 0 and
-# ``backward()`` compares version counters, not values. It doesn't use ``kept`` either.
+# Restoring the value doesn't help. ``y`` was saved at version 0, and ``backward()``
+# compares *version counters* (:doc:`detach`), not values. It doesn't use ``kept``.
 #
 # A copy in time
 # --------------

@@ -6,9 +6,9 @@
 Use a tensor made in ``inference_mode``
 =======================================
 
-Outside the block you can read an inference tensor, but an operation that modifies it in
-place or saves it for ``backward()`` raises. Clone it outside the block to get a normal
-tensor.
+Outside ``inference_mode`` you can read an inference tensor, but an operation that
+modifies it in place or saves it for ``backward()`` raises. A clone that you make
+outside is a normal tensor.
 """
 
 # sphinx_gallery_setup = True
@@ -23,9 +23,9 @@ print("This lesson runs on:", device)
 # %%
 # What is an inference tensor
 # ---------------------------
-# It is a tensor that was allocated in the block, such as ``t``. Its clone ``new``, made
-# after the block, is a normal tensor. The product ``w * t`` has to save ``t`` for the
-# gradient of ``w``, so it raises.
+# It is a tensor allocated in an ``inference_mode`` block, such as ``t``. Its clone
+# ``new``, made after the block, is a normal tensor. The product ``w * t`` has to save
+# ``t`` for the gradient of ``w``, so it raises.
 
 w = torch.tensor([3.0, 4.0], device=device)
 w.requires_grad_()
@@ -46,7 +46,7 @@ assert "cannot be saved" in message
 
 # %%
 # A clone made *in* the block is also an inference tensor. Tensors allocated after the
-# block are normal. ``t`` and everything that shares its memory stay inference tensors.
+# block are normal. ``t``, its views and ``t.detach()`` stay inference tensors.
 # A view of a normal tensor is normal, but has no graph, like a view made under
 # ``no_grad`` (:doc:`flags_inside_no_grad`).
 
@@ -68,10 +68,10 @@ assert view.requires_grad and view.grad_fn is None
 #
 # What runs and what raises
 # -------------------------
-# An operation raises if it modifies ``t`` in place or saves it. A sum does neither
-# (:doc:`in_place_and_backward` lists which operation saves what), and without grad mode
-# no operation saves a tensor. ``t`` can't require grad either. With a clone of ``t``,
-# all these operations run.
+# An operation raises if it modifies ``t`` in place or saves it (:doc:`which operations
+# need what <in_place_and_backward>`). ``w + t`` does neither, and with grad mode off no
+# operation saves a tensor. ``t`` can't require grad either. With a clone of ``t``, all
+# these operations run.
 
 quiet = torch.no_grad()
 block = torch.inference_mode()
@@ -116,9 +116,9 @@ assert seen[10:] == [("raises", "no")] * 2
 
 # %%
 # An in-place operation on ``t`` or its view raises, but only after it has changed the
-# values. In another ``inference_mode`` block it runs. A write through ``detach()`` or
-# ``.data`` changes the values without an error. So does a write to the array of
-# ``t.numpy()``, if ``t`` is on the CPU. The messages and their fixes:
+# values. In another ``inference_mode`` block such an operation runs. A write through
+# ``detach()`` or ``.data`` changes the values without an error. So does a write to the
+# array of ``t.numpy()``, if ``t`` is on the CPU. The messages and their fixes:
 # :ref:`inference-saved`, :ref:`inference-in-place`.
 #
 # A gradient that cannot be added to

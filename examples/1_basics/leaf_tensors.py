@@ -48,7 +48,7 @@ assert x.grad is None
 
 # %%
 # ``y`` isn't a leaf. Its gradient flows on to ``w`` and ``b`` and isn't kept. If you
-# read it, you get None and a warning. :doc:`retain_grad` shows how to keep it.
+# read ``y.grad``, you get None and a warning. To keep it, see :doc:`retain_grad`.
 
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -62,7 +62,7 @@ assert "is not a leaf Tensor" in said
 
 # %%
 # The next backward pass adds to the gradients of the leaves that it reaches. This one
-# doesn't reach ``b``. :doc:`where_a_graph_ends` shows why a gradient stays None.
+# doesn't reach ``b``, so ``b.grad`` stays 1. See also :doc:`where_a_graph_ends`.
 
 (x * w).backward()
 print(f"{w.grad = }, {b.grad = }")
@@ -108,7 +108,7 @@ while todo:
 
 # %%
 # ``y`` is the sum of a product and ``b``. The inputs of the product are ``x`` and
-# ``w``. The list has None for ``x``, because ``x`` doesn't need a gradient.
+# ``w``. The output has None for ``x``, because ``x`` doesn't need a gradient.
 # ``AccumulateGrad`` is the node of a leaf, and adds to the leaf's ``grad``.
 
 mul, to_b = (to for to, _ in y.grad_fn.next_functions)
@@ -124,4 +124,4 @@ assert to_w.variable is w and to_b.variable is b
 # --------
 # - ``backward()`` adds to ``grad`` of the leaves it reaches that require grad.
 # - A leaf has no ``grad_fn``. You created it, or it doesn't require grad.
-# - Data is also a leaf, but its ``grad`` stays None.
+# - A tensor that doesn't require grad is also a leaf, but its ``grad`` stays None.

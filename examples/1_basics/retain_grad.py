@@ -53,7 +53,7 @@ assert w.grad.item() == 2 * h.grad.item()
 # Without it, the gradient is lost
 # --------------------------------
 # Without ``retain_grad()``, the gradient of ``h`` flows on to ``w`` and is then freed.
-# You read None and get a warning.
+# If you read ``h.grad``, you get None and a warning.
 
 h = x * w
 (h * h).backward()
@@ -97,9 +97,9 @@ assert grad is None and not caught
 # sphinx_gallery_predict_instead_2 = "v.retain_grad() ->"
 
 # %%
-# The gradient was freed, and the call even removes the warning. Only the next backward
-# pass stores a gradient. (``clone`` doesn't save a tensor, so a second backward pass
-# through ``v`` works.)
+# The gradient was already freed, and after the call, reading ``v.grad`` doesn't even
+# warn. Only the next backward pass stores a gradient. (``clone`` doesn't save a tensor,
+# so a second backward pass through ``v`` works.)
 
 (x * w + v).backward()
 print(f"{v.grad = }")

@@ -6,9 +6,9 @@
 What stops a gradient, and what doesn't
 =======================================
 
-A gradient stops at ``h.detach()``, and under ``no_grad`` and ``inference_mode``.
-``requires_grad_(False)`` only freezes a layer, and neither ``eval()`` nor leaving a
-layer out of the optimizer stops a gradient.
+A gradient stops at ``detach()``, and at results of ``no_grad`` or ``inference_mode``.
+It still flows through a layer that is frozen with ``requires_grad_(False)``, set to
+``eval()`` or left out of the optimizer.
 """
 
 # sphinx_gallery_setup = True
@@ -51,10 +51,10 @@ assert not cut.requires_grad
 # %%
 # Nine ways in one table
 # ----------------------
-# Each row of the table uses one way on A. Then a layer B with the weight 5 takes ``h``.
-# After that come the backward pass and a step of SGD with ``lr=0.5``. If nothing stops
-# the gradients, they are ``3 * 5`` for ``x``, ``2 * 5`` for A and 6 for B. *Saved*
-# counts the tensors that A saves for its backward pass.
+# Each row uses one way on A, which gives ``h``. Layer B with the weight 5 takes ``h``.
+# Then come the backward pass and a step of SGD with ``lr=0.5``. If nothing stops the
+# gradients, they are ``3 * 5`` for ``x``, ``2 * 5`` for A and 6 for B. *saved* counts
+# tensors that A saves for backward, *h recorded* tells whether ``h`` has a ``grad_fn``.
 
 
 def under(mode):
@@ -135,20 +135,20 @@ assert of_b == [2, 2, 2, 2, 5, 2, 2, 2, 2]
 # sphinx_gallery_table = "rows"
 
 # %%
-# - ``detach`` and ``.data`` run after A has saved its tensors. Those are freed with the
-#   graph. Avoid ``.data``: :ref:`silent-data`.
+# - ``detach`` and ``.data`` run after A has saved its tensors. These tensors are freed
+#   with the graph. Avoid ``.data`` (:ref:`silent-data`).
 # - Under :class:`torch.no_grad` and ``inference_mode``, A doesn't save any tensor. With
-#   ``inference_mode``, B raises, because it would have to save A's result:
-#   :doc:`inference_tensors`.
+#   ``inference_mode``, B raises, because it would have to save A's result
+#   (:doc:`inference_tensors`).
 # - ``requires_grad_(False)`` freezes only A. The gradient flows through A to ``x``. An
-#   old gradient can still change A: :ref:`silent-momentum`.
-# - ``eval()`` only sets a flag for dropout and :ref:`batch norm <silent-batch-norm>`.
+#   old gradient can still change A (:ref:`silent-momentum`).
+# - ``eval()`` changes layers like dropout and :ref:`batch norm <silent-batch-norm>`.
 #
 # Left out of the optimizer
 # -------------------------
 # In the last row A doesn't change, but ``backward()`` still computes A's gradient.
-# ``zero_grad()`` only clears the gradients of the optimizer's own parameters. B is 5 in
-# the first iteration and 2 in the second.
+# ``zero_grad()`` only clears the gradients of the optimizer's own parameters. B's
+# weight is 5 in the first iteration and 2 in the second.
 
 a, b = layers()
 optimizer = torch.optim.SGD(b.parameters(), lr=0.5)
@@ -164,8 +164,8 @@ assert a.weight.grad == 2 * 5 + 2 * 2
 # sphinx_gallery_predict_instead_2 = "optimizer.step() ->"
 
 # %%
-# A's gradient is the sum of both iterations. If you freeze A before the first
-# iteration, it stays None.
+# A's gradient is the sum of both iterations. It stays None if you freeze A before the
+# first iteration.
 #
 # Remember
 # --------

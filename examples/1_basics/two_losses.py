@@ -36,8 +36,8 @@ def start(fused=False):
 # ---------------------
 # Network A has the weight 2, network B the weight 3, and together they compute the
 # score 6. ``loss_1`` trains B, which wants a high score. ``loss_2`` trains A, which
-# wants 0. Both backward passes go through the node of ``score``. ``retain_graph=True``
-# keeps what the node saved for the second pass, and both steps come last.
+# wants 0. Both backward passes need the tensors that the node of ``score`` saved, so
+# ``retain_graph=True`` keeps them for the second pass. Both steps come last.
 
 a, b, opt_a, opt_b, score = start()
 loss_1, loss_2 = -score, score.square()
@@ -53,8 +53,8 @@ assert b.grad.item() == -2 and a.grad.item() == 36
 # The wrong fix
 # -------------
 # Without ``retain_graph=True``, the first backward pass frees what the node saved, and
-# the second one raises (:ref:`backward-twice`). Here B has taken its step in between.
-# ``b`` is 4 now, in the memory that the node saved.
+# the second one raises (:ref:`backward-twice`). Here it is set, but B takes its step
+# between the two passes. Now ``b`` is 4, in the memory that the node saved.
 
 a, b, opt_a, opt_b, score = start()
 (-score).backward(retain_graph=True)
@@ -130,8 +130,8 @@ assert others == [(22, 33), (-2, 36), (-2, 64)]
 
 # %%
 # - *Fused*: 48 is wrong. It is twice the old score, 12, times the new ``b``, 4.
-# - ``score = a + b`` saves neither weight, so ``retain_graph=True`` is enough. The
-#   gradient, 2 * 5, is that of the score before the step.
+# - ``score = a + b`` saves neither weight, so ``retain_graph=True`` is enough. A's
+#   gradient is 2 * 5, twice the score before the step.
 # - *The sum* trains both networks with both losses in one pass: -2 + 24 and -3 + 36.
 # - ``inputs=`` gives each weight only the gradient of its own loss. ``retain_graph``
 #   is right here, because there is no step between the two backward passes.
@@ -143,4 +143,4 @@ assert others == [(22, 33), (-2, 36), (-2, 64)]
 # --------
 # - Step after both backward passes, or recompute the second loss after the first step.
 # - ``step()`` modifies weights that a later backward pass may need.
-# - With ``retain_graph=True``, don't step a saved weight between the two passes.
+# - With ``retain_graph=True``, don't update a saved weight between the two passes.

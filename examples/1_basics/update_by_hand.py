@@ -22,9 +22,9 @@ print("This lesson runs on:", device)
 # %%
 # In place, or another tensor
 # ---------------------------
-# The weight is 4, its loss ``w * w``, and the gradient 8. A step of 0.25 * 8 gives 2.
-# ``w - step`` is a new tensor, the result of an operation. ``w -= step`` under
-# ``no_grad`` keeps the leaf, so ``held`` is still the same tensor.
+# The weight is 4, its loss is ``w * w``, and its gradient is 8. A step of 0.25 * 8
+# makes it 2. ``w - step`` is a new tensor, the result of an operation. ``w -= step``
+# under ``no_grad`` changes the leaf itself, so ``w`` and ``held`` stay the same tensor.
 
 w = held = torch.tensor([4.0], device=device)
 w.requires_grad_()
@@ -101,13 +101,13 @@ assert seen[5] == (2, 1, 4)
 # sphinx_gallery_table = "rows"
 
 # %%
-# - ``w -= step`` raises in grad mode: :ref:`leaf-in-place`.
+# - ``w -= step`` raises in grad mode (:ref:`leaf-in-place`).
 # - After ``w = w - step`` in grad mode, ``w`` isn't a leaf. Its ``grad`` stays None
 #   (:ref:`grad-is-none`), and ``0.25 * None`` raises the ``TypeError``.
-# - Under ``no_grad``, the new ``w`` doesn't require grad. The next backward pass has no
-#   graph: :ref:`no-grad-fn`.
+# - Under ``no_grad``, the new ``w`` doesn't require grad. The next loss has no graph,
+#   so ``backward()`` raises (:ref:`no-grad-fn`).
 # - ``.data`` gives the same numbers. But it hides the write from a backward pass that
-#   still needs the old weight: :ref:`silent-data`, :doc:`two_losses`.
+#   still needs the old weight (:ref:`silent-data`, :doc:`two_losses`).
 # - A new leaf can be trained, but an optimizer or a model that holds the first one
 #   doesn't get the update.
 #

@@ -6,9 +6,9 @@
 Why is a gradient ``None``?
 ===========================
 
-A gradient is None if no path leads from the loss to the tensor. Follow ``grad_fn`` and
-``next_functions`` to see whether a branch ends at a leaf, which can get a gradient, or
-at None, where an input was detached or doesn't need a gradient.
+The gradient of a leaf is None if no path leads from the loss to it. Follow ``grad_fn``
+and ``next_functions`` to see whether a branch ends at a leaf, which can get a gradient,
+or at None, where an input was detached or doesn't need a gradient.
 """
 
 # sphinx_gallery_setup = True
@@ -22,7 +22,7 @@ print("This lesson runs on:", device)
 # %%
 # A loss that trains one of two weights
 # -------------------------------------
-# We want to train ``first`` and ``second``, but the code has a ``detach`` too many. The
+# We want to train ``first`` and ``second``, but the code detaches ``first``. The
 # backward pass still runs, and one gradient is None.
 
 first = torch.tensor([3.0], device=device)
@@ -40,10 +40,10 @@ assert first.grad is None and second.grad == 3
 # %%
 # Follow the graph
 # ----------------
-# The ``next_functions`` of a node are the nodes that get the gradients next
-# (:doc:`leaf_tensors` prints them as a tree). A node called ``AccumulateGrad`` belongs
-# to a leaf, its ``variable``. None belongs to an input that doesn't need a gradient,
-# here ``cut``. If the loss itself has no ``grad_fn``, see :ref:`no-grad-fn`.
+# The ``next_functions`` of a node get the gradients next (:doc:`as a tree
+# <leaf_tensors>`). A node called ``AccumulateGrad`` belongs to a leaf, its
+# ``variable``. None belongs to an input without gradient, here ``cut``. If the loss has
+# no ``grad_fn``, see :ref:`no-grad-fn`. For a non-leaf tensor, see :doc:`retain_grad`.
 
 
 def ends(tensor):
@@ -70,7 +70,7 @@ assert leaf is second and to_cut is None
 # ------------------------
 # We multiply each result by ``second``, so that the backward pass runs. A new parameter
 # *is* a leaf, but not the one that you train. ``round()`` stays in the graph, with a
-# gradient of 0, not None.
+# gradient of 0 instead of None.
 
 ways = {
     "w * 2": lambda w: w * 2,
@@ -116,10 +116,10 @@ assert all(w is ends(t)[0] for t in kept)
 
 # %%
 # These cut the graph: ``detach`` and ``.data``, ``no_grad`` and ``inference_mode``,
-# ``item``, ``tolist``, ``numpy``, ``torch.tensor``, ``nn.Parameter``, ``view(dtype)``,
-# and results that aren't floating-point, such as ``w > 0``, ``argmax`` and ``long()``.
-# Copies by ``clone`` and ``copy_``, casts between floats, moves, slices and arithmetic
-# don't. (A :class:`torch.autograd.Function` of your own does what you wrote.)
+# ``item``, ``tolist``, NumPy, ``torch.tensor``, ``nn.Parameter``, ``view(dtype)``, and
+# integer or bool results such as ``w > 0``, ``argmax`` and ``long()``. These don't:
+# ``clone``, ``copy_``, casts between floats, moves to a device, slices and arithmetic.
+# In a :class:`torch.autograd.Function`, it depends on the ``backward`` you wrote.
 #
 # Which layer cuts?
 # -----------------
@@ -154,7 +154,7 @@ assert missing == ["0.weight", "0.bias"]
 # sphinx_gallery_predict_instead_2 = "model(x).backward() -> model(x)"
 
 # %%
-# ``Twice`` breaks the graph. The output still requires grad, because of the last layer.
+# ``Twice`` breaks the graph. The model's output requires grad due to its last layer.
 # If you freeze the first layer, its output doesn't require grad. But its input doesn't
 # require grad either, so the hook doesn't report that layer.
 
@@ -167,7 +167,7 @@ assert not cuts
 # %%
 # Remember
 # --------
-# - A gradient stays None if no path leads from the loss to the tensor.
+# - A leaf's gradient stays None if no path leads from the loss to the leaf.
 # - A branch ends at None after ``detach``, ``item`` or NumPy, or at an input that
 #   doesn't require grad.
 # - With a hook, find the layer whose input requires grad and whose output doesn't.
