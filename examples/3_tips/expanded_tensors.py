@@ -41,8 +41,8 @@ assert rows.stride() == (0, 1)
 # Which writes raise
 # ------------------
 # PyTorch raises if a call would write to one element more than once, but not every call
-# checks. ``fill_`` doesn't, and ``rows[:] = 7`` depends on the version: torch 2.6 to 2.14
-# raise, 2.15 writes. Each row of the table starts with zeros.
+# checks. ``fill_`` doesn't, and ``rows[:] = 7`` depends on the version: torch 2.6 to
+# 2.14 raise, 2.15 writes. Each row of the table starts with zeros.
 
 sevens = torch.full((3, 2), 7.0, device=device)
 writes = {
