@@ -124,6 +124,8 @@ def test_a_lesson_runs_on_the_stand_in(
 
 @pytest.mark.parametrize("name", [*(f"page {name}" for name in PAGES), "messages"])
 def test_a_page_runs_on_the_stand_in(wrong: dict[str, str], name: str) -> None:
+    if name == "page questions/devices" and PINS_FOR_CUDA:
+        pytest.skip("this DataLoader pins for CUDA only")
     assert wrong[name] == ""
 
 

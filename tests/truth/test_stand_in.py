@@ -135,6 +135,13 @@ assert net.to(d) is net and net[0].weight is kept and kept.device.type == d
 net(torch.ones(1, 1, 3, 3, device=d)).sum().backward()
 halves = net[2].weight.detach().reshape(2, 4).sum(1)
 assert torch.allclose(net[0].bias.grad, halves)
+norm = torch.nn.BatchNorm1d(1, momentum=0.5).to(d)
+norm(torch.tensor([[1.0], [3.0]], device=d)).sum().backward()
+averages = norm.running_mean, norm.running_var, norm.num_batches_tracked
+assert [one.item() for one in averages] == [1, 1.5, 1]
+assert averages[0].device.type == d and averages[0]._version == 0
+assert norm.eval()(torch.ones(1, 1, device=d)).item() == 0 == norm.bias.item()
+assert averages[0].item() == 1 and norm.weight.grad.item() == 0
 other = copy.deepcopy(net)
 assert other[0].weight.device.type == d
 assert other[0].weight.data_ptr() != kept.data_ptr()
@@ -160,7 +167,7 @@ assert steps(fused=True) == 0
 """,
     "what it cannot answer": """
 m = torch.standin
-m.untrue()
+m.untrue(), m.reset_peak_memory_stats()
 x = torch.ones(8, device=d)
 x[2:6].cpu(), x.t().cpu(), m.synchronize(), m.current_stream(), m.memory_allocated()
 assert not m.max_memory_allocated() < 32 and m.untrue() == ''

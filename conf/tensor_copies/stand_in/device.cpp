@@ -371,6 +371,15 @@ void convolution(const c10::OperatorHandle&, torch::jit::Stack* stack) {
   run_on_the_cpu(op, stack);
 }
 
+// Only the schema of the second operator says that it writes the running averages; what
+// the CPU writes comes back to the device for that one alone.
+void batch_norm(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  static const auto writing = c10::Dispatcher::singleton().findSchemaOrThrow(
+      "aten::_native_batch_norm_legit", "");
+  const bool has_averages = !torch::jit::peek(*stack, 3, 8).isNone();
+  run_on_the_cpu(has_averages ? writing : op, stack);
+}
+
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("empty.memory_format", empty);
   library.impl("empty_strided", empty_strided);
@@ -392,6 +401,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("record_stream", [](at::Tensor&, c10::Stream) {});
   library.impl("view_as_real", at::native::view_as_real);
   library.impl("view_as_complex", at::native::view_as_complex);
+  library.impl("native_batch_norm",
+               torch::CppFunction::makeFromBoxedFunction<&batch_norm>());
   library.impl("convolution_overrideable",
                torch::CppFunction::makeFromBoxedFunction<&convolution<false>>());
   library.impl("convolution_backward_overrideable",

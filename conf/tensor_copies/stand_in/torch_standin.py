@@ -14,6 +14,8 @@ from typing import Any
 import torch
 
 NAME = "standin"
+# How a variable of the environment is read; no device is asked.
+_parse_visible_devices = torch.cuda._parse_visible_devices
 CYCLES = 1_000_000_000  # of the clock by which `_sleep` counts, in one second
 STREAMS = (
     "It shows what happens while the device is busy. The simulated device finishes "
@@ -168,6 +170,11 @@ def memory_stats(device: Any = None) -> dict[str, int]:
         "allocated_bytes.all.peak": peak,
         "requested_bytes.all.allocated": asked,
     }
+
+
+def get_allocator_backend() -> str:
+    """Name the allocator: it is none of CUDA's two."""
+    return "malloc"
 
 
 def empty_cache() -> None:
