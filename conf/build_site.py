@@ -9,28 +9,41 @@ result of another builder of Sphinx (``-b linkcheck``) is ``build/<builder>``.
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]  # of this folder nothing is imported that has Python's own names
+
 import argparse
 import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
+from sysconfig import get_path
 from typing import NoReturn, TextIO
 
 CONF = Path(__file__).resolve().parent
+for path in (*CONF.glob("*.py"), *CONF.glob("*/__init__.py")):
+    named = path.stem if path.parent == CONF else path.parent.name
+    if PathFinder.find_spec(named, [get_path("stdlib"), get_path("purelib")]):
+        sys.exit(f"build_site: {path} hides Python's module {named}: move it away")
 sys.path[:0] = [str(CONF)]
 
-from tensor_copies.run import processes  # noqa: E402
-from tensor_copies.run.fingerprint import (  # noqa: E402
-    VISIBLE,
-    UnfitMachine,
-    UnusableGPU,
-    check,
-    fingerprint,
-)
-from tensor_copies.run.progress import of_file  # noqa: E402
+try:
+    from tensor_copies.run import processes
+    from tensor_copies.run.fingerprint import (
+        VISIBLE,
+        UnfitMachine,
+        UnusableGPU,
+        check,
+        fingerprint,
+    )
+    from tensor_copies.run.progress import of_file
+except SyntaxError as error:
+    sys.exit(f"build_site: {error}")
 
 BUILD = CONF.parent / "build"
 STAGING, SITE = BUILD / "staging", BUILD / "html"
@@ -95,6 +108,10 @@ def _sphinx(options: argparse.Namespace) -> int:
             return 2 if child.wait() else 0
         finally:
             processes.end_children()
+
+
+def _times(site: Path) -> dict[Path, int]:
+    return {path: path.lstat().st_mtime_ns for path in site.resolve().rglob("*")}
 
 
 def recover(site: Path) -> None:
@@ -162,6 +179,7 @@ def open_streams() -> None:
 def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
     open_streams()
+    before = _times(SITE)
     for name in ("SIGTERM", "SIGHUP"):  # as Ctrl+C does
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.default_int_handler)
@@ -177,10 +195,12 @@ def main() -> int:
     except KeyboardInterrupt:
         say("build_site: interrupted", sys.stderr)
         status = 2
-    if status and SITE.exists():
+    if status and before and before != _times(SITE):
+        say("The build failed, and wrote into build/html: build again.", sys.stdout)
+    elif status and SITE.exists():
         say("The build failed: build/html is still the last good site.", sys.stdout)
     return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    os._exit(main())  # PYTHONINSPECT would wait for a person

@@ -403,7 +403,7 @@ def test_what_fails_is_named_and_the_site_stays(site: TinySite) -> None:
     fails(site, "build_site: computes: it left the file docs/left.txt among")
     (docs / "left.txt").unlink()
     (docs / "computes.md").write_text("# Circle\n\n```{toctree}\nindex\n```\n")
-    fails(site, "build_site: computes: the toctrees list computes → index → computes")
+    fails(site, ": the toctrees list ", "computes → index")
     (docs / "computes.md").write_text("\x1b")
     fails(site, "build_site: docs/computes.md, line 1: it has the hidden character")
     (docs / "computes.md").write_text(computing_page(code=CELL))
@@ -593,7 +593,7 @@ for line in sys.stdin:
     keys = {
         "lessons": lessons_key(types.SimpleNamespace(config=conf)),
         "cells": conf.nb_execution_cache_path,
-        "atlas": data.live_key(), "explorer": kept.live_key(),
+        "atlas": data.atlas_made_from(), "explorer": kept._kept_chains().name,
         "read": conf.pages_are_made_from, "written": conf.pages_are_dressed_in,
     }
     print(json.dumps(keys), flush=True)
@@ -603,7 +603,7 @@ ROOM, PACKAGE = "conf/tensor_copies", "conf/tensor_maps/src/tensor_maps"
 PROBED = {"atlas", "explorer"}
 SHAPED = {
     # files
-    f"{ROOM}/run/isolation.py": {"lessons", "read"},
+    f"{ROOM}/run/isolation.py": {"lessons", "cells", "read"},
     f"{ROOM}/run/figure.mplstyle": {"lessons", "read"},
     f"{ROOM}/run/kernels.py": {"cells", "read"},
     f"{ROOM}/figures/steps.py": {"lessons", "read"},

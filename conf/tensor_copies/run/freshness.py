@@ -81,12 +81,13 @@ def pages_key() -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one lesson: of what, by whom, when, and how long."""
+    """One run of one lesson: of what, by whom, when, how long, and what it left."""
 
     key: str
     fingerprint: Fingerprint
     day: str
     seconds: float
+    files: list[str]
 
     def save(self, path: Path) -> None:
         """Write the run as JSON, whole or not at all."""
@@ -118,8 +119,8 @@ def drop_what_is_stale(app: Sphinx) -> None:
     }
     for page, key in app.run_keys.items():
         run = Run.load(run_path(app, page))
-        is_whole = Path(app.srcdir, f"{page}.rst").exists()
-        if run is None or run.key != key or not is_whole:
+        left = [Path(app.srcdir, name) for name in run.files] if run else []
+        if run is None or run.key != key or not all(map(Path.is_file, left)):
             _remove_result(app, page)
     sections = {Path(app.srcdir, page).parent for page in lessons}
     for gallery in app.config.sphinx_gallery_conf["gallery_dirs"]:
@@ -158,7 +159,9 @@ def _note_run(app: Sphinx, page: str) -> None:
     # The notebook is finished in each build, from what the gallery made (notebooks.py).
     made = lesson.with_name(f"{lesson.name}{NOTEBOOK}")
     shutil.copyfile(made, lesson.with_name(f"{lesson.name}{NOTEBOOK_AS_MADE}"))
-    run = Run(app.run_keys[page], fingerprint(), today(), round(cost["time"], 2))
+    left = [path.relative_to(app.srcdir).as_posix() for path in _results(app, page)]
+    seconds = round(cost["time"], 2)
+    run = Run(app.run_keys[page], fingerprint(), today(), seconds, left)
     run.save(run_path(app, page))
 
 

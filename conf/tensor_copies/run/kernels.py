@@ -17,16 +17,18 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from tensor_copies.run import progress
+from tensor_copies.run import kept_json, progress
 from tensor_copies.run.clocks import takes_times
 from tensor_copies.run.code_keys import ROOT, key_of
 from tensor_copies.run.sources import UnfitSource, files_of, what_changed
@@ -52,18 +54,36 @@ KERNEL = {
 }
 MOST = 2_000_000  # characters of a page, whose text is coloured and searched
 _tags: dict[str, str] = {}
-_ran: dict[str, NotebookNode] = {}
 _begun = time()
 
 
 def take_over(app: Sphinx, config: Config) -> None:
-    """Let pages run as :func:`_execute` does."""
+    """Let pages run as :func:`_execute` does, and keep them in any folder."""
+    from jupyter_cache.cache import db
     from jupyter_cache.executors import utils
+    from sqlalchemy import URL, create_engine
 
     # It would say for each page that its kernel is called python3, as soon as anyone
     # lets the log of the whole process show more than warnings.
     logging.getLogger("traitlets").setLevel(logging.WARNING)
-    utils.executenb = partial(_execute, Path(config.nb_execution_cache_path), app)
+    cache = Path(config.nb_execution_cache_path)
+    _forget_what_is_damaged(cache)
+    utils.executenb = partial(_execute, cache, app)
+    # In a folder whose name has a question mark its own address is of another file.
+    where = URL.create("sqlite", database=str(cache / db.DB_NAME))
+    db.create_engine = lambda address: create_engine(where)
+
+
+def _forget_what_is_damaged(cache: Path) -> None:
+    """Remove the pages that are kept if one cannot be read: they run again."""
+    try:
+        with closing(sqlite3.connect(cache / "global.db")) as database:
+            keys = database.execute("SELECT hashkey FROM nbcache").fetchall()
+    except sqlite3.Error:  # also where none is kept
+        keys = [("none",)]
+    kept = (cache / "executed" / key / "base.ipynb" for (key,) in keys)
+    if None in map(kept_json.load, kept):
+        shutil.rmtree(cache, ignore_errors=True)
 
 
 def watch(tag: str, extension: str) -> None:
@@ -81,8 +101,13 @@ def kept_of(cache: Path, sources: list[str]) -> Path:
 
 
 def run_timed(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Run the pages that take times, before anything runs beside pages."""
+    """Run the pages that take times, before anything runs beside pages.
+
+    MyST-NB then finds them in its cache, or runs one that failed and says so.
+    """
     from jupyter_cache import get_cache
+    from jupyter_cache.base import CacheBundleIn
+    from jupyter_cache.executors.utils import single_nb_execution
     from myst_nb.core.read import create_nb_reader
 
     for path in (Path(env.doc2path(page)) for page in pages):
@@ -91,18 +116,18 @@ def run_timed(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
         options = env.myst_config, env.mystnb_config
         if (reader := create_nb_reader(str(path), *options, text)) is None:
             continue
+        cache = get_cache(app.config.nb_execution_cache_path)
         notebook = reader.read(text)
         try:
-            get_cache(app.config.nb_execution_cache_path).match_cache_notebook(notebook)
+            cache.match_cache_notebook(notebook)
         except KeyError:
-            cache = Path(app.config.nb_execution_cache_path)
-            key, limit = _key(notebook), app.config.nb_execution_timeout
-            where = {"page": path.stem, "cwd": str(path.parent)}
-            _ran[key] = _execute(cache, app, notebook, timeout=limit, **where)
-
-
-def _key(notebook: NotebookNode) -> str:
-    return key_of(*(cell.source for cell in notebook.cells if cell.cell_type == "code"))
+            limit = app.config.nb_execution_timeout
+            page = env.path2doc(path)
+            done = single_nb_execution(notebook, path.parent, limit, False, page=page)
+            if done.err is None:
+                took = {"execution_seconds": done.time}
+                bundle = CacheBundleIn(notebook, str(path), data=took)
+                cache.cache_notebook_bundle(bundle, check_validity=False)
 
 
 def report(app: Sphinx, doctree: document) -> None:
@@ -116,48 +141,40 @@ def report(app: Sphinx, doctree: document) -> None:
 def _execute(
     cache: Path, app: Sphinx, notebook: NotebookNode, page: str = "", **options: Any
 ) -> NotebookNode:
+    """Run the cells of a page; refuse what would be no page or changes others."""
     from nbclient.exceptions import DeadKernelError
 
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    if (ran := _ran.pop(_key(notebook), None)) is not None:
-        done = [cell for cell in ran.cells if cell.cell_type == "code"]
-        for cell, other in zip(code, done, strict=True):
-            cell.outputs, cell.execution_count = other.outputs, other.execution_count
-        notebook.metadata.update(ran.metadata)
-        return notebook
-    tagged = [(cell, set(cell.metadata.get("tags", ())) & set(_tags)) for cell in code]
-    wanted = [cell.source for cell, tags in tagged if tags]
-    extensions = sorted({_tags[tag] for _, tags in tagged for tag in tags})
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
-        watching = [f"--ext={extension}" for extension in extensions]
-        before = files_of(ROOT)
-        problem = ""
-        with _variables({WATCH: name} if wanted else {}):
-            try:
-                result = _run(notebook, extra_arguments=watching, **options)
-            except DeadKernelError:
-                problem = "a cell ended the process in which it ran"
-        for cell in code:
-            _join_pieces(cell)
-        if (size := len(str(notebook.cells))) > MOST:
-            problem = f"its cells print {size} characters, {MOST} at most"
-        if problem := problem or what_changed(ROOT, before):
+    before = files_of(ROOT)
+    with _watching(code, cache) as arguments:
+        try:
+            _run(notebook, extra_arguments=arguments, **options)
+            problem = _too_much(code) or what_changed(ROOT, before)
+        except DeadKernelError:
+            problem = "a cell ended the process in which it ran"
+        if problem:
             raise UnfitSource(f"{page or app.env.docname}: {problem}")
+    return notebook
+
+
+@contextmanager
+def _watching(code: list[NotebookNode], cache: Path) -> Iterator[list[str]]:
+    """Give the arguments of a kernel that watches tagged cells; keep what it saw."""
+    tagged = [(one.source, _tags.keys() & one.metadata.get("tags", ())) for one in code]
+    wanted = [source for source, tags in tagged if tags]
+    extensions = {_tags[tag] for _, tags in tagged for tag in tags}
+    with tempfile.TemporaryDirectory() as name:
+        kept_json.save(Path(name, "wanted.json"), wanted)
+        with _variables({WATCH: name} if wanted else {}):
+            yield [f"--ext={extension}" for extension in sorted(extensions)]
         if wanted:
-            seen = [
-                json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-                for path in (folder / f"{at}.json" for at in range(len(wanted)))
-            ]
-            path = kept_of(cache, [cell.source for cell in code])
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(seen), encoding="utf-8")
-    return result
+            files = (Path(name, f"{at}.json") for at in range(len(wanted)))
+            seen = [*map(kept_json.load, files)]
+            kept_json.save(kept_of(cache, [source for source, _ in tagged]), seen)
 
 
-def _run(notebook: NotebookNode, **options: Any) -> NotebookNode:
-    """Run a notebook, its kernel in a folder of its own."""
+def _run(notebook: NotebookNode, **options: Any) -> None:
+    """Run a notebook in place, its kernel in a folder of its own."""
     from nbclient import execute
     from traitlets.config import Config as Traits
 
@@ -172,23 +189,26 @@ def _run(notebook: NotebookNode, **options: Any) -> NotebookNode:
         own = {"IPYTHONDIR": f"{name}/ipython", "JUPYTER_PATH": f"{name}/jupyter"}
         with _variables(own):
             config = Traits({"KernelManager": traits})
-            return execute(notebook, config=config, **options)
+            execute(notebook, config=config, **options)
 
 
-def _join_pieces(cell: NotebookNode) -> None:
-    """Make one output of what a cell printed in a row.
+def _too_much(code: list[NotebookNode]) -> str:
+    """Make one output of what a cell printed in a row; say if all is too long.
 
     On a busy machine a line reaches us in pieces. MyST-NB takes each for a line of its
     own. (nbclient joins them too, but a long line takes it hours.)
     """
-    joined: list[NotebookNode] = []
-    for output in cell.outputs:
-        last = joined[-1] if joined else {}
-        if output.output_type == "stream" and last.get("name") == output.name:
-            last.text += output.text
-        else:
-            joined.append(output)
-    cell.outputs = joined
+    for cell in code:
+        joined: list[NotebookNode] = []
+        for output in cell.outputs:
+            last = joined[-1] if joined else {}
+            if output.output_type == "stream" and last.get("name") == output.name:
+                last.text += output.text
+            else:
+                joined.append(output)
+        cell.outputs = joined
+    size = len(str(code))
+    return f"its cells print {size} characters, {MOST} at most" if size > MOST else ""
 
 
 @contextmanager

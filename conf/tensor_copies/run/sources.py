@@ -24,6 +24,7 @@ from tensor_copies.run.fingerprint import CONF
 ROOT = CONF.parent
 MADE = Path("docs", "auto_examples")  # by the gallery
 KINDS = {"docs": (".md", ".rst", "asked.toml"), "examples": (".py", ".rst", ".txt")}
+LEFT_BY_EDITORS = re.compile(r"(^|/)(\.|__pycache__/)|~$")
 HEADER = "GALLERY_HEADER.rst"
 # Pages that the build makes.
 TAKEN = ("404", "genindex", "search")
@@ -56,38 +57,33 @@ def sources(root: Path) -> list[Path]:
     return found
 
 
-def files_of(root: Path) -> set[Path]:
+def files_of(root: Path) -> set[str]:
     """Return the files among and beside the sources, but for those of editors.
 
     Code that runs in a build adds none: the next would take it for a source.
     """
-    found = [path for path in root.iterdir() if path.is_file()]
-    for folder in map(root.joinpath, KINDS):
-        for inside, folders, names in os.walk(folder):
+    found = {path.name for path in root.iterdir() if path.is_file()}
+    for folder in KINDS:
+        for inside, folders, names in os.walk(root / folder):
             if Path(inside) == root / MADE:
                 folders.clear()
             else:
-                found += [Path(inside, name) for name in names]
-    parts = {path: path.relative_to(root).parts for path in found}
-    return {
-        path
-        for path in found
-        if not path.name.endswith("~")
-        and not any(part.startswith((".", "__pycache__")) for part in parts[path])
-    }
+                within = Path(inside).relative_to(root)
+                found |= {(within / name).as_posix() for name in names}
+    return {name for name in found if not LEFT_BY_EDITORS.search(name)}
 
 
-def what_changed(root: Path, before: set[Path]) -> str:
+def what_changed(root: Path, before: set[str]) -> str:
     """Say which file was added or removed since then; nothing if none was."""
     now = files_of(root)
-    for path in sorted(now - before):
+    for name in sorted(now - before):
         return (
-            f"it left the file {path.relative_to(root).as_posix()} among the sources: "
+            f"it left the file {name} among the sources: "
             "remove it, and write to a temporary folder"
         )
-    for path in sorted(before - now):
-        return f"it removed the file {path.relative_to(root).as_posix()}: put it back"
-    return ""
+    return "".join(
+        f"it removed the file {name}: put it back" for name in sorted(before - now)[:1]
+    )
 
 
 def require_sound(app: Sphinx | None = None) -> None:

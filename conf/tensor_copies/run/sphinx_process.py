@@ -1,7 +1,7 @@
 """The process that builds: Sphinx without its own log, a failure in one line.
 
 ``build_site.py`` starts it. When that ends early, this process ends, and all that it
-has started.
+has started. What it imports at first ``build_site.py`` has imported too.
 """
 
 from __future__ import annotations
@@ -13,22 +13,27 @@ import os
 import sys
 import threading
 import traceback
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
-from sphinx.errors import SphinxError
-from sphinx.util.docutils import docutils_namespace, patch_docutils
+from tensor_copies.run import processes, progress
+from tensor_copies.run.fingerprint import CONF
 
-from tensor_copies.run import kept_json, processes, progress
-from tensor_copies.run.code_keys import CONF, ROOT
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 
 def _build(
     builder: str, write_all: bool, fresh_env: bool, settings: list[str], verbose: int
 ) -> int:
-    build = ROOT / "build"
+    from sphinx.application import Sphinx
+    from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+    from tensor_copies.run import kept_json
+
+    build = CONF.parent / "build"
     with patch_docutils(CONF), docutils_namespace():
         app = Sphinx(
-            srcdir=ROOT / "docs",
+            srcdir=CONF.parent / "docs",
             confdir=CONF,
             outdir=build / ("staging" if builder == "html" else builder),
             # Each builder has a memory of its own of what it read and warned about.
@@ -51,10 +56,12 @@ def _in_a_line(error: BaseException) -> str:
     """Say what ended the build; a defect of ours keeps its traceback."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
+    from sphinx.errors import SphinxError
+
     error = getattr(error, "orig_exc", None) or error  # of a handler of an event
     if type(error).__name__ == "ExecutionError":  # of a page: its traceback was shown
         return f"this page failed: {error}"
-    if isinstance(error, SphinxError):
+    if isinstance(error, (SphinxError, SyntaxError)):  # the last of a module of ours
         return str(error)
     if isinstance(error, OSError):
         return progress.of_file(error)
