@@ -65,6 +65,11 @@ def build(options: argparse.Namespace) -> int:
     """Build and publish; return 0 when the site stands, 2 when it is as it was."""
     from filelock import FileLock, Timeout  # torch brings it
 
+    if found := {os.pathsep, "{", "}"} & set(str(CONF.parent)):
+        raise BuildProblem(
+            f"{CONF.parent} has a {found.pop()} in its path, which Python or the "
+            "gallery takes for more than a letter: build in another folder."
+        )
     try:
         fingerprint()
     except UnusableGPU as gpu:
@@ -180,9 +185,10 @@ def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
     open_streams()
     before = _times(SITE)
-    for name in ("SIGTERM", "SIGHUP"):  # as Ctrl+C does
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+    for name in ("SIGTERM", "SIGHUP"):  # as Ctrl+C does, but for nohup
+        number = getattr(signal, name, signal.SIGTERM)
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
     try:
         check()
         status = build(_parse())

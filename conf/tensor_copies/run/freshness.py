@@ -42,20 +42,7 @@ if TYPE_CHECKING:
     from docutils.nodes import document
     from sphinx.application import Sphinx
 
-# What the gallery and we write for the lesson NAME: NAME with these endings, and
-# images/sphx_glr_NAME_*.
 NOTEBOOK, NOTEBOOK_AS_MADE = ".ipynb", ".notebook.json"
-GENERATED = (
-    ".rst",
-    ".py",
-    NOTEBOOK,
-    NOTEBOOK_AS_MADE,
-    ".zip",
-    ".py.md5",
-    ".cost.json",
-    ".codeobj.json",
-    ".run.json",
-)
 # Of the gallery's options those that say what a lesson leaves.
 OPTIONS = ("reset_modules", "image_scrapers", "capture_repr", "remove_config_comments")
 
@@ -137,7 +124,8 @@ def drop_what_is_stale(app: Sphinx) -> None:
 def settle(app: Sphinx) -> None:
     """Note what ran; stop before any page is written if a lesson failed."""
     conf = app.config.sphinx_gallery_conf
-    pages = {str(script): page for page, script in lesson_scripts(app).items()}
+    scripts = lesson_scripts(app).items()
+    pages = {str(script.resolve()): page for page, script in scripts}
     app.lessons_run = [
         pages[str(Path(script).resolve())] for script in conf["passing_examples"]
     ]
@@ -218,17 +206,15 @@ def _remove_result(app: Sphinx, page: str) -> None:
 
 
 def _results(app: Sphinx, page: str) -> list[Path]:
-    """Return all files that were generated for a lesson, its run too."""
-    own = [Path(app.srcdir, page + suffix) for suffix in GENERATED]
+    """Return all files that the gallery and we have made for a lesson, its run too."""
     folder, name = Path(app.srcdir, page).parent, Path(page).name
     # sphx_glr_clone_detach_001.svg is no picture of the lesson clone.
-    names = {path.stem for path in folder.glob("*.rst")} | {name}
-    longer = tuple(
-        f"sphx_glr_{other}_" for other in names if other.startswith(f"{name}_")
-    )
-    pictures = [
+    others = (path.stem for path in folder.glob(f"{name}_*.rst"))
+    longer = tuple(f"sphx_glr_{other}_" for other in others)
+    return [
         path
-        for path in sorted((folder / "images").rglob(f"sphx_glr_{name}_*"))
-        if not path.name.startswith(longer)
+        for path in sorted(folder.rglob("*"))
+        if path.name.startswith((f"{name}.", f"sphx_glr_{name}_"))
+        and not path.name.startswith(longer)
+        and path.is_file()
     ]
-    return [path for path in own + pictures if path.is_file()]

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from time import time
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensor_copies.run import kept_json, progress
@@ -34,7 +34,6 @@ from tensor_copies.run.code_keys import ROOT, key_of
 from tensor_copies.run.sources import UnfitSource, files_of, what_changed
 
 if TYPE_CHECKING:
-    from docutils.nodes import document
     from nbformat import NotebookNode
     from sphinx.application import Sphinx
     from sphinx.config import Config
@@ -54,7 +53,6 @@ KERNEL = {
 }
 MOST = 2_000_000  # characters of a page, whose text is coloured and searched
 _tags: dict[str, str] = {}
-_begun = time()
 
 
 def take_over(app: Sphinx, config: Config) -> None:
@@ -130,14 +128,6 @@ def run_timed(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
                 cache.cache_notebook_bundle(bundle, check_validity=False)
 
 
-def report(app: Sphinx, doctree: document) -> None:
-    """Say how long a page ran that has just run."""
-    facts = getattr(app.env, "nb_metadata", {}).get(app.env.docname, {})
-    ran = facts.get("exec_data", {})
-    if ran.get("mtime", 0) >= _begun and ran.get("runtime"):
-        progress.say_time("page", app.env.docname, ran["runtime"])
-
-
 def _execute(
     cache: Path, app: Sphinx, notebook: NotebookNode, page: str = "", **options: Any
 ) -> NotebookNode:
@@ -145,7 +135,7 @@ def _execute(
     from nbclient.exceptions import DeadKernelError
 
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    before = files_of(ROOT)
+    page, began, before = page or app.env.docname, monotonic(), files_of(ROOT)
     with _watching(code, cache) as arguments:
         try:
             _run(notebook, extra_arguments=arguments, **options)
@@ -153,7 +143,8 @@ def _execute(
         except DeadKernelError:
             problem = "a cell ended the process in which it ran"
         if problem:
-            raise UnfitSource(f"{page or app.env.docname}: {problem}")
+            raise UnfitSource(f"{page}: {problem}")
+    progress.say_time("page", page, monotonic() - began)
     return notebook
 
 

@@ -26,8 +26,8 @@ MADE = Path("docs", "auto_examples")  # by the gallery
 KINDS = {"docs": (".md", ".rst", "asked.toml"), "examples": (".py", ".rst", ".txt")}
 LEFT_BY_EDITORS = re.compile(r"(^|/)(\.|__pycache__/)|~$")
 HEADER = "GALLERY_HEADER.rst"
-# Pages that the build makes.
-TAKEN = ("404", "genindex", "search")
+# Names of pages that the build makes.
+TAKEN = re.compile(r"docs/(404|genindex|search)\.(md|rst)|examples/.*/index\.py")
 MARK = "\ufeff"  # what some editors put before the text of a file
 CONFLICT = re.compile(r"(# ?)?(<{7}|>{7}) ")
 # Forbidden in HTML, or such that what is read is not what is written.
@@ -112,7 +112,7 @@ def problems(root: Path) -> Iterator[str]:
         if path.suffix in (".md", ".rst"):
             files = map(path.parent.joinpath, INCLUDE.findall(text))
             included[path.resolve()] = {file.resolve() for file in files}
-        if path.parent == root / "docs" and path.stem in TAKEN:
+        if TAKEN.fullmatch(name):
             yield f"{name}: the build makes a page of this name: give it another"
     for path in (root / "examples", *sorted((root / "examples").iterdir())):
         if path.is_dir() and not path.name.startswith((".", "__")):
