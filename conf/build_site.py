@@ -110,7 +110,10 @@ def _sphinx(options: argparse.Namespace) -> int:
         stdin=subprocess.PIPE,  # closes with this process, which ends the other
     ) as child:
         try:
-            return 2 if child.wait() else 0
+            if (status := child.wait()) < 0:
+                ended = signal.Signals(-status).name
+                say(f"build_site: {ended} ended the process that builds", sys.stderr)
+            return 2 if status else 0
         finally:
             processes.end_children()
 
@@ -189,6 +192,9 @@ def main() -> int:
         number = getattr(signal, name, signal.SIGTERM)
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
+    # Where who started this ignores it, nobody hears that what failed has failed.
+    if hasattr(signal, "SIGCHLD"):
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         check()
         status = build(_parse())

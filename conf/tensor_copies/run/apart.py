@@ -101,7 +101,10 @@ def run_apart(
         words.touch()
         told = (there, words, name, root, function, arguments)
         child = _context().Process(target=_answer, args=told)
-        child.start()
+        try:
+            child.start()
+        except EOFError:
+            raise LessonLost(f"{name}: what forks lessons has ended before") from None
         there.close()
         try:
             if not (problem := _watch(here, child, seconds, megabytes)):

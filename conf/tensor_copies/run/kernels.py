@@ -75,7 +75,7 @@ def take_over(app: Sphinx, config: Config) -> None:
 def _forget_what_is_damaged(cache: Path) -> None:
     """Remove the pages that are kept if one cannot be read: they run again."""
     try:
-        with closing(sqlite3.connect(cache / "global.db")) as database:
+        with closing(sqlite3.Connection(cache / "global.db")) as database:
             keys = database.execute("SELECT hashkey FROM nbcache").fetchall()
     except sqlite3.Error:  # also where none is kept
         keys = [("none",)]
