@@ -9,7 +9,6 @@ gallery looks at it.
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 from babel.dates import format_date
 from sphinx.errors import ExtensionError
 
-from tensor_copies.run import progress
+from tensor_copies.run import kept_json, progress
 from tensor_copies.run.code_keys import (
     SHAPES_LESSONS,
     SHAPES_PAGES,
@@ -78,17 +77,15 @@ class Run:
 
     def save(self, path: Path) -> None:
         """Write the run as JSON, whole or not at all."""
-        aside = path.with_suffix(".tmp")
-        aside.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
-        aside.replace(path)
+        kept_json.save(path, asdict(self))
 
     @classmethod
     def load(cls, path: Path) -> Run | None:
         """Read a run; return None where there is none or it cannot be read."""
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = kept_json.load(path)
             return cls(**{**data, "fingerprint": Fingerprint(**data["fingerprint"])})
-        except (OSError, ValueError, TypeError, KeyError):
+        except (TypeError, KeyError):
             return None
 
 
@@ -143,7 +140,7 @@ def settle(app: Sphinx) -> None:
 
 def _note_run(app: Sphinx, page: str) -> None:
     lesson = Path(app.srcdir, page)
-    cost = json.loads(lesson.with_name(f"{lesson.name}.cost.json").read_text("utf-8"))
+    cost = kept_json.load(lesson.with_name(f"{lesson.name}.cost.json"))
     # The notebook is finished in each build, from what the gallery made (notebooks.py).
     made = lesson.with_name(f"{lesson.name}{NOTEBOOK}")
     shutil.copyfile(made, lesson.with_name(f"{lesson.name}{NOTEBOOK_AS_MADE}"))

@@ -14,7 +14,6 @@ is found again, or made again.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import shutil
@@ -27,6 +26,7 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from tensor_copies.run import kept_json, progress
 from tensor_copies.run.clocks import takes_times
@@ -156,7 +156,7 @@ def _watching(code: list[NotebookNode], cache: Path) -> Iterator[list[str]]:
     extensions = {_tags[tag] for _, tags in tagged for tag in tags}
     with tempfile.TemporaryDirectory() as name:
         kept_json.save(Path(name, "wanted.json"), wanted)
-        with _variables({WATCH: name} if wanted else {}):
+        with patch.dict(os.environ, {WATCH: name} if wanted else {}):
             yield [f"--ext={extension}" for extension in sorted(extensions)]
         if wanted:
             files = (Path(name, f"{at}.json") for at in range(len(wanted)))
@@ -173,12 +173,10 @@ def _run(notebook: NotebookNode, **options: Any) -> None:
     with tempfile.TemporaryDirectory(
         prefix="kernel-", dir=SHORT if posix else None
     ) as name:
-        kernel = Path(name, "jupyter", "kernels", "python3", "kernel.json")
-        kernel.parent.mkdir(parents=True)
-        kernel.write_text(json.dumps(KERNEL), encoding="utf-8")
+        kept_json.save(Path(name, "jupyter/kernels/python3/kernel.json"), KERNEL)
         traits = {"transport": "ipc", "ip": f"{name}/socket"} if posix else {}
         own = {"IPYTHONDIR": f"{name}/ipython", "JUPYTER_PATH": f"{name}/jupyter"}
-        with _variables(own):
+        with patch.dict(os.environ, own):
             config = Traits({"KernelManager": traits})
             execute(notebook, config=config, **options)
 
@@ -200,16 +198,3 @@ def _too_much(code: list[NotebookNode]) -> str:
         cell.outputs = joined
     size = len(str(code))
     return f"its cells print {size} characters, {MOST} at most" if size > MOST else ""
-
-
-@contextmanager
-def _variables(values: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name)
-            if value is not None:
-                os.environ[name] = value

@@ -34,6 +34,7 @@ CONFLICT = re.compile(r"(# ?)?(<{7}|>{7}) ")
 HIDDEN = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
 INCLUDE = re.compile(r"^(?:[`:]{3,} *\{include\}|\.\. include::) *(\S+)", re.M)
 WAITS = re.compile(r"\s*(breakpoint\(\)|(import pdb; *)?i?pdb\.set_trace\(\))\s*$")
+FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,}|:{3,})(.*)")
 # In a page that runs a reader takes it for a cell.
 RUNS, IDLE = "file_format: mystnb", re.compile(r"[`:]{3,} *(python|py|ipython3?)\s*$")
 TITLE = re.compile(r"\S.*\n([=\-~#*^\"])\1*\s*$", re.M)
@@ -109,6 +110,8 @@ def problems(root: Path) -> Iterator[str]:
             yield f"{name}, line {line}: {byte} is not UTF-8: save the file as UTF-8"
             continue
         yield from (f"{name}{problem}" for problem in _of_text(text))
+        if path.suffix == ".md" and (line := _open_block(text)):
+            yield f"{name}, line {line}: this block does not end: write its last line"
         if path.suffix in (".md", ".rst"):
             files = map(path.parent.joinpath, INCLUDE.findall(text))
             included[path.resolve()] = {file.resolve() for file in files}
@@ -137,6 +140,18 @@ def _of_text(text: str) -> Iterator[str]:
         if found := HIDDEN.search(line.removesuffix("\r")):
             sign = f"U+{ord(found[0]):04X}"
             yield f", line {number}: it has the hidden character {sign}: take it out"
+
+
+def _open_block(text: str) -> int:
+    """Return the line of a fenced block that does not end, or 0."""
+    fence, began = "", 0
+    for number, line in enumerate(text.split("\n"), 1):
+        found = FENCE.match(line.strip())
+        if found and not fence:
+            fence, began = found[1], number
+        elif found and found[1].startswith(fence) and not found[2]:
+            fence, began = "", 0
+    return began
 
 
 def _of_section(folder: Path, name: str) -> Iterator[str]:
