@@ -82,10 +82,8 @@ def root(tmp_path: Path) -> Path:
     for folder in ("examples", "examples/1_first"):
         write(f"{folder}/GALLERY_HEADER.rst", "One\n===\n\nSome words.\n")(tmp_path)
     write(LESSON, '"""\nGood\n====\n"""\nprint(">>>>>>> no conflict")\n')(tmp_path)
-    write(
-        PAGE,
-        "# Prose\r\n\n::::{a}\n:::{b}\n```python\r\nbreakpoint\n```\n:::\n::::\n```x```\n",
-    )(tmp_path)
+    blocks = "::::{a}\n:::{b}\n```python\r\nbreakpoint\n```\n:::\n::::\n```x```\n"
+    write(PAGE, f"# Prose\r\n\n{blocks}")(tmp_path)
     for name in PASSED_OVER:
         write(name, b"\xff\xfe <<<<<<< HEAD")(tmp_path)
     (tmp_path / "examples" / "1_first" / ".#other.py").symlink_to("me@host.1:1")
