@@ -386,8 +386,6 @@ def test_what_fails_is_named_and_the_site_stays(site: TinySite) -> None:
     (examples / "finds.py").write_text(lesson("Finds", hangs))
     limit = "-D", "lesson_time_limit=3"
     fails(site, "build_site: finds.py", "ran longer than 3 seconds", arguments=limit)
-    limit = "-D", "memory_limit=1"
-    fails(site, "build_site: finds.py", "(memory_limit)", arguments=limit)
     assert until(lambda: not site.running(), TO_END), site.running()
     (examples / "finds.py").write_text(lesson("Finds", "print('so far')\n1 / 0"))
     (examples / "leaves.py").write_text(lesson("Leaves", "raise KeyError('and this')"))
