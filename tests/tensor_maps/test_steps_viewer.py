@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
 from bs4 import BeautifulSoup
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from reading import ROOT
 from steps_data import MOVING, moving
@@ -213,7 +213,7 @@ def test_any_text_stays_text(
     assert around <= {"iframe", "details", "summary", "ol", "li", "b", "code", "br"}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, phases=[Phase.generate])
 @given(NAMES, NAMES, TEXTS, TEXTS)
 def test_any_program_is_saved_whole(x: str, y: str, title: str, printed: str) -> None:
     program = f"import torch\n{x} = torch.ones(2)\n{y} = {x}[:1]\nprint({printed!a})\n"
