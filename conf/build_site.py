@@ -9,28 +9,41 @@ result of another builder of Sphinx (``-b linkcheck``) is ``build/<builder>``.
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    del sys.path[0]  # of this folder nothing is imported that has Python's own names
+
 import argparse
 import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
+from sysconfig import get_path
 from typing import NoReturn, TextIO
 
 CONF = Path(__file__).resolve().parent
+for path in (*CONF.glob("*.py"), *CONF.glob("*/__init__.py")):
+    named = path.stem if path.parent == CONF else path.parent.name
+    if PathFinder.find_spec(named, [get_path("stdlib"), get_path("purelib")]):
+        sys.exit(f"build_site: {path} hides Python's module {named}: move it away")
 sys.path[:0] = [str(CONF)]
 
-from tensor_copies.run import processes  # noqa: E402
-from tensor_copies.run.fingerprint import (  # noqa: E402
-    VISIBLE,
-    UnfitMachine,
-    UnusableGPU,
-    check,
-    fingerprint,
-)
-from tensor_copies.run.progress import of_file  # noqa: E402
+try:
+    from tensor_copies.run import processes
+    from tensor_copies.run.fingerprint import (
+        VISIBLE,
+        UnfitMachine,
+        UnusableGPU,
+        check,
+        fingerprint,
+    )
+    from tensor_copies.run.progress import of_file
+except SyntaxError as error:
+    sys.exit(f"build_site: {error}")
 
 BUILD = CONF.parent / "build"
 STAGING, SITE = BUILD / "staging", BUILD / "html"
@@ -52,6 +65,11 @@ def build(options: argparse.Namespace) -> int:
     """Build and publish; return 0 when the site stands, 2 when it is as it was."""
     from filelock import FileLock, Timeout  # torch brings it
 
+    if found := {os.pathsep, "{", "}"} & set(str(CONF.parent)):
+        raise BuildProblem(
+            f"{CONF.parent} has a {found.pop()} in its path, which Python or the "
+            "gallery takes for more than a letter: build in another folder."
+        )
     try:
         fingerprint()
     except UnusableGPU as gpu:
@@ -92,9 +110,16 @@ def _sphinx(options: argparse.Namespace) -> int:
         stdin=subprocess.PIPE,  # closes with this process, which ends the other
     ) as child:
         try:
-            return 2 if child.wait() else 0
+            if (status := child.wait()) < 0:
+                ended = signal.Signals(-status).name
+                say(f"build_site: {ended} ended the process that builds", sys.stderr)
+            return 2 if status else 0
         finally:
             processes.end_children()
+
+
+def _times(site: Path) -> dict[Path, int]:
+    return {path: path.lstat().st_mtime_ns for path in site.resolve().rglob("*")}
 
 
 def recover(site: Path) -> None:
@@ -162,9 +187,14 @@ def open_streams() -> None:
 def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
     open_streams()
-    for name in ("SIGTERM", "SIGHUP"):  # as Ctrl+C does
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+    before = _times(SITE)
+    for name in ("SIGTERM", "SIGHUP"):  # as Ctrl+C does, but for nohup
+        number = getattr(signal, name, signal.SIGTERM)
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+    # Where who started this ignores it, nobody hears that what failed has failed.
+    if hasattr(signal, "SIGCHLD"):
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         check()
         status = build(_parse())
@@ -177,10 +207,12 @@ def main() -> int:
     except KeyboardInterrupt:
         say("build_site: interrupted", sys.stderr)
         status = 2
-    if status and SITE.exists():
+    if status and before and before != _times(SITE):
+        say("The build failed, and wrote into build/html: build again.", sys.stdout)
+    elif status and SITE.exists():
         say("The build failed: build/html is still the last good site.", sys.stdout)
     return status
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    os._exit(main())  # PYTHONINSPECT would wait for a person

@@ -81,6 +81,7 @@ sphinx_gallery_conf = {
     "reset_modules_order": "both",
     "parallel": 2,  # each lesson in a process of its own: run/apart.py
     "image_scrapers": (
+        "tensor_copies.run.isolation.end_a_fork",
         "tensor_copies.figures.maps.scrape",
         "tensor_copies.figures.plots.scrape",
         "tensor_copies.figures.tables.scrape",

@@ -187,7 +187,7 @@ def test_a_line_that_a_kernel_sends_in_pieces_stays_one_line(
     monkeypatch.setattr(db, "create_engine", db.create_engine)
     cache = SimpleNamespace(nb_execution_cache_path=str(tmp_path / "cache"))
     kernels.take_over(None, cache)
-    options = {"cwd": str(tmp_path), "timeout": 120, "allow_errors": False}
+    options = {"cwd": str(tmp_path), "timeout": 120, "allow_errors": False, "page": "x"}
     done = utils.single_nb_execution(notebook, **options)
     assert [output["text"] for output in done.nb.cells[0].outputs] == ["one line\n"]
     assert "TCP" not in capfd.readouterr().err

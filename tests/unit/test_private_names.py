@@ -54,6 +54,8 @@ TAKEN = [
      "see if it finds methods written in C by now, and drop code_links.py"),
     ("jupyter_cache.executors.utils.executenb", KERNELS, "see if MyST-NB has an option "
      "for the kernel manager; or drop kernels.py: kernels then talk over TCP"),
+    ("jupyter_cache.cache.db.create_engine", KERNELS, "see if it makes the address of "
+     "its database from parts; if not, refuse a folder whose name has a question mark"),
 ]  # fmt: skip
 # What is no name of Python: a place whose source must have these words.
 WRITTEN = [

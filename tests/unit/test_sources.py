@@ -49,6 +49,10 @@ FAULTS = {
         LESSON, "if x:\n  breakpoint()\n"
     ),
     f"{PAGE}, line 4: this code does not run": write(PAGE, f"{RUNS}```python\n```\n"),
+    f"{PAGE}, line 3: this block does not end": write(PAGE, "# A\n\n````\n```\nx\n"),
+    "examples/1_first/index.py: the build makes a page of": write(
+        "examples/1_first/index.py", ""
+    ),
     "docs/asked.toml is a folder": write("docs/asked.toml/x", ""),
     "examples/1_first/folder.py is a folder": write("examples/1_first/folder.py/x", ""),
     "docs/pipe.md is no file with text": lambda root: os.mkfifo(root / "docs/pipe.md"),
@@ -78,7 +82,8 @@ def root(tmp_path: Path) -> Path:
     for folder in ("examples", "examples/1_first"):
         write(f"{folder}/GALLERY_HEADER.rst", "One\n===\n\nSome words.\n")(tmp_path)
     write(LESSON, '"""\nGood\n====\n"""\nprint(">>>>>>> no conflict")\n')(tmp_path)
-    write(PAGE, "# Prose\r\n\n```python\nbreakpoint\n```\n")(tmp_path)
+    blocks = "::::{a}\n:::{b}\n```python\r\nbreakpoint\n```\n:::\n::::\n```x```\n"
+    write(PAGE, f"# Prose\r\n\n{blocks}")(tmp_path)
     for name in PASSED_OVER:
         write(name, b"\xff\xfe <<<<<<< HEAD")(tmp_path)
     (tmp_path / "examples" / "1_first" / ".#other.py").symlink_to("me@host.1:1")

@@ -20,7 +20,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
         outdated,
         silence,
         sources,
-        sphinx_process,
     )
     from tensor_copies.run.in_order import in_order
 
@@ -32,8 +31,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("pages_are_made_from", "", "env", str)
     app.add_config_value("pages_are_dressed_in", "", "html", str)
     app.connect("config-inited", kernels.take_over)
-    # All is imported now, and no lesson has run yet.
-    app.connect("builder-inited", sphinx_process.collect_garbage, priority=50)
     # Before the gallery, which would fail on an unfit script without its name.
     begin = in_order(
         *(sources.require_sound, freshness.drop_what_is_stale, apart.begin),

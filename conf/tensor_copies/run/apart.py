@@ -89,23 +89,11 @@ def run_apart(
     seconds: float,
     megabytes: float,
 ) -> Any:
-    """Return what a function returns in a process of its own.
+    """Return what a function returns in a process of its own, where all is pickled.
 
-    Parameters
-    ----------
-    name
-        The file name of the lesson, for messages.
-    function, arguments
-        What is called; all are pickled, and so is what it returns.
-    root
-        The folder whose sources (``examples`` and ``docs``) must stay as they are.
-    seconds, megabytes
-        The limits of the process and of all that it starts.
-
-    Raises
-    ------
-    LessonLost
-        If the function raises, the process ends early, or takes more than it may.
+    ``name`` is the file of the lesson, for messages; no source below ``root`` may come
+    or go; the limits are of the process and of all that it starts. Raises
+    :class:`LessonLost` if the function raises, or the process ends early or is ended.
     """
     here, there = _context().Pipe(duplex=False)
     with tempfile.TemporaryDirectory() as aside:
@@ -113,7 +101,10 @@ def run_apart(
         words.touch()
         told = (there, words, name, root, function, arguments)
         child = _context().Process(target=_answer, args=told)
-        child.start()
+        try:
+            child.start()
+        except EOFError:
+            raise LessonLost(f"{name}: what forks lessons has ended before") from None
         there.close()
         try:
             if not (problem := _watch(here, child, seconds, megabytes)):
@@ -199,9 +190,12 @@ def _answer(
         except SphinxError as error:
             problem = str(error)
         except BaseException as error:
-            if isinstance(error, Exception):  # a defect, and not the lesson's
-                traceback.print_exception(error)
-            problem = f"{_line_of(error, name)}{error!r} was raised"
+            if isinstance(error, OSError):  # as where a person removes its folder
+                problem = progress.of_file(error)
+            else:
+                problem = f"{_line_of(error, name)}{error!r} was raised"
+                if isinstance(error, Exception):  # a defect, and not the lesson's
+                    traceback.print_exception(error)
         sys.__stdout__.flush()
         if os.name == "posix":  # what code in C has printed
             ctypes.CDLL(None).fflush(None)

@@ -9,7 +9,6 @@ gallery looks at it.
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING
 from babel.dates import format_date
 from sphinx.errors import ExtensionError
 
-from tensor_copies.run import progress
+from tensor_copies.run import kept_json, progress
 from tensor_copies.run.code_keys import (
     SHAPES_LESSONS,
     SHAPES_PAGES,
@@ -42,20 +41,7 @@ if TYPE_CHECKING:
     from docutils.nodes import document
     from sphinx.application import Sphinx
 
-# What the gallery and we write for the lesson NAME: NAME with these endings, and
-# images/sphx_glr_NAME_*.
 NOTEBOOK, NOTEBOOK_AS_MADE = ".ipynb", ".notebook.json"
-GENERATED = (
-    ".rst",
-    ".py",
-    NOTEBOOK,
-    NOTEBOOK_AS_MADE,
-    ".zip",
-    ".py.md5",
-    ".cost.json",
-    ".codeobj.json",
-    ".run.json",
-)
 # Of the gallery's options those that say what a lesson leaves.
 OPTIONS = ("reset_modules", "image_scrapers", "capture_repr", "remove_config_comments")
 
@@ -81,26 +67,25 @@ def pages_key() -> str:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one lesson: of what, by whom, when, and how long."""
+    """One run of one lesson: of what, by whom, when, how long, and what it left."""
 
     key: str
     fingerprint: Fingerprint
     day: str
     seconds: float
+    files: list[str]
 
     def save(self, path: Path) -> None:
         """Write the run as JSON, whole or not at all."""
-        aside = path.with_suffix(".tmp")
-        aside.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
-        aside.replace(path)
+        kept_json.save(path, asdict(self))
 
     @classmethod
     def load(cls, path: Path) -> Run | None:
         """Read a run; return None where there is none or it cannot be read."""
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = kept_json.load(path)
             return cls(**{**data, "fingerprint": Fingerprint(**data["fingerprint"])})
-        except (OSError, ValueError, TypeError, KeyError):
+        except (TypeError, KeyError):
             return None
 
 
@@ -118,8 +103,8 @@ def drop_what_is_stale(app: Sphinx) -> None:
     }
     for page, key in app.run_keys.items():
         run = Run.load(run_path(app, page))
-        is_whole = Path(app.srcdir, f"{page}.rst").exists()
-        if run is None or run.key != key or not is_whole:
+        left = [Path(app.srcdir, name) for name in run.files] if run else []
+        if run is None or run.key != key or not all(map(Path.is_file, left)):
             _remove_result(app, page)
     sections = {Path(app.srcdir, page).parent for page in lessons}
     for gallery in app.config.sphinx_gallery_conf["gallery_dirs"]:
@@ -136,7 +121,8 @@ def drop_what_is_stale(app: Sphinx) -> None:
 def settle(app: Sphinx) -> None:
     """Note what ran; stop before any page is written if a lesson failed."""
     conf = app.config.sphinx_gallery_conf
-    pages = {str(script): page for page, script in lesson_scripts(app).items()}
+    scripts = lesson_scripts(app).items()
+    pages = {str(script.resolve()): page for page, script in scripts}
     app.lessons_run = [
         pages[str(Path(script).resolve())] for script in conf["passing_examples"]
     ]
@@ -154,11 +140,13 @@ def settle(app: Sphinx) -> None:
 
 def _note_run(app: Sphinx, page: str) -> None:
     lesson = Path(app.srcdir, page)
-    cost = json.loads(lesson.with_name(f"{lesson.name}.cost.json").read_text("utf-8"))
+    cost = kept_json.load(lesson.with_name(f"{lesson.name}.cost.json"))
     # The notebook is finished in each build, from what the gallery made (notebooks.py).
     made = lesson.with_name(f"{lesson.name}{NOTEBOOK}")
     shutil.copyfile(made, lesson.with_name(f"{lesson.name}{NOTEBOOK_AS_MADE}"))
-    run = Run(app.run_keys[page], fingerprint(), today(), round(cost["time"], 2))
+    left = [path.relative_to(app.srcdir).as_posix() for path in _results(app, page)]
+    seconds = round(cost["time"], 2)
+    run = Run(app.run_keys[page], fingerprint(), today(), seconds, left)
     run.save(run_path(app, page))
 
 
@@ -215,17 +203,15 @@ def _remove_result(app: Sphinx, page: str) -> None:
 
 
 def _results(app: Sphinx, page: str) -> list[Path]:
-    """Return all files that were generated for a lesson, its run too."""
-    own = [Path(app.srcdir, page + suffix) for suffix in GENERATED]
+    """Return all files that the gallery and we have made for a lesson, its run too."""
     folder, name = Path(app.srcdir, page).parent, Path(page).name
     # sphx_glr_clone_detach_001.svg is no picture of the lesson clone.
-    names = {path.stem for path in folder.glob("*.rst")} | {name}
-    longer = tuple(
-        f"sphx_glr_{other}_" for other in names if other.startswith(f"{name}_")
-    )
-    pictures = [
+    others = (path.stem for path in folder.glob(f"{name}_*.rst"))
+    longer = tuple(f"sphx_glr_{other}_" for other in others)
+    return [
         path
-        for path in sorted((folder / "images").rglob(f"sphx_glr_{name}_*"))
-        if not path.name.startswith(longer)
+        for path in sorted(folder.rglob("*"))
+        if path.name.startswith((f"{name}.", f"sphx_glr_{name}_"))
+        and not path.name.startswith(longer)
+        and path.is_file()
     ]
-    return [path for path in own + pictures if path.is_file()]

@@ -5,18 +5,21 @@ All else it finds as a new Python has it, since it runs in one (apart.py).
 
 from __future__ import annotations
 
+import os
 import random
 import warnings
 from pathlib import Path
 
 # How a figure looks that a lesson draws with matplotlib.
 STYLE = Path(__file__).with_name("figure.mplstyle")
+_lessons: set[int] = set()  # the processes in which they have begun
 
 
 def prepare(gallery_conf: object, lesson: str, when: str) -> None:
     """Prepare what is about to run (a ``reset_modules`` hook)."""
     if when != "before":
         return
+    _lessons.add(os.getpid())
     import matplotlib.pyplot
     import numpy
     import perfplot  # noqa: F401  its first import changes matplotlib's settings
@@ -37,6 +40,17 @@ def prepare(gallery_conf: object, lesson: str, when: str) -> None:
     # A lesson ends with `plt.show()` for the reader's own run; here nothing is
     # shown, and matplotlib says so wherever there is a display.
     warnings.filterwarnings("ignore", r".*is non-interactive, and thus cannot")
+
+
+def end_a_fork(*_: object) -> str:
+    """End a process that the code of a block has forked (the first image scraper).
+
+    It would go on with the lesson, and write another page over it.
+    """
+    if os.getpid() not in _lessons:
+        os.write(2, b"a process that the lesson forked went on")
+        os._exit(1)
+    return ""
 
 
 def seed_everything() -> None:

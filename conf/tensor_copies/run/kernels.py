@@ -17,18 +17,21 @@ is found again, or made again.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
+import shutil
+import sqlite3
 import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from tensor_copies.run import progress
+from tensor_copies.run import kept_json, progress
 from tensor_copies.run.clocks import takes_times
 from tensor_copies.run.code_keys import ROOT, key_of
 from tensor_copies.run.sources import UnfitSource, files_of, what_changed
@@ -59,13 +62,32 @@ _runs: dict[str, Future[NotebookNode]] = {}  # of notebooks, by their code
 
 
 def take_over(app: Sphinx, config: Config) -> None:
-    """Let pages run as :func:`run_pages` has begun it."""
+    """Let pages run as :func:`run_pages` has begun it, and keep them in any folder."""
+    from jupyter_cache.cache import db
     from jupyter_cache.executors import utils
+    from sqlalchemy import URL, create_engine
 
     # It would say for each page that its kernel is called python3, as soon as anyone
     # lets the log of the whole process show more than warnings.
     logging.getLogger("traitlets").setLevel(logging.WARNING)
+    cache = Path(config.nb_execution_cache_path)
+    _forget_what_is_damaged(cache)
     utils.executenb = partial(_wait_for, app)
+    # In a folder whose name has a question mark its own address is of another file.
+    where = URL.create("sqlite", database=str(cache / db.DB_NAME))
+    db.create_engine = lambda address: create_engine(where)
+
+
+def _forget_what_is_damaged(cache: Path) -> None:
+    """Remove the pages that are kept if one cannot be read: they run again."""
+    try:
+        with closing(sqlite3.Connection(cache / "global.db")) as database:
+            keys = database.execute("SELECT hashkey FROM nbcache").fetchall()
+    except sqlite3.Error:  # also where none is kept
+        keys = [("none",)]
+    kept = (cache / "executed" / key / "base.ipynb" for (key,) in keys)
+    if None in map(kept_json.load, kept):
+        shutil.rmtree(cache, ignore_errors=True)
 
 
 def watch(tag: str, extension: str) -> None:
@@ -139,43 +161,45 @@ def _begin(app: Sphinx, notebook: NotebookNode, page: str) -> Future[NotebookNod
 def _execute(
     cache: Path, notebook: NotebookNode, page: str, cwd: Path, timeout: int
 ) -> NotebookNode:
-    """Run a notebook, and keep what was seen of its watched cells."""
-    begun, before = perf_counter(), files_of(ROOT)
-    code = _code_of(notebook)
-    tagged = [(cell, set(cell.metadata.get("tags", ())) & set(_tags)) for cell in code]
-    wanted = [cell.source for cell, tags in tagged if tags]
-    extensions = sorted({_tags[tag] for _, tags in tagged for tag in tags})
-    with tempfile.TemporaryDirectory(prefix="kernel-", dir=SHORT) as name:
-        folder = Path(name)
-        (folder / "wanted.json").write_text(json.dumps(wanted), encoding="utf-8")
-        watching = [f"--ext={extension}" for extension in extensions]
-        problem = _run(notebook, folder, cwd, timeout, watching)
-        for cell in code:
-            _join_pieces(cell)
-        if (size := len(str(notebook.cells))) > MOST:
-            problem = f"its cells print {size} characters, {MOST} at most"
-        if problem := problem or what_changed(ROOT, before):
+    """Run the cells of a page; refuse what would be no page or changes others."""
+    from nbclient.exceptions import DeadKernelError
+
+    began, before, code = perf_counter(), files_of(ROOT), _code_of(notebook)
+    with (
+        tempfile.TemporaryDirectory(prefix="kernel-", dir=SHORT) as name,
+        _watching(code, cache, Path(name)) as arguments,
+    ):
+        try:
+            _run(notebook, Path(name), cwd, timeout, arguments)
+            problem = _too_much(code) or what_changed(ROOT, before)
+        except DeadKernelError:
+            problem = "a cell ended the process in which it ran"
+        if problem:
             raise UnfitSource(f"{page}: {problem}")
-        if wanted:
-            seen = [
-                json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-                for path in (folder / f"{at}.json" for at in range(len(wanted)))
-            ]
-            path = kept_of(cache, [cell.source for cell in code])
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(seen), encoding="utf-8")
-    progress.say_time("page", page, perf_counter() - begun)
+    progress.say_time("page", page, perf_counter() - began)
     return notebook
+
+
+@contextmanager
+def _watching(code: list[NotebookNode], cache: Path, own: Path) -> Iterator[list[str]]:
+    """Give the arguments of a kernel that watches tagged cells; keep what it saw."""
+    tagged = [(one.source, _tags.keys() & one.metadata.get("tags", ())) for one in code]
+    wanted = [source for source, tags in tagged if tags]
+    extensions = {_tags[tag] for _, tags in tagged for tag in tags}
+    kept_json.save(own / "wanted.json", wanted)
+    yield [f"--ext={extension}" for extension in sorted(extensions)]
+    if wanted:
+        seen = [kept_json.load(own / f"{at}.json") for at in range(len(wanted))]
+        kept_json.save(kept_of(cache, [source for source, _ in tagged]), seen)
 
 
 def _run(
     notebook: NotebookNode, own: Path, cwd: Path, timeout: int, arguments: list[str]
-) -> str:
-    """Run a notebook, its kernel in a folder of its own; say if the kernel ended."""
+) -> None:
+    """Run a notebook in place, its kernel in a folder of its own."""
     from jupyter_client import AsyncKernelManager
     from jupyter_client.kernelspec import KernelSpec
     from nbclient import NotebookClient
-    from nbclient.exceptions import DeadKernelError
     from traitlets.config import Config as Traits
 
     class OfThisPython(AsyncKernelManager):
@@ -191,24 +215,23 @@ def _run(
         extra_arguments=arguments,
     )
     variables = {"IPYTHONDIR": f"{own}/ipython", WATCH: str(own)}
-    try:
-        client.execute(env=os.environ | variables)
-    except DeadKernelError:
-        return "a cell ended the process in which it ran"
-    return ""
+    client.execute(env=os.environ | variables)
 
 
-def _join_pieces(cell: NotebookNode) -> None:
-    """Make one output of what a cell printed in a row.
+def _too_much(code: list[NotebookNode]) -> str:
+    """Make one output of what a cell printed in a row; say if all is too long.
 
     On a busy machine a line reaches us in pieces. MyST-NB takes each for a line of its
     own. (nbclient joins them too, but a long line takes it hours.)
     """
-    joined: list[NotebookNode] = []
-    for output in cell.outputs:
-        last = joined[-1] if joined else {}
-        if output.output_type == "stream" and last.get("name") == output.name:
-            last.text += output.text
-        else:
-            joined.append(output)
-    cell.outputs = joined
+    for cell in code:
+        joined: list[NotebookNode] = []
+        for output in cell.outputs:
+            last = joined[-1] if joined else {}
+            if output.output_type == "stream" and last.get("name") == output.name:
+                last.text += output.text
+            else:
+                joined.append(output)
+        cell.outputs = joined
+    size = len(str(code))
+    return f"its cells print {size} characters, {MOST} at most" if size > MOST else ""

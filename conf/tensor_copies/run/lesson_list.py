@@ -51,23 +51,17 @@ def _find(app: Sphinx) -> dict[str, Path]:
     root = Path(app.srcdir, examples).resolve()
     place = {name: number for number, name in enumerate(READING_ORDER)}
     # The gallery will ask for a place of one that has none.
-    scripts = sorted(
-        (script for script in root.rglob("*.py") if _is_lesson(script, root)),
-        key=lambda script: (
-            script.parent,
-            place.get(script.name, len(place)),
-            script.name,
-        ),
+    found = sorted(
+        (script.parent, place.get(script.name, len(place)), script.name)
+        for script in root.rglob("*.py")
     )
+    pages = [folder.relative_to(root) / name for folder, _, name in found]
     return {
-        (gallery / script.relative_to(root)).with_suffix("").as_posix(): script
-        for script in scripts
+        (gallery / page).with_suffix("").as_posix(): root / page
+        for page in pages
+        # An editor or a system has left the others.
+        if not any(part.startswith(".") for part in page.parts)
     }
-
-
-def _is_lesson(script: Path, root: Path) -> bool:
-    """Whether it is more than what an editor or a system has left."""
-    return not any(part.startswith(".") for part in script.relative_to(root).parts)
 
 
 def report_unknown(app: Sphinx, exception: Exception | None) -> None:

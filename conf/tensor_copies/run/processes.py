@@ -20,12 +20,12 @@ def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
     """Return variables with which a new Python finds the packages in conf/.
 
     Without those that would change what examples print: optimised assertions, warnings
-    that are ignored, a start file, another backend of matplotlib.
+    that are ignored, a start file, another backend of matplotlib, logs of torch.
     """
     plain = {
         name: value
         for name, value in environment.items()
-        if name in KEPT or not name.startswith(("PYTHON", "MPLBACKEND"))
+        if name in KEPT or not name.startswith(("PYTHON", "MPLBACKEND", "TORCH"))
     }
     paths = [*map(str, PACKAGES), environment.get("PYTHONPATH", "")]
     plain["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
@@ -51,14 +51,16 @@ def end_all(pid: int) -> None:
     if hasattr(os, "killpg"):
         with suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
-    for number in numbers:
-        with suppress(OSError):
-            os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))
+    _end(numbers)
 
 
 def end_children() -> None:
     """End all that goes back to this process, which goes on."""
-    for number in {*taken_by(os.getpid())} - {os.getpid()}:
+    _end({*taken_by(os.getpid())} - {os.getpid()})
+
+
+def _end(numbers: set[int]) -> None:
+    for number in numbers:
         with suppress(OSError):
             os.kill(number, getattr(signal, "SIGKILL", signal.SIGTERM))
 

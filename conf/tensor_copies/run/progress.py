@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+CURES = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room")
+CURES[errno.ENOENT] = "build again"  # somebody has removed it meanwhile
 
 
 def say(text: str) -> None:
@@ -21,5 +22,5 @@ def of_file(error: OSError) -> str:
     """Say what the system did not let us do with a file, and how to mend it."""
     if error.filename is None:
         return str(error)
-    cure = "make room" if error.errno in FULL else "remove it, or make it writable"
+    cure = CURES.get(error.errno, "remove it, or make it writable")
     return f"{error.filename}: {error.strerror}: {cure}"

@@ -24,15 +24,17 @@ from tensor_copies.run.fingerprint import CONF
 ROOT = CONF.parent
 MADE = Path("docs", "auto_examples")  # by the gallery
 KINDS = {"docs": (".md", ".rst", "asked.toml"), "examples": (".py", ".rst", ".txt")}
+LEFT_BY_EDITORS = re.compile(r"(^|/)(\.|__pycache__/)|~$")
 HEADER = "GALLERY_HEADER.rst"
-# Pages that the build makes.
-TAKEN = ("404", "genindex", "search")
+# Names of pages that the build makes.
+TAKEN = re.compile(r"docs/(404|genindex|search)\.(md|rst)|examples/.*/index\.py")
 MARK = "\ufeff"  # what some editors put before the text of a file
 CONFLICT = re.compile(r"(# ?)?(<{7}|>{7}) ")
 # Forbidden in HTML, or such that what is read is not what is written.
 HIDDEN = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
 INCLUDE = re.compile(r"^(?:[`:]{3,} *\{include\}|\.\. include::) *(\S+)", re.M)
 WAITS = re.compile(r"\s*(breakpoint\(\)|(import pdb; *)?i?pdb\.set_trace\(\))\s*$")
+FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,}|:{3,})(.*)")
 # In a page that runs a reader takes it for a cell.
 RUNS, IDLE = "file_format: mystnb", re.compile(r"[`:]{3,} *(python|py|ipython3?)\s*$")
 TITLE = re.compile(r"\S.*\n([=\-~#*^\"])\1*\s*$", re.M)
@@ -56,38 +58,33 @@ def sources(root: Path) -> list[Path]:
     return found
 
 
-def files_of(root: Path) -> set[Path]:
+def files_of(root: Path) -> set[str]:
     """Return the files among and beside the sources, but for those of editors.
 
     Code that runs in a build adds none: the next would take it for a source.
     """
-    found = [path for path in root.iterdir() if path.is_file()]
-    for folder in map(root.joinpath, KINDS):
-        for inside, folders, names in os.walk(folder):
+    found = {path.name for path in root.iterdir() if path.is_file()}
+    for folder in KINDS:
+        for inside, folders, names in os.walk(root / folder):
             if Path(inside) == root / MADE:
                 folders.clear()
             else:
-                found += [Path(inside, name) for name in names]
-    parts = {path: path.relative_to(root).parts for path in found}
-    return {
-        path
-        for path in found
-        if not path.name.endswith("~")
-        and not any(part.startswith((".", "__pycache__")) for part in parts[path])
-    }
+                within = Path(inside).relative_to(root)
+                found |= {(within / name).as_posix() for name in names}
+    return {name for name in found if not LEFT_BY_EDITORS.search(name)}
 
 
-def what_changed(root: Path, before: set[Path]) -> str:
+def what_changed(root: Path, before: set[str]) -> str:
     """Say which file was added or removed since then; nothing if none was."""
     now = files_of(root)
-    for path in sorted(now - before):
+    for name in sorted(now - before):
         return (
-            f"it left the file {path.relative_to(root).as_posix()} among the sources: "
+            f"it left the file {name} among the sources: "
             "remove it, and write to a temporary folder"
         )
-    for path in sorted(before - now):
-        return f"it removed the file {path.relative_to(root).as_posix()}: put it back"
-    return ""
+    return "".join(
+        f"it removed the file {name}: put it back" for name in sorted(before - now)[:1]
+    )
 
 
 def require_sound(app: Sphinx | None = None) -> None:
@@ -113,10 +110,12 @@ def problems(root: Path) -> Iterator[str]:
             yield f"{name}, line {line}: {byte} is not UTF-8: save the file as UTF-8"
             continue
         yield from (f"{name}{problem}" for problem in _of_text(text))
+        if path.suffix == ".md" and (line := _open_block(text)):
+            yield f"{name}, line {line}: this block does not end: write its last line"
         if path.suffix in (".md", ".rst"):
             files = map(path.parent.joinpath, INCLUDE.findall(text))
             included[path.resolve()] = {file.resolve() for file in files}
-        if path.parent == root / "docs" and path.stem in TAKEN:
+        if TAKEN.fullmatch(name):
             yield f"{name}: the build makes a page of this name: give it another"
     for path in (root / "examples", *sorted((root / "examples").iterdir())):
         if path.is_dir() and not path.name.startswith((".", "__")):
@@ -141,6 +140,18 @@ def _of_text(text: str) -> Iterator[str]:
         if found := HIDDEN.search(line.removesuffix("\r")):
             sign = f"U+{ord(found[0]):04X}"
             yield f", line {number}: it has the hidden character {sign}: take it out"
+
+
+def _open_block(text: str) -> int:
+    """Return the line of a fenced block that does not end, or 0."""
+    fence, began = "", 0
+    for number, line in enumerate(text.split("\n"), 1):
+        found = FENCE.match(line.strip())
+        if found and not fence:
+            fence, began = found[1], number
+        elif found and found[1].startswith(fence) and not found[2]:
+            fence, began = "", 0
+    return began
 
 
 def _of_section(folder: Path, name: str) -> Iterator[str]:

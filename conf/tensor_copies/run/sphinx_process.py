@@ -1,7 +1,7 @@
 """The process that builds: Sphinx without its own log, a failure in one line.
 
 ``build_site.py`` starts it. When that ends early, this process ends, and all that it
-has started.
+has started. What it imports at first ``build_site.py`` has imported too.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ import sys
 import threading
 import traceback
 
-from sphinx.application import Sphinx
-from sphinx.errors import SphinxError
-from sphinx.util.docutils import docutils_namespace, patch_docutils
-
-from tensor_copies.run import kept_json, kernels, processes, progress
-from tensor_copies.run.code_keys import CONF, ROOT
+from tensor_copies.run import processes, progress
+from tensor_copies.run.fingerprint import CONF
 
 
 def _build(
     builder: str, write_all: bool, fresh_env: bool, settings: list[str], verbose: int
 ) -> int:
-    build = ROOT / "build"
+    from sphinx.application import Sphinx
+    from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+    from tensor_copies.run import kept_json
+
+    build = CONF.parent / "build"
     with patch_docutils(CONF), docutils_namespace():
         app = Sphinx(
-            srcdir=ROOT / "docs",
+            srcdir=CONF.parent / "docs",
             confdir=CONF,
             outdir=build / ("staging" if builder == "html" else builder),
             # Each builder has a memory of its own of what it read and warned about.
@@ -51,10 +52,12 @@ def _in_a_line(error: BaseException) -> str:
     """Say what ended the build; a defect of ours keeps its traceback."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
+    from sphinx.errors import SphinxError
+
     error = getattr(error, "orig_exc", None) or error  # of a handler of an event
     if type(error).__name__ == "ExecutionError":  # of a page: its traceback was shown
         return f"this page failed: {error}"
-    if isinstance(error, SphinxError):
+    if isinstance(error, (SphinxError, SyntaxError)):  # the last of a module of ours
         return str(error)
     if isinstance(error, OSError):
         return progress.of_file(error)
@@ -72,25 +75,20 @@ def _end_with_the_parent() -> None:
     os._exit(2)
 
 
-def collect_garbage(app: Sphinx) -> None:
-    """Let Python look for garbage from now on, but not among what was imported."""
-    gc.freeze()
-    gc.enable()
-
-
 def main() -> int:
     """Build with the options of build_site.py, as JSON; return 0 or 2."""
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     processes.adopt_orphans()
     logging.raiseExceptions = False  # a log that nobody reads is no reason to stop
-    gc.disable()  # until all is imported: it finds nothing, and takes half a second
+    gc.set_threshold(100_000)  # it finds little, and takes half a second at the start
     try:
         return 2 if _build(**json.loads(sys.argv[1])) else 0
     except BaseException as error:
         print(f"build_site: {_in_a_line(error)}", file=sys.stderr)
         return 2
     finally:  # Python ends when the threads do that wait for kernels
-        kernels.stop()
+        if kernels := sys.modules.get("tensor_copies.run.kernels"):
+            kernels.stop()
         processes.end_children()
 
 
