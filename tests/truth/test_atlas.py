@@ -27,7 +27,7 @@ from reading import EVERYTHING, soup
 from recording import OTHER, OTHER_NAME
 from tensor_copies import stand_in
 from tensor_copies.atlas import data
-from tensor_copies.atlas.page import meaning
+from tensor_copies.atlas.words import meaning
 from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.recordings import check
 from tensor_copies.recordings import format as recordings
