@@ -285,11 +285,12 @@ window.explorerLine = (() => {
           if (other) return { ...other, said: [other.said, after && `Left out: ${after}.`, rest({ head, trailers }), written].filter(Boolean).join(" ") };
         }
       const called = unknown.find((one) => one[0] === ".") ?? first?.trailers.find((one) => one[0] === ".");
+      const hasGrad = write(right).includes(`${into}.grad`);
       const inPlace = "x += 1\ny = x", bare = right.every((token) => /^(?:[\p{L}_][\w.]*|\d[\w.]*|[-+*/.])$/u.test(token));
       if (/^[\w.]+$/.test(into) && !/\.(?:data|grad|requires_grad)$/.test(into) && bare && names.includes(inPlace)) return {
         row: inPlace, x: into, more: true,
-        state: /no_grad/.test(line) ? "no_grad" : write(right).includes(`${into}.grad`) ? "leaf" : "nonleaf",
-        said: `Drawn as x += 1: a write into the memory of x. If ${into} is a number of Python, such as 0, it is a new tensor instead.`,
+        state: /no_grad/.test(line) ? "no_grad" : hasGrad ? "leaf" : "nonleaf",
+        said: `Drawn as x += 1, a write into the memory of x.${hasGrad ? "" : ` If ${into} is a Python number, such as 0, the line makes a new tensor instead.`}`,
       };
       if (written) {
         if (/\.requires_grad$/.test(into)) return { said: written, near: "requires_grad_" in calls ? { chain: ["requires_grad_"] } : null };
@@ -379,7 +380,7 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
   // Two lanes and how they were read, or the one lane and the side that can't be drawn.
   const twoOf = (line) => {
     const sides = line.split(/\s+(?:vs\.?|versus|or)\s+|\s*\|\s*/i).map((side) => side.trim());
-    if (sides.length !== 2 || sides.every((side) => WORDS.has(side.toLowerCase()) && side !== "Tensor")) return null;
+    if (sides.length !== 2 || sides.every((side) => WORDS.has(side))) return null;
     const told = [];
     const found = sides.map((side) => {
       const known = named(side);
@@ -419,7 +420,7 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     const ofArray = (lane) => isRow(lane) && atlas.rows[lane].subject === "a";
     const array = found.some((lanes) => lanes.every(ofArray));
     const lanes = found.map((one) => (array && one.find(ofArray)) || one[0]);
-    sides.forEach((side, at) => { if (WORDS.has(side)) told.push(`“${side}” is read as ${codeOf(lanes[at])}.`); });
+    sides.forEach((side, at) => { if (WORDS.has(side) && !codeOf(lanes[at]).startsWith(`x.${side}`)) told.push(`“${side}” is read as ${codeOf(lanes[at])}.`); });
     return { lanes, said: [...new Set(told)].join(" ") };
   };
   return twoOf(line);

@@ -75,6 +75,7 @@ window.searchReady = (async () => {
 
   const find = window.messageFinder?.((window.knownMessages ?? [])
     .map((entry) => ({ ...entry, live: entry.texts[0] }))) ?? (() => []);
+  await rest();
 
   const ask = (index, words, boost) => {
     const others = new Map(); // another word for the same, and how much it counts
