@@ -597,6 +597,26 @@ def test_a_phone_shows_one_kind_of_x_and_a_filter_marks_its_hits(
     page.close()
 
 
+# How tall the groups of rows are, those out of sight as the style guesses.
+HEIGHTS = """[...document.querySelectorAll(".atlas-room > table.atlas > tbody")]
+  .filter(one => !one.closest("details")).map(one => one.getBoundingClientRect().height)
+"""
+
+
+@pytest.mark.parametrize("width", [390, 412, 1280])
+def test_a_group_out_of_sight_lies_below_no_other(
+    width: int, browser: Any, address: str
+) -> None:
+    """Rows of a group that is guessed too low are covered by the next one."""
+    page = browser.new_page(viewport={"width": width, "height": 823})
+    page.goto(f"{address}atlas.html")
+    guessed = page.evaluate(HEIGHTS)
+    page.add_style_tag(content="tbody { content-visibility: visible !important }")
+    pairs = zip(guessed, page.evaluate(HEIGHTS), strict=True)
+    assert all(guess >= height for guess, height in pairs)
+    page.close()
+
+
 def test_an_open_row_can_be_copied_and_run(
     browser: Any, address: str, published: dict
 ) -> None:

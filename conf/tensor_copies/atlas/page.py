@@ -70,6 +70,7 @@ STATE_NAMES = {
     "expanded": "expanded",
 }
 OTHER_PLACE = "differs on the other device"
+LETTERS = 33  # of a call on one line of the table, about
 # The facts that the sentence of an open row says.
 TOLD = ("Memory", "Version counter", "Gradient flows", "Pinned")
 # And those of a result that is x, which are no news.
@@ -148,6 +149,7 @@ class Drawing:
             "what": what,
             "name": name_of(row["code"]),
             "line": Markup(breakable(name_of(row["code"]))),
+            "folded": len(name_of(row["code"])) // LETTERS,
             "find": " ".join(found).lower(),
             "cells": [
                 self.signs(row, state)
