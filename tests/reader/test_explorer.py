@@ -616,7 +616,7 @@ def test_what_is_drawn_does_not_hang_on_the_line_before(
     browser: Any, address: str
 ) -> None:
     page = browser.new_page()
-    go(page, address, "")
+    go(page, address, "y=clone")
     typed, kind = page.locator(".explorer-typed"), page.locator(".explorer-state")
     typed.fill("np.array or np.asarray")
     assert kind.input_value() == "constant"  # they differ for it alone
@@ -632,7 +632,7 @@ def test_a_sum_of_losses_is_drawn_as_the_write_that_it_is(
     browser: Any, address: str
 ) -> None:
     page = browser.new_page()
-    go(page, address, "")
+    go(page, address, "y=clone")
     typed, read = page.locator(".explorer-typed"), page.locator(".explorer-read")
     typed.fill("total_loss += loss")
     total = start = torch.ones((), requires_grad=True) * 2
