@@ -571,7 +571,7 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
         ("non_blocking or pin_memory", "non_blocking isn't drawn here"),
         ("vstack or cat", "vstack isn't drawn here"),
         ("x.to(torch.int8) or x.float()?", "x.to(torch.int8) isn't drawn here"),
-        ("copy.deepcopy(model) or load_state_dict?", "model looks like a module"),
+        ("copy.deepcopy(optimizer) or state_dict?", "optimizer looks like a module"),
         ("img.to(device, dtype=torch.float16)", "can't draw .to(device, dtype="),
         ("x.to(model.dtype)", "can't draw .to(model.dtype)"),
         ("torch.as_tensor(arr, dtype=torch.float64)", "can't draw .as_tensor(arr"),
