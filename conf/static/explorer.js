@@ -20,7 +20,10 @@
   const numbers = new Map(); // by device, kind of x and chain
   const keyOf = (...parts) => parts.join(" ");
   const now = { lanes: [["detach"]], x: "", on: "", write: "", at: 0 };
-  const unpack = () => {
+  const chosen = { x: "", on: "" }; // what a line or a pair changes for itself is not kept
+  // In pieces: no key waits for it.
+  const PIECE = 8; // milliseconds
+  const unpack = async () => {
     ({ explorerData: data, explorerCalls: atlas } = window);
     ({ texts, lists, calls } = data);
     const { facts } = data;
@@ -37,13 +40,13 @@
     const whole = new Map();
     const codeOf = (keys) => "x" + keys.map((key) => calls[key]).join("");
     let place = 0;
-    const walk = (chain) => {
+    const walk = function* (chain, before) {
       const code = chain.join(".");
       const everywhere = [];
       for (const device of devices)
         for (const state of states) {
-          const before = numbers.get(keyOf(device, state, chain.slice(0, -1).join(".")));
-          if (chain.length && (before === undefined || records[before].error)) continue;
+          const last = numbers.get(keyOf(device, state, before));
+          if (chain.length && (last === undefined || records[last].error)) continue;
           const number = data.seen.charCodeAt(place++) - FIRST_LETTER;
           numbers.set(keyOf(device, state, code), number);
           everywhere.push(number);
@@ -58,9 +61,15 @@
         whole.set(code, key);
       }
       if (chain.length < data.longest)
-        for (const call of names) if (canFollow(chain, call)) walk([...chain, call]);
+        for (const call of names) if (canFollow(chain, call)) yield* walk([...chain, call], code);
+      yield;
     };
-    walk([]);
+    let due = performance.now() + PIECE;
+    for (const _ of walk([], ""))
+      if (performance.now() > due) {
+        await new Promise((done) => { setTimeout(done); });
+        due = performance.now() + PIECE;
+      }
     data.shorter = (chain) => {
       const best = same.get(whole.get(chain.join(".")));
       return best && best.length < chain.length ? best : null;
@@ -71,24 +80,24 @@
     strong = new Map(data.strong);
     elsewhere = new Map(data.other);
     data.reads = (line) => explorerLine(line, calls, Object.keys(atlas.rows), data.longest);
-    now.x ||= states[0];
-    now.on ||= devices[0];
+    now.x = chosen.x ||= states[0];
+    now.on = chosen.on ||= devices[0];
   };
   const canFollow = (chain, call) =>
     !data.tensors.includes(call) || !chain.some((one) => data.arrays.includes(one));
   let loading;
   const loaded = () => (loading ??= Promise.all(root.dataset.load.split(" ").map((src) =>
     new Promise((resolve, reject) => document.head.append(
-      element("script", "", { src, onload: resolve, onerror: reject })))))
-    .then(() => {
-      unpack();
+      element("script", "", { src, async: false, onload: resolve, onerror: reject })))))
+    .then(async () => {
+      await unpack();
       root.classList.add("ready");
       document.dispatchEvent(new Event("explorer-ready"));
     }));
   // For the chooser below.
   window.loadExplorer = loaded;
   window.explorerPicture = (code) => {
-    const { chain, x } = data ? data.reads(code) : {};
+    const { chain, x } = data?.reads?.(code) ?? {};
     if (x !== "x" || codeOf(chain) !== code.replace('.to("cpu")', ".cpu()")) return undefined;
     const first = (name) => Object.keys(data[name])[0];
     const of = (keys) => records[numbers.get(keyOf(first("devices"), first("states"), keys.join(".")))];
@@ -231,6 +240,7 @@
     const known = (name, list) => (list.includes(asked.get(name)) ? asked.get(name) : list[0]);
     now.x = known("x", states);
     now.on = known("on", devices);
+    Object.assign(chosen, { x: now.x, on: now.on });
     now.write = ["x", "y"].includes(asked.get("write")) ? asked.get("write") : "";
     now.lanes = [laneOf(asked.get("y") ?? "detach") ?? ["detach"]];
     const other = asked.get("vs") === null ? null : laneOf(asked.get("vs"));
@@ -468,9 +478,9 @@
   const typed = find("typed");
   // -- What the reader asks: a line, "detach or clone?", a question, a message ----------
   const twoOf = (line) => window.explorerPair(line, { data, atlas, names, calls, codeOf, isRow });
-  const only = (lane, more = {}) => change({ lanes: [lane], at: 0, write: "", ...more });
+  const only = (lane, more = {}) => change({ lanes: [lane], at: 0, write: "", ...chosen, ...more });
   const compareThese = (lanes) => {
-    Object.assign(now, { lanes, at: 1, write: "" });
+    Object.assign(now, { lanes, at: 1, write: "", ...chosen });
     choose();
     change({});
   };
@@ -519,7 +529,7 @@
         only(near);
       }));
     }
-    return Boolean(lane);
+    return found.more ? "more" : Boolean(lane);
   };
   const runs = (lane, x = now.x) => {
     const seen = seenOf(lane, now.on, x);
@@ -595,6 +605,7 @@
   const asksFor = (text, isCode) => {
     const { rows, half, left } = window.answersIn(text);
     if (half || (isCode && left.length && !WRITES.test(text))) return [];
+    if (isCode && rows.length > 1 && !/ (?:or|vs\.?|versus) /i.test(text)) return []; // no pair
     const lanes = rows.map(({ tried }) => tried && laneOf(tried)).filter(Boolean);
     // What is drawn of a write shows the write.
     if (WRITES.test(text)) return lanes.filter((lane) => isRow(lane) && /\ny = x$/.test(lane)).slice(0, 1);
@@ -644,11 +655,15 @@
   press(".explorer-compare", () => change({ lanes: [now.lanes[0], now.lanes[0]], at: 1 }));
   press(".explorer-choose", (_, at) => change({ at }));
   press(".explorer-close", (_, at) => change({ lanes: now.lanes.filter((__, one) => one !== at), at: 0 }));
-  press("[data-on]", ({ on }) => change({ on, write: "" }));
+  press("[data-on]", ({ on }) => {
+    chosen.on = on;
+    change({ on, write: "" });
+  });
   press("[data-write]", ({ write }) => change({ write: now.write === write ? "" : write }));
   find("state").addEventListener("change", async (event) => {
     await loaded();
-    change({ x: event.target.value });
+    chosen.x = event.target.value;
+    change({ x: chosen.x });
   });
   find("chips").addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -664,7 +679,7 @@
       if (target.classList.contains("fails")) find("hint").textContent = `${target.textContent} raises ${target.title}`;
     });
   const again = () => { quiet(); read(); cut(); show(); };
-  const reread = () => (data ? again() : loaded().then(again));
+  const reread = () => (data?.reads ? again() : loaded().then(again));
   // Links on this page that lead to a chain show it here.
   document.addEventListener("click", async (event) => {
     const link = event.target.closest?.('a[href^="?y="]');

@@ -2,6 +2,7 @@
 // line is cut into tokens, and calls are known by how they are written.
 window.explorerLine = (() => {
   "use strict";
+  const { isModule, methodOf } = window.codeNames;
   const LONGEST = 400; // characters of a line of code that somebody typed
   const TOKEN = /\s+|#.*|[rbfu]{0,2}(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|[\p{L}_][\p{L}\p{N}_]*|\d[\w.]*|\.\.\.|[-+*/%@&|^<>=!:]=|->|\*\*|\/\/|<<|>>|[-+*/%@&|^<>=:.,;()[\]{}~]/uy;
   const PAIRS = { "(": ")", "[": "]", "{": "}" };
@@ -20,7 +21,7 @@ window.explorerLine = (() => {
   };
 
   // Two words side by side, or a word behind a bracket: a sentence, no line of Python.
-  const isProse = (tokens) => tokens.some((token, at) => {
+  const isProse = (tokens) => (tokens.length > 1 && tokens.every((token) => NAME.test(token))) || tokens.some((token, at) => {
     const before = tokens[at - 1] ?? "";
     return NAME.test(token) && !KEYWORDS.test(token) && !KEYWORDS.test(before) &&
       !/^[rbfu]{0,2}["']/.test(token) && (NAME.test(before) || /^[)\]}]$/.test(before) || /^\d/.test(before));
@@ -33,6 +34,24 @@ window.explorerLine = (() => {
     if (token === ",") return ", ";
     return (word(token) && word(before.slice(-1)) ? " " : "") + (token[0] === "'" ? token.replaceAll("'", '"') : token);
   }).join("").replace(/, ([)\]])/g, "$1");
+
+  // The places of a sign outside of all brackets.
+  const outside = (tokens, sign) => {
+    let depth = 0;
+    return tokens.flatMap((token, at) => {
+      depth += PAIRS[token] ? 1 : ")]}".includes(token) ? -1 : 0;
+      return depth === 0 && sign.test(token) ? [at] : [];
+    });
+  };
+  // Of several statements the first that has a dot, without the head of its block.
+  const BLOCK = /^(?:with|for|if|elif|while|else|try)$/;
+  const statementOf = (tokens) => {
+    const colon = BLOCK.test(tokens[0]) ? outside(tokens, /^:$/)[0] : undefined;
+    const body = tokens.slice(colon + 1).length ? tokens.slice(colon + 1) : tokens;
+    const ends = [-1, ...outside(body, /^;$/), body.length];
+    const all = ends.slice(1).map((end, at) => body.slice(ends[at] + 1, end));
+    return all.find((one) => one.includes(".")) ?? all[0];
+  };
 
   // All primaries of a row of tokens: a name, text or bracket, and what hangs on it.
   // What stands in brackets is looked through as well.
@@ -127,12 +146,9 @@ window.explorerLine = (() => {
     return { head: of.head, trailers: [...of.trailers, call, ...rest] };
   };
 
-  // x is float32: of the dtypes that .to() takes, those whose own method was run are read
-  // as that method.
-  const METHODS = { float32: "float", float64: "double", float16: "half", int64: "long" };
   const asCast = (trailer) => {
     const [, dtype] = /^\.to\((?:dtype=)?torch\.(\w+)\)$/.exec(write(trailer)) ?? [];
-    return dtype ? [".", METHODS[dtype] ?? dtype, "(", ")"] : null;
+    return dtype ? [".", methodOf(dtype), "(", ")"] : null;
   };
 
   // What may not be left out behind what is drawn: another dtype is a copy, a write changes
@@ -143,14 +159,10 @@ window.explorerLine = (() => {
     near,
   });
 
-  // Names that people give to a whole model or an optimizer: what is known of a tensor's
-  // call isn't true of theirs. calls.js has the same names.
-  const MODULE = /^(?:(?:self\.)?(?:\w+_)?(?:model|module|\w*net|network|encoder|decoder|backbone|generator|discriminator|critic|actor|teacher|student|optimizer|optim|scheduler)(?:_?\d+|_ema|_copy)?|self|nn\.\w+\(.*\))$/i;
-
   // What a line writes into: `w.data -= ...`, `x[0] = ...`; a plain name is bound anew.
   const writtenIn = (tokens, sign) => {
     const into = write(tokens);
-    return sign !== "=" || (tokens.at(-1) === "]" && tokens.length > 1 && tokens[0] !== "[") || /\.(?:data|grad)$/.test(into) ? into : "";
+    return sign !== "=" || (tokens.at(-1) === "]" && tokens.length > 1 && tokens[0] !== "[") || /\.(?:data|grad|requires_grad)$/.test(into) ? into : "";
   };
 
   // How many letters two names differ by.
@@ -172,7 +184,7 @@ window.explorerLine = (() => {
     ];
     const near = all.map(([of, found]) => [away(name.toLowerCase(), of.toLowerCase()), found])
       .sort((a, b) => a[0] - b[0])[0];
-    return near && near[0] <= (name.length > 3 ? 2 : 1) ? near[1] : null;
+    return near && near[0] <= (name.length > 5 ? 2 : name.length > 2 ? 1 : 0) ? near[1] : null;
   };
 
   /**
@@ -190,12 +202,11 @@ window.explorerLine = (() => {
     if (!found) return { said: sentence ? "" : `“${odd}” is not Python.`, words: true };
     if (/^<\/?\w/.test(line)) return { said: "That is markup, not Python." };
     if (isProse(found)) return { said: "", words: true };
-    const equals = found.reduce((at, token, place) => {
-      const open = found.slice(0, place).reduce((depth, one) => depth + (PAIRS[one] ? 1 : ")]}".includes(one) ? -1 : 0), 0);
-      return open === 0 && /^(?:=|[-+*/@%&|^]=)$/.test(token) ? place : at;
-    }, -1);
-    let right = found.slice(equals + 1);
-    const into = equals > 0 ? writtenIn(found.slice(0, equals), found[equals]) : "";
+    const statement = statementOf(found);
+    const equals = outside(statement, /^(?:=|[-+*/@%&|^]=)$/).at(-1) ?? -1;
+    const right = statement.slice(equals + 1);
+    if (/^(?:return|yield|await)$/.test(right[0])) right.shift();
+    const into = equals > 0 ? writtenIn(statement.slice(0, equals), statement[equals]) : "";
     const written = into && `The write into ${into} isn't drawn.`;
     // A line that goes on in the next one.
     while (right.length && /^[,;:\\]$/.test(right.at(-1))) right.pop();
@@ -210,6 +221,14 @@ window.explorerLine = (() => {
     }
     const best = { known: 0 };
     const unknown = [];
+    const wholeOf = ({ head, trailers }) => write([...head, ...trailers.flat()]);
+    // What stands around it, or behind it.
+    const rest = (one) => (wholeOf(one) === write(right) && statement.length === found.length ? "" : "The rest of the line isn't drawn.");
+    // What is given to from_numpy is an array, and no call of a tensor.
+    const isFromNumpy = ({ head, trailers: [name] }) => head[0] === "torch" && name?.[1] === "from_numpy" && name[2] === "(";
+    const arrays = primaries.filter(isFromNumpy).flatMap(({ trailers: [name] }) => primariesOf(name.slice(3, -1)) ?? []).map(wholeOf);
+    // A write in place is all that matters of its line.
+    const looked = primaries[0]?.trailers.some((one) => /^\.\w+_\(/.test(write(one))) ? primaries.slice(0, 1) : primaries;
     const alone = ({ head, trailers }) => {
       const same = asRow({ head, trailers });
       const cast = !same && trailers.length && asCast(trailers.at(-1));
@@ -226,17 +245,20 @@ window.explorerLine = (() => {
           return { row: code, x: of[0], near: { row: other }, said: "Read as a call on a tensor; a is an array." };
         if (code ?? other) return { row: code ?? other, x: of[0], said: "" };
       }
-      return null;
+      const array = "torch.from_numpy(a)";
+      return trailers.length === 1 && isFromNumpy({ head, trailers }) && names.includes(array)
+        ? { row: array, x: write(trailers[0].slice(3, -1)), said: "" } : null;
     };
-    for (const one of primaries) {
+    for (const one of looked) {
       const primary = asMethod(one) ?? one;
       const chips = primary.trailers.map((trailer) => chipOf(trailer, calls));
+      if (arrays.includes(wholeOf(one)) && !chips.some((chip) => /^numpy/.test(chip?.[0]))) continue;
       let run = [];
       chips.concat([null]).forEach((chip, at) => {
         if (chip) run.push(at);
         else {
           if (run.length > best.known)
-            Object.assign(best, { known: run.length, run, primary, chips });
+            Object.assign(best, { known: run.length, run, primary, chips, typed: one });
           run = [];
           const trailer = primary.trailers[at];
           if (trailer && (trailer.includes("(") || trailer[0] === "[")) unknown.push(trailer);
@@ -249,21 +271,29 @@ window.explorerLine = (() => {
       said: `${x} looks like a module or an optimizer, but the pictures show tensors.`,
     });
     const single = first && alone(first);
-    if (single && best.known < 2 && !(best.known === 1 && best.primary === first))
-      return MODULE.test(single.x) ? ofModule(single.x)
-        : { ...single, said: [single.said, written].filter(Boolean).join(" ") };
+    if (single && best.known < 2 && !(best.known === 1 && best.typed === first))
+      return isModule(single.x) ? ofModule(single.x)
+        : { ...single, said: [single.said, rest(first), written].filter(Boolean).join(" ") };
     if (!best.known) {
       // The longest beginning that is a row of the Atlas.
-      for (const { head, trailers } of primaries)
+      for (const { head, trailers } of looked)
         for (let count = trailers.length; count > 0; count--) {
           const other = alone({ head, trailers: trailers.slice(0, count) });
-          const rest = write(trailers.slice(count).flat());
-          if (other && MODULE.test(other.x)) return ofModule(other.x);
-          if (other && CHANGES.test(rest)) return notInChain(write(trailers[count]), { row: other.row });
-          if (other) return { ...other, said: [other.said, rest && `Left out: ${rest}.`, written].filter(Boolean).join(" ") };
+          const after = write(trailers.slice(count).flat());
+          if (other && isModule(other.x)) return ofModule(other.x);
+          if (other && CHANGES.test(after)) return notInChain(write(trailers[count]), { row: other.row });
+          if (other) return { ...other, said: [other.said, after && `Left out: ${after}.`, rest({ head, trailers }), written].filter(Boolean).join(" ") };
         }
       const called = unknown.find((one) => one[0] === ".") ?? first?.trailers.find((one) => one[0] === ".");
+      const hasGrad = write(right).includes(`${into}.grad`);
+      const inPlace = "x += 1\ny = x", bare = right.every((token) => /^(?:[\p{L}_][\w.]*|\d[\w.]*|[-+*/.])$/u.test(token));
+      if (/^[\w.]+$/.test(into) && !/\.(?:data|grad|requires_grad)$/.test(into) && bare && names.includes(inPlace)) return {
+        row: inPlace, x: into, more: true,
+        state: /no_grad/.test(line) ? "no_grad" : hasGrad ? "leaf" : "nonleaf",
+        said: `Drawn as x += 1, a write into the memory of x.${hasGrad ? "" : ` If ${into} is a Python number, such as 0, the line makes a new tensor instead.`}`,
+      };
       if (written) {
+        if (/\.requires_grad$/.test(into)) return { said: written, near: "requires_grad_" in calls ? { chain: ["requires_grad_"] } : null };
         const rows = /\.grad$/.test(into) ? [] : [/\.data$/.test(into) ? "x.data.add_(1)\ny = x" : /\]$/.test(into) ? "x[0] = 7\ny = x" : "x += 1\ny = x"];
         return { said: written, near: rows.filter((row) => names.includes(row)).map((row) => ({ row }))[0] ?? null };
       }
@@ -284,7 +314,7 @@ window.explorerLine = (() => {
     const before = primary.trailers.slice(0, shown[0]);
     const after = primary.trailers.slice(shown.at(-1) + 1);
     const x = write([...primary.head, ...before.flat()]);
-    if (MODULE.test(x)) return ofModule(x);
+    if (isModule(x)) return ofModule(x);
     if (after.length && run.length <= most && CHANGES.test(write(after[0])))
       return notInChain(write(after[0]), { chain: shown.map((at) => chips[at][0]) });
     const said = [];
@@ -299,11 +329,12 @@ window.explorerLine = (() => {
       said.push(`Not known here, and left out: ${write(after.flat())}.`);
       if (after[0][0] === ".") near = nearest(after[0][1], calls, names);
     }
+    if (rest(best.typed)) said.push(rest(best.typed));
     if (written) said.push(written);
     const typo = before.filter((one) => one[0] === "." && one.includes("(")).at(-1);
     if (typo && !near) {
       near = nearest(typo[1], calls, []);
-      if (near && write(typo).includes(calls[near.chain[0]])) near = null;
+      if (near && (write(typo).includes(calls[near.chain[0]]) || shown.some((at) => chips[at][0] === near.chain[0]))) near = null;
     }
     const made = before.some((one) => one.includes("(")) || /\(/.test(write(primary.head));
     const cut = /\.detach\(\)|\.data\b|state_dict|\.grad\b|torch\.(?:as_)?(?:tensor|from_numpy|zeros|ones|rand\w*|empty|arange)\(/.test(x);
@@ -319,6 +350,7 @@ window.explorerLine = (() => {
 })();
 // Reads "detach or clone?": what each side is, in people's words.
 window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
+  const { WORDS } = window.codeNames;
   // What people call a call, where it is not its name.
   const MEANT = {
     "=": "y = x", assignment: "y = x", "shallow copy": "copy", slice: "x[:, :2]",
@@ -348,7 +380,7 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
   // Two lanes and how they were read, or the one lane and the side that can't be drawn.
   const twoOf = (line) => {
     const sides = line.split(/\s+(?:vs\.?|versus|or)\s+|\s*\|\s*/i).map((side) => side.trim());
-    if (sides.length !== 2) return null;
+    if (sides.length !== 2 || sides.every((side) => WORDS.has(side))) return null;
     const told = [];
     const found = sides.map((side) => {
       const known = named(side);
@@ -374,7 +406,7 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     if (!found.every((lanes) => lanes.length)) {
       const drawn = found.findIndex((lanes) => lanes.length);
       const isPair = sides.every((side) => /^\S+$|^[\w.]+\(.*\)$/.test(side));
-      return drawn >= 0 && isPair ? { only: found[drawn][0], not: sides[1 - drawn] } : null;
+      return drawn >= 0 && isPair && !WORDS.has(sides[drawn]) ? { only: found[drawn][0], not: sides[1 - drawn] } : null;
     }
     // A module on one side: the other call takes one too, if it can.
     const ofModule = (lane) => isRow(lane) && /\bmodule\b/.test(lane);
@@ -388,6 +420,7 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     const ofArray = (lane) => isRow(lane) && atlas.rows[lane].subject === "a";
     const array = found.some((lanes) => lanes.every(ofArray));
     const lanes = found.map((one) => (array && one.find(ofArray)) || one[0]);
+    sides.forEach((side, at) => { if (WORDS.has(side) && !codeOf(lanes[at]).startsWith(`x.${side}`)) told.push(`“${side}” is read as ${codeOf(lanes[at])}.`); });
     return { lanes, said: [...new Set(told)].join(" ") };
   };
   return twoOf(line);

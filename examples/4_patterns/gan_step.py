@@ -146,6 +146,6 @@ assert "inplace" in rows[6]["error"]
 #
 # Remember
 # --------
-# - D's step uses ``net_d(fake.detach())``. G's step comes next and uses ``net_d(fake)``.
+# - D's step uses ``net_d(fake.detach())``. G's next step uses ``net_d(fake)``.
 # - Each network zeroes its own gradients right before its own backward pass.
 # - Real data doesn't need ``detach()``.

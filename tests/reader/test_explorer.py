@@ -523,7 +523,7 @@ def test_lines_as_people_write_them(tab: Any, address: str) -> None:
             calls, _, x = rest.partition(" of ")
             assert (found.get("chain"), found["x"]) == (calls.split("."), x), line
         elif kind == "row":
-            assert found.get("row") == rest, line
+            assert found.get("row") == rest.replace("\\n", "\n"), line
         else:
             assert not {"chain", "row"} & set(found), line
             assert rest.lower() in found["said"].lower(), (line, found)
@@ -536,6 +536,10 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
     assert tab.inner_text(".explorer-code") == "y = x.detach().cpu().numpy()"
     told = tab.inner_text(".explorer-read")
     assert "x stands for net.sigmoid()" in told and ".tolist()" in told
+    assert "The rest of the line" not in told
+    typed.fill("_, best = torch.max(out.detach().cpu(), 1)")
+    assert "The rest of the line isn't drawn." in tab.inner_text(".explorer-read")
+    typed.fill("h = net.sigmoid().detach().cpu().numpy().tolist()")
     assert not tab.locator(".asked").count()
     assert tab.locator(".explorer-state").input_value() == "nonleaf"
     tab.locator(".explorer-read").get_by_role("button", name="x.tolist()").click()
@@ -567,13 +571,15 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
         ("non_blocking or pin_memory", "non_blocking isn't drawn here"),
         ("vstack or cat", "vstack isn't drawn here"),
         ("x.to(torch.int8) or x.float()?", "x.to(torch.int8) isn't drawn here"),
-        ("copy.deepcopy(model) or load_state_dict?", "model looks like a module"),
+        ("copy.deepcopy(optimizer) or state_dict?", "optimizer looks like a module"),
         ("img.to(device, dtype=torch.float16)", "can't draw .to(device, dtype="),
         ("x.to(model.dtype)", "can't draw .to(model.dtype)"),
         ("torch.as_tensor(arr, dtype=torch.float64)", "can't draw .as_tensor(arr"),
         ("copy.deepcopy(optimizer)", "optimizer looks like a module"),
         ("w.data -= lr * w.grad", "The write into w.data isn't drawn"),
-        ("total_loss += loss", "The write into total_loss isn't drawn"),
+        ("net = Net().cuda()", "Net() looks like a module"),
+        ("total += float(loss)", "The write into total isn't drawn"),
+        ("flat.scatter_(0, rows[mask], 1)", "can't draw .scatter_(0, rows[mask], 1)"),
     ],
 )
 def test_what_is_not_read_is_said_and_not_drawn(
@@ -588,6 +594,63 @@ def test_what_is_not_read_is_said_and_not_drawn(
     first = page.locator(".explorer-found :is(.answer, .result)").first
     if " or " in asked:  # half an answer stands behind the sections
         assert first.get_attribute("class") == "result"
+    page.close()
+
+
+def test_everyday_words_are_no_calls(browser: Any, address: str) -> None:
+    page = browser.new_page()
+    go(page, address, "y=clone")
+    for asked in ("copy or view?", "parameter or buffer", "save or load", "cpu or gpu"):
+        page.locator(".explorer-typed").fill(asked)
+        page.wait_for_function(
+            """asked => document.querySelector(".explorer-typed").value === asked
+              && document.querySelector(".explorer.asked .explorer-found .result")""",
+            arg=asked,
+        )
+        assert page.inner_text(".explorer-read") == "", asked
+        assert not page.locator(".explorer-found .answer").count(), asked
+    page.close()
+
+
+def test_what_is_drawn_does_not_hang_on_the_line_before(
+    browser: Any, address: str
+) -> None:
+    page = browser.new_page()
+    go(page, address, "y=clone")
+    typed, kind = page.locator(".explorer-typed"), page.locator(".explorer-state")
+    typed.fill("np.array or np.asarray")
+    assert kind.input_value() == "constant"  # they differ for it alone
+    typed.fill("x.detach()")
+    assert kind.input_value() == "leaf"
+    kind.select_option("view")  # a reader's own choice is kept
+    typed.fill("x.contiguous()")
+    assert kind.input_value() == "view"
+    page.close()
+
+
+def test_a_sum_of_losses_is_drawn_as_the_write_that_it_is(
+    browser: Any, address: str
+) -> None:
+    page = browser.new_page()
+    go(page, address, "y=clone")
+    typed, read = page.locator(".explorer-typed"), page.locator(".explorer-read")
+    typed.fill("total_loss += loss")
+    total = start = torch.ones((), requires_grad=True) * 2
+    total += torch.ones((), requires_grad=True)
+    assert total is start and total.requires_grad
+    said = page.inner_text(".explorer-headline")
+    assert said == "y is x itself. Gradients flow back to x."
+    assert "If total_loss is a Python number, such as 0" in read.inner_text()
+    page.wait_for_selector(".explorer-found .result")  # what it keeps alive
+    typed.fill("w -= lr * w.grad")
+    w = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="leaf"):
+        w -= 1
+    assert page.inner_text(".explorer-headline") == "It raises RuntimeError."
+    typed.fill("with torch.no_grad(): w -= lr * w.grad")
+    with torch.no_grad():
+        w -= 1
+    assert page.inner_text(".explorer-headline").startswith("y is x itself.")
     page.close()
 
 

@@ -27,7 +27,7 @@ from reading import EVERYTHING, soup
 from recording import OTHER, OTHER_NAME
 from tensor_copies import stand_in
 from tensor_copies.atlas import data
-from tensor_copies.atlas.page import meaning
+from tensor_copies.atlas.words import meaning
 from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.recordings import check
 from tensor_copies.recordings import format as recordings
@@ -594,6 +594,26 @@ def test_a_phone_shows_one_kind_of_x_and_a_filter_marks_its_hits(
         [state in hits, "1" if state in hits else "0.25"] for state in calls.ALL_STATES
     ]
     assert not page.locator("#clone").is_visible()
+    page.close()
+
+
+# How tall the groups of rows are, those out of sight as the style guesses.
+HEIGHTS = """[...document.querySelectorAll(".atlas-room > table.atlas > tbody")]
+  .filter(one => !one.closest("details")).map(one => one.getBoundingClientRect().height)
+"""
+
+
+@pytest.mark.parametrize("width", [390, 412, 1280])
+def test_a_group_out_of_sight_lies_below_no_other(
+    width: int, browser: Any, address: str
+) -> None:
+    """Rows of a group that is guessed too low are covered by the next one."""
+    page = browser.new_page(viewport={"width": width, "height": 823})
+    page.goto(f"{address}atlas.html")
+    guessed = page.evaluate(HEIGHTS)
+    page.add_style_tag(content="tbody { content-visibility: visible !important }")
+    pairs = zip(guessed, page.evaluate(HEIGHTS), strict=True)
+    assert all(guess >= height for guess, height in pairs)
     page.close()
 
 

@@ -2,6 +2,7 @@
 (() => {
   "use strict";
   const { cards = [] } = window.searchIndex;
+  const { isModule, methodOf, WORDS } = window.codeNames;
   // Names of calls that are words of plain English too: a query means the call where it
   // is written as code, stands beside another call ("view or reshape"), or is all.
   const PLAIN = new Set((
@@ -47,9 +48,10 @@
   const namesOf = (code) => {
     const last = code.split("; ").at(-1).replace(/^(with )?y = /, "");
     const whole = code.startsWith("with ") ? code.replace(/:.*/, "") : last === "x" ? code : last;
-    return calls(whole).filter(({ called, dot, name }) =>
+    const found = (text) => calls(text).filter(({ called, dot, name }) =>
       called || (dot && !RECEIVERS.test(name))).map(({ name }) => name)
-      .filter((name) => name !== "with");
+      .filter((name) => name !== "with" && name !== "b"); // of `module.b` the call says more
+    return found(whole).length ? found(whole) : found(code);
   };
   const wordsIn = (text) => (text.toLowerCase().match(/[a-z_]\w*/g) ?? []);
   const rows = cards.map(([id, code, subject, facts, notes, lesson, tried]) => {
@@ -92,17 +94,14 @@
   };
 
   // -- What a row leaves unread of the code that a reader typed ------------------------
-  // Names of a whole model or an optimizer, as in explorer_line.js.
-  const MODULE = /^(?:(?:self\.)?(?:\w+_)?(?:model|module|\w*net|network|encoder|decoder|backbone|generator|discriminator|critic|actor|teacher|student|optimizer|optim|scheduler)(?:_?\d+|_ema|_copy)?|self|nn\.\w+\(.*\))$/i;
   const OPTIMIZER = /optim|scheduler/i;
   // Arguments that change nothing which a card says.
   const HARMLESS = /^(?:non_blocking=\w+|memory_format=torch\.preserve_format|weights_only=\w+|strict=\w+|dim=.*|axis=.*)$/;
   const DTYPE = /^(?:dtype=.*|torch\.(?:\w*(?:int|float|complex)\d+|half|float|double|long|int|short|bool)|.*\bdtype)$/;
-  const METHODS = { float32: "float", float64: "double", float16: "half", int64: "long" };
   const CAST = /\.to\(\s*(?:dtype\s*=\s*)?torch\.(\w+)\s*\)/g;
   // `.to(torch.float16)` is what `.half()` is.
   const withCasts = (text) => text.replace(CAST, (typed, dtype) => {
-    const method = METHODS[dtype] ?? dtype; // x is float32
+    const method = methodOf(dtype);
     return known.has(method) && dtype !== "float64" ? `.${method}()` : typed;
   });
   const argumentsOf = (args) => {
@@ -116,14 +115,15 @@
     return found.filter(Boolean);
   };
   // Whether a card is of the call with these arguments, as it was typed.
-  const isOf = (row, { name, args, receiver }) => {
+  const isOf = (row, { name, args: typed, receiver }) => {
     const code = row.code.replace(/\s+/g, "").toLowerCase();
+    const args = typed.toLowerCase();
     const all = argumentsOf(args);
-    const subject = [receiver, ...(/^(?:deepcopy|copy)$/.test(name) ? all : [])].find((one) => MODULE.test(one));
+    const subject = [receiver, ...(/^(?:deepcopy|copy)$/.test(name) ? argumentsOf(typed) : [])].find((one) => isModule(one));
     if (subject && (row.about !== "module" || OPTIMIZER.test(subject))) return false;
     return all.every((argument) => {
       const one = name === "to" ? argument.replace(/^(?:dtype|device)=/, "") : argument;
-      if (code.includes(one) || HARMLESS.test(one)) return true;
+      if ((one.length > 1 && code.includes(one)) || HARMLESS.test(one)) return true;
       if (name === "requires_grad_") return one === "true";
       return !DTYPE.test(one) && !/^\w+=(?!=)/.test(one) &&
         (name !== "to" || /dev|cuda|cpu|mps|xpu|rank|^\d+$/.test(one));
@@ -133,9 +133,8 @@
   // The cards that answer a query as it was typed, and what they leave out: calls whose
   // arguments no card has, and a side of "A or B" without a card.
   window.answersIn = (query) => {
-    const text = withCasts(query.toLowerCase());
     const left = [], rows = callsIn(query);
-    const typed = calls(text).flatMap((one) => [one, ...calls(one.args)]).filter(({ called }) => called);
+    const typed = calls(withCasts(query)).flatMap((one) => [one, ...calls(one.args)]).filter(({ called }) => called);
     const kept = rows.filter((row) => {
       const unread = row.names.map((name) => {
         const mine = typed.filter((one) => (SAME.get(one.name) ?? one.name) === name);
@@ -149,9 +148,10 @@
     const [, into] = /([\w.[\]]+)\s*[-+*/]=/.exec(query) ?? [];
     if (into && kept.some(({ code }) => !/=/.test(code))) left.push(`the write into ${into}`);
     const pair = query.replace(/\s*\?+\s*$/, "").match(SIDES);
-    if (pair && rows.length < 2 && (pair[0].length === pair.input.length || pair.slice(1).some((side) => /[(._]/.test(side))))
+    const isCode = pair?.slice(1).some((side) => /[(._]/.test(side));
+    if (pair && rows.length < 2 && (isCode || (rows.length && pair[0].length === pair.input.length)))
       for (const side of pair.slice(1))
-        if (!callsIn(side).some((row) => kept.includes(row)) && !left.includes(side.toLowerCase())) left.push(side);
+        if (!callsIn(side).some((row) => kept.includes(row)) && !left.includes(side)) left.push(side);
     return { rows: kept, left, half: pair !== null && left.length > 0 };
   };
 
@@ -191,7 +191,8 @@
       !(/^(torch|np|x|y)$/.test(name) || (name === "copy" && every[at + 1]?.dot && every[at + 1].chain === chain)));
     const meant = all.map((one, place) => {
       const name = SAME.get(one.name) ?? one.name;
-      if (!known.has(name)) return null;
+      // Of Python itself: `float(loss)`.
+      if (!known.has(name) || (!one.dot && one.args && /^(?:float|int|bool|sum|list)$/.test(name))) return null;
       const isCode = one.dot || one.called;
       const [before, after] = [all[place - 1]?.name ?? "", all[place + 1]?.name ?? ""];
       const alone = all.length === 1;
@@ -210,6 +211,7 @@
       (one.beside && (sure.length > 0 || compared))));
     if (!meaning.length && way && known.has(way)) return [choose(way, "", text)];
     if (!meaning.length) return [];
+    if (meaning.length > 1 && meaning.every(({ name, dot, called }) => WORDS.has(name) && !dot && !called)) return [];
     // A chain of calls is a row of its own, if the Atlas has it.
     const chains = [...new Set(meaning.map(({ chain }) => chain))].map((chain) =>
       meaning.filter((one) => one.chain === chain));

@@ -1,8 +1,15 @@
 // Ranks the sections of the site (search_index.js) for what a reader asks. MiniSearch
 // weighs words (BM25), finds close spellings and beginnings; a known message (find_message
-// .js) comes before all that. The search page, the boxes and the measurement ask here.
-(() => {
+// .js) comes before all that. The search page, the boxes and the measurement ask here,
+// when `searchReady` is kept: it is made in pieces, so that no key waits for it.
+window.searchReady = (async () => {
   "use strict";
+  const PIECE = 8; // milliseconds
+  let due = performance.now() + PIECE;
+  const rest = async () => {
+    await new Promise((done) => { setTimeout(done); });
+    due = performance.now() + PIECE;
+  };
   const { wordsOf, alike, subjectOf } = window.searchWords;
   const { kinds, pages, names: shortTitles = {} } = window.searchIndex;
   const messagesOf = new Map((window.knownMessages ?? [])
@@ -16,6 +23,7 @@
   const IN_TITLE = 0.55; // of the best: what a call counts that a lesson has in its title
   const OF_OTHER = 0.6; // a lesson on models, where a tensor is asked for
   const OF_LESSON = 0.5; // and that the Atlas says to be shown there
+  const OF_CALL = 1; // the lesson of a call that is all that is typed
   const OF_ROW = 0.6; // what a row of the Atlas counts, where only its code is typed
   const NEAR = 1.2; // of the best: what nearness to a heading or a listed question counts
   const ASKED = 11; // what a reader's own question counts, beside the section's text
@@ -31,6 +39,7 @@
   for (const [address, listed] of pages) {
     const title = listed[0]?.[2] ?? "";
     for (const [named, kind, heading, sentence, code, prose, asked] of listed) {
+      if (performance.now() > due) await rest();
       const id = sections.length;
       const anchor = named === 1 ? slug(heading) : named;
       // What an address says of its part, in the author's words.
@@ -53,14 +62,20 @@
     processTerm: (word) => { known.add(word); return word; },
   };
   const texts = new MiniSearch({ ...options, fields: Object.keys(BOOST) });
-  texts.addAll(sections.map((one) => ({
-    ...one, heading: one.anchor ? one.heading : `${one.heading} ${shortTitles[one.page] ?? ""}`,
-  })));
+  for (const one of sections) {
+    if (performance.now() > due) await rest();
+    texts.add(one.anchor ? one : { ...one, heading: `${one.heading} ${shortTitles[one.page] ?? ""}` });
+  }
   const questions = new MiniSearch({ ...options, fields: ["phrase"] });
-  questions.addAll(phrases);
+  for (const one of phrases) {
+    if (performance.now() > due) await rest();
+    questions.add(one);
+  }
+  await rest();
 
   const find = window.messageFinder?.((window.knownMessages ?? [])
     .map((entry) => ({ ...entry, live: entry.texts[0] }))) ?? (() => []);
+  await rest();
 
   const ask = (index, words, boost) => {
     const others = new Map(); // another word for the same, and how much it counts
@@ -222,8 +237,9 @@
         one.score *= OF_OTHER;
         continue;
       }
-      one.score += top * (IN_TITLE * (common / all) +
-        OF_LESSON * rows.some(({ lesson }) => lesson === one.page));
+      const own = rows.some(({ lesson }) => lesson === one.page);
+      one.score += top * (IN_TITLE * (common / all) + OF_LESSON * own +
+        OF_CALL * (own && common > 0 && /^\S+$/.test(query.trim())));
     }
     // Who types a call and nothing else means its row of the Atlas too.
     const typed = /^\S*[.(]\S*$/.test(query.trim()) ? rows.map(({ id }) => `atlas.html#${id}`) : [];

@@ -1,5 +1,5 @@
 // Shows what rank.js finds, as a reader types: below the box, or on the search page.
-(() => {
+window.searchReady.then(() => {
   "use strict";
   const IN_PANEL = 5;
   const AT_FIRST = 8;
@@ -240,4 +240,4 @@
   // The box of the explorer shows the answer in its own place.
   window.showAnswer = show;
   document.dispatchEvent(new Event("search-ready"));
-})();
+});

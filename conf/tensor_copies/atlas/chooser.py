@@ -12,16 +12,8 @@ from docutils import nodes
 from markupsafe import Markup
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.atlas.page import (
-    FLOWS,
-    PLAIN,
-    RESULT,
-    SHARES,
-    Drawing,
-    Record,
-    breakable,
-    sign_of,
-)
+from tensor_copies.atlas.page import PLAIN, Drawing
+from tensor_copies.atlas.words import FLOWS, RESULT, SHARES, Record, breakable, sign_of
 from tensor_copies.explorer.chains import CALLS, chain_of
 from tensor_copies.explorer.kept import live_explorer
 from tensor_copies.explorer.signs import STYLE, sheet

@@ -12,7 +12,8 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from tensor_copies.atlas.page import Drawing, Record
+from tensor_copies.atlas.page import Drawing
+from tensor_copies.atlas.words import Record
 from tensor_copies.explorer.data import FACTS, FIRST_LETTER, Numbers
 from tensor_copies.explorer.page import CALLS_DATA, renew_script
 

@@ -33,7 +33,7 @@ from tensor_copies.run.templates import TEMPLATES
 
 DATA = "explorer_data.js"
 # What the script loads with the first touch; the Atlas writes the calls.
-CALLS_DATA, LOADED = "explorer_calls.js", ("explorer_line.js",)
+CALLS_DATA, LOADED = "explorer_calls.js", ("search/names.js", "explorer_line.js")
 PLACE_OF_DATA = "DATA_FILES"
 STILLS: tuple[Chain, ...] = (("detach",), ("clone",), ("detach", "clone"))
 STATE, DEVICE = "leaf", "cpu"

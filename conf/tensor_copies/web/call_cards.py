@@ -12,7 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 from sphinx.application import Sphinx
 
 from tensor_copies.atlas.lanes import SUBJECTS
-from tensor_copies.atlas.page import PLAIN, Drawing, one_line, sign_of
+from tensor_copies.atlas.page import PLAIN, Drawing
+from tensor_copies.atlas.words import one_line, sign_of
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, sheet
 from tensor_copies.run.lesson_list import lesson_scripts

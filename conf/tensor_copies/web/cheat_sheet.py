@@ -20,14 +20,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import live_atlas as live_atlas
 from tensor_copies.atlas.data import note_use
-from tensor_copies.atlas.page import (
-    DEVICE_NAMES,
-    PLAIN,
-    Drawing,
-    breakable,
-    one_line,
-    sign_of,
-)
+from tensor_copies.atlas.page import PLAIN, Drawing
+from tensor_copies.atlas.words import DEVICE_NAMES, breakable, one_line, sign_of
 from tensor_copies.errors.messages import BestCure, best_cures, families
 from tensor_copies.errors.search import known_messages
 from tensor_copies.explorer.chains import CALLS, chain_of

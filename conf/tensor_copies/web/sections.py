@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util import docname_join
 
 from tensor_copies.atlas.data import live_atlas
-from tensor_copies.atlas.page import one_line, sign_of
+from tensor_copies.atlas.words import one_line, sign_of
 from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.lessons.opening import SETUP
 from tensor_copies.lessons.predictions import PREDICT, PRINTED, choices
