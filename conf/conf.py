@@ -75,7 +75,7 @@ sphinx_gallery_conf = {
     "reset_modules": (
         "tensor_copies.figures.steps.end_watching",
         "tensor_copies.run.isolation.prepare",
-        "tensor_copies.run.code_links.link_methods",
+        "tensor_copies.lessons.code_links.link_methods",
         "tensor_copies.figures.steps.begin_watching",
     ),
     "reset_modules_order": "both",

@@ -304,7 +304,7 @@ window.explorerLine = (() => {
       const alike = cast || (keyword && known.find((code) => code.includes(keyword) && names.includes(code)));
       return {
         said: `No picture: the explorer can't draw ${write(called)}${known.length ? ", because this site didn't run it with these arguments" : ""}.`,
-        near: MODULE.test(write(first.head)) ? null : alike ? { row: alike } : nearest(called[1], calls, names),
+        near: isModule(write(first.head)) ? null : alike ? { row: alike } : nearest(called[1], calls, names),
       };
     }
     const { primary, run, chips } = best;

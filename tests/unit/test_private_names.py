@@ -50,7 +50,7 @@ TAKEN = [
      "what to call"),
     ("torch.autograd.Variable._execution_engine", STAND_IN, "see if a Python that ends "
      "after a backward pass on the stand-in is aborted; if not, drop the last task"),
-    ("sphinx_gallery.backreferences.NameFinder", "tensor_copies/run/code_links.py",
+    ("sphinx_gallery.backreferences.NameFinder", "tensor_copies/lessons/code_links.py",
      "see if it finds methods written in C by now, and drop code_links.py"),
     ("jupyter_cache.executors.utils.executenb", KERNELS, "see if MyST-NB has an option "
      "for the kernel manager; or drop kernels.py: kernels then talk over TCP"),

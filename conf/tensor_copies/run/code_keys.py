@@ -27,7 +27,7 @@ LOOKING = ("step", "fact", "facts", "names", "content")
 SHAPES_LESSONS = (
     *(f"tensor_copies/run/{name}.py" for name in ("apart", "isolation", "blocks")),
     *(f"tensor_copies/run/{name}.py" for name in ("clocks", "markers")),
-    "tensor_copies/run/code_links.py",
+    "tensor_copies/lessons/code_links.py",
     "tensor_copies/run/figure.mplstyle",
     *(
         f"tensor_copies/figures/{path.name}"
