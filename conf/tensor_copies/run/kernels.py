@@ -26,12 +26,13 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import cache as once
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from tensor_copies.run import kept_json, progress
+from tensor_copies.run import kept_json, processes, progress
 from tensor_copies.run.clocks import takes_times
 from tensor_copies.run.code_keys import ROOT, key_of
 from tensor_copies.run.sources import UnfitSource, files_of, what_changed
@@ -72,6 +73,7 @@ def take_over(app: Sphinx, config: Config) -> None:
     logging.getLogger("traitlets").setLevel(logging.WARNING)
     cache = Path(config.nb_execution_cache_path)
     _forget_what_is_damaged(cache)
+    _folder()
     utils.executenb = partial(_wait_for, app)
     # In a folder whose name has a question mark its own address is of another file.
     where = URL.create("sqlite", database=str(cache / db.DB_NAME))
@@ -129,8 +131,18 @@ def run_pages(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
 
 
 def stop() -> None:
-    """Run no further page."""
+    """End the kernels, and what they have written."""
     _pool.shutdown(wait=False, cancel_futures=True)
+    processes.end_children()
+    _folder().cleanup()
+
+
+@once
+def _folder() -> tempfile.TemporaryDirectory:
+    """Make the folder in which the kernels of this build have theirs."""
+    return tempfile.TemporaryDirectory(
+        prefix="kernels-", dir=SHORT, ignore_cleanup_errors=True
+    )
 
 
 def _code_of(notebook: NotebookNode) -> list[NotebookNode]:
@@ -166,7 +178,7 @@ def _execute(
 
     began, before, code = perf_counter(), files_of(ROOT), _code_of(notebook)
     with (
-        tempfile.TemporaryDirectory(prefix="kernel-", dir=SHORT) as name,
+        tempfile.TemporaryDirectory(dir=_folder().name) as name,
         _watching(code, cache, Path(name)) as arguments,
     ):
         try:

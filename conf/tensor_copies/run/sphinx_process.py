@@ -86,11 +86,12 @@ def main() -> int:
     except BaseException as error:
         print(f"build_site: {_in_a_line(error)}", file=sys.stderr)
         return 2
-    finally:  # Python ends when the threads do that wait for kernels
-        if kernels := sys.modules.get("tensor_copies.run.kernels"):
-            kernels.stop()
-        processes.end_children()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    if status and (kernels := sys.modules.get("tensor_copies.run.kernels")):
+        kernels.stop()
+        sys.stdout.flush()
+        os._exit(status)  # the threads that wait for kernels would have much to say
+    sys.exit(status)
