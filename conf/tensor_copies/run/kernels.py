@@ -7,8 +7,7 @@ warns that this is not encrypted, and without a loopback device it cannot start.
 this Python, and the sockets. MyST-NB and jupyter-cache have no option for it: their
 function that runs a notebook is replaced.
 
-A page's kernel takes two seconds before its first cell runs, and has one core. So two
-pages run at a time, ahead of Sphinx, which reads one page after another.
+A kernel needs seconds to start: two pages run at a time, ahead of Sphinx's reading.
 
 A kernel may also watch cells with certain tags (:func:`watch`), by an extension of
 IPython. What it writes is kept in the folder of the cache: with the page's outputs it

@@ -92,6 +92,5 @@ if __name__ == "__main__":
     status = main()
     if status and (kernels := sys.modules.get("tensor_copies.run.kernels")):
         kernels.stop()
-        sys.stdout.flush()
         os._exit(status)  # the threads that wait for kernels would have much to say
     sys.exit(status)
