@@ -44,8 +44,8 @@ assert v.requires_grad and not v.is_leaf
 # The gradient goes back to the original
 # --------------------------------------
 # ``y`` is computed from ``v``, not from ``w``. The gradient flows through one node,
-# ``CloneBackward0``, which doesn't change the gradient. The next node is the leaf ``w``
-# itself.
+# ``CloneBackward0``, which doesn't change the gradient. The next node holds the leaf
+# ``w``.
 
 x = torch.tensor([2.0], device=device)
 b = torch.tensor([3.0], device=device)
@@ -119,5 +119,5 @@ assert not shares_memory(unrecorded, w)
 # - ``clone`` copies into new memory, so a write to the clone never changes the
 #   original.
 # - Gradients flow back through the clone if autograd recorded it.
-# - If you overwrite an element of the clone, no gradient flows back through that
-#   element.
+# - If you overwrite an element of the clone in grad mode, no gradient flows back
+#   through it.

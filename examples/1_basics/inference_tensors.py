@@ -68,10 +68,10 @@ assert view.requires_grad and view.grad_fn is None
 #
 # What runs and what raises
 # -------------------------
-# An operation raises if it modifies ``t`` in place or saves it (:doc:`which operations
-# need what <in_place_and_backward>`). ``w + t`` does neither, and with grad mode off no
-# operation saves a tensor. ``t`` can't require grad either. With a clone of ``t``, all
-# these operations run.
+# An operation on ``t`` or a view of it raises if it writes in place or saves it
+# (:doc:`which operations need what <in_place_and_backward>`). ``w + t`` does neither,
+# and with grad mode off no operation saves a tensor. ``t`` can't require grad either.
+# With a clone of ``t``, all these operations run.
 
 quiet = torch.no_grad()
 block = torch.inference_mode()

@@ -98,8 +98,8 @@ assert grad is None and not caught
 
 # %%
 # The gradient was already freed, and after the call, reading ``v.grad`` doesn't even
-# warn. Only the next backward pass stores a gradient. (``clone`` doesn't save a tensor,
-# so a second backward pass through ``v`` works.)
+# warn. Later backward passes store the gradient. (``clone`` doesn't save a tensor, so a
+# second backward pass through ``v`` works.)
 
 (x * w + v).backward()
 print(f"{v.grad = }")

@@ -51,10 +51,11 @@ assert not cut.requires_grad
 # %%
 # Nine ways in one table
 # ----------------------
-# Each row uses one way on A, which gives ``h``. Layer B with the weight 5 takes ``h``.
-# Then come the backward pass and a step of SGD with ``lr=0.5``. If nothing stops the
-# gradients, they are ``3 * 5`` for ``x``, ``2 * 5`` for A and 6 for B. *saved* counts
-# tensors that A saves for backward, *h recorded* tells whether ``h`` has a ``grad_fn``.
+# In each row, one way on A gives the result ``h``. Layer B with the weight 5 takes
+# ``h``. Then come the backward pass and a step of SGD with ``lr=0.5``. If nothing stops
+# the gradients, they are ``3 * 5`` for ``x``, ``2 * 5`` for A and 6 for B. *saved*
+# counts tensors that A saves for backward, *h recorded* tells whether that result has a
+# ``grad_fn``.
 
 
 def under(mode):

@@ -52,8 +52,8 @@ assert w.grad.tolist() == [6, 6, 6]
 # sphinx_gallery_predict_instead_2 = "numpy()[:] = 3.0 -> fill_(3.0) raises"
 
 # %%
-# The version counter stays at 0, so autograd takes the 3 for the saved value. The
-# gradient is 2 * 3. The correct gradient is 2, but PyTorch doesn't raise.
+# The version counter stays at 0, so autograd uses 3 as the saved value. The gradient is
+# 2 * 3. The correct gradient is 2, but PyTorch doesn't raise.
 #
 # It raises for a tensor that requires grad
 # -----------------------------------------

@@ -6,7 +6,7 @@
 Does a copy keep the strides?
 =============================
 
-``clone`` keeps the strides of a tensor without gaps between its elements, and removes
+``clone`` keeps the strides of a tensor without gaps or repeated elements, and removes
 the gaps of any other. ``deepcopy`` of a plain tensor copies its whole storage and keeps
 the strides.
 """
@@ -43,7 +43,7 @@ assert deep.untyped_storage().nbytes() == 16
 # %%
 # The rule, in seven layouts
 # --------------------------
-# A tensor without gaps keeps its strides in the clone, whatever their order. For a
+# Without gaps or repeats, the clone keeps the strides, whatever their order. For a
 # tensor with gaps, the clone only keeps the order of the strides, so the longest stride
 # stays the longest. The clone stores every repeat of an expanded tensor separately. The
 # result of :meth:`torch.Tensor.contiguous` is in the order of rows.
@@ -91,8 +91,8 @@ assert rows[6]["clone()"] == "(1,), 32 bytes"
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``contiguous()`` doesn't copy a tensor whose elements are already in order, so for
-# *one row* the storage still has the 32 bytes of the table.
+# ``contiguous()`` doesn't copy a contiguous tensor, so for *one row* the storage still
+# has the 32 bytes of the table.
 #
 # A ``Parameter`` and a file
 # --------------------------

@@ -119,9 +119,9 @@ assert saved.item() == 3
 # The optimizer state is separate
 # -------------------------------
 # Momentum is in the optimizer's ``state_dict()``. The optimizer's ``load_state_dict``
-# converts it to the parameter's dtype and device, which copies, as it does with the
-# float64 ``double`` below. A tensor that already has that dtype and device isn't
-# copied, so the next step would change the state that you saved. Load a copy.
+# copies it only if its dtype or device isn't the parameter's (below, the float64
+# ``double``). Otherwise it takes your tensor itself, so the next step would change the
+# state that you saved. Load a copy.
 
 v = nn.Parameter(torch.zeros(1, device=device))
 sgd = torch.optim.SGD([v], lr=1.0, momentum=0.5)

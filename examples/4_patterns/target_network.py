@@ -25,7 +25,7 @@ print("This lesson runs on:", device)
 # %%
 # Two targets, eight steps
 # ------------------------
-# A target is a copy of ``net`` that changes later. The weight of ``net`` starts at 0,
+# A target is a copy that follows ``net`` later. The weight of ``net`` starts at 0,
 # and each step adds 1 in place. The hard target copies it at every third step. The soft
 # target moves half of the way to it at each step (an exponential average, EMA).
 
