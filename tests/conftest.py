@@ -92,6 +92,8 @@ def plain_output() -> None:
 
 def pytest_configure() -> None:
     """Let random programs be the same in each run, unless all is to be tried."""
+    # A test sends Ctrl+C to what it starts, which a shell's background job ignores.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     programs = "repeatable"
     settings.register_profile(programs, derandomize=True, database=None)
     if not EVERYTHING:

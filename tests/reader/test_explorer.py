@@ -811,7 +811,7 @@ def test_what_cannot_be_done_is_said_before(tab: Any, address: str) -> None:
     go(tab, address, "y=numpy&x=constant")
     chip = tab.get_by_role("button", name=".detach()", exact=True)
     assert "fails" in chip.get_attribute("class")
-    assert "y is no tensor" in tab.inner_text(".explorer-hint")
+    assert "y isn't a tensor" in tab.inner_text(".explorer-hint")
     chip.focus()
     assert "AttributeError" in tab.inner_text(".explorer-hint")
     go(tab, address, "y=detach.cpu.numpy")

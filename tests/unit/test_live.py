@@ -185,9 +185,12 @@ def test_a_line_that_a_kernel_sends_in_pieces_stays_one_line(
     kernel = {"name": "python3", "display_name": "Python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
     monkeypatch.setattr(db, "create_engine", db.create_engine)
-    cache = SimpleNamespace(nb_execution_cache_path=str(tmp_path / "cache"))
-    kernels.take_over(None, cache)
-    options = {"cwd": str(tmp_path), "timeout": 120, "allow_errors": False, "page": "x"}
+    config = SimpleNamespace(
+        nb_execution_cache_path=str(tmp_path / "cache"), nb_execution_timeout=120
+    )
+    env = SimpleNamespace(docname="x", doc2path=lambda page: str(tmp_path / page))
+    kernels.take_over(SimpleNamespace(env=env, config=config), config)
+    options = {"cwd": str(tmp_path), "timeout": 120, "allow_errors": False}
     done = utils.single_nb_execution(notebook, **options)
     assert [output["text"] for output in done.nb.cells[0].outputs] == ["one line\n"]
     assert "TCP" not in capfd.readouterr().err

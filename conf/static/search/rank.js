@@ -252,6 +252,9 @@ window.searchReady = (async () => {
         (one.names.includes(name) + (one.heading === asked));
     found.sort((one, other) => other.score - one.score || one.id - other.id);
     const least = (found[0]?.score ?? 0) * LEAST;
+    // A heading of signs, such as x[:, ::2], has words that say little.
+    const first = found.findIndex(({ heading }) => heading === asked);
+    if (first > 0 && found[first].kind === "Call") found.unshift(...found.splice(first, 1));
     const all = [...messages,
       ...found.filter(({ score }, place) => place < ENOUGH || score >= least)];
     all.nothing = !messages.some(({ exact }) => exact !== false) && (!found.length || !isHere(query, words, found[0], Math.max(0, ...nearest.values())));
