@@ -46,8 +46,8 @@ TAKEN = [
      "apart: take Tensor.is_set_to"),
     ("torch.cuda._sleep", ATLAS, "any kernel that keeps the device busy for about a "
      "second does: a matmul in a loop"),
-    ("torch.cuda._parse_visible_devices", STAND_IN, "it reads a variable of CUDA: see "
-     "what a page on it shows, and drop the line"),
+    ("torch.cuda._parse_visible_devices", "tensor_copies/stand_in/torch_standin.py",
+     "it reads a variable of CUDA: see what a page on it shows, and drop the line"),
     ("torch._register_device_module", STAND_IN, "PyTorch's page on PrivateUse1 names "
      "what to call"),
     ("torch.autograd.Variable._execution_engine", STAND_IN, "see if a Python that ends "
