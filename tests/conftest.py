@@ -92,8 +92,11 @@ def plain_output() -> None:
 
 def pytest_configure() -> None:
     """Let random programs be the same in each run, unless all is to be tried."""
-    # A test sends Ctrl+C to what it starts, which a shell's background job ignores.
+    # A test sends signals to what it starts, which a shell's background job and nohup
+    # ignore. Where Python handles one, what it starts has the usual answer to it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
     programs = "repeatable"
     settings.register_profile(programs, derandomize=True, database=None)
     if not EVERYTHING:
