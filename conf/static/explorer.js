@@ -166,13 +166,13 @@
   const kindOf = (error) => said(error).split(":")[0];
   const headline = (seen, places) => {
     if (seen.error) return `It raises ${kindOf(seen.error)}.`;
-    let words = "A copy with its own memory.";
+    let words = "y is a copy with its own memory.";
     if (seen.same_object) words = "y is x itself.";
-    else if (seen.shares_memory) words = "The same memory.";
-    else if (seen.new_bytes === null) words = "A number, not a tensor or array.";
+    else if (seen.shares_memory) words = "y shares memory with x.";
+    else if (seen.new_bytes === null) words = "y is a number, not a tensor or array.";
     if (seen.gradient_flows !== null)
       words += seen.gradient_flows ? " Gradients flow back to x." : " No gradient flows back.";
-    return places[0] === places[1] ? words : `${words} On ${places[1]}.`;
+    return places[0] === places[1] ? words : `${words} y is on ${places[1]}.`;
   };
   const yes = (value) => (value ? "True" : "False");
   const factsOf = (seen, places, subject) => {
@@ -275,14 +275,14 @@
     const statement = /(?<![=!<>])=(?!=)[^()]*$|^[^(]* = |\n/.test(code);
     part("code").textContent = statement ? code : `y = ${code}`;
     if (!seen) {
-      part("headline").textContent = "Not run: no such device here.";
+      part("headline").textContent = "The build had no such device, so this wasn't run.";
       for (const name of ["picture", "note", "facts"]) part(name).replaceChildren();
       part("see").classList.remove("tall");
       return;
     }
     const subject = seen.row?.subject ?? "x";
     const places = placesOf(seen);
-    const words = headline(seen, places).replace("is x itself", `is ${subject} itself`) + hops(lane);
+    const words = headline(seen, places).replace(/\bx(?=( itself)?\.)/g, subject) + hops(lane);
     part("headline").textContent = words;
     const before = part("picture").querySelector(OWN);
     part("picture").innerHTML = seen.row ? sign(seen)
@@ -447,7 +447,7 @@
     }
     const array = !isRow(lane) && lane.some((one) => data.arrays.includes(one));
     find("hint").textContent = isRow(lane) ? "Remove this call to build a chain of calls."
-      : full ? "Three calls at most: remove one."
+      : full ? "A chain has at most three calls. Remove one."
       : closed ? "This raises. Remove the last call."
       : raising.length ? `Crossed-out calls raise here${array ? ", because y isn't a tensor" : ""}.` : "";
     for (const name of ["undo", "clear"])

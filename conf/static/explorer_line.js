@@ -324,7 +324,7 @@ window.explorerLine = (() => {
     }
     let near = null;
     if (run.length > most)
-      said.push(`Three calls at most: ${write(after.flat())} is left out.`);
+      said.push(`A chain has at most three calls, so ${write(after.flat())} is left out.`);
     else if (after.length) {
       said.push(`Not known here, and left out: ${write(after.flat())}.`);
       if (after[0][0] === ".") near = nearest(after[0][1], calls, names);

@@ -26,8 +26,8 @@ def shares_memory(a, b):
 
 
 # %%
-# A copy with a history
-# ---------------------
+# If ``w`` requires grad, its clone isn't a leaf
+# ----------------------------------------------
 # ``v`` requires grad because ``w`` does. It has a ``grad_fn``, so it isn't a leaf.
 
 w = torch.tensor([1.0], device=device)
@@ -77,8 +77,8 @@ assert v.tolist() == [7.0] and w.tolist() == [1.0]
 assert v._version == 1 and w._version == 0
 
 # %%
-# The write is part of the graph
-# ------------------------------
+# Autograd records a write to the clone
+# -------------------------------------
 # ``v`` now prints ``CopySlices``, because autograd recorded the write to a part of the
 # clone. Now clone three elements, replace one, and multiply all of them by 10.
 

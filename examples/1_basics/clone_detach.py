@@ -26,8 +26,8 @@ def shares_memory(a, b):
 
 
 # %%
-# The extra node
-# --------------
+# With ``clone`` first, autograd records an unused node
+# -----------------------------------------------------
 # ``z`` is ``w.clone().detach()``, in two steps. ``w`` requires grad, so autograd
 # records a node for its clone ``v``, ``CloneBackward0``. ``z`` doesn't use that node.
 # ``s`` is made in the other order. There, ``clone`` gets a tensor that doesn't require
@@ -51,8 +51,8 @@ assert not shares_memory(s, w)
 # sphinx_gallery_tensor_map_lead = "w, v, z, s, w copied to s"
 
 # %%
-# Two backward passes
-# -------------------
+# Which backward pass reaches ``w``?
+# ----------------------------------
 # Compute ``y`` from the clone ``v``, and ``u`` from the detached ``z``. The values of
 # both depend on ``w``.
 
@@ -91,8 +91,8 @@ assert shares_memory(z, v) and v.tolist() == [0.0]
 assert w.tolist() == [4.0]
 
 # %%
-# The order in PyTorch's documentation
-# ------------------------------------
+# PyTorch's docs recommend ``detach().clone()`` since 2.7
+# -------------------------------------------------------
 # :meth:`torch.Tensor.new_tensor` also copies. Its documentation recommends another call
 # that does the same. Since PyTorch 2.7 that call is ``detach().clone()``. Before 2.7 it
 # was ``clone().detach()``.

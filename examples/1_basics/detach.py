@@ -54,8 +54,8 @@ assert z is not w
 assert shares_memory(z, w)
 
 # %%
-# The gradient stops at ``z``
-# ---------------------------
+# The gradient stops at the detached tensor
+# -----------------------------------------
 # ``y`` uses ``w`` twice, directly and through ``z``. Autograd only follows the direct
 # use. So the gradient of ``w`` is 2, the value of ``x``.
 
@@ -70,8 +70,8 @@ assert w.grad.item() == 2 and z.grad is None
 # sphinx_gallery_tensor_map_graph = True
 
 # %%
-# Write to one of the two
-# -----------------------
+# Does a write to one tensor change the other?
+# --------------------------------------------
 # Autograd tracks ``w`` but not ``z``. You modify only ``z``, in place.
 
 z[0] = 2.0

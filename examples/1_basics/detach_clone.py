@@ -26,8 +26,8 @@ def shares_memory(a, b):
 
 
 # %%
-# Two calls in one line
-# ---------------------
+# ``detach`` leaves the graph, ``clone`` copies
+# ---------------------------------------------
 # :meth:`torch.Tensor.detach` returns a tensor outside the graph that shares memory with
 # ``w``. :meth:`torch.Tensor.clone` then copies. It copies a tensor that doesn't require
 # grad, so the copy doesn't require grad either.
@@ -62,8 +62,8 @@ assert s.untyped_storage().nbytes() == 4
 assert taken <= 512  # the blocks of two copies are 1024
 
 # %%
-# When ``w`` changes
-# ------------------
+# What changes with the original, and what doesn't?
+# -------------------------------------------------
 # The next cell changes ``w`` in place, like an optimizer.
 
 with torch.no_grad():
@@ -99,8 +99,8 @@ print(f"{w.grad = }, {s.grad = }")
 assert w.grad.item() == 2 and s.grad is None
 
 # %%
-# A copy that you can train
-# -------------------------
+# To train the copy, call ``requires_grad_()``
+# --------------------------------------------
 # :meth:`torch.Tensor.requires_grad_` makes the copy a leaf that requires grad.
 # ``w.clone()`` also requires grad, but it isn't a leaf, and its gradient flows to
 # ``w``.

@@ -21,8 +21,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Two tensors from one block
-# --------------------------
+# A result doesn't require grad, a new parameter does
+# ---------------------------------------------------
 # ``product`` is a result, and ``p`` is a new parameter. After the block, use both and
 # the leaf ``w`` in one loss. Gradients flow to ``w`` and ``p``, which require grad, but
 # not to ``product``.
@@ -42,8 +42,8 @@ assert w.requires_grad and w.grad.item() == 6
 # sphinx_gallery_tensor_map_lead = "w, product, p, loss"
 
 # %%
-# Made in three modes
-# -------------------
+# What requires grad in which mode?
+# ---------------------------------
 # *graph* means that autograd recorded an operation. In the other cells, the table shows
 # ``requires_grad``, which is the same in the block and after it.
 
@@ -116,8 +116,8 @@ assert w.grad is None and view.grad is None
 assert "created in no_grad" in message
 
 # %%
-# What was recorded before
-# ------------------------
+# Does a graph from before the block still work?
+# ----------------------------------------------
 # ``no_grad`` only stops *new* recording. A graph from before the block stays, and
 # ``requires_grad`` of its tensors also stays. The parameter from the block trains like
 # any other.

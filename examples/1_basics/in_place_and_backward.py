@@ -20,8 +20,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Two operations, two writes
-# --------------------------
+# ``backward()`` needs the output of ``sqrt``, not of ``w * 2``
+# -------------------------------------------------------------
 # The derivative of a square root is 1 divided by twice the root, so ``backward()``
 # needs the *output* of ``sqrt``. The derivative of ``w * 2`` is 2, so it needs neither
 # the input nor the output of that multiplication. Now add 1 to both results in place.
@@ -44,8 +44,8 @@ assert "modified by an inplace operation" in message
 # sphinx_gallery_tensor_map_lead = "double, w, root raises RuntimeError"
 
 # %%
-# Which operation needs what
-# --------------------------
+# Which operations need their input or output?
+# --------------------------------------------
 # Each operation runs on a new ``x`` with a graph. Then its input or its output is
 # modified in place, before the backward pass. If ``backward()`` then raises, the
 # operation needs that tensor. *Saved* counts the tensors that the operation saves.
@@ -124,8 +124,8 @@ assert words[-3:] == ["neither"] * 3  # views, clone
 # through ``.data`` at all (:ref:`silent-data`). Where ``backward()`` needs only the
 # input, you may modify the output, and the other way round.
 #
-# A copy that comes too late
-# --------------------------
+# Does it help to restore the values?
+# -----------------------------------
 # ``backward()`` needs the root, 2. ``kept`` has that value, and ``y`` has it again
 # after adding 1 and subtracting 1.
 
@@ -152,8 +152,8 @@ assert w.grad is None
 # Restoring the value doesn't help. ``y`` was saved at version 0, and ``backward()``
 # compares *version counters* (:doc:`detach`), not values. It doesn't use ``kept``.
 #
-# A copy in time
-# --------------
+# Clone first, then modify the clone
+# ----------------------------------
 # Copy the tensor first, and modify the copy. The gradient of the root of 4 is 1/4. A
 # new tensor, ``y = y + 1``, gives the same result and is shorter.
 

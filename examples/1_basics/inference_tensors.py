@@ -21,8 +21,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# What is an inference tensor
-# ---------------------------
+# What is an inference tensor?
+# ----------------------------
 # It is a tensor allocated in an ``inference_mode`` block, such as ``t``. Its clone
 # ``new``, made after the block, is a normal tensor. The product ``w * t`` has to save
 # ``t`` for the gradient of ``w``, so it raises.
@@ -121,8 +121,8 @@ assert seen[10:] == [("raises", "no")] * 2
 # array of ``t.numpy()``, if ``t`` is on the CPU. The messages and their fixes:
 # :ref:`inference-saved`, :ref:`inference-in-place`.
 #
-# A gradient that cannot be added to
-# ----------------------------------
+# What happens to a gradient from the block?
+# ------------------------------------------
 # The graph of ``loss`` was recorded before the block. ``backward()`` also runs in the
 # block and stores a gradient in ``w``. Now we run a second backward pass, outside the
 # block.

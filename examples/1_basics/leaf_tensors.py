@@ -26,8 +26,8 @@ def kind(node):
 
 
 # %%
-# Where the gradients land
-# ------------------------
+# ``backward()`` stores gradients in leaves that require grad
+# -----------------------------------------------------------
 # ``x`` is data. We train ``w`` and ``b``, so they require grad. That's why autograd
 # records how ``y`` is computed. :meth:`torch.Tensor.backward` then stores the
 # gradients of ``w`` and ``b``. ``x`` doesn't require grad, so its gradient stays None.
@@ -70,8 +70,8 @@ assert w.grad.item() == 2 + 2
 assert b.grad.item() == 1
 
 # %%
-# What makes a leaf
-# -----------------
+# What makes a tensor a leaf?
+# ---------------------------
 # :attr:`torch.Tensor.is_leaf` is True if a tensor has no ``grad_fn``, that is, no
 # recorded operation computed it. ``w`` and ``b`` don't have a ``grad_fn``, because you
 # created them. ``y`` has one. Now compute a tensor from ``x`` only, which doesn't
@@ -90,8 +90,8 @@ assert x.is_leaf and x.grad_fn is None
 # The result is a leaf, like ``x``. Autograd only records an operation if one of its
 # inputs requires grad.
 #
-# Follow the graph
-# ----------------
+# Follow the graph back to its leaves
+# -----------------------------------
 # ``grad_fn`` is the node of the operation that computed a tensor. Its
 # :attr:`~torch.autograd.graph.Node.next_functions` are the nodes that get the
 # gradients next, one for each input.

@@ -28,8 +28,8 @@ def read_grad(t):
 
 
 # %%
-# Ask for it before the backward pass
-# -----------------------------------
+# Call ``retain_grad()`` before ``backward()``
+# --------------------------------------------
 # ``h`` is computed from ``w``, so it isn't a leaf. After ``retain_grad()``, the next
 # backward pass that reaches ``h`` also stores the gradient in ``h.grad``. It is 4, the
 # derivative of ``h * h`` at 2.
@@ -50,8 +50,8 @@ assert w.grad.item() == 2 * h.grad.item()
 # sphinx_gallery_tensor_map_lead = "w, h, y"
 
 # %%
-# Without it, the gradient is lost
-# --------------------------------
+# Without ``retain_grad()``, you read None and get a warning
+# ----------------------------------------------------------
 # Without ``retain_grad()``, the gradient of ``h`` flows on to ``w`` and is then freed.
 # If you read ``h.grad``, you get None and a warning.
 
@@ -64,8 +64,8 @@ print(f"{caught[0].category.__name__}: {said}")
 assert grad is None and len(caught) == 1
 
 # %%
-# Two paths from ``y`` to ``w``
-# -----------------------------
+# Gradients from two paths are added
+# ----------------------------------
 # ``y`` uses ``w`` directly and once more through a clone. ``v.grad`` tells how much of
 # the gradient of ``w`` came through the clone.
 
@@ -82,8 +82,8 @@ assert w.grad.item() == x.item() + v.grad.item() == 3
 # %%
 # The direct path adds 2, the value of ``x``, and the path through ``v`` adds 1.
 #
-# Too late is not an error
-# ------------------------
+# A call after ``backward()`` doesn't raise
+# -----------------------------------------
 # Now we call ``retain_grad()`` after the backward pass. The call doesn't raise.
 
 v = w.clone()

@@ -32,8 +32,8 @@ def layers():
 
 
 # %%
-# With and without ``detach``
-# ---------------------------
+# ``detach`` keeps the value and stops the gradient
+# -------------------------------------------------
 # A layer A has the weight 3, and its input ``x`` is 2. Gradients flow back from ``h``
 # to the weight. They stop at ``cut``, which has the same value.
 
@@ -49,8 +49,8 @@ assert not cut.requires_grad
 # sphinx_gallery_tensor_map_lead = "weight, h, cut"
 
 # %%
-# Nine ways in one table
-# ----------------------
+# What stops in each of nine ways?
+# --------------------------------
 # In each row, one way on A gives the result ``h``. Layer B with the weight 5 takes
 # ``h``. Then come the backward pass and a step of SGD with ``lr=0.5``. If nothing stops
 # the gradients, they are ``3 * 5`` for ``x``, ``2 * 5`` for A and 6 for B. *saved*
@@ -145,8 +145,8 @@ assert of_b == [2, 2, 2, 2, 5, 2, 2, 2, 2]
 #   old gradient can still change A (:ref:`silent-momentum`).
 # - ``eval()`` changes layers like dropout and :ref:`batch norm <silent-batch-norm>`.
 #
-# Left out of the optimizer
-# -------------------------
+# What happens to a weight outside the optimizer?
+# -----------------------------------------------
 # In the last row A doesn't change, but ``backward()`` still computes A's gradient.
 # ``zero_grad()`` only clears the gradients of the optimizer's own parameters. B's
 # weight is 5 in the first iteration and 2 in the second.

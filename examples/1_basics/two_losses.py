@@ -32,8 +32,8 @@ def start(fused=False):
 
 
 # %%
-# One score, two losses
-# ---------------------
+# Call both backward passes first, then both steps
+# ------------------------------------------------
 # Network A has the weight 2, network B the weight 3, and together they compute the
 # score 6. ``loss_1`` trains B, which wants a high score. ``loss_2`` trains A, which
 # wants 0. Both backward passes need the tensors that the node of ``score`` saved, so
@@ -50,8 +50,8 @@ assert b.grad.item() == -2 and a.grad.item() == 36
 # sphinx_gallery_tensor_map_lead = "a, b, loss_1, loss_2"
 
 # %%
-# The wrong fix
-# -------------
+# Does ``retain_graph=True`` allow a step in between?
+# ---------------------------------------------------
 # Without ``retain_graph=True``, the first backward pass frees what the node saved, and
 # the second one raises (:ref:`backward-twice`). Here it is set, but B takes its step
 # between the two passes. Now ``b`` is 4, in the memory that the node saved.
@@ -76,8 +76,8 @@ assert "modified by an inplace operation" in said
 # It raises, because the gradient of ``a`` would mix the old score with the new ``b``.
 # With ``fused=True`` autograd doesn't notice (:ref:`silent-fused`).
 #
-# Five orders that run
-# --------------------
+# Which gradients do five other orders compute?
+# ---------------------------------------------
 # The table shows the gradients that the two optimizers use. Without any step, the
 # gradients of ``loss_1`` are -3 for A and -2 for B. The gradients of ``loss_2`` are 2 *
 # 6 * 3 = 36 for A and 2 * 6 * 2 = 24 for B.

@@ -20,8 +20,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# In place, or another tensor
-# ---------------------------
+# ``w -= step`` changes the leaf, ``w - step`` makes a new tensor
+# ---------------------------------------------------------------
 # The weight is 4, its loss is ``w * w``, and its gradient is 8. A step of 0.25 * 8
 # makes it 2. ``w - step`` is a new tensor, the result of an operation. ``w -= step``
 # under ``no_grad`` changes the leaf itself, so ``w`` and ``held`` stay the same tensor.
@@ -41,8 +41,8 @@ assert not other.is_leaf
 # sphinx_gallery_tensor_map_lead = "w, held, other"
 
 # %%
-# Six updates, two iterations
-# ---------------------------
+# Which of six updates train the weight?
+# --------------------------------------
 # Two correct iterations change the weight from 4 to 2 and then to 1. The last column
 # shows the first ``w``, which an optimizer or a model may still hold.
 
@@ -111,8 +111,8 @@ assert seen[5] == (2, 1, 4)
 # - A new leaf can be trained, but an optimizer or a model that holds the first one
 #   doesn't get the update.
 #
-# Clear the gradient
-# ------------------
+# What if you don't clear the gradient?
+# -------------------------------------
 # A backward pass adds to ``grad``. Here, nothing clears it between the two iterations.
 
 w = torch.tensor([4.0], device=device)

@@ -20,8 +20,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# A loss that trains one of two weights
-# -------------------------------------
+# A detached weight gets no gradient
+# ----------------------------------
 # We want to train ``first`` and ``second``, but the code detaches ``first``. The
 # backward pass still runs, and one gradient is None.
 
@@ -38,8 +38,8 @@ assert first.grad is None and second.grad == 3
 # sphinx_gallery_tensor_map_lead = "first, cut, second, loss"
 
 # %%
-# Follow the graph
-# ----------------
+# Follow ``next_functions`` to the end of each branch
+# ---------------------------------------------------
 # The ``next_functions`` of a node get the gradients next (:doc:`as a tree
 # <leaf_tensors>`). A node called ``AccumulateGrad`` belongs to a leaf, its
 # ``variable``. None belongs to an input without gradient, here ``cut``. If the loss has
@@ -66,8 +66,8 @@ print(f"{leaf is second = }, {to_cut = }")
 assert leaf is second and to_cut is None
 
 # %%
-# Six ways to use a weight
-# ------------------------
+# Which ways to use a weight cut the graph?
+# -----------------------------------------
 # We multiply each result by ``second``, so that the backward pass runs. A new parameter
 # *is* a leaf, but not the one that you train. ``round()`` stays in the graph, with a
 # gradient of 0 instead of None.
@@ -121,8 +121,8 @@ assert all(w is ends(t)[0] for t in kept)
 # ``clone``, ``copy_``, casts between floats, moves to a device, slices and arithmetic.
 # In a :class:`torch.autograd.Function`, it depends on the ``backward`` you wrote.
 #
-# Which layer cuts?
-# -----------------
+# Which layer cuts the graph?
+# ---------------------------
 # A :meth:`forward hook <torch.nn.Module.register_forward_hook>` gets the inputs and the
 # output of a layer. The middle layer doubles its input with a Python number.
 

@@ -40,8 +40,8 @@ assert moved[0] == (7 if device == "cpu" else 1)
 # sphinx_gallery_tensor_map_lead = "array, shared, copied, array copied to copied"
 
 # %%
-# Eight calls, five arrays
-# ------------------------
+# Which of eight calls share the array's memory?
+# ----------------------------------------------
 # We fill each tensor. If the array then changes, the two share memory (*alias*). In the
 # second column, the call gets ``dtype=torch.float32`` for a float64 array.
 

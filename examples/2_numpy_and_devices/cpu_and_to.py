@@ -21,8 +21,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# A copy, or the tensor itself
-# ----------------------------
+# When do ``cpu`` and ``to`` copy?
+# --------------------------------
 # On CUDA, ``same`` is a new tensor. On a CPU it *is* ``w``. :meth:`~torch.Tensor.to`
 # follows the same rule. It copies if the device, the dtype or the memory format has to
 # change, or if you ask for a copy.
@@ -41,8 +41,8 @@ assert copied.grad_fn.name() == "ToCopyBackward0"
 # sphinx_gallery_tensor_map_lead = "w, same, copied"
 
 # %%
-# The gradient crosses back
-# -------------------------
+# The gradient flows back to the other device
+# -------------------------------------------
 # ``y`` is computed on this lesson's device, but ``v`` is on the CPU, so we move ``y``
 # to the CPU. On CUDA the copy is a node in the autograd graph. The backward pass copies
 # the gradient back to the device of ``y``. (:doc:`retain_grad
@@ -62,8 +62,8 @@ assert w.grad.item() == 14 and v.grad.item() == 2
 # sphinx_gallery_tensor_map = "w, y, z, v"
 
 # %%
-# Take the result
-# ---------------
+# Assign the result of ``to``
+# ---------------------------
 # ``to`` doesn't change the tensor, so without an assignment it does nothing. A module's
 # ``to`` (:meth:`torch.nn.Module.to`) does change the module (:doc:`what_moves`).
 # Gradients flow back through a conversion. Integers can't require grad.
@@ -78,8 +78,8 @@ assert w.to(torch.float64).requires_grad
 assert not w.to(torch.int64).requires_grad
 
 # %%
-# Write into the result
-# ---------------------
+# Does a write to the result change the tensor?
+# ---------------------------------------------
 # On CUDA, ``same`` is a copy of ``w``. On a CPU it's ``w`` itself, a leaf that requires
 # grad. ``copied`` has its own memory on either device.
 
@@ -98,8 +98,8 @@ assert same.item() == (1 if same is w else 7)
 # %%
 # On a CPU, ``same`` is a leaf and autograd raises. On CUDA only the copy changes.
 #
-# Two devices in one operation
-# ----------------------------
+# Which operations may mix two devices?
+# -------------------------------------
 # An operation raises if its tensors are on two devices. The usual exceptions: a CPU
 # tensor without dimensions may join an element-wise operation, ``copy_`` copies
 # between devices, and a CPU index or mask works *in brackets*. Functions that take an

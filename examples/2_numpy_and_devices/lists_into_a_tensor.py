@@ -102,8 +102,8 @@ assert frame.cells[0] == 5 and copied[0] == 0
 # (:ref:`from-numpy-object`).
 
 # %%
-# What they cost
-# --------------
+# Which call is fastest for each list?
+# ------------------------------------
 # Each list has 16 rows of 256 numbers, on the CPU. Each time is divided by the time of
 # the first call for that list. The table has medians, as in
 # :doc:`../3_tips/why_a_copy_costs`.

@@ -24,8 +24,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# A checkpoint from a GPU
-# -----------------------
+# A checkpoint names the device of each tensor
+# --------------------------------------------
 # With a GPU, we save a CUDA tensor. Without one, ``FakeTensorMode`` makes a CUDA tensor
 # without data, and ``skip_data`` writes a file with it. The file names the device like
 # a real checkpoint, but its numbers are zeros.
@@ -43,8 +43,8 @@ assert b"cuda:0" in file.getvalue()
 # sphinx_gallery_folded = "The code that writes the file"
 
 # %%
-# Where it is loaded to
-# ---------------------
+# Where does each ``map_location`` load to?
+# -----------------------------------------
 # Without ``map_location``, the file decides. A device or its name puts all tensors on
 # that device. A dictionary only moves the tensors of the devices that it names. A
 # function gets each storage (on the CPU) and the name of its device. It returns a
@@ -83,8 +83,8 @@ assert landed == [named] * 2 + ["cpu"] * 3 + ["meta"]
 # Without CUDA two of the calls raise (:ref:`load-without-device`). ``"cpu"`` works on
 # every machine, and the loaded tensors take no GPU memory.
 #
-# The module decides
-# ------------------
+# By default ``load_state_dict`` keeps the model's device and dtype
+# -----------------------------------------------------------------
 # ``load_state_dict`` copies the values into the module's own parameters, on their
 # device and in their dtype. So create the model where you want it, then load.
 
@@ -137,8 +137,8 @@ assert taken is momentum
 # state dicts (:ref:`weights-only`). With ``assign=True``, ``load_state_dict`` uses the
 # loaded tensors as parameters, on their device (:ref:`state-dict-meta`).
 #
-# One file keeps what is shared
-# -----------------------------
+# Do loaded tensors still share memory?
+# -------------------------------------
 # ``x`` and ``x[1:]`` share a storage. We save them together, then ``x[1:]`` alone.
 
 x = torch.arange(4.0, device=device)

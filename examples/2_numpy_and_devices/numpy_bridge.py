@@ -20,8 +20,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# One memory, two libraries
-# -------------------------
+# The array and the tensor share memory
+# -------------------------------------
 # NumPy works in CPU memory, so ``x`` is on the CPU here. We write to the array ``z``,
 # and ``x`` changes with it.
 
@@ -55,8 +55,8 @@ assert w.grad.tolist() == [6, 6, 6]
 # The version counter stays at 0, so autograd uses 3 as the saved value. The gradient is
 # 2 * 3. The correct gradient is 2, but PyTorch doesn't raise.
 #
-# It raises for a tensor that requires grad
-# -----------------------------------------
+# In grad mode ``numpy()`` raises if the tensor requires grad
+# -----------------------------------------------------------
 # ``w.numpy()`` without ``detach`` raises. That protects you from the wrong gradient
 # above, but only while grad mode is on. Under :class:`torch.no_grad` you get an array
 # that shares the memory of ``w``.
@@ -76,8 +76,8 @@ assert message == (
 assert w.tolist() == [99, 3, 3]
 
 # %%
-# It raises for a tensor that isn't on the CPU
-# --------------------------------------------
+# ``numpy()`` raises if the tensor isn't on the CPU
+# -------------------------------------------------
 # ``g`` is on CUDA. Without a GPU it's on the ``meta`` device, which has shapes but no
 # data, and the same check raises. ``g`` also requires grad. The error about the device
 # comes first. :doc:`numpy_force` has other tensors that raise.
@@ -110,8 +110,8 @@ print(f"{p = }")
 assert p.item() == (7 if device == "cpu" else 2)
 
 # %%
-# The way back
-# ------------
+# ``from_numpy`` shares the array's memory, ``torch.tensor`` copies
+# -----------------------------------------------------------------
 # :func:`torch.from_numpy` also shares the memory. :func:`torch.tensor` copies. Both
 # keep NumPy's dtype, which is float64 here.
 

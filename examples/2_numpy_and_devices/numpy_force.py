@@ -37,8 +37,8 @@ assert signal[0] == 5 and copied[0] == 1 - 2j
 # sphinx_gallery_tensor_map_lead = "signal, alias, copied, signal copied to copied"
 
 # %%
-# Which tensors it converts
-# -------------------------
+# Which tensors does ``force=True`` convert?
+# ------------------------------------------
 # We add 7 to each array. If its tensor also changes, the two share memory (*alias*).
 # The tensors are on this lesson's device, except the last two.
 
@@ -88,8 +88,8 @@ assert all("Error" in found for found in forced[5:])
 # the negative values. NumPy has no bfloat16, float8 or sparse arrays. A tensor on
 # ``meta`` has no data. See :doc:`what each message means <../../errors/to_numpy>`.
 #
-# Functions that call ``numpy`` for you
-# -------------------------------------
+# NumPy's functions call ``numpy()`` without ``force``
+# ----------------------------------------------------
 # ``np.asarray(t)`` calls ``t.numpy()`` without ``force``. NumPy's functions do the
 # same. They convert a list tensor by tensor, and copy all tensors into a new array.
 
@@ -124,8 +124,8 @@ print(*errors, sep="\n")
 assert len(errors) == 2 and torch.is_tensor(result)
 
 # %%
-# Before, inside and after ``no_grad``
-# ------------------------------------
+# Inside ``no_grad``, ``numpy()`` doesn't need ``detach``
+# -------------------------------------------------------
 # ``numpy()`` raises if the tensor requires grad and grad mode is on at the time of the
 # call. (A view of ``w`` also requires grad if you make it under ``no_grad``, see
 # :doc:`../1_basics/flags_inside_no_grad`.) Inside ``no_grad`` you get an array that

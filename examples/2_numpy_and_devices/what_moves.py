@@ -20,8 +20,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# A model with one of each
-# ------------------------
+# A model with parameters, buffers and plain tensors
+# --------------------------------------------------
 # One training step on the CPU gives the model a gradient and the optimizer a momentum.
 
 
@@ -86,8 +86,8 @@ assert net.count.dtype == torch.int64
 # sphinx_gallery_table = "rows"
 
 # %%
-# Make it a buffer
-# ----------------
+# A plain tensor doesn't move, a buffer does
+# ------------------------------------------
 # A plain tensor doesn't move, and an operation with it raises (:ref:`devices-differ`).
 # Register the tensor as a buffer, or create it on the device of the input.
 
@@ -102,8 +102,8 @@ y = h + net.offset + torch.ones_like(h)
 assert y.device == net.offset.device == h.device
 
 # %%
-# References after a conversion
-# -----------------------------
+# Which references follow a conversion?
+# -------------------------------------
 # Before ``to(torch.bfloat16)`` we keep three references, ``weight``, ``scale`` and
 # ``alias``.
 
@@ -137,8 +137,8 @@ assert momentum.dtype == torch.bfloat16
 assert (left is net.weight) == (there == "cuda")
 
 # %%
-# Compare devices
-# ---------------
+# Compare ``device.type``, not devices and strings
+# ------------------------------------------------
 # A device isn't a string (:ref:`silent-device-names`). Compare ``device.type`` with a
 # name.
 

@@ -26,8 +26,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# The copy
-# --------
+# ``x.detach().clone()`` copies and leaves the graph
+# --------------------------------------------------
 # ``clone`` copies the values, and after ``detach`` the copy doesn't require grad.
 
 x = torch.ones(2, device=device, requires_grad=True)
@@ -38,8 +38,8 @@ assert x.data_ptr() != y.data_ptr()
 # sphinx_gallery_tensor_map_lead = "x, y, x copied to y"
 
 # %%
-# What each of them returns
-# -------------------------
+# Which of five calls stay in the graph or warn?
+# ----------------------------------------------
 # The five calls in the table return the values of ``x`` in new memory. Autograd records
 # ``copy_``, so its result requires grad. Two of the calls warn.
 
@@ -94,8 +94,8 @@ assert not z.requires_grad
 assert t.new_tensor(1.0).dtype == t.dtype
 
 # %%
-# What each of them costs
-# -----------------------
+# Which of the five calls are slower?
+# -----------------------------------
 # This is the benchmark of a :doc:`2021 article <../../article>`, with tensors on the
 # CPU, without a graph, in one thread. Warnings aren't shown, but take time.
 # ``perfplot`` only reports the fastest single call, so the code runs it in rounds and

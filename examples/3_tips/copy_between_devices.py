@@ -22,8 +22,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Pinned memory
-# -------------
+# A GPU reads from pinned memory
+# ------------------------------
 # The operating system may move ordinary, *pageable* memory while a GPU reads it. So a
 # GPU reads *pinned* memory, which the system doesn't move.
 # :meth:`torch.Tensor.pin_memory` copies a tensor into pinned memory. That call needs an
@@ -36,8 +36,8 @@ assert pinned.is_pinned() == (device == "cuda")
 # sphinx_gallery_timeline = "non_blocking"
 
 # %%
-# On one device the flag does nothing
-# -----------------------------------
+# On one device ``non_blocking`` does nothing
+# -------------------------------------------
 # The flag is ``non_blocking=True``. If the tensor is already on the device,
 # :meth:`torch.Tensor.to` returns the same object, or copies with ``copy=True``. On a
 # CPU that copy is done when the call returns.
@@ -49,8 +49,8 @@ print(f"{same[0].item() = }, {copied[0].item() = }")
 assert same is x and copied[0] == 1
 
 # %%
-# Two clocks
-# ----------
+# When does the call return, and when is the copy done?
+# -----------------------------------------------------
 # Without the flag, the call returns when the copy is done. With the flag and pinned
 # memory, the call returns at once. With the flag and pageable memory, the driver first
 # copies to its own pinned memory, and the call returns after this *staging*. `From the

@@ -25,8 +25,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Three ways, one result
-# ----------------------
+# Three calls that make the same copy
+# -----------------------------------
 # In the first way, NumPy copies the array that shares memory with the tensor. In the
 # others, PyTorch copies the tensor, either after ``detach`` or inside the graph. All
 # tensors here are on the CPU, so the chart only shows the time of the copy. For copies
@@ -52,8 +52,8 @@ assert t[0] == 1  # each has its own memory
 assert all(a.tolist() == [7, 1, 1] for a in arrays)
 
 # %%
-# Relative times
-# --------------
+# How are the calls compared?
+# ---------------------------
 # After a warm-up, ``perfplot.bench`` repeats each way for a twentieth of a second and
 # reports the fastest single call. Each round has a different order. In each round, we
 # divide the times by that of the first way. The bar is the middle half of these ratios,

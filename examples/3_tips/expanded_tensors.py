@@ -107,8 +107,8 @@ assert written.stride() == repeated.stride() == (2, 1)
 assert written.stride() == rows.contiguous().stride()
 
 # %%
-# The gradient is added up
-# ------------------------
+# The gradients of all rows are added
+# -----------------------------------
 # ``backward()`` adds the gradients of the three rows, because they are one row in
 # memory.
 
@@ -119,8 +119,8 @@ print(f"{w.grad = }")
 assert w.grad.tolist() == [[1 + 2 + 3] * 2]
 
 # %%
-# A tensor in a list, modified later
-# ----------------------------------
+# A list holds the tensor itself, not a copy
+# ------------------------------------------
 # ``append`` stores the tensor itself. If a loop keeps modifying it, the list holds the
 # same tensor three times, with its last value. Append a clone, or create a new tensor
 # in each iteration.
@@ -137,8 +137,8 @@ assert torch.cat(same).tolist() == [6, 6, 6]
 assert torch.cat(kept).tolist() == [1, 3, 6]
 
 # %%
-# Another shape for one of two tensors
-# ------------------------------------
+# Changing one tensor's shape keeps the other's
+# ---------------------------------------------
 # A shape belongs to a tensor, not to its memory. If you change the shape of ``turned``
 # in place, ``x`` keeps its shape. PyTorch 1.12 and older raised for a detached tensor
 # (:doc:`../../changes`). ``resize_`` makes the shared memory longer. The new elements

@@ -25,8 +25,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# What is compared
-# ----------------
+# Five copies and a lower limit
+# -----------------------------
 # The first five are the copies of :doc:`copy_a_tensor`. The last one is a lower limit,
 # because it only writes to memory that already exists. The others make more calls and
 # need new memory.
@@ -45,8 +45,8 @@ x, warm = torch.ones(2), torch.empty(2)
 print(f"{warm.copy_(x) is warm = }")
 
 # %%
-# Take turns
-# ----------
+# Time the calls in turns
+# -----------------------
 # :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, and waits
 # for CUDA to finish. Here a *turn* runs one of the six calls for about a millisecond,
 # at least once. In a *round*, each call has one turn. If the machine slows down, it
@@ -81,8 +81,8 @@ samples = [
 # sphinx_gallery_benchmark_data = "samples"
 
 # %%
-# Divide within a round
-# ---------------------
+# Compare two times of the same round
+# -----------------------------------
 # During one round, the machine is mostly in the same state. So divide two times of the
 # same round by each other. The middle half of these ratios is the bar in the chart at
 # the top. A call is slower if that whole half is above 4/3, and faster if it is below

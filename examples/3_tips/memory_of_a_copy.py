@@ -21,8 +21,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# A meter
-# -------
+# Count the bytes that a call allocates
+# -------------------------------------
 # For the CPU, the profiler adds up the bytes that PyTorch allocates in a call and
 # doesn't free. For CUDA, PyTorch's allocator counts its bytes and their peak. The meter
 # returns the results of the calls and three numbers: the new MiB on the CPU, the new
@@ -54,8 +54,8 @@ assert new == [4, 0, 0]
 
 
 # %%
-# Call by call
-# ------------
+# ``clone`` allocates, ``detach`` doesn't
+# ---------------------------------------
 # ``x`` has 4 MiB. ``detach`` and :meth:`~torch.Tensor.numpy` share memory, and
 # ``clone`` allocates. On CUDA ``numpy`` raises, but only after the clone exists.
 # ``gpu`` is on CUDA, or on ``meta`` if there is no GPU.
@@ -131,8 +131,8 @@ _, new = measure(torch.Tensor.cpu, gaps)
 print(f"Peak for a slice with gaps: {new[2]} MiB")
 
 # %%
-# What does add up: the graphs you keep
-# -------------------------------------
+# The graphs that you keep do add up
+# ----------------------------------
 # Each loss in a list keeps its graph alive. The graph keeps what it saved for the
 # backward pass, here the 4 MiB that ``exp`` returned. A detached loss doesn't keep a
 # graph (:doc:`what_stays_alive`).

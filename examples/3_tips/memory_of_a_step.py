@@ -64,8 +64,8 @@ assert len(saved) == 0
 # These are the batch, the result of ``relu`` and the output. ``relu`` and ``last`` save
 # the same storage. Saved weights need no new memory. ``backward()`` freed all three.
 #
-# Count after each phase
-# ----------------------
+# Which phase needs the most memory?
+# ----------------------------------
 # On CUDA, the folded code compares its total with ``torch.cuda.memory_allocated()``,
 # which rounds tensors up to 512 bytes and includes a work space for products (`notes
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#cublas-workspaces>`__).
@@ -95,7 +95,7 @@ for line, name in zip(zip(*rows), names):
 names = "forward back step zero forward"
 plt.xticks(range(5), names.split())
 plt.yticks(range(0, 19, 6))
-plt.title("The second forward pass needs most")
+plt.title("The 2nd forward pass needs the most memory")
 plt.ylabel("MiB in use after each phase")
 plt.show()
 assert [row[4] for row in rows] == [14, 4, 8, 6, 18]
@@ -107,8 +107,8 @@ assert rows[2] == [2, 2, 4, 0, 8] and rows[4][3] == 12
 # The first ``step()`` makes the averages, and they stay. So the second forward pass
 # needs more than the first (:ref:`q-training-memory`).
 #
-# Other optimizers
-# ----------------
+# Adam keeps two tensors for each weight, plain SGD none
+# ------------------------------------------------------
 # For each weight, plain SGD keeps no tensor, SGD with momentum keeps one, Adam two.
 
 loss.backward()
@@ -121,8 +121,8 @@ print(totals, "MiB for a weight of 1 MiB")
 assert totals == [0, 1, 2]
 
 # %%
-# Autocast to bfloat16
-# --------------------
+# How much memory does autocast save?
+# -----------------------------------
 # ``autocast`` leaves weights, gradients and averages in float32. It casts the input and
 # the weight of a layer, so the result has half the bytes. This part runs on the CPU.
 

@@ -41,8 +41,8 @@ def measure(run, *inputs):
 
 
 # %%
-# Count after each step
-# ---------------------
+# Count after each step to see what keeps memory
+# ----------------------------------------------
 # ``measure`` counts the MiB that a call leaves in use. It asks PyTorch's allocator on
 # CUDA and the profiler on the CPU. In your own loop on a GPU, print
 # ``torch.cuda.memory_allocated()`` after each step. Here, an epoch has four steps, and
@@ -77,7 +77,7 @@ for keep in (*ways, "detached"):
     plt.text(12.4, in_use[-1], keep, va="center")
 plt.xlim(0, 17)
 plt.xticks([4, 8, 12])
-plt.title("When it grows shows who keeps it")
+plt.title("Each kept loss keeps its graph in memory")
 plt.xlabel("Step (an epoch has four)")
 plt.ylabel("MiB in use after the step")
 plt.show()

@@ -23,8 +23,8 @@ device = "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# The first write to a page
-# -------------------------
+# The first write to each page causes a page fault
+# ------------------------------------------------
 # Allocating 64 MiB only reserves addresses. The first write to each *page*, a block of
 # often 4 KiB, makes the system find memory for it, which is a *page fault*. The system
 # counts page faults. ``warm`` already has its pages, so a write to it hardly causes
@@ -55,8 +55,8 @@ print(f"{pages = }, {cloned = }, {written = }")
 assert written < pages / 100
 
 # %%
-# Memory that nobody writes
-# -------------------------
+# Does ``empty_like`` cause page faults?
+# --------------------------------------
 # ``empty_like`` allocates as many bytes as ``clone``, but doesn't write to them.
 
 # sphinx_gallery_predict = "How many page faults?"
@@ -97,8 +97,8 @@ if usual and not changes & os.environ.keys():
 # sphinx_gallery_folded = "The code that asserts"
 
 # %%
-# The time follows the pages
-# --------------------------
+# How much time do new pages take?
+# --------------------------------
 # Each bar is the fastest of nine calls in one thread. The time for a new page depends
 # on the machine.
 
@@ -118,14 +118,14 @@ axes.bar_label(axes.barh([*steps], times), labels)
 axes.invert_yaxis()
 ratio = times[0] / times[-1]
 faster = f"about {ratio:.2g} times faster"
-axes.set_title(f"Without new pages it is {faster}")
+axes.set_title(f"Without new pages a copy is {faster}")
 axes.set_xlabel("A copy of 64 MiB: time, new pages")
 plt.show()
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that times and draws"
 
 # %%
-# Use memory that is there
+# Reuse a buffer in a loop
 # ------------------------
 # In a loop, allocate a buffer once and write to it. Autograd records ``copy_``, so
 # detach the source. Otherwise the graph connects each write to the one before, so the

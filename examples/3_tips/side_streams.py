@@ -21,8 +21,8 @@ print("This lesson runs on:", device)
 gpu = device == "cuda"
 
 # %%
-# Load ahead
-# ----------
+# Copy the next batch while the GPU computes
+# ------------------------------------------
 # A *stream* is a queue of GPU work. Work on one stream runs in order, work on two
 # streams in any order or at the same time. So a side stream can copy the next batch
 # from pinned memory while the current stream computes.
@@ -68,8 +68,8 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 # ``now.wait_stream(side)`` would wait for all work queued on ``side`` before the call.
 # The event belongs to one copy, so ``ready`` doesn't wait for a later copy.
 #
-# Which results are possible?
-# ---------------------------
+# Which results are possible with and without waits?
+# --------------------------------------------------
 # The wrong order may be rare, so one correct run proves little. The next cell is a
 # model of two streams, without a GPU. It tries all orders of three pieces of work: two
 # copies to ``x``, which write 1 and 2, and ``y = 2 * x``. So ``y`` should be 2.
@@ -123,8 +123,8 @@ assert without == [0, 2, 4] and both == [2]
 # Instead of ``record_stream`` you can call ``side.wait_stream(now)`` before ``x`` is
 # freed. Then the next copy on ``side`` waits.
 #
-# Bring a result back
-# -------------------
+# Copy a result back to the CPU
+# -----------------------------
 # Here the side stream reads what the current stream makes, so ``side`` has to wait. The
 # CPU has to wait too before it reads the result.
 

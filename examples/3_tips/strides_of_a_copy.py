@@ -41,8 +41,8 @@ assert deep.untyped_storage().nbytes() == 16
 # sphinx_gallery_tensor_map_lead = "v, clone, deep, v copied to clone, v copied to deep"
 
 # %%
-# The rule, in seven layouts
-# --------------------------
+# Which of seven layouts does a copy keep?
+# ----------------------------------------
 # Without gaps or repeats, the clone keeps the strides, whatever their order. For a
 # tensor with gaps, the clone only keeps the order of the strides, so the longest stride
 # stays the longest. The clone stores every repeat of an expanded tensor separately. The
@@ -94,8 +94,8 @@ assert rows[6]["clone()"] == "(1,), 32 bytes"
 # ``contiguous()`` doesn't copy a contiguous tensor, so for *one row* the storage still
 # has the 32 bytes of the table.
 #
-# A ``Parameter`` and a file
-# --------------------------
+# ``deepcopy`` of a ``Parameter`` drops the gaps, ``torch.save`` doesn't
+# ----------------------------------------------------------------------
 # ``deepcopy`` clones a ``Parameter``, so it drops the gaps. :func:`torch.save` keeps
 # the strides and the whole storage of any tensor, :doc:`so the file can be large
 # <../../silent_mistakes>`.
@@ -113,8 +113,8 @@ assert cloned.untyped_storage().nbytes() == 8
 assert loaded.untyped_storage().nbytes() == 16
 
 # %%
-# Where it matters
-# ----------------
+# ``view`` needs the order of rows
+# --------------------------------
 # ``view(8)`` needs the elements in the order of rows. The clone of a transposed tensor
 # has the same transposed strides, so ask for the order of rows.
 

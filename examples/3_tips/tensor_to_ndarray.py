@@ -33,8 +33,8 @@ assert t[0] == 7 and copied[0] == 0
 # sphinx_gallery_tensor_map_lead = "t, alias, copied, t copied to copied"
 
 # %%
-# Nine routes
-# -----------
+# Which of nine routes share, copy or raise?
+# ------------------------------------------
 # The folded code writes a 7 to each array. If the tensor then has the 7, array and
 # tensor share memory. On CUDA, the first six routes raise ``TypeError``, and the last
 # three copy. Without a GPU, the second column shows the ``meta`` device, which raises

@@ -25,8 +25,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Three copies of one leaf
-# ------------------------
+# ``copy.copy`` shares memory, ``clone`` and ``deepcopy`` don't
+# -------------------------------------------------------------
 # We write to ``w`` after copying it. ``cloned`` is connected to ``w`` in the graph, and
 # ``deep`` is a new leaf. ``shallow`` shares the memory of ``w`` but has its own version
 # counter, so autograd doesn't notice a write to ``w`` through ``shallow``.
@@ -47,8 +47,8 @@ assert shallow._version == version
 # sphinx_gallery_tensor_map_lead = "w, shallow, cloned, deep, w copied to deep"
 
 # %%
-# What is kept
-# ------------
+# What does each copy keep?
+# -------------------------
 # Each call gets a tensor that has the property of the row. Does the result keep it? The
 # last column is :func:`torch.save`, then :func:`torch.load`. (``state_dict()`` doesn't
 # copy, see :doc:`../4_patterns/keep_the_best_weights`.)
@@ -127,8 +127,8 @@ assert rows[2]["deepcopy()"] == "dropped"  # no warning
 # copies hooks, and ``deepcopy`` and ``clone`` don't warn about that. ``deepcopy``
 # raises for the result of a recorded operation (:ref:`why <deepcopy-non-leaf>`).
 #
-# Two views, copied together
-# --------------------------
+# Do two views still share memory after a copy?
+# ---------------------------------------------
 # Two views share one element. We copy both views and write 7 to that element through
 # the first copy. If the second copy changes, the copies share memory.
 

@@ -40,8 +40,8 @@ assert clone.untyped_storage().nbytes() == 8
 # sphinx_gallery_tensor_map_lead = "part, clone, part copied to clone"
 
 # %%
-# A training step, and a meter
-# ----------------------------
+# Count the memory that a training step keeps
+# -------------------------------------------
 # Each step has a new batch ``x`` and an output, both of 1 MiB. The graph saves both,
 # because the product needs ``x`` and the derivative of ``exp`` is its result.
 
@@ -97,8 +97,8 @@ print("A loss after backward:", new_mib("loss", True))
 
 
 # %%
-# Three steps, and the memory that stays
-# --------------------------------------
+# What stays in memory after three steps?
+# ---------------------------------------
 # Without ``backward()``, as in validation, a loss of 4 bytes keeps two tensors of its
 # step. ``backward()`` frees the saved tensors, but an output that you keep stays. A
 # detached output has no graph, but it still keeps its whole storage alive. A slice of

@@ -21,8 +21,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Does the call need values?
-# --------------------------
+# A call waits if it needs values
+# -------------------------------
 # Most calls on a CUDA tensor only *queue* work and return (from the `PyTorch
 # documentation
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution>`__). A
@@ -85,8 +85,8 @@ assert {*waited} <= {"yes"}
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__). Copies
 # that don't wait are in :doc:`copy_between_devices`.
 #
-# Time a step
-# -----------
+# Synchronize before you read the clock
+# -------------------------------------
 # Right after a call, the clock shows how long it took to queue the work. The time of
 # the work itself appears in the next call that waits. So synchronize before you read
 # the clock, and leave out the first run. PyTorch's ``Timer`` does both
@@ -107,8 +107,8 @@ for wait in False, False, True:
     print(f"{wait = }, {share = :.0%}")
 
 # %%
-# One wait for a loop
-# -------------------
+# Wait once after a loop, not in each iteration
+# ---------------------------------------------
 # ``item`` and ``print`` wait in each iteration. Add up detached losses on the device
 # instead, and read the sum once. The profiler counts the reads. Use ``float32`` for the
 # sum, even if the losses are ``bfloat16``. ``bfloat16`` has too few bits to count

@@ -23,8 +23,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# From 4 bytes to 64 MiB
-# ----------------------
+# The size matters only for large tensors
+# ---------------------------------------
 # The chart shows the time of two copies. While the lines are flat, the number of bytes
 # hardly matters, and the call that runs more operators takes longer. Where the lines
 # rise, most of the time goes into moving bytes, and both calls take about the same
@@ -121,8 +121,8 @@ assert turned.clone().stride() == turned.stride()
 assert turned.contiguous().stride() == (side, 1)
 
 # %%
-# Their times
-# -----------
+# How long do the large copies take?
+# ----------------------------------
 # The calls take turns, as in :doc:`measure_a_copy`, and each time is divided by the
 # time of the first call. "The same" means that the middle half of these ratios overlaps
 # with 5/6 to 6/5. On CUDA the tensors are larger. Otherwise the times would mostly show

@@ -24,8 +24,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# How much memory the results take
-# --------------------------------
+# How much memory do checkpoints save?
+# ------------------------------------
 # Autograd saves the input of each ``sin``, 1 KiB, for its derivative. Four blocks of
 # four such layers run plain, and with ``torch.utils.checkpoint``.
 
@@ -71,7 +71,7 @@ axes = plt.subplots()[1]
 axes.plot(plain + more, label="plain")
 axes.plot(saving, label="checkpoints")
 axes.legend()
-axes.set_title("Checkpoints: less memory, more steps")
+axes.set_title("Checkpoints save memory but add steps")
 axes.set_xlabel("Step, forward and then backward")
 axes.set_ylabel("KiB of results")
 plt.show()
@@ -84,8 +84,8 @@ assert len(plain) == 32 and more and not memory
 # Plain, all 16 results stay until the backward pass comes to them. With checkpoints
 # only the inputs of the blocks stay, and the backward pass runs each block again.
 #
-# What the second run repeats
-# ---------------------------
+# The second run updates BatchNorm again
+# --------------------------------------
 # By default both runs draw the same random numbers, so dropout has the same mask. But
 # BatchNorm updates its averages twice. Here (on the CPU) the mean moves halfway from 0
 # to 2, and halfway again. A smaller momentum :ref:`corrects this
@@ -106,8 +106,8 @@ assert norm.running_mean == 1.5
 assert len(drawn) == 2 and drawn[0] == drawn[1]
 
 # %%
-# What must not change in between
-# -------------------------------
+# What if a weight changes before ``backward()``?
+# -----------------------------------------------
 # The gradient of ``x`` should be 2, the value of ``w`` in the forward pass. But ``w``
 # changes before ``backward()``, as weights do in an optimizer's step.
 

@@ -65,8 +65,8 @@ assert shares_memory(alias, y)
 # ``detach()`` shares memory, so ``alias`` holds the ReLU's result. A hook that stores
 # ``output`` itself stores ``y``, which is the same tensor, and keeps its graph.
 #
-# When the next layer gets another tensor
-# ---------------------------------------
+# With a full backward hook, an in-place layer raises
+# ---------------------------------------------------
 # A full backward hook on the layer wraps the output after the forward hooks have run.
 # The next layer then gets a view of the tensor that the forward hook stored, and
 # PyTorch raises if that layer works in place. (A forward hook that returns a tensor
@@ -87,8 +87,8 @@ assert shares_memory(output, passed_on)
 assert "is a view and is being modified" in message
 
 # %%
-# A layer that reuses its buffer
-# ------------------------------
+# If a layer reuses its buffer, only ``clone()`` helps
+# ----------------------------------------------------
 # Caches, exported models and replayed CUDA graphs (:doc:`static_buffers`) may write
 # every result into the same memory. All results that you store then have the last
 # values. Only ``clone()`` helps. (For NumPy see :ref:`silent-from-numpy`.)
@@ -107,8 +107,8 @@ assert [a.tolist() for a in aliases] == [[6, 8]] * 2
 assert [c.tolist() for c in copies] == [[2, 4], [6, 8]]
 
 # %%
-# Features that keep a graph
-# --------------------------
+# A stored output keeps its graph and its batch
+# ---------------------------------------------
 # We extract features from four batches of 64 KiB. If you store the outputs themselves,
 # each output keeps its graph. The graph keeps the batch, because the gradient of the
 # layer's weight needs it. Here no backward pass follows, so nothing frees the batches.

@@ -34,8 +34,8 @@ def shares_memory(a, b):
 
 
 # %%
-# A transform in place
-# --------------------
+# Does an in-place transform change the dataset?
+# ----------------------------------------------
 # ``dataset[0]`` indexes the data, which returns a view. A transform that adds in place
 # changes the dataset again in each epoch. Write ``sample = sample + 10``.
 
@@ -52,8 +52,8 @@ assert (data[0], batch[0]) == (11, 1)
 # sphinx_gallery_predict_instead_2 = "DataLoader(dataset, batch_size=2) -> [dataset[:]]"
 
 # %%
-# What shares memory with the data
-# --------------------------------
+# What shares memory with the data?
+# ---------------------------------
 # A :class:`torch.utils.data.DataLoader` stacks samples into a batch, which copies them.
 # With ``batch_size=None`` it returns each sample without a copy. If there is a GPU,
 # ``pin_memory=True`` copies again, into page-locked memory that the GPU can read
@@ -83,8 +83,8 @@ assert row["pinned"] == gpu
 # sphinx_gallery_table = "rows"
 
 # %%
-# Worker processes
-# ----------------
+# Do workers and the main process see each other's writes?
+# --------------------------------------------------------
 # A forked worker has the data as it was when the worker started. (Linux forks by
 # default before Python 3.14.) ``spawn`` is the default on macOS and Windows,
 # ``forkserver`` on Linux since Python 3.14. Both pickle the dataset. That moves its CPU

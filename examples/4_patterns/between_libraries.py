@@ -28,8 +28,8 @@ def shares_memory(a, b):
 
 
 # %%
-# Weights in NumPy, before and after a step
-# -----------------------------------------
+# Does an array of the weights change with a step?
+# ------------------------------------------------
 # How far does a training step move the weights? We take two arrays before the step and
 # one after it. The gradient is 1, so the weights go from 1 to 0.5. This model is on
 # the CPU.

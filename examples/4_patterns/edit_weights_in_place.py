@@ -49,8 +49,8 @@ assert same and alias.tolist() == [[3, 4]]
 # sphinx_gallery_predict_instead_2 = "weight.copy_( -> layer.weight = nn.Parameter("
 
 # %%
-# Six edits
-# ---------
+# After which of six edits does the optimizer train the weight?
+# -------------------------------------------------------------
 # Each edit sets the weight ``w`` of a new layer to 3, the value of ``t``. The
 # ``fused`` optimizer gets a gradient that leads to 3. The last column is about ``sgd``,
 # an optimizer from before the edit.
@@ -111,8 +111,8 @@ assert columns[4][:4] == ("+1", "+1", "+0", "+0")
 #   shared memory with the weight keep the old values.
 # - After ``layer.weight = ...`` the optimizer still has the old, unused Parameter.
 #
-# A vector that becomes the model's memory
-# ----------------------------------------
+# Does ``vector_to_parameters`` copy the vector?
+# ----------------------------------------------
 # :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector. With
 # ``vector_to_parameters`` each parameter gets a part of the vector's memory, without a
 # copy. We set the weights to ``best`` and take a step of 0.5.
@@ -135,8 +135,8 @@ assert not shares_memory(model.weight, vector)
 # %%
 # To keep ``best``, call ``vector_to_parameters(best.clone(), model.parameters())``.
 #
-# An optimizer by hand
-# --------------------
+# Write gradient descent by hand under ``no_grad``
+# ------------------------------------------------
 # Gradient descent moves ``w`` toward 4, and ``clamp_`` keeps it at 3 or below. Without
 # ``no_grad`` the write raises (:ref:`leaf-in-place`). ``w = w - ...`` makes another
 # tensor and doesn't change the model's weight (:ref:`silent-rebinding`).

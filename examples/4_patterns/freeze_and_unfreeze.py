@@ -20,8 +20,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# A step on a frozen weight
-# -------------------------
+# An optimizer may still change a frozen weight
+# ---------------------------------------------
 # ``w`` has a gradient of 1 from its last step. Then we freeze it and set its value to
 # 1. An optimizer ignores ``requires_grad``. It only skips a parameter whose ``.grad``
 # is ``None``.
@@ -117,8 +117,8 @@ assert seen[1:] == [(True, 1, True), (True, 0, False)]
 # You can also call ``eval()`` on the frozen part after each ``train()``
 # (:ref:`silent-batch-norm`).
 #
-# Unfreeze
-# --------
+# Does an unfrozen weight train again?
+# ------------------------------------
 # We create the optimizer without the frozen weight. After that, the weight requires
 # grad again.
 

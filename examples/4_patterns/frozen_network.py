@@ -19,8 +19,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# The idea in four numbers
-# ------------------------
+# B uses A's detached weight
+# --------------------------
 # A is ``y = x * w + b``. B is ``u = z * t + c``, and its input ``z`` is A's weight
 # ``w``, detached. So for B this weight is frozen. ``backward()`` only fills ``.grad``.
 
@@ -54,8 +54,8 @@ assert w.item() == z.item() == 3
 # %%
 # ``z`` shares the memory of ``w``, so A's step changes both.
 #
-# Two modules, three steps
-# ------------------------
+# Detach A's weight again after each step
+# ---------------------------------------
 # We do the same with :class:`torch.nn.Linear`. A's weight goes from 4 to 3, 2.5 and
 # 2.25. After each step we detach A's weight again for B. B's ``backward()`` doesn't
 # give A a gradient.
@@ -78,8 +78,8 @@ print(f"{z.item() = }, {net_a.weight.grad = }")
 assert z.item() == 2.25 and net_a.weight.grad is None
 
 # %%
-# A step between B's forward and backward pass
-# --------------------------------------------
+# If A steps before B's backward pass, clone
+# ------------------------------------------
 # ``a`` is A's weight, 4, which B's forward pass saves. So the gradient of ``t`` should
 # be 4. Then A steps too early and changes ``a`` to 3 in place. A clone still has the
 # value 4. With ``detach``, computing the gradient raises (:ref:`saved-value-changed`).
@@ -115,8 +115,8 @@ assert found == 3
 # %%
 # The gradient should be 4. It's wrong, and PyTorch doesn't raise.
 #
-# New memory for A
-# ----------------
+# After a cast, a detached weight no longer changes with A
+# --------------------------------------------------------
 # A cast to another dtype gives A's weights new memory, even if you cast back later. A
 # detached tensor keeps the old memory and no longer changes with A. So call
 # ``detach()`` again in each iteration.
@@ -128,8 +128,8 @@ print(f"{held.item() = }, {net_a.weight.item() = }")
 assert held.item() != net_a.weight.item() == 5
 
 # %%
-# Detach a path, or freeze weights
-# --------------------------------
+# ``detach`` cuts a path, freezing keeps it open
+# ----------------------------------------------
 # ``p`` is an input of A that requires grad. With ``detach()`` after A, neither A nor
 # ``p`` gets a gradient. If you freeze A with :meth:`torch.nn.Module.requires_grad_`,
 # only ``p`` gets a gradient, through A. :doc:`../1_basics/stop_a_gradient` compares all

@@ -20,8 +20,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# The discriminator's step
-# ------------------------
+# Detach the fake in the discriminator's step
+# -------------------------------------------
 # The generator G multiplies noise by ``g``, the discriminator D multiplies by ``d``. D
 # should score the real 8 high and the fake 2 * 3 low. Its loss is d * (6 - 8), so the
 # gradient of ``d`` is -2.
@@ -47,8 +47,8 @@ assert not real.requires_grad
 # connected to ``g``, and G's step needs that. ``real`` doesn't need ``detach()``,
 # because it doesn't require grad.
 #
-# The generator's step
-# --------------------
+# The generator's gradient flows through the discriminator
+# --------------------------------------------------------
 # D takes its step first, with ``lr=1``, to 5 - (-2) = 7. G's loss is -D(fake), so the
 # gradient of ``g`` is -7 * 2. The gradient flows *through* D, so ``d`` also gets a
 # gradient.
@@ -70,8 +70,8 @@ assert d.item() == 7 and d.grad.item() == -2 - 6
 # The gradient of ``d`` is -2 from D's step plus -6 from G's step. So zero D's gradients
 # *before* its backward pass, in each iteration.
 #
-# Seven loops, two iterations
-# ---------------------------
+# What goes wrong in other loops?
+# -------------------------------
 # The first row is the right loop. Each other row names its changes. The columns show
 # ``g`` and ``d`` after two iterations, or the error.
 

@@ -21,8 +21,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Train past the best epoch
-# -------------------------
+# ``state_dict()`` changes with the next steps
+# --------------------------------------------
 # The weight goes up by 1 in each epoch, and the validation loss is the square of
 # (weight - 3). So epoch 3 is the best of five, and ``state`` and ``kept`` are from that
 # epoch.
@@ -52,8 +52,8 @@ assert saved.item() == 3
 # ``shared`` changed in the two epochs after that (:ref:`silent-best-weights`).
 # ``saved`` still has the weight of epoch 3.
 #
-# Five ways to save
-# -----------------
+# Which of five ways save a copy?
+# -------------------------------
 # BatchNorm has a weight, and a buffer that counts the batches. We set both to 3, save
 # each tensor ``v`` of ``state_dict()`` in five ways, and then set both to 5. So a row
 # with 5 means that nothing was saved.

@@ -22,8 +22,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# What stays alive
-# ----------------
+# Which logs keep their graphs?
+# -----------------------------
 # Here are four ways to log. Each function gets the log and a new loss ``x``, and
 # returns the new log.
 
@@ -138,8 +138,8 @@ print(f"{bf16.item() = }, {fp32.item() = }")
 assert (bf16.item(), fp32.item()) == (256, 300)
 
 # %%
-# Which calls wait
-# ----------------
+# ``item()`` waits for the GPU, ``detach()`` doesn't
+# --------------------------------------------------
 # On a CUDA GPU, ``item()`` and ``if loss < best`` wait for all work queued before them
 # on the current stream. ``tolist()`` of a stacked log waits once for all numbers
 # (:doc:`../3_tips/what_waits`).

@@ -47,8 +47,8 @@ assert z.data_ptr() == w.data_ptr()
 # sphinx_gallery_tensor_map_lead = "w, z, t, u"
 
 # %%
-# Three ways to give A's weights to B
-# -----------------------------------
+# Which way uses A's current weight without training A?
+# -----------------------------------------------------
 # A's weight is 4. B gets it, runs, and a backward pass follows. Then A's weight changes
 # to 5, and B runs again. The table shows whether B then uses 4 or 5, and whether A gets
 # a gradient. In the code ``net`` is A, and ``run`` is B.
@@ -127,8 +127,8 @@ assert shared == [True, True, False, False]
 # another dtype or a move to another device breaks it. So call ``state_dict()`` again in
 # each iteration.
 #
-# Buffers come along
-# ------------------
+# Does B change A's buffers?
+# --------------------------
 # ``state_dict()`` also shares buffers, such as BatchNorm's running mean. Here we never
 # call A. B is in training mode and makes one forward pass with the batch 1, 3.
 

@@ -23,8 +23,8 @@ capture = device == "cuda"
 capture = capture and hasattr(torch.cuda, "CUDAGraph")
 
 # %%
-# Capture once, replay often
-# --------------------------
+# Each replay reads and writes the same tensors
+# ---------------------------------------------
 # A :class:`torch.cuda.CUDAGraph` records GPU work and repeats it without Python. Each
 # replay runs the same kernels with the same arguments, so it uses the same memory
 # addresses (`From the PyTorch documentation
@@ -54,8 +54,8 @@ two = torch.full((2,), 2.0, device=device)
 replay = record(static_in, two)
 
 # %%
-# A result that you keep
-# ----------------------
+# How do you keep a result?
+# -------------------------
 # The graph doubles its input, which is 1, 2 in the first replay and 5, 6 in the second.
 # Between the two we keep the first result in two ways.
 
@@ -79,8 +79,8 @@ assert copied.tolist() == [2, 4]
 # ``kept`` shares memory with ``static_out``. If you collect such results in a list,
 # they all show the last values.
 #
-# An input that no replay reads
-# -----------------------------
+# Fill the input with ``copy_``, not ``=``
+# ----------------------------------------
 # ``static_in = x`` would only give the name to another tensor. The replay would still
 # read the recorded memory. ``copy_`` writes to that memory.
 
@@ -94,8 +94,8 @@ assert unread == [10, 12]
 assert static_out.tolist() == [14, 16]
 
 # %%
-# Weights are static too
-# ----------------------
+# After a cast, a replay reads the old weights
+# --------------------------------------------
 # An optimizer and ``load_state_dict`` (without ``assign=True``) write in place, so the
 # next replay uses the new values. A cast, a move to another device or ``weight.data =
 # new`` gives the Parameter new memory. The replay still reads the old memory. That

@@ -21,8 +21,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Two views of each sample
-# ------------------------
+# SimSiam compares two views of each sample
+# -----------------------------------------
 # SimSiam trains an encoder without labels. The encoder gets two noisy versions of each
 # sample, called views. A predictor takes the encoder's output for the first view and
 # predicts its output for the second view, the *target*. Here encoder and predictor have
@@ -63,8 +63,8 @@ assert lost < kept and still[-1] > still[0] / 2
 assert moving[-1] < moving[0] / 100
 
 # %%
-# With and without ``detach``
-# ---------------------------
+# Without ``detach`` the outputs collapse
+# ---------------------------------------
 # Without ``detach`` the loss is lower, but all outputs are nearly the same, which is
 # called a *collapse*. Here that loss is the encoder's weight squared, times a positive
 # number, so each step makes the weight smaller. With ``detach``, no gradient moves the
@@ -108,8 +108,8 @@ assert (z.grad, code.grad) == (1, -4)
 # Without the two ``detach`` calls, each loss would move both ``z`` and the code. Their
 # gradients would be 5 and -5.
 #
-# The wrong order
-# ---------------
+# Compute the losses from the code itself
+# ---------------------------------------
 # The decoder gets ``z + (code - z).detach()``, which has the value of the code and the
 # gradient of ``z`` (:doc:`straight_through`). Compute the losses before it, from the
 # code itself. If the codebook loss uses the decoder's input, the code doesn't get a

@@ -37,8 +37,8 @@ assert x.grad.tolist() == [1, 1]
 # sphinx_gallery_predict_instead_2 = "x + detached -> x * 1"
 
 # %%
-# Train a weight that is used rounded
-# -----------------------------------
+# Which form of rounding trains the weight?
+# -----------------------------------------
 # The loss is 0 if the rounded weight is 3. We train the weight with three forms of
 # rounding.
 
@@ -86,8 +86,8 @@ assert [row["loss"] for row in rows] == [36, 36, 0]
 # and the gradients of ``+ x`` and ``- x`` cancel. Put the whole difference into
 # ``detach``. (``x.round().detach()`` alone has no graph, see :ref:`no-grad-fn`.)
 #
-# The sum is rounded too
-# ----------------------
+# For an exact value, write ``q + (x - x.detach())``
+# --------------------------------------------------
 # Let ``q`` be the value that replaces ``x``. The float32 difference ``q - x`` has 24
 # binary digits. That is enough for ``q = x.round()``, but not if ``q`` is far from
 # ``x``. For example, the sign of ``2**25`` is 1, but the float32 value of ``1 - 2**25``
@@ -118,8 +118,8 @@ assert wrong > 0 and 1 <= error.max() <= 4
 assert torch.equal(q + (x - x), q)
 
 # %%
-# As a function of your own
-# -------------------------
+# Write your own ``autograd.Function``
+# ------------------------------------
 # With :class:`torch.autograd.Function` you write both parts yourself. ``forward``
 # returns the value, and ``backward`` returns the gradient. If ``forward`` saves ``x``
 # with ``ctx.save_for_backward``, ``backward`` can also return 0 where ``x`` is out of

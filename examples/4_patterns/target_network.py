@@ -23,8 +23,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print("This lesson runs on:", device)
 
 # %%
-# Two targets, eight steps
-# ------------------------
+# A hard target copies, a soft target averages
+# --------------------------------------------
 # A target is a copy that follows ``net`` later. The weight of ``net`` starts at 0,
 # and each step adds 1 in place. The hard target copies it at every third step. The soft
 # target moves half of the way to it at each step (an exponential average, EMA).
@@ -59,7 +59,7 @@ assert path["soft"][:4] == [0, 0.5, 1.25, 2.125]
 
 for name, values in path.items():
     plt.plot(values, label=name)
-plt.title("Hard moves every third step, soft always")
+plt.title("Hard targets jump, soft targets follow")
 plt.xlabel("step"), plt.ylabel("weight")
 plt.legend()
 plt.show()
@@ -105,8 +105,8 @@ assert [row["holds"] for row in rows] == [2, 2, 1, 2, 1]
 # ``copy.copy`` and ``state_dict()`` share the tensors, and ``assign=True`` keeps them
 # shared. ``deepcopy`` and plain ``load_state_dict`` copy (:ref:`silent-average`).
 #
-# The loop variable
-# -----------------
+# Does assigning to the loop variable change the target?
+# ------------------------------------------------------
 # The weight of ``target`` (the last row) is 1, and the net's weight ``w`` is 2. Half of
 # the way is 1.5.
 
@@ -123,8 +123,8 @@ assert target.weight.item() == 1
 # ``lerp`` returns a new tensor, and only the name ``old`` gets it. The module keeps its
 # parameter. Call ``old.lerp_``, which changes the parameter in place.
 #
-# Buffers: the averages of BatchNorm
-# ----------------------------------
+# Also update the buffers of BatchNorm
+# ------------------------------------
 # ``soft_update`` ignores buffers. :class:`torch.optim.swa_utils.AveragedModel` copies
 # or averages them. In two forward passes, the running mean of ``norm`` changes from 0
 # to 1 and then to 1.5.

@@ -125,8 +125,8 @@ assert parts.inp.weight is not parts.out.weight
 # their values become different. Moves between CPU and CUDA keep the tie, but
 # ``to("meta")`` doesn't.
 #
-# Copy the parts, or the whole
-# ----------------------------
+# Does a copy of the parts keep the tie?
+# --------------------------------------
 # ``deepcopy`` keeps a tie within one call. Here we copy the parts one by one.
 
 inp, out = [copy.deepcopy(part) for part in model]

@@ -48,8 +48,8 @@ assert a.grad.item() == 15 and b.grad is None
 # %%
 # In the picture ``b`` doesn't require grad, and the gradient of ``y`` flows to ``a``.
 #
-# Six ways, measured
-# ------------------
+# What does each of six ways train and save?
+# ------------------------------------------
 # The batch is 1 MiB. :class:`torch.autograd.graph.saved_tensors_hooks` reports the
 # tensors that the forward pass saves for ``backward()``. Tensors that share memory
 # count once.
@@ -125,8 +125,8 @@ assert before == (15, None, 1)
 # - *Before* means before the forward pass. B's two linear layers then don't save their
 #   inputs, here 2 MiB. ReLU would save its output anyway, for A's gradient.
 #
-# Freeze, unfreeze, then call ``backward``
-# ----------------------------------------
+# What if B is unfrozen before ``backward()``?
+# --------------------------------------------
 # Here B is frozen only during the forward pass. It requires grad again before
 # ``backward()``.
 

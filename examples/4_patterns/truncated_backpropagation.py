@@ -78,7 +78,7 @@ axes.plot(x, whole, label="not detached")
 axes.plot(x, split, label="detached")
 axes.legend()
 axes.set_xticks(range(4, steps + 1, 4))
-axes.set_title("Nodes of the graph: few if you detach")
+axes.set_title("With detach, the graph stops growing")
 axes.set_xlabel("Step")
 axes.set_ylabel("Nodes of the graph")
 plt.show()
@@ -95,8 +95,8 @@ assert split == whole[:4] * 4
 # optimizer (without ``fused=True``) has changed a weight that a graph has saved
 # (:doc:`../1_basics/two_losses`).
 #
-# An LSTM has two states
-# ----------------------
+# Detach both states of an LSTM
+# -----------------------------
 # The state of an LSTM is the pair ``h, c``, and both have a graph. If you detach only
 # one, the graph still grows.
 
@@ -129,8 +129,8 @@ assert grows == [True, True, False]
 # sphinx_gallery_table = "rows"
 
 # %%
-# A window that is too short
-# --------------------------
+# A short window doesn't reach early inputs
+# -----------------------------------------
 # The state is the sum of four inputs times ``u``, and only the first input isn't 0. If
 # a window has fewer than four steps, the last window doesn't reach back to that input.
 # So the gradient of ``u`` is 0.

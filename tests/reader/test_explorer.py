@@ -307,8 +307,9 @@ def test_the_page_shows_what_happens_here(
                 break
             flows = ran.flows()
             memories = 1 if ran.y is ran.x or run(chain, state).shares() else 2
-            headline = {1: "The same memory.", 2: "A copy with its own memory."}
-            said = "y is x itself." if ran.y is ran.x else headline[memories]
+            copied = memories == 2 and "y is a copy with its own memory."
+            said = copied or "y shares memory with x."
+            said = "y is x itself." if ran.y is ran.x else said
             if flows is not None:
                 flow = (" No gradient flows back.", " Gradients flow back to x.")
                 said += flow[flows]
@@ -436,9 +437,10 @@ def test_without_scripts_three_pictures_and_no_controls(
     page.goto(f"{address}index.html")
     labels = page.locator(".explorer svg:visible").all()
     assert [one.get_attribute("aria-label") for one in labels] == [
-        "y = x.detach(): The same memory. No gradient flows back.",
-        "y = x.clone(): A copy with its own memory. Gradients flow back to x.",
-        "y = x.detach().clone(): A copy with its own memory. No gradient flows back.",
+        "y = x.detach(): y shares memory with x. No gradient flows back.",
+        "y = x.clone(): y is a copy with its own memory. Gradients flow back to x.",
+        "y = x.detach().clone(): y is a copy with its own memory. "
+        "No gradient flows back.",
     ]
     facts = page.locator(".explorer-facts dd").all_inner_texts()
     assert [fact.split("\n")[0] for fact in facts] == [
@@ -697,12 +699,12 @@ def test_a_question_and_a_message_have_their_answer_in_the_box(
     typed.fill("does detach copy?")
     found.first.wait_for()
     assert page.inner_text(".explorer-code") == "y = x.detach()"
-    assert page.inner_text(".explorer-headline").startswith("The same memory.")
+    assert page.inner_text(".explorer-headline").startswith("y shares memory with x.")
     typed.fill("does numpy() share memory with the tensor?")
     page.wait_for_function(
         "document.querySelector('.explorer-code').innerText === 'y = x.numpy()'"
     )
-    assert page.inner_text(".explorer-headline").startswith("The same memory.")
+    assert page.inner_text(".explorer-headline").startswith("y shares memory with x.")
     assert "raises if x is a leaf" in page.inner_text(".explorer-read")
     typed.fill("should I use view or reshape for this")
     page.wait_for_function("document.querySelectorAll('.explorer-lane').length > 1")
@@ -768,8 +770,8 @@ def test_searched_comparisons_have_two_lanes(tab: Any, address: str) -> None:
         call().add_(1)
         assert w._version == version
     go(tab, address, "y=torch.from_numpy(a)&vs=torch.tensor(a)")
-    assert lane(tab, 0)["said"] == "The same memory."
-    assert lane(tab, 1)["said"] == "A copy with its own memory."
+    assert lane(tab, 0)["said"] == "y shares memory with a."
+    assert lane(tab, 1)["said"] == "y is a copy with its own memory."
     tab.locator(".explorer-lane").nth(1).get_by_role("button", name="Close").click()
     assert tab.locator(".explorer-lane").count() == 1
 
@@ -815,7 +817,8 @@ def test_what_cannot_be_done_is_said_before(tab: Any, address: str) -> None:
     chip.focus()
     assert "AttributeError" in tab.inner_text(".explorer-hint")
     go(tab, address, "y=detach.cpu.numpy")
-    assert tab.inner_text(".explorer-hint") == "Three calls at most: remove one."
+    hint = tab.inner_text(".explorer-hint")
+    assert hint == "A chain has at most three calls. Remove one."
 
 
 def test_each_memory_on_the_way_is_drawn(

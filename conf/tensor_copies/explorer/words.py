@@ -16,16 +16,16 @@ def headline(seen: dict[str, Any], places: tuple[str, str]) -> str:
     if seen["same_object"]:
         said = "y is x itself."
     elif seen["shares_memory"]:
-        said = "The same memory."
+        said = "y shares memory with x."
     elif seen["new_bytes"] is None:
-        said = "A number, not a tensor or array."
+        said = "y is a number, not a tensor or array."
     else:
-        said = "A copy with its own memory."
+        said = "y is a copy with its own memory."
     if seen["gradient_flows"] is not None:
         flows = seen["gradient_flows"]
         said += " Gradients flow back to x." if flows else " No gradient flows back."
     if places[0] != places[1]:
-        said += f" On {places[1]}."
+        said += f" y is on {places[1]}."
     return said
 
 

@@ -36,7 +36,10 @@ MARGIN, ROOM = 0.3, 0.9
 # Hundredths of the width that a number in words needs.
 WORDS = 56
 FULL = 74  # of a hundred: on a phone no number has room behind a bar that ends later
-READING = "Left of 1: faster. Bar: middle half. Number: beyond the spread."
+READING = (
+    "A dot left of 1 is a faster call. Its bar is the middle half of all rounds. It has "
+    "a number only if the whole bar is clearly on one side of 1."
+)
 TIME = re.compile(r"\d (ns|µs|ms|s)\b")
 # Of a chart of lines, in pixels: all of it, its edges, the least between two names,
 # and what is beside the longest name.

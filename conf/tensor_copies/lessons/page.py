@@ -12,6 +12,7 @@ from tensor_copies.lessons import (
     player,
     predictions,
 )
+from tensor_copies.lessons.former import keep_former_addresses
 from tensor_copies.lessons.lesson_page import read
 from tensor_copies.recordings import beside, live, shown
 from tensor_copies.run.lesson_list import lesson_scripts
@@ -43,3 +44,4 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     predictions.ask(app, page)
     page.write()
     opening.label_documents(doctree)
+    keep_former_addresses(app, doctree)

@@ -45,6 +45,7 @@ LEAST_UNDER_ARCS = 110.0  # pixels: room for the label of an arc
 APARTS = (188.0, 116.0, 0.0)
 COPIED_WORD = round(safe_width("copied", SMALL)) + 4
 COPIED = COPIED_WORD + 8
+MOST_NAMED = 6  # with fewer names, a caption lists all
 
 
 @dataclass
@@ -105,7 +106,7 @@ def draw_scene(
     if not arcs:
         story.flows, story.stops = [], []
     scene = _Scene(story, width, steady)
-    said = [f"{b.name} was copied from {a.name}." for a, b in story.copies]
+    said = [f"{_first(b)} was copied from {_first(a)}." for a, b in story.copies]
     said += [f"{name} raises {error}." for name, error in (raises or {}).items()]
     height = scene.bottom - scene.top
     return Drawing(
@@ -121,18 +122,29 @@ def caption_of(story: Story) -> str:
         if len(names) > 1:
             what = "are the same object" if len(memory.tags) == 1 else "share memory"
             said.append(f"{listing(names)} {what}.")
-    said += [
-        f"{copy.name} is a copy of {source.name}." for source, copy in story.copies
-    ]
+    made: dict[str, list[str]] = {}  # of each copy, what it was copied from
+    for source, copy in story.copies:
+        made.setdefault(_first(copy), []).append(_first(source))
+    for sources in dict.fromkeys(map(tuple, made.values())):
+        copies = [copy for copy, those in made.items() if tuple(those) == sources]
+        what = "are copies" if len(copies) > 1 else "is a copy"
+        said.append(f"{listing(copies)} {what} of {listing(list(sources))}.")
     names = [tag.name for one in story.memories if one.cells for tag in one.tags]
-    if not said and names:
-        each = names[0] if len(names) == 1 else "Each"
-        said.append(f"{each} has its own memory.")
+    if not said and len(names) == 1:
+        said.append(f"{names[0]} has its own memory.")
+    elif not said and names:
+        all_names = listing(names) if len(names) < MOST_NAMED else "These tensors"
+        said.append(f"{all_names} don't share memory.")
     if stops := [tag.name for tag, _ in story.stops]:
         said.append(f"No gradient flows back through {listing(stops)}.")
     if len(story.devices) == 1 and story.devices != ["cpu"]:
-        said.append(f"On {story.devices[0]}.")
+        said.append(f"The memory is on {story.devices[0]}.")
     return " ".join(said)
+
+
+def _first(tag: Tag) -> str:
+    """Return one name of an object: what its others are has been said."""
+    return tag.name.split(", ")[0]
 
 
 class _Scene:

@@ -30,7 +30,8 @@ def step_words(step: Step, about: Iterable[str] = ()) -> tuple[str, list[str]]:
     elif not said:
         said = [_said_of_statement(step)]
     if (more := len(said) - MOST_SAID) > 0:
-        said[MOST_SAID:] = [f"And {count_of(more, 'more change')}."]
+        are = _are(said[MOST_SAID:])
+        said[MOST_SAID:] = [f"There {are} {count_of(more, 'more change')}."]
     text = " ".join(said)
     if not step.collapsed:
         return text, []
@@ -228,7 +229,7 @@ def _said_of_group(
             text = f"{few} share{_s(names)} memory with {_few(others)}"
         return f"{text}, and {flow}." if flow else f"{text}.{cut}"
     if nowhere:
-        return f"{few} {are} new: {nowhere}."
+        return f"{few} {are} new ({nowhere})."
     if first.how == "copy":
         text = f"{few} is a copy of {others[0]}{device}, with its own memory"
         if len(names) > 1:
