@@ -468,7 +468,16 @@ def test_captions_say_what_is_one() -> None:
             "x and y share memory. No gradient flows back through y.",
         ),
         ({"z": z}, "z has its own memory."),
-        ({"z": z, "x": x}, "Each has its own memory."),
+        ({"z": z, "x": x}, "z and x don't share memory."),
+        (
+            {name: torch.ones(1) for name in "abcdef"},
+            "These tensors don't share memory.",
+        ),
+        ({"x": x, "c": c, "e": x.clone()}, "c and e are copies of x."),
+        (
+            {"x": x, "same": x, "c": c},
+            "x and same are the same object. c is a copy of x.",
+        ),
         ({"x": x, "c": c.unsqueeze(0).view(-1)}, "c is a copy of x."),
         (
             {"c": c, "d": c.detach()},

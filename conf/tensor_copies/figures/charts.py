@@ -37,8 +37,8 @@ MARGIN, ROOM = 0.3, 0.9
 WORDS = 56
 FULL = 74  # of a hundred: on a phone no number has room behind a bar that ends later
 READING = (
-    "A dot left of 1 is a faster call. Its bar is the middle half of all rounds. It has "
-    "a number only if the whole bar is clearly on one side of 1."
+    "A dot left of 1 is a faster call. Its bar is the middle half of all rounds. Only "
+    "calls whose whole bar is clearly on one side of 1 have a number."
 )
 TIME = re.compile(r"\d (ns|µs|ms|s)\b")
 # Of a chart of lines, in pixels: all of it, its edges, the least between two names,
