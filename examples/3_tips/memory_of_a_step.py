@@ -95,7 +95,7 @@ for line, name in zip(zip(*rows), names):
 names = "forward back step zero forward"
 plt.xticks(range(5), names.split())
 plt.yticks(range(0, 19, 6))
-plt.title("The 2nd forward pass needs the most memory")
+plt.title("Forward pass 2 needs the most memory")
 plt.ylabel("MiB in use after each phase")
 plt.show()
 assert [row[4] for row in rows] == [14, 4, 8, 6, 18]

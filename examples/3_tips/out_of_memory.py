@@ -77,7 +77,7 @@ for keep in (*ways, "detached"):
     plt.text(12.4, in_use[-1], keep, va="center")
 plt.xlim(0, 17)
 plt.xticks([4, 8, 12])
-plt.title("Each kept loss keeps its graph in memory")
+plt.title("A kept loss keeps its graph in memory")
 plt.xlabel("Step (an epoch has four)")
 plt.ylabel("MiB in use after the step")
 plt.show()

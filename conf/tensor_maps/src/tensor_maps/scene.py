@@ -128,6 +128,8 @@ def caption_of(story: Story) -> str:
     for sources in dict.fromkeys(map(tuple, made.values())):
         copies = [copy for copy, those in made.items() if tuple(those) == sources]
         what = "are copies" if len(copies) > 1 else "is a copy"
+        if len(sources) > 1:
+            what = "hold copies" if len(copies) > 1 else "holds copies"
         said.append(f"{listing(copies)} {what} of {listing(list(sources))}.")
     names = [tag.name for one in story.memories if one.cells for tag in one.tags]
     if not said and len(names) == 1:

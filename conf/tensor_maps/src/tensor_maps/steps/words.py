@@ -229,7 +229,7 @@ def _said_of_group(
             text = f"{few} share{_s(names)} memory with {_few(others)}"
         return f"{text}, and {flow}." if flow else f"{text}.{cut}"
     if nowhere:
-        return f"{few} {are} new ({nowhere})."
+        return f"{few} {are} new: {nowhere}."
     if first.how == "copy":
         text = f"{few} is a copy of {others[0]}{device}, with its own memory"
         if len(names) > 1:
