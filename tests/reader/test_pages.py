@@ -10,6 +10,7 @@ import ast
 import re
 import socket
 import sys
+import tomllib
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -95,6 +96,16 @@ def test_headings_are_in_order_and_one_is_first(pages: dict) -> None:
         assert levels[:1] == [1] and levels.count(1) == 1, path
         for above, below in pairwise(levels):
             assert below <= above + 1, (path, levels)
+
+
+def test_a_former_address_leads_to_its_section(site: Path) -> None:
+    listed = tomllib.loads((ROOT / "docs/former_sections.toml").read_text("utf-8"))
+    assert listed
+    for name, now in listed.items():
+        lesson, _, former = name.partition("#")
+        page = (site / "auto_examples" / f"{lesson}.html").read_text("utf-8")
+        _, _, section = page.partition(f'<section id="{now}">')
+        assert f'id="{former}"' in section.partition("</h2>")[0], name
 
 
 def test_pictures_say_what_they_show_and_how_large_they_are(pages: dict) -> None:
