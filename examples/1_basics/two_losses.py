@@ -136,8 +136,8 @@ assert others == [(22, 33), (-2, 36), (-2, 64)]
 # - ``inputs=`` gives each weight only the gradient of its own loss. ``retain_graph``
 #   is right here, because there is no step between the two backward passes.
 # - *Recomputed*: with the new ``b`` the score is 8, and the gradient is ``2 * 8 * 4``.
-#   You can train two competing networks this way. With ``detach``, the backward pass of
-#   the first loss doesn't go through A, because that loss doesn't need A's gradient.
+#   You can train two competing networks this way. Because of ``detach``, the backward
+#   pass of the first loss doesn't go through A, whose gradient it doesn't need.
 #
 # Remember
 # --------

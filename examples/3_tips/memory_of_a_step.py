@@ -32,7 +32,7 @@ weights = [first.weight, last.weight]
 # Activations: what autograd saves
 # --------------------------------
 # Each weight takes 1 MiB, the batch and the result of each layer 4 MiB. A hook gets
-# each tensor that autograd saves. The ``WeakSet`` holds each storage once, while alive.
+# each tensor that autograd saves. The ``WeakSet`` holds each storage while it lives.
 
 
 def size(tensors):

@@ -108,10 +108,10 @@ assert with_graph == 4 and without == 1
 # No growth: one step is too large
 # --------------------------------
 # A step usually needs the most memory when ``backward()`` starts, and this peak grows
-# with the batch (:doc:`memory_of_a_step`). On a GPU,
-# ``torch.cuda.max_memory_allocated()`` returns the peak. A clone needs its ``nbytes``
-# in one piece, which is more than an expanded tensor has in memory
-# (:doc:`expanded_tensors`). Avoid the clone, or make it with ``to("cpu", copy=True)``.
+# with the batch (:doc:`memory_of_a_step`). ``torch.cuda.max_memory_allocated()``
+# returns the peak. A clone needs its ``nbytes`` in one piece, which is more than an
+# expanded tensor has in memory. So clone or move it before you expand it
+# (:ref:`q-expanded-to-device`). Copy a contiguous one with ``to("cpu", copy=True)``.
 
 double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)

@@ -150,4 +150,4 @@ assert w.item() == 1.5
 # --------
 # - Freezing only stops new gradients. ``zero_grad()`` makes optimizers skip the weight.
 # - After each ``train()``, call ``eval()`` on the frozen part.
-# - To unfreeze, set ``requires_grad`` and give the parameters to the optimizer.
+# - To unfreeze, set ``requires_grad``, and give the optimizer weights that it lacks.
