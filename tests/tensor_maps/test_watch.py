@@ -27,7 +27,10 @@ from running import leaf, python, ran, told
 from tensor_maps import Steps, steps, tensor_map
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import (
+    TorchDispatchMode,
+    _get_current_dispatch_mode_stack,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -198,6 +201,20 @@ def test_modes_transforms_and_compilers_see_the_programs_own_calls() -> None:
         "aten.add_.Tensor",
     ]
     assert len(heard) == 4 and told(seen)[1] == "y now holds [3, 3, 3]."
+
+
+def test_a_mode_that_only_pytorch_holds_stays() -> None:
+    heard: list[str] = []
+    Calls(heard).__enter__()
+    try:
+        x = torch.ones(3)
+        for _ in range(3):
+            str(tensor_map(x=x))
+            with steps():
+                y = x + 1
+    finally:
+        _get_current_dispatch_mode_stack()[-1].__exit__(None, None, None)
+    assert y.sum() == 6 and heard.count("aten.add.Tensor") == 3
 
     def traced(x: torch.Tensor) -> torch.Tensor:
         tensor_map(x=x)

@@ -27,8 +27,8 @@ HTML = "sphinx.builders.html:StandaloneHTMLBuilder"
 TAKEN = [
     ("torch._C.DisableTorchFunction", MAPS, "see PyTorch's notes on extending: without "
      "it a mode of the program sees what steps() reads"),
-    ("torch._C._len_torch_dispatch_stack", MAPS, "switch the modes off in each look: "
-     "it only says whether there are any"),
+    (f"{MODES}._get_current_dispatch_mode_stack", MAPS, "switch the modes off in each "
+     "look: it only says whether there are any, and keeps them for torch 2.6"),
     (f"{MODES}._disable_current_modes", MAPS, "skip the look while a mode is active"),
     ("torch._C._functorch.is_batchedtensor", MAPS, "a map then says of a tensor inside "
      "vmap only that it has no storage"),

@@ -115,6 +115,8 @@ class Messages:
 
     def finish(self) -> None:
         """Hand what is true of all messages to the top of the page."""
+        # What is left to the end of the process is no message (torch 2.6: a folder).
+        warnings.simplefilter("ignore", ResourceWarning)
         if missing := [anchor for anchor in self._entries if anchor not in self._given]:
             raise WrongMessage(f"these entries did not run: {', '.join(missing)}")
         same = (self._same_as(other) for other in self._others)

@@ -5,9 +5,11 @@ All else it finds as a new Python has it, since it runs in one (apart.py).
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import warnings
+from contextlib import redirect_stderr
 from pathlib import Path
 
 # How a figure looks that a lesson draws with matplotlib.
@@ -25,6 +27,10 @@ def prepare(gallery_conf: object, lesson: str, when: str) -> None:
     import perfplot  # noqa: F401  its first import changes matplotlib's settings
     import torch
 
+    if torch.version.cuda and not torch.cuda.is_available():
+        # It says that it found a CUDA toolkit and no GPU; torch's timers import it.
+        with redirect_stderr(io.StringIO()):
+            import torch.utils.cpp_extension
     # What must not vary a lesson seeds itself: two forks of one Python must not draw
     # the same numbers by chance.
     torch.seed()

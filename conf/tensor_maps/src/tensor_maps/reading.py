@@ -40,9 +40,11 @@ def tried(read: Callable[[], Any], otherwise: Any = None) -> Any:
 @contextmanager
 def unseen() -> Iterator[None]:
     """Keep what is called inside from the modes that the program has switched on."""
-    python_modes = torch.utils._python_dispatch._disable_current_modes
-    active = torch._C._len_torch_dispatch_stack() > 0
-    with torch._C.DisableTorchFunction(), python_modes() if active else nullcontext():
+    modes = torch.utils._python_dispatch
+    # Held here, because torch 2.6 frees a mode that nothing else holds, and crashes.
+    held = modes._get_current_dispatch_mode_stack()
+    off = modes._disable_current_modes() if held else nullcontext()
+    with torch._C.DisableTorchFunction(), off:
         yield
 
 
