@@ -20,7 +20,7 @@ import os
 import shutil
 import signal
 import subprocess
-from importlib.machinery import PathFinder
+from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from sysconfig import get_path
 from typing import NoReturn, TextIO
@@ -33,6 +33,8 @@ for path in (*CONF.glob("*.py"), *CONF.glob("*/__init__.py")):
 sys.path[:0] = [str(CONF)]
 
 try:
+    for path in CONF.rglob("*.py"):  # it would end a process of its own at length
+        SourceFileLoader("", str(path)).get_code("")
     from tensor_copies.run import processes
     from tensor_copies.run.fingerprint import (
         VISIBLE,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,9 @@ FAULTS = {
         LESSON, "if x:\n  breakpoint()\n"
     ),
     f"{PAGE}, line 4: this code does not run": write(PAGE, f"{RUNS}```python\n```\n"),
+    f"{PAGE}, line 5: tags are a list": write(
+        PAGE, f"{RUNS}```{{code-cell}}\n:tags: warning\n```\n"
+    ),
     f"{PAGE}, line 3: this block does not end": write(PAGE, "# A\n\n````\n```\nx\n"),
     "examples/1_first/index.py: the build makes a page of": write(
         "examples/1_first/index.py", ""
@@ -103,14 +108,18 @@ def test_a_fault_is_said_in_a_line(root: Path, said: str) -> None:
 
 
 def test_a_file_that_code_leaves_or_removes_is_named(root: Path) -> None:
-    before = sources.files_of(root)
-    assert sources.what_changed(root, before) == ""
-    for name in ("docs/.hidden", "docs/auto_examples/made.rst", "build/html/x.html"):
-        write(name, "")(root)
-    assert sources.what_changed(root, before) == ""
+    watch = partial(sources.nothing_left, root=root)
+    with watch("page"):
+        for name in ("docs/.hidden", "docs/auto_examples/made.rst", "examples/x.py~"):
+            write(name, "")(root)
     for name in ("docs/left.txt", "left.txt", "examples/1_first/left.txt"):
-        write(name, "")(root)
-        assert f"left the file {name} among" in sources.what_changed(root, before)
-        (root / name).unlink()
-    (root / LESSON).unlink()
-    assert f"removed the file {LESSON}" in sources.what_changed(root, before)
+        said = f"^page left the file {name} among"
+        with pytest.raises(sources.UnfitSource, match=said), watch("page"):
+            write(name, "")(root)
+    # What ended meanwhile may have done it, and what still runs.
+    said = f"^ended or fails or page removed the file {LESSON}"
+    with pytest.raises(sources.UnfitSource, match=said), watch("page"):
+        with watch("ended"):
+            pass
+        with suppress(sources.UnfitSource), watch("fails"):
+            (root / LESSON).unlink()

@@ -41,7 +41,7 @@ from sphinx.util import logging as sphinx_logging
 from tensor_copies.run import processes, progress
 from tensor_copies.run.clocks import takes_times
 from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.sources import files_of, what_changed
+from tensor_copies.run.sources import nothing_left
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -96,10 +96,10 @@ def run_apart(
     :class:`LessonLost` if the function raises, or the process ends early or is ended.
     """
     here, there = _context().Pipe(duplex=False)
-    with tempfile.TemporaryDirectory() as aside:
+    with nothing_left(name, root), tempfile.TemporaryDirectory() as aside:
         words = Path(aside, "last_words")
         words.touch()
-        told = (there, words, name, root, function, arguments)
+        told = (there, words, name, function, arguments)
         child = _context().Process(target=_answer, args=told)
         try:
             child.start()
@@ -123,8 +123,8 @@ def run_apart(
             child.join()
             here.close()
         frames = FRAME.findall(words.read_text("utf-8", "replace"))
-    lines = [f", line {line}" for file, line in frames if file == name]
-    raise LessonLost(f"{name}{lines[0] if lines else ''}: {problem}")
+        lines = [f", line {line}" for file, line in frames if file == name]
+        raise LessonLost(f"{name}{lines[0] if lines else ''}: {problem}")
 
 
 def _watch(here: Connection, child: Any, seconds: float, megabytes: float) -> str:
@@ -163,7 +163,6 @@ def _answer(
     answers: Connection,
     words: Path,
     name: str,
-    root: Path,
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
 ) -> None:
@@ -181,7 +180,7 @@ def _answer(
     logging.getLogger(sphinx_logging.NAMESPACE).addHandler(warned)
     # What Python prints goes to the log, or to the page where the gallery takes it.
     sys.stderr = os.fdopen(os.dup(2), "w", 1, "utf-8", "backslashreplace")
-    files, result, problem = files_of(root), None, ""
+    result, problem = None, ""
     with tempfile.TemporaryFile() as past:
         for stream in (1, 2):
             os.dup2(past.fileno(), stream)
@@ -207,7 +206,6 @@ def _answer(
             f"{printed[0][:60]!r} was printed past sys.stdout and sys.stderr, where no "
             "page shows it"
         )
-    problem = problem or what_changed(root, files)
     sys.stderr.flush()
     answers.send((result, warned.kept, problem))
     sleep(SECONDS_TO_BE_ENDED)  # and with this process all that it has started

@@ -186,14 +186,8 @@ def fingerprint() -> Fingerprint:
     seconds); only a build for a GPU is asked whether it sees one.
     """
     check(("torch", "numpy"))
-    kind, name = _device()
-    return Fingerprint(
-        device_kind=kind,
-        device_name=name,
-        torch=version_of("torch"),
-        numpy=version_of("numpy"),
-        python=platform.python_version(),
-    )
+    torch, numpy = version_of("torch"), version_of("numpy")
+    return Fingerprint(*_device(), torch, numpy, platform.python_version())
 
 
 def _minor(version: str) -> str:
