@@ -33,7 +33,7 @@ for path in (*CONF.glob("*.py"), *CONF.glob("*/__init__.py")):
 sys.path[:0] = [str(CONF)]
 
 try:
-    for path in CONF.rglob("*.py"):  # it would end a process of its own at length
+    for path in CONF.rglob("[!.]*.py"):  # else a process that it ends says much
         SourceFileLoader("", str(path)).get_code("")
     from tensor_copies.run import processes
     from tensor_copies.run.fingerprint import (
@@ -44,7 +44,7 @@ try:
         fingerprint,
     )
     from tensor_copies.run.progress import of_file
-except SyntaxError as error:
+except (SyntaxError, OSError) as error:
     sys.exit(f"build_site: {error}")
 
 BUILD = CONF.parent / "build"
@@ -126,6 +126,7 @@ def _times(site: Path) -> dict[Path, int]:
 
 def recover(site: Path) -> None:
     """Put the old site back where a build was killed between two renames."""
+    site = site.resolve()  # a link to a folder that is served stays one
     old = site.with_name(f"{site.name}.old")
     if old.exists() and not site.exists():
         old.rename(site)
@@ -133,7 +134,7 @@ def recover(site: Path) -> None:
 
 def publish(built: Path, site: Path) -> None:
     """Put a copy of what was built in the place of the site, whole or not at all."""
-    site = site.resolve()  # a link to a folder that is served stays one
+    site = site.resolve()
     new, old = (site.with_name(f"{site.name}.{end}") for end in ("new", "old"))
     for path in (new, old):
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

@@ -41,7 +41,7 @@ from sphinx.util import logging as sphinx_logging
 from tensor_copies.run import processes, progress
 from tensor_copies.run.clocks import takes_times
 from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.sources import nothing_left
+from tensor_copies.run.sources import ROOT, nothing_left
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -85,7 +85,7 @@ def run_apart(
     name: str,
     function: Callable[..., Any],
     *arguments: Any,
-    root: Path,
+    root: Path = ROOT,
     seconds: float,
     megabytes: float,
 ) -> Any:
@@ -280,8 +280,7 @@ class OneProcessEach(ParallelBackendBase):
                 self._places.acquire()
         try:
             limits = {"seconds": self.seconds, "megabytes": self.megabytes}
-            root = Path(source).resolve().parents[1]
-            result = run_apart(lesson, generate, *asked, root=root, **limits)
+            result = run_apart(lesson, generate, *asked, **limits)
         finally:
             for _ in range(places):
                 self._places.release()

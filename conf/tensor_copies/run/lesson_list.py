@@ -55,7 +55,7 @@ def _find(app: Sphinx) -> dict[str, Path]:
         (script.parent, place.get(script.name, len(place)), script.name)
         for script in root.rglob("*.py")
     )
-    pages = [folder.relative_to(root) / name for folder, _, name in found]
+    pages = (folder.relative_to(root) / name for folder, _, name in found)
     return {
         (gallery / page).with_suffix("").as_posix(): root / page
         for page in pages
