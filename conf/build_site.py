@@ -45,7 +45,7 @@ try:
     )
     from tensor_copies.run.progress import of_file
 except (SyntaxError, OSError) as error:
-    sys.exit(f"build_site: {error}")
+    sys.exit(f"build_site: {error.filename}: {error}")
 
 BUILD = CONF.parent / "build"
 STAGING, SITE = BUILD / "staging", BUILD / "html"

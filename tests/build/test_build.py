@@ -482,8 +482,8 @@ def test_code_that_cannot_be_imported_is_said_in_a_line(
     (package / ".#draw.py").symlink_to("me@host.1:1")  # Emacs locks it
     for name, said in {
         site.folder / "conf" / "random.py": "random.py hides Python's module random",
-        room / "processes.py": "build_site: invalid syntax (processes.py, line 1)",
-        package / "observe.py": "build_site: invalid syntax (observe.py, line 1)",
+        room / "processes.py": "processes.py: invalid syntax (processes.py, line 1)",
+        package / "observe.py": "observe.py: invalid syntax (observe.py, line 1)",
     }.items():
         text = name.read_text() if name.exists() else None
         name.write_text("def (:")

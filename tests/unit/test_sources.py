@@ -64,9 +64,9 @@ FAULTS = {
     "docs/404.md: the build makes a page of this name": write("docs/404.md", "# A\n"),
     "examples/2_more has no GALLERY_HEADER.rst": write("examples/2_more/x.txt", ""),
     f"{SECTION} has no title": write(SECTION, "words\n"),
-    "examples/3_link is a link": lambda root: (root / "examples" / "3_link").symlink_to(
-        "1_first"
-    ),
+    "examples/3_link is a link to a folder": lambda root: (
+        root / "examples" / "3_link"
+    ).symlink_to("1_first"),
     "prose.md includes itself: prose.md → prose.md": write(
         PAGE, "```{include} prose.md\n```\n"
     ),

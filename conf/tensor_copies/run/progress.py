@@ -6,6 +6,7 @@ import errno
 
 CURES = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room")
 CURES[errno.ENOENT] = "build again"  # somebody has removed it meanwhile
+CURES[errno.ENAMETOOLONG] = "give it a shorter name"
 
 
 def say(text: str) -> None:
@@ -22,5 +23,5 @@ def of_file(error: OSError) -> str:
     """Say what the system did not let us do with a file, and how to mend it."""
     if error.filename is None:
         return str(error)
-    cure = CURES.get(error.errno, "remove it, or make it writable")
+    cure = CURES.get(error.errno, "remove it, or change its permissions")
     return f"{error.filename}: {error.strerror}: {cure}"

@@ -105,6 +105,11 @@ def require_sound(app: Sphinx | None = None) -> None:
 def problems(root: Path) -> Iterator[str]:
     """Say what is wrong with the sources below a folder."""
     included: dict[Path, set[Path]] = {}
+    for name in sorted(files_of(root)):
+        if "/" in name and (root / name).is_symlink() and (root / name).is_dir():
+            yield f"{name} is a link to a folder: put the folder itself there"
+        if not name.isprintable():
+            yield f"{name!a}: give it a name of letters and numbers"
     for path in sources(root):
         name = path.relative_to(root).as_posix()
         if not path.is_file():
@@ -159,9 +164,7 @@ def _open_block(text: str) -> int:
 
 
 def _of_section(folder: Path, name: str) -> Iterator[str]:
-    if folder.is_symlink():
-        yield f"{name} is a link: put the folder itself there"
-    elif not (header := folder / HEADER).is_file():
+    if not (header := folder / HEADER).is_file():
         yield f"{name} has no {HEADER}: write one, a title underlined with ==="
     elif not TITLE.search(header.read_text("utf-8", "replace")):
         yield f"{name}/{HEADER} has no title: write one, underlined with ==="
