@@ -35,15 +35,7 @@ sys.path[:0] = [str(CONF)]
 try:
     for path in CONF.rglob("[!.]*.py"):  # else a process that it ends says much
         SourceFileLoader("", str(path)).get_code("")
-    from tensor_copies.run import processes
-    from tensor_copies.run.fingerprint import (
-        VISIBLE,
-        UnfitMachine,
-        UnusableGPU,
-        check,
-        fingerprint,
-    )
-    from tensor_copies.run.progress import of_file
+    from tensor_copies.run import fingerprint, processes, progress
 except (SyntaxError, OSError) as error:
     sys.exit(f"build_site: {error.filename}: {error}")
 
@@ -73,10 +65,10 @@ def build(options: argparse.Namespace) -> int:
             "gallery takes for more than a letter: build in another folder."
         )
     try:
-        fingerprint()
-    except UnusableGPU as gpu:
+        fingerprint.fingerprint()
+    except fingerprint.UnusableGPU as gpu:
         say(f"build_site: {gpu.said}: this build runs on the CPU.", sys.stdout)
-        os.environ[VISIBLE] = ""
+        os.environ[fingerprint.VISIBLE] = ""
     os.umask(os.umask(0) & 0o022)  # whoever serves the site may read it
     BUILD.mkdir(exist_ok=True)
     try:
@@ -190,7 +182,7 @@ def open_streams() -> None:
 def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
     open_streams()
-    before = _times(SITE)
+    before = {}
     for name in ("SIGTERM", "SIGHUP"):  # as Ctrl+C does, but for nohup
         number = getattr(signal, name, signal.SIGTERM)
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -199,12 +191,14 @@ def main() -> int:
     if hasattr(signal, "SIGCHLD"):
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
-        check()
+        before = _times(SITE)
+        fingerprint.check()
         status = build(_parse())
     except OSError as problem:
-        say(f"build_site: {of_file(problem)}", sys.stderr)
+        say(f"build_site: {progress.of_file(problem)}", sys.stderr)
         status = 2
-    except (BuildProblem, UnfitMachine) as problem:
+    # The last of a link to itself.
+    except (BuildProblem, fingerprint.UnfitMachine, RuntimeError) as problem:
         say(f"build_site: {problem}", sys.stderr)
         status = 2
     except KeyboardInterrupt:

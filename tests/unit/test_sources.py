@@ -58,15 +58,17 @@ FAULTS = {
     "examples/1_first/index.py: the build makes a page of": write(
         "examples/1_first/index.py", ""
     ),
+    "examples/1_first/more/x.py: a section has no folders": write(
+        "examples/1_first/more/x.py", ""
+    ),
     "docs/asked.toml is a folder": write("docs/asked.toml/x", ""),
     "examples/1_first/folder.py is a folder": write("examples/1_first/folder.py/x", ""),
     "docs/pipe.md is no file with text": lambda root: os.mkfifo(root / "docs/pipe.md"),
     "docs/404.md: the build makes a page of this name": write("docs/404.md", "# A\n"),
     "examples/2_more has no GALLERY_HEADER.rst": write("examples/2_more/x.txt", ""),
     f"{SECTION} has no title": write(SECTION, "words\n"),
-    "examples/3_link is a link to a folder": lambda root: (
-        root / "examples" / "3_link"
-    ).symlink_to("1_first"),
+    "docs/x is a link to a folder": lambda root: (root / "docs/x").symlink_to("."),
+    r"'docs/a\nb\udcff.png': give it a name": write("docs/a\nb\udcff.png", ""),
     "prose.md includes itself: prose.md → prose.md": write(
         PAGE, "```{include} prose.md\n```\n"
     ),

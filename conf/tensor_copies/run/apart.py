@@ -31,7 +31,7 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from threading import Lock, Semaphore
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from joblib import register_parallel_backend
 from joblib.parallel import ParallelBackendBase
@@ -214,9 +214,7 @@ def _answer(
 class _Warnings(logging.Handler):
     """Keeps what the loggers of Sphinx warn of, but for a lesson that fails."""
 
-    def __init__(self, level: int) -> None:
-        super().__init__(level)
-        self.kept: list[tuple[str, dict[str, Any]]] = []
+    kept: ClassVar[list[tuple[str, dict[str, Any]]]] = []  # by this one process
 
     def emit(self, record: logging.LogRecord) -> None:
         about = {key: getattr(record, key, None) for key in ("type", "subtype")}

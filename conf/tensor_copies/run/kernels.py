@@ -46,14 +46,10 @@ if TYPE_CHECKING:
 SHORT = "/tmp" if os.name == "posix" and os.access("/tmp", os.W_OK) else None
 # The environment variable that names the folder of a kernel's watched cells.
 WATCH = "TENSOR_COPIES_WATCH"
-KERNEL = {
-    "argv": [
-        *(sys.executable, "-P", "-m", "ipykernel_launcher", "-f", "{connection_file}"),
-        "--InteractiveShellApp.ignore_cwd=True",  # a scratch file there is no module
-    ],
-    "display_name": "Python 3",
-    "language": "python",
-}
+KERNEL = [
+    *(sys.executable, "-P", "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+    "--InteractiveShellApp.ignore_cwd=True",  # a scratch file there is no module
+]
 MOST = 2_000_000  # characters of a page, whose text is coloured and searched
 AT_A_TIME = 2
 _tags: dict[str, str] = {}
@@ -215,7 +211,7 @@ def _run(
     from traitlets.config import Config as Traits
 
     class OfThisPython(AsyncKernelManager):
-        kernel_spec = KernelSpec(**KERNEL)
+        kernel_spec = KernelSpec(argv=KERNEL, language="python")
 
     sockets = {"transport": "ipc", "ip": f"{own}/socket"} if SHORT else {}
     client = NotebookClient(

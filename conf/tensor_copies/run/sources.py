@@ -131,6 +131,8 @@ def problems(root: Path) -> Iterator[str]:
             included[path.resolve()] = {file.resolve() for file in files}
         if TAKEN.fullmatch(name):
             yield f"{name}: the build makes a page of this name: give it another"
+        if re.fullmatch(r"examples/.+/.+/.+\.py", name):
+            yield f"{name}: a section has no folders: move the lesson out of it"
     for path in (root / "examples", *sorted((root / "examples").iterdir())):
         if path.is_dir() and not path.name.startswith((".", "__")):
             yield from _of_section(path, path.relative_to(root).as_posix())
