@@ -23,6 +23,7 @@ import subprocess
 from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from sysconfig import get_path
+from tempfile import gettempdir
 from typing import NoReturn, TextIO
 
 CONF = Path(__file__).resolve().parent
@@ -64,6 +65,8 @@ def build(options: argparse.Namespace) -> int:
             f"{CONF.parent} has a {found.pop()} in its path, which Python or the "
             "gallery takes for more than a letter: build in another folder."
         )
+    if Path(gettempdir()).resolve() == CONF.parent:
+        raise BuildProblem("temporary files would be among the sources: set TMPDIR.")
     try:
         fingerprint.fingerprint()
     except fingerprint.UnusableGPU as gpu:
@@ -182,7 +185,7 @@ def open_streams() -> None:
 def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
     open_streams()
-    before = {}
+    before, status = {}, 2
     for name in ("SIGTERM", "SIGHUP"):  # as Ctrl+C does, but for nohup
         number = getattr(signal, name, signal.SIGTERM)
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -191,19 +194,15 @@ def main() -> int:
     if hasattr(signal, "SIGCHLD"):
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
-        before = _times(SITE)
+        before = _times(SITE)  # RuntimeError where it is a link to itself
         fingerprint.check()
         status = build(_parse())
     except OSError as problem:
         say(f"build_site: {progress.of_file(problem)}", sys.stderr)
-        status = 2
-    # The last of a link to itself.
     except (BuildProblem, fingerprint.UnfitMachine, RuntimeError) as problem:
         say(f"build_site: {problem}", sys.stderr)
-        status = 2
     except KeyboardInterrupt:
         say("build_site: interrupted", sys.stderr)
-        status = 2
     if status and before and before != _times(SITE):
         say("The build failed, and wrote into build/html: build again.", sys.stdout)
     elif status and SITE.exists():
