@@ -23,7 +23,6 @@ import subprocess
 from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from sysconfig import get_path
-from tempfile import gettempdir
 from typing import NoReturn, TextIO
 
 CONF = Path(__file__).resolve().parent
@@ -58,6 +57,8 @@ class BuildProblem(Exception):
 
 def build(options: argparse.Namespace) -> int:
     """Build and publish; return 0 when the site stands, 2 when it is as it was."""
+    from tempfile import gettempdir  # which imports random, that is looked for above
+
     from filelock import FileLock, Timeout  # torch brings it
 
     if found := {os.pathsep, "{", "}"} & set(str(CONF.parent)):
