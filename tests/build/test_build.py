@@ -41,7 +41,7 @@ from sites import (
 )
 from sphinx.errors import ExtensionError
 from tensor_copies.recordings import format as recordings
-from tensor_copies.run import apart, code_keys, kept_json
+from tensor_copies.run import apart, code_keys, kept_json, progress
 from tensor_copies.run.fingerprint import Fingerprint
 
 pytestmark = pytest.mark.slow
@@ -546,10 +546,13 @@ def test_what_stops_while_it_publishes_leaves_the_old_site(
     build_site.recover(html)
     assert (html / "index.html").read_text() == "old"
     (new / "dangling").symlink_to("nowhere")  # it cannot be copied; the page can
-    with pytest.raises(shutil.Error):
+    (new / "other").symlink_to("nowhere")
+    with pytest.raises(shutil.Error) as failed:
         publish(new, html, "new")
+    assert progress.of_file(failed.value).count("Errno") == 1
     assert (html / "index.html").read_text() == "old"
     (new / "dangling").unlink()
+    (new / "other").unlink()
     publish(new, html, "new")
     assert (html / "index.html").read_text() == "new"
     assert {path.name for path in tmp_path.iterdir()} == {"html", "staging"}

@@ -70,9 +70,7 @@ def report_unknown(app: Sphinx, exception: Exception | None) -> None:
         there = {script.name for script in lesson_scripts(app).values()}
         for name in READING_ORDER:
             if name not in there:
-                progress.say(
-                    f"examples/order.txt names {name}, and no lesson has this name"
-                )
+                progress.say(f"examples/order.txt names {name}, which is no lesson")
 
 
 class ReadingOrder(FunctionSortKey):
