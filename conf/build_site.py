@@ -33,6 +33,7 @@ for path in (*CONF.glob("*.py"), *CONF.glob("*/__init__.py")):
 sys.path[:0] = [str(CONF)]
 
 try:
+    sys.dont_write_bytecode = True  # on a full disk Python keeps half a file
     for path in CONF.rglob("[!.]*.py"):  # else a process that it ends says much
         SourceFileLoader("", str(path)).get_code("")
     from tensor_copies.run import fingerprint, processes, progress
@@ -113,6 +114,8 @@ def _sphinx(options: argparse.Namespace) -> int:
                 say(f"build_site: {ended} ended the process that builds", sys.stderr)
             return 2 if status else 0
         finally:
+            for number in (signal.SIGINT, signal.SIGTERM):  # a second Ctrl+C
+                signal.signal(number, signal.SIG_IGN)
             processes.end_children()
 
 

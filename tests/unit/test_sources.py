@@ -48,7 +48,7 @@ FAULTS = {
     f"{PAGE}, line 1: it has the hidden character U+001B": write(PAGE, "a\x1bb"),
     f"{LESSON}, line 1: it has the hidden character U+202E": write(LESSON, "#\u202e"),
     f"{LESSON}, line 2: it waits for a person": write(
-        LESSON, "if x:\n  breakpoint()\n"
+        LESSON, "x = 1\nif x: breakpoint()\n"
     ),
     f"{PAGE}, line 4: this code does not run": write(PAGE, f"{RUNS}```python\n```\n"),
     f"{PAGE}, line 5: tags are a list": write(

@@ -7,7 +7,6 @@ import shutil
 
 CURES = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room")
 CURES[errno.ENOENT] = "build again"  # somebody has removed it meanwhile
-CURES[errno.ENAMETOOLONG] = "give it a shorter name"
 
 
 def say(text: str) -> None:

@@ -33,7 +33,7 @@ MARK = "\ufeff"  # what some editors put before the text of a file
 # What no line may be; in a page that runs a reader takes the last for a cell.
 UNFIT = {
     r"(# ?)?(<{7}|>{7}) ": "a conflict is not resolved: keep one of its sides",
-    r"\s*(breakpoint\(\)|(import pdb; *)?i?pdb\.set_trace\(\))\s*$": (
+    r"[^#\"'`]*\b(breakpoint\(\)|pdb\.set_trace\(\))\s*$": (
         "it waits for a person: take the breakpoint out"
     ),
 }
@@ -78,10 +78,7 @@ def sources(root: Path) -> list[Path]:
 
 @contextmanager
 def nothing_left(name: str, root: Path = ROOT) -> Iterator[None]:
-    """Raise :class:`UnfitSource` if a source comes or goes while a lesson or page runs.
-
-    What runs at the same time is named too: it may have been that.
-    """
+    """Raise :class:`UnfitSource` if a source comes or goes; name all that ran."""
     before, _at_work[name] = files_of(root), {name, *_at_work}
     for beside in list(_at_work.values()):
         beside.add(name)
