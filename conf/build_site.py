@@ -58,8 +58,6 @@ class BuildProblem(Exception):
 
 def build(options: argparse.Namespace) -> int:
     """Build and publish; return 0 when the site stands, 2 when it is as it was."""
-    from tempfile import gettempdir  # which imports random, that is looked for above
-
     from filelock import FileLock, Timeout  # torch brings it
 
     if found := {os.pathsep, "{", "}"} & set(str(CONF.parent)):
@@ -67,7 +65,7 @@ def build(options: argparse.Namespace) -> int:
             f"{CONF.parent} has a {found.pop()} in its path, which Python or the "
             "gallery takes for more than a letter: build in another folder."
         )
-    if Path(gettempdir()).resolve() == CONF.parent:
+    if (CONF.parent / (os.environ.get("TMPDIR") or "/tmp")).resolve() == CONF.parent:
         raise BuildProblem("temporary files would be among the sources: set TMPDIR.")
     try:
         fingerprint.fingerprint()
