@@ -20,7 +20,7 @@ import os
 import shutil
 import signal
 import subprocess
-from importlib.machinery import PathFinder
+from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from sysconfig import get_path
 from typing import NoReturn, TextIO
@@ -33,17 +33,12 @@ for path in (*CONF.glob("*.py"), *CONF.glob("*/__init__.py")):
 sys.path[:0] = [str(CONF)]
 
 try:
-    from tensor_copies.run import processes
-    from tensor_copies.run.fingerprint import (
-        VISIBLE,
-        UnfitMachine,
-        UnusableGPU,
-        check,
-        fingerprint,
-    )
-    from tensor_copies.run.progress import of_file
-except SyntaxError as error:
-    sys.exit(f"build_site: {error}")
+    sys.dont_write_bytecode = True  # on a full disk Python keeps half a file
+    for path in CONF.rglob("[!.]*.py"):  # else a process that it ends says much
+        SourceFileLoader("", str(path)).get_code("")
+    from tensor_copies.run import fingerprint, processes, progress
+except (SyntaxError, OSError) as error:
+    sys.exit(f"build_site: {error.filename}: {error}")
 
 BUILD = CONF.parent / "build"
 STAGING, SITE = BUILD / "staging", BUILD / "html"
@@ -70,11 +65,13 @@ def build(options: argparse.Namespace) -> int:
             f"{CONF.parent} has a {found.pop()} in its path, which Python or the "
             "gallery takes for more than a letter: build in another folder."
         )
+    if (CONF.parent / (os.environ.get("TMPDIR") or "/tmp")).resolve() == CONF.parent:
+        raise BuildProblem("temporary files would be among the sources: set TMPDIR.")
     try:
-        fingerprint()
-    except UnusableGPU as gpu:
+        fingerprint.fingerprint()
+    except fingerprint.UnusableGPU as gpu:
         say(f"build_site: {gpu.said}: this build runs on the CPU.", sys.stdout)
-        os.environ[VISIBLE] = ""
+        os.environ[fingerprint.VISIBLE] = ""
     os.umask(os.umask(0) & 0o022)  # whoever serves the site may read it
     BUILD.mkdir(exist_ok=True)
     try:
@@ -115,6 +112,8 @@ def _sphinx(options: argparse.Namespace) -> int:
                 say(f"build_site: {ended} ended the process that builds", sys.stderr)
             return 2 if status else 0
         finally:
+            for number in (signal.SIGINT, signal.SIGTERM):  # a second Ctrl+C
+                signal.signal(number, signal.SIG_IGN)
             processes.end_children()
 
 
@@ -124,6 +123,7 @@ def _times(site: Path) -> dict[Path, int]:
 
 def recover(site: Path) -> None:
     """Put the old site back where a build was killed between two renames."""
+    site = site.resolve()  # a link to a folder that is served stays one
     old = site.with_name(f"{site.name}.old")
     if old.exists() and not site.exists():
         old.rename(site)
@@ -131,7 +131,7 @@ def recover(site: Path) -> None:
 
 def publish(built: Path, site: Path) -> None:
     """Put a copy of what was built in the place of the site, whole or not at all."""
-    site = site.resolve()  # a link to a folder that is served stays one
+    site = site.resolve()
     new, old = (site.with_name(f"{site.name}.{end}") for end in ("new", "old"))
     for path in (new, old):
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
@@ -187,7 +187,7 @@ def open_streams() -> None:
 def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
     open_streams()
-    before = _times(SITE)
+    before, status = {}, 2
     for name in ("SIGTERM", "SIGHUP"):  # as Ctrl+C does, but for nohup
         number = getattr(signal, name, signal.SIGTERM)
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -196,17 +196,15 @@ def main() -> int:
     if hasattr(signal, "SIGCHLD"):
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
-        check()
+        before = _times(SITE)  # RuntimeError where it is a link to itself
+        fingerprint.check()
         status = build(_parse())
     except OSError as problem:
-        say(f"build_site: {of_file(problem)}", sys.stderr)
-        status = 2
-    except (BuildProblem, UnfitMachine) as problem:
+        say(f"build_site: {progress.of_file(problem)}", sys.stderr)
+    except (BuildProblem, fingerprint.UnfitMachine, RuntimeError) as problem:
         say(f"build_site: {problem}", sys.stderr)
-        status = 2
     except KeyboardInterrupt:
         say("build_site: interrupted", sys.stderr)
-        status = 2
     if status and before and before != _times(SITE):
         say("The build failed, and wrote into build/html: build again.", sys.stdout)
     elif status and SITE.exists():

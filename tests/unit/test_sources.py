@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -46,12 +48,18 @@ FAULTS = {
     f"{PAGE}, line 1: it has the hidden character U+001B": write(PAGE, "a\x1bb"),
     f"{LESSON}, line 1: it has the hidden character U+202E": write(LESSON, "#\u202e"),
     f"{LESSON}, line 2: it waits for a person": write(
-        LESSON, "if x:\n  breakpoint()\n"
+        LESSON, "x = 1\nif x: breakpoint()\n"
     ),
     f"{PAGE}, line 4: this code does not run": write(PAGE, f"{RUNS}```python\n```\n"),
+    f"{PAGE}, line 5: tags are a list": write(
+        PAGE, f"{RUNS}```{{code-cell}}\n:tags: warning\n```\n"
+    ),
     f"{PAGE}, line 3: this block does not end": write(PAGE, "# A\n\n````\n```\nx\n"),
     "examples/1_first/index.py: the build makes a page of": write(
         "examples/1_first/index.py", ""
+    ),
+    "examples/1_first/more/x.py: a section has no folders": write(
+        "examples/1_first/more/x.py", ""
     ),
     "docs/asked.toml is a folder": write("docs/asked.toml/x", ""),
     "examples/1_first/folder.py is a folder": write("examples/1_first/folder.py/x", ""),
@@ -59,9 +67,8 @@ FAULTS = {
     "docs/404.md: the build makes a page of this name": write("docs/404.md", "# A\n"),
     "examples/2_more has no GALLERY_HEADER.rst": write("examples/2_more/x.txt", ""),
     f"{SECTION} has no title": write(SECTION, "words\n"),
-    "examples/3_link is a link": lambda root: (root / "examples" / "3_link").symlink_to(
-        "1_first"
-    ),
+    "docs/x is a link to a folder": lambda root: (root / "docs/x").symlink_to("."),
+    r"'docs/a\nb\udcff.png': give it a name": write("docs/a\nb\udcff.png", ""),
     "prose.md includes itself: prose.md → prose.md": write(
         PAGE, "```{include} prose.md\n```\n"
     ),
@@ -103,14 +110,18 @@ def test_a_fault_is_said_in_a_line(root: Path, said: str) -> None:
 
 
 def test_a_file_that_code_leaves_or_removes_is_named(root: Path) -> None:
-    before = sources.files_of(root)
-    assert sources.what_changed(root, before) == ""
-    for name in ("docs/.hidden", "docs/auto_examples/made.rst", "build/html/x.html"):
-        write(name, "")(root)
-    assert sources.what_changed(root, before) == ""
+    watch = partial(sources.nothing_left, root=root)
+    with watch("page"):
+        for name in ("docs/.hidden", "docs/auto_examples/made.rst", "examples/x.py~"):
+            write(name, "")(root)
     for name in ("docs/left.txt", "left.txt", "examples/1_first/left.txt"):
-        write(name, "")(root)
-        assert f"left the file {name} among" in sources.what_changed(root, before)
-        (root / name).unlink()
-    (root / LESSON).unlink()
-    assert f"removed the file {LESSON}" in sources.what_changed(root, before)
+        said = f"^page left the file {name} among"
+        with pytest.raises(sources.UnfitSource, match=said), watch("page"):
+            write(name, "")(root)
+    # What ended meanwhile may have done it, and what still runs.
+    said = f"^ended or fails or page removed the file {LESSON}"
+    with pytest.raises(sources.UnfitSource, match=said), watch("page"):
+        with watch("ended"):
+            pass
+        with suppress(sources.UnfitSource), watch("fails"):
+            (root / LESSON).unlink()

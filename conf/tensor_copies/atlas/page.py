@@ -260,7 +260,7 @@ class Drawing:
     def entries(self) -> dict[str, str]:
         """The page of each message, by its anchor."""
         found = {}
-        for page in sorted(Path(self.app.srcdir, ERRORS).glob("*.md")):
+        for page in sorted(Path(self.app.srcdir, ERRORS).glob("[!.]*.md")):
             self.app.env.note_dependency(str(page))
             labels = LABEL.findall(page.read_text(encoding="utf-8"))
             found |= dict.fromkeys(labels, f"{ERRORS}/{page.stem}")

@@ -71,7 +71,7 @@ class Entry:
 
 def families(docs: Path) -> list[Path]:
     """Return the pages that have entries."""
-    return sorted((docs / MESSAGES).glob("*.md"))
+    return sorted((docs / MESSAGES).glob("[!.]*.md"))
 
 
 def entries(page: Path) -> dict[str, Entry]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 KEPT = CONF.parent / "build" / "predictions" / "answers.json"
 MOST_KEPT = 400  # questions, of a few branches
 # Of the programs of one page, most of which take less than a second.
-LIMITS = {"seconds": 60, "megabytes": 8000, "root": CONF.parent}
+LIMITS = {"seconds": 60, "megabytes": 8000}
 MOST_LINES, MOST_CHARACTERS = 2, 128  # of an answer, on a screen that is wide
 SENTENCE = re.compile(r"\. |: \[|\n")  # ends what is shown of an error
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"

@@ -31,7 +31,7 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from threading import Lock, Semaphore
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from joblib import register_parallel_backend
 from joblib.parallel import ParallelBackendBase
@@ -41,7 +41,7 @@ from sphinx.util import logging as sphinx_logging
 from tensor_copies.run import processes, progress
 from tensor_copies.run.clocks import takes_times
 from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.sources import files_of, what_changed
+from tensor_copies.run.sources import ROOT, nothing_left
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -85,7 +85,7 @@ def run_apart(
     name: str,
     function: Callable[..., Any],
     *arguments: Any,
-    root: Path,
+    root: Path = ROOT,
     seconds: float,
     megabytes: float,
 ) -> Any:
@@ -96,10 +96,10 @@ def run_apart(
     :class:`LessonLost` if the function raises, or the process ends early or is ended.
     """
     here, there = _context().Pipe(duplex=False)
-    with tempfile.TemporaryDirectory() as aside:
+    with nothing_left(name, root), tempfile.TemporaryDirectory() as aside:
         words = Path(aside, "last_words")
         words.touch()
-        told = (there, words, name, root, function, arguments)
+        told = (there, words, name, function, arguments)
         child = _context().Process(target=_answer, args=told)
         try:
             child.start()
@@ -123,8 +123,8 @@ def run_apart(
             child.join()
             here.close()
         frames = FRAME.findall(words.read_text("utf-8", "replace"))
-    lines = [f", line {line}" for file, line in frames if file == name]
-    raise LessonLost(f"{name}{lines[0] if lines else ''}: {problem}")
+        lines = [f", line {line}" for file, line in frames if file == name]
+        raise LessonLost(f"{name}{lines[0] if lines else ''}: {problem}")
 
 
 def _watch(here: Connection, child: Any, seconds: float, megabytes: float) -> str:
@@ -163,7 +163,6 @@ def _answer(
     answers: Connection,
     words: Path,
     name: str,
-    root: Path,
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
 ) -> None:
@@ -181,7 +180,7 @@ def _answer(
     logging.getLogger(sphinx_logging.NAMESPACE).addHandler(warned)
     # What Python prints goes to the log, or to the page where the gallery takes it.
     sys.stderr = os.fdopen(os.dup(2), "w", 1, "utf-8", "backslashreplace")
-    files, result, problem = files_of(root), None, ""
+    result, problem = None, ""
     with tempfile.TemporaryFile() as past:
         for stream in (1, 2):
             os.dup2(past.fileno(), stream)
@@ -207,7 +206,6 @@ def _answer(
             f"{printed[0][:60]!r} was printed past sys.stdout and sys.stderr, where no "
             "page shows it"
         )
-    problem = problem or what_changed(root, files)
     sys.stderr.flush()
     answers.send((result, warned.kept, problem))
     sleep(SECONDS_TO_BE_ENDED)  # and with this process all that it has started
@@ -216,9 +214,7 @@ def _answer(
 class _Warnings(logging.Handler):
     """Keeps what the loggers of Sphinx warn of, but for a lesson that fails."""
 
-    def __init__(self, level: int) -> None:
-        super().__init__(level)
-        self.kept: list[tuple[str, dict[str, Any]]] = []
+    kept: ClassVar[list[tuple[str, dict[str, Any]]]] = []  # by this one process
 
     def emit(self, record: logging.LogRecord) -> None:
         about = {key: getattr(record, key, None) for key in ("type", "subtype")}
@@ -282,8 +278,7 @@ class OneProcessEach(ParallelBackendBase):
                 self._places.acquire()
         try:
             limits = {"seconds": self.seconds, "megabytes": self.megabytes}
-            root = Path(source).resolve().parents[1]
-            result = run_apart(lesson, generate, *asked, root=root, **limits)
+            result = run_apart(lesson, generate, *asked, **limits)
         finally:
             for _ in range(places):
                 self._places.release()

@@ -70,7 +70,7 @@ ENVIRONMENT = ("SITE_", "READTHEDOCS", "SOURCE_DATE_EPOCH")
 
 def key_of(*parts: str) -> str:
     """Return sixteen hexadecimal digits that differ when any of the texts differs."""
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16]
 
 
 def hash_of(path: Path) -> str:

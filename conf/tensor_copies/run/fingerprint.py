@@ -129,11 +129,8 @@ def check(needed: tuple[str, ...] = TO_BUILD) -> None:
     if sys.version_info < OLDEST_PYTHON:
         oldest, here = ".".join(map(str, OLDEST_PYTHON)), platform.python_version()
         raise UnfitMachine(f"Python {here} is too old: use Python {oldest} or newer.")
-    missing = [name for name in dict.fromkeys(needed) if version_of(name) is None]
-    if missing:
-        raise UnfitMachine(
-            f"Not installed: {', '.join(missing)}. To mend it, {INSTALL}."
-        )
+    if missing := [one for one in dict.fromkeys(needed) if version_of(one) is None]:
+        raise UnfitMachine(f"Not installed: {', '.join(missing)}. First, {INSTALL}.")
     lesson_seconds()
     today()
     torch = version_of("torch")
@@ -186,14 +183,8 @@ def fingerprint() -> Fingerprint:
     seconds); only a build for a GPU is asked whether it sees one.
     """
     check(("torch", "numpy"))
-    kind, name = _device()
-    return Fingerprint(
-        device_kind=kind,
-        device_name=name,
-        torch=version_of("torch"),
-        numpy=version_of("numpy"),
-        python=platform.python_version(),
-    )
+    torch, numpy = version_of("torch"), version_of("numpy")
+    return Fingerprint(*_device(), torch, numpy, platform.python_version())
 
 
 def _minor(version: str) -> str:
@@ -230,11 +221,9 @@ def _cpu_name() -> str:
         command = ["sysctl", "-n", "machdep.cpu.brand_string"]
         return subprocess.run(command, capture_output=True, text=True).stdout.strip()
     info = Path("/proc/cpuinfo")
-    if info.exists():
-        named = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE)
-        if named:
-            return named[1].strip()
-    return platform.machine()
+    said = info.read_text() if info.exists() else ""
+    named = re.search(r"^model name\s*:\s*(.+)$", said, re.MULTILINE)
+    return named[1].strip() if named else platform.machine()
 
 
 def main() -> int:

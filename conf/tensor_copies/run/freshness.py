@@ -104,7 +104,9 @@ def drop_what_is_stale(app: Sphinx) -> None:
     for page, key in app.run_keys.items():
         run = Run.load(run_path(app, page))
         left = [Path(app.srcdir, name) for name in run.files] if run else []
-        if run is None or run.key != key or not all(map(Path.is_file, left)):
+        # A file without a byte is one that the system lost, as where the power fails.
+        whole = all(path.is_file() and path.stat().st_size for path in left)
+        if run is None or run.key != key or not whole:
             _remove_result(app, page)
     sections = {Path(app.srcdir, page).parent for page in lessons}
     for gallery in app.config.sphinx_gallery_conf["gallery_dirs"]:

@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, Any
 
 from tensor_copies.run import kept_json, processes, progress
 from tensor_copies.run.clocks import takes_times
-from tensor_copies.run.code_keys import ROOT, key_of
-from tensor_copies.run.sources import UnfitSource, files_of, what_changed
+from tensor_copies.run.code_keys import key_of
+from tensor_copies.run.sources import UnfitSource, nothing_left
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -46,14 +46,10 @@ if TYPE_CHECKING:
 SHORT = "/tmp" if os.name == "posix" and os.access("/tmp", os.W_OK) else None
 # The environment variable that names the folder of a kernel's watched cells.
 WATCH = "TENSOR_COPIES_WATCH"
-KERNEL = {
-    "argv": [
-        *(sys.executable, "-P", "-m", "ipykernel_launcher", "-f", "{connection_file}"),
-        "--InteractiveShellApp.ignore_cwd=True",  # a scratch file there is no module
-    ],
-    "display_name": "Python 3",
-    "language": "python",
-}
+KERNEL = [
+    *(sys.executable, "-P", "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+    "--InteractiveShellApp.ignore_cwd=True",  # a scratch file there is no module
+]
 MOST = 2_000_000  # characters of a page, whose text is coloured and searched
 AT_A_TIME = 2
 _tags: dict[str, str] = {}
@@ -175,14 +171,15 @@ def _execute(
     """Run the cells of a page; refuse what would be no page or changes others."""
     from nbclient.exceptions import DeadKernelError
 
-    began, before, code = perf_counter(), files_of(ROOT), _code_of(notebook)
+    began, code = perf_counter(), _code_of(notebook)
     with (
+        nothing_left(page),
         tempfile.TemporaryDirectory(dir=_folder().name) as name,
         _watching(code, cache, Path(name)) as arguments,
     ):
         try:
             _run(notebook, Path(name), cwd, timeout, arguments)
-            problem = _too_much(code) or what_changed(ROOT, before)
+            problem = _too_much(code)
         except DeadKernelError:
             problem = "a cell ended the process in which it ran"
         if problem:
@@ -214,7 +211,7 @@ def _run(
     from traitlets.config import Config as Traits
 
     class OfThisPython(AsyncKernelManager):
-        kernel_spec = KernelSpec(**KERNEL)
+        kernel_spec = KernelSpec(argv=KERNEL, language="python")
 
     sockets = {"transport": "ipc", "ip": f"{own}/socket"} if SHORT else {}
     client = NotebookClient(

@@ -55,7 +55,7 @@ def _find(app: Sphinx) -> dict[str, Path]:
         (script.parent, place.get(script.name, len(place)), script.name)
         for script in root.rglob("*.py")
     )
-    pages = [folder.relative_to(root) / name for folder, _, name in found]
+    pages = (folder.relative_to(root) / name for folder, _, name in found)
     return {
         (gallery / page).with_suffix("").as_posix(): root / page
         for page in pages
@@ -70,9 +70,7 @@ def report_unknown(app: Sphinx, exception: Exception | None) -> None:
         there = {script.name for script in lesson_scripts(app).values()}
         for name in READING_ORDER:
             if name not in there:
-                progress.say(
-                    f"examples/order.txt names {name}, and no lesson has this name"
-                )
+                progress.say(f"examples/order.txt names {name}, which is no lesson")
 
 
 class ReadingOrder(FunctionSortKey):

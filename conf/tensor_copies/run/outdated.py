@@ -70,6 +70,7 @@ def write_what_changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
         repr(sorted((page, str(toc)) for page, toc in env.tocs.items())),
         repr(sorted((page, one.get(ELSEWHERE)) for page, one in env.metadata.items())),
         # The files beside the pages: one that is gone must go from the site.
+        app.config.pages_are_dressed_in,
         repr(sorted((name, file) for name, (_, file) in env.images.items())),
         repr(sorted((name, file) for name, (_, file) in env.dlfiles.items())),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 
 CURES = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room")
 CURES[errno.ENOENT] = "build again"  # somebody has removed it meanwhile
@@ -20,7 +21,9 @@ def say_time(kind: str, name: str, seconds: float) -> None:
 
 def of_file(error: OSError) -> str:
     """Say what the system did not let us do with a file, and how to mend it."""
+    if isinstance(error, shutil.Error):  # of many files, each with its reason
+        return error.args[0][0][-1]
     if error.filename is None:
         return str(error)
-    cure = CURES.get(error.errno, "remove it, or make it writable")
+    cure = CURES.get(error.errno, "remove it, or change its permissions")
     return f"{error.filename}: {error.strerror}: {cure}"

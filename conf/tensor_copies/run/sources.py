@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -22,69 +23,74 @@ from sphinx.errors import ExtensionError
 from tensor_copies.run.fingerprint import CONF
 
 ROOT = CONF.parent
-MADE = Path("docs", "auto_examples")  # by the gallery
 KINDS = {"docs": (".md", ".rst", "asked.toml"), "examples": (".py", ".rst", ".txt")}
-LEFT_BY_EDITORS = re.compile(r"(^|/)(\.|__pycache__/)|~$")
+# By editors and by the gallery.
+PASSED_OVER = re.compile(r"(^|/)(\.|__pycache__($|/))|~$|^docs/auto_examples($|/)")
 HEADER = "GALLERY_HEADER.rst"
 # Names of pages that the build makes.
 TAKEN = re.compile(r"docs/(404|genindex|search)\.(md|rst)|examples/.*/index\.py")
 MARK = "\ufeff"  # what some editors put before the text of a file
-CONFLICT = re.compile(r"(# ?)?(<{7}|>{7}) ")
+# What no line may be; in a page that runs a reader takes the last for a cell.
+UNFIT = {
+    r"(# ?)?(<{7}|>{7}) ": "a conflict is not resolved: keep one of its sides",
+    r"[^#\"'`]*\b(breakpoint\(\)|pdb\.set_trace\(\))\s*$": (
+        "it waits for a person: take the breakpoint out"
+    ),
+}
+RUNS = "file_format: mystnb"
+UNFIT_IN_A_PAGE_THAT_RUNS = {
+    r"[`:]{3,} *(python|py|ipython3?)\s*$": (
+        "this code does not run: write `{code-cell} ipython3`, or `{code-block} "
+        "python` where it should not"
+    ),
+    r":tags: *[^\[\s]": "tags are a list: write `:tags: [NAME]`",
+}
 # Forbidden in HTML, or such that what is read is not what is written.
 HIDDEN = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
 INCLUDE = re.compile(r"^(?:[`:]{3,} *\{include\}|\.\. include::) *(\S+)", re.M)
-WAITS = re.compile(r"\s*(breakpoint\(\)|(import pdb; *)?i?pdb\.set_trace\(\))\s*$")
 FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,}|:{3,})(.*)")
-# In a page that runs a reader takes it for a cell.
-RUNS, IDLE = "file_format: mystnb", re.compile(r"[`:]{3,} *(python|py|ipython3?)\s*$")
 TITLE = re.compile(r"\S.*\n([=\-~#*^\"])\1*\s*$", re.M)
+_at_work: dict[str, set[str]] = {}  # what runs, and beside each all that ran meanwhile
 
 
 class UnfitSource(ExtensionError):
     """A source cannot be published; the message names file, line, and what to do."""
 
 
-def sources(root: Path) -> list[Path]:
-    """Return the files that people write, but for recordings and scripts of a page."""
-    found = []
-    for folder, endings in KINDS.items():
-        for path in sorted((root / folder).rglob("*")):
-            inside = path.relative_to(root)
-            passed_over = inside.is_relative_to(MADE) or any(
-                part.startswith(".") for part in inside.parts
-            )
-            if path.name.endswith(endings) and not passed_over:
-                found.append(path)
-    return found
-
-
 def files_of(root: Path) -> set[str]:
-    """Return the files among and beside the sources, but for those of editors.
+    """Return what is among and beside the sources, but for what nobody wrote there.
 
-    Code that runs in a build adds none: the next would take it for a source.
+    Code that runs in a build adds nothing: the next would take it for a source.
     """
-    found = {path.name for path in root.iterdir() if path.is_file()}
+    found = {path.name for path in root.iterdir()}
     for folder in KINDS:
         for inside, folders, names in os.walk(root / folder):
-            if Path(inside) == root / MADE:
-                folders.clear()
-            else:
-                within = Path(inside).relative_to(root)
-                found |= {(within / name).as_posix() for name in names}
-    return {name for name in found if not LEFT_BY_EDITORS.search(name)}
+            within = Path(inside).relative_to(root)
+            found |= {(within / name).as_posix() for name in (*folders, *names)}
+    return {name for name in found if not PASSED_OVER.search(name)}
 
 
-def what_changed(root: Path, before: set[str]) -> str:
-    """Say which file was added or removed since then; nothing if none was."""
-    now = files_of(root)
-    for name in sorted(now - before):
-        return (
-            f"it left the file {name} among the sources: "
-            "remove it, and write to a temporary folder"
+def sources(root: Path) -> list[Path]:
+    """Return the files that people write, but for recordings and scripts of a page."""
+    kinds = ((name, KINDS.get(name.partition("/")[0], ())) for name in files_of(root))
+    return [root / name for name, endings in sorted(kinds) if name.endswith(endings)]
+
+
+@contextmanager
+def nothing_left(name: str, root: Path = ROOT) -> Iterator[None]:
+    """Raise :class:`UnfitSource` if a source comes or goes; name all that ran."""
+    before, _at_work[name] = files_of(root), {name, *_at_work}
+    for beside in list(_at_work.values()):
+        beside.add(name)
+    yield
+    names, now = " or ".join(sorted(_at_work.pop(name))), files_of(root)
+    for file in sorted(now ^ before):
+        if file in before:
+            raise UnfitSource(f"{names} removed the file {file}: put it back")
+        raise UnfitSource(
+            f"{names} left the file {file} among the sources: remove it, "
+            "and write to a temporary folder"
         )
-    return "".join(
-        f"it removed the file {name}: put it back" for name in sorted(before - now)[:1]
-    )
 
 
 def require_sound(app: Sphinx | None = None) -> None:
@@ -96,6 +102,11 @@ def require_sound(app: Sphinx | None = None) -> None:
 def problems(root: Path) -> Iterator[str]:
     """Say what is wrong with the sources below a folder."""
     included: dict[Path, set[Path]] = {}
+    for name in sorted(files_of(root)):
+        if "/" in name and (root / name).is_symlink() and (root / name).is_dir():
+            yield f"{name} is a link to a folder: put the folder itself there"
+        if not name.isprintable():
+            yield f"{name!a}: give it a name of letters and numbers"
     for path in sources(root):
         name = path.relative_to(root).as_posix()
         if not path.is_file():
@@ -117,6 +128,8 @@ def problems(root: Path) -> Iterator[str]:
             included[path.resolve()] = {file.resolve() for file in files}
         if TAKEN.fullmatch(name):
             yield f"{name}: the build makes a page of this name: give it another"
+        if re.fullmatch(r"examples/.+/.+/.+\.py", name):
+            yield f"{name}: a section has no folders: move the lesson out of it"
     for path in (root / "examples", *sorted((root / "examples").iterdir())):
         if path.is_dir() and not path.name.startswith((".", "__")):
             yield from _of_section(path, path.relative_to(root).as_posix())
@@ -127,16 +140,11 @@ def problems(root: Path) -> Iterator[str]:
 def _of_text(text: str) -> Iterator[str]:
     if text.startswith(MARK):
         yield " begins with a byte order mark: save it as UTF-8 without"
+    unfit = UNFIT | (UNFIT_IN_A_PAGE_THAT_RUNS if RUNS in text else {})
     for number, line in enumerate(text.split("\n"), 1):
-        if CONFLICT.match(line):
-            yield f", line {number}: a conflict is not resolved: keep one of its sides"
-        if WAITS.match(line):
-            yield f", line {number}: it waits for a person: take the breakpoint out"
-        if RUNS in text and IDLE.match(line):
-            yield (
-                f", line {number}: this code does not run: write `{{code-cell}} "
-                "ipython3`, or `{code-block} python` where it should not"
-            )
+        for pattern, why in unfit.items():
+            if re.match(pattern, line):
+                yield f", line {number}: {why}"
         if found := HIDDEN.search(line.removesuffix("\r")):
             sign = f"U+{ord(found[0]):04X}"
             yield f", line {number}: it has the hidden character {sign}: take it out"
@@ -155,9 +163,7 @@ def _open_block(text: str) -> int:
 
 
 def _of_section(folder: Path, name: str) -> Iterator[str]:
-    if folder.is_symlink():
-        yield f"{name} is a link: put the folder itself there"
-    elif not (header := folder / HEADER).is_file():
+    if not (header := folder / HEADER).is_file():
         yield f"{name} has no {HEADER}: write one, a title underlined with ==="
     elif not TITLE.search(header.read_text("utf-8", "replace")):
         yield f"{name}/{HEADER} has no title: write one, underlined with ==="

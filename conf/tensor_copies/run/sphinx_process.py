@@ -57,7 +57,7 @@ def _in_a_line(error: BaseException) -> str:
     error = getattr(error, "orig_exc", None) or error  # of a handler of an event
     if type(error).__name__ == "ExecutionError":  # of a page: its traceback was shown
         return f"this page failed: {error}"
-    if isinstance(error, (SphinxError, SyntaxError)):  # the last of a module of ours
+    if isinstance(error, (SphinxError, SyntaxError)):
         return str(error)
     if isinstance(error, OSError):
         return progress.of_file(error)

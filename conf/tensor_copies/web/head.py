@@ -100,6 +100,13 @@ def load_what_is_used(
             for file in context[kind]
             if not Path(str(file.filename)).name.startswith(tuple(unused))
         ]
+        for name in (str(file.filename) for file in context[kind]):
+            # The style of cells is written after the pages.
+            if not Path(app.outdir, name).exists() and OF_CELLS not in name:
+                logger.warning(
+                    "%s is not there: mend its name, or put it into conf/static",
+                    name, location=page, once=True,
+                )  # fmt: skip
 
 
 def _has(doctree: nodes.document | None, kind: type, name: str = "") -> bool:

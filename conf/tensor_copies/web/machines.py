@@ -43,7 +43,7 @@ class Machines(SphinxDirective):
         app = self.env.app
         pages = lesson_scripts(app)
         depend_on_lessons(app)
-        for source in Path(app.srcdir).rglob("*.md"):  # some have recordings
+        for source in Path(app.srcdir).rglob("[!.]*.md"):  # some have recordings
             self.env.note_dependency(str(source))
         recorded: dict[Fingerprint, dict[str, Recording]] = defaultdict(dict)
         for page in pages:

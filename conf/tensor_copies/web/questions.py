@@ -171,7 +171,7 @@ class Questions(SphinxDirective):
         found: list[nodes.Node] = [
             row_filter(env.app, "questions", "DataLoader or grad")
         ]
-        for page in sorted(Path(env.srcdir, FOLDER).glob("*.md")):
+        for page in sorted(Path(env.srcdir, FOLDER).glob("[!.]*.md")):
             if page.stem == "index":
                 continue
             env.note_dependency(str(page))
