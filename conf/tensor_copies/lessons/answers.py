@@ -13,8 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING
 
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
 from tensor_copies.lessons import programs
@@ -24,10 +25,6 @@ from tensor_copies.run import progress
 from tensor_copies.run.apart import AT_ONCE, LessonLost, run_apart
 from tensor_copies.run.code_keys import hash_of, key_of
 from tensor_copies.run.fingerprint import CONF, SHAPING, fingerprint, version_of
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 KEPT = CONF.parent / "build" / "predictions" / "answers.json"
 MOST_KEPT = 400  # questions, of a few branches

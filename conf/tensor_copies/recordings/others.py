@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from operator import eq
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from tensor_copies.recordings.check import load_page, load_recording
@@ -23,9 +24,6 @@ from tensor_copies.recordings.format import (
 from tensor_copies.run import progress
 from tensor_copies.run.fingerprint import Fingerprint, fingerprint
 from tensor_copies.run.lesson_list import lesson_scripts
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
 

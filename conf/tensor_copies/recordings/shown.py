@@ -15,9 +15,10 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from tensor_copies.recordings.beside import kept, map_node, offer_samples, put_beside
@@ -51,9 +52,6 @@ from tensor_copies.recordings.provenance import (
 from tensor_copies.run.fingerprint import Fingerprint, fingerprint
 from tensor_copies.run.freshness import in_words
 from tensor_copies.run.markers import LEAD, lead_line, setup_line
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 
 def add_recordings(app: Sphinx, script: Path, blocks: Sequence[LiveBlock]) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from docutils.nodes import document
+from sphinx.application import Sphinx
 
 from tensor_copies.errors import cards, pairs, search
 from tensor_copies.lessons.predictions import ask_in_cells
 from tensor_copies.recordings.live import bound_cells
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.web import questions, steps_of_pairs
-
-if TYPE_CHECKING:
-    from docutils.nodes import document
-    from sphinx.application import Sphinx
 
 
 def change_page(app: Sphinx, doctree: document) -> None:
