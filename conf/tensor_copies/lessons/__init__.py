@@ -5,7 +5,7 @@ from __future__ import annotations
 from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Connect; page.py has what is done to a lesson's page, in order."""
     from tensor_copies.lessons import (
         answers,
@@ -34,4 +34,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-resolved", remember.fill_remembered)
     app.connect("html-page-context", overviews.lead_on)
     app.connect("build-finished", player.publish_steps)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Connect to the writing of the pages, and to what is written beside them."""
     from tensor_copies.run.in_order import in_order
     from tensor_copies.web import (
@@ -58,4 +58,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
             wheel.publish_wheel(app)
 
     app.connect("build-finished", finish)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -50,8 +50,6 @@ def publish_wheel(app: Sphinx) -> None:
     ExtensionError
         If the package that builds it is missing.
     """
-    if app.builder.name not in ("html", "dirhtml"):
-        return
     try:
         from hatchling.builders.wheel import WheelBuilder
     except ImportError:
