@@ -21,11 +21,10 @@ from joblib import register_parallel_backend
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 
-from tensor_copies.figures.handed_out import path_of
 from tensor_copies.figures.maps import requested_maps
 from tensor_copies.figures.plots import open_charts
 from tensor_copies.figures.samples import requested_samples
-from tensor_copies.figures.tables import requested_table, without_table
+from tensor_copies.figures.tables import path_of, requested_table, without_table
 from tensor_copies.recordings.format import (
     Block,
     Recording,
