@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
+from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the table's directives; probe once, publish the data with the site."""
     from tensor_copies.atlas import chooser, data, lanes, page
     from tensor_copies.run import ahead
@@ -25,4 +22,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", data.publish_atlas)
     # After the report, beside the stale recordings of lessons.
     app.connect("build-finished", data.report_stale_atlas, priority=950)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

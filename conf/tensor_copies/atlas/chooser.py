@@ -6,10 +6,11 @@ is taken from what was seen of it. Without scripts all lines stand in a table.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from docutils import nodes
 from markupsafe import Markup
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.page import PLAIN, Drawing
@@ -18,9 +19,6 @@ from tensor_copies.explorer.chains import CALLS, chain_of
 from tensor_copies.explorer.kept import live_explorer
 from tensor_copies.explorer.signs import STYLE, sheet
 from tensor_copies.run.templates import TEMPLATES
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 SWITCHES = {
     "memory": ("Memory", {"share": "shared with x", "own": "its own"}),

@@ -16,7 +16,6 @@ import csv
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,8 @@ from sphinx.application import Sphinx
 
 from tensor_copies.explorer.kept import printed_by
 from tensor_copies.recordings.check import load_atlas
-from tensor_copies.recordings.format import (
-    ATLAS_KEYS,
-    AtlasRecording,
-    BadRecording,
-    atlas_key,
-)
-from tensor_copies.recordings.others import loaded, refuse, report_problems
+from tensor_copies.recordings.format import AtlasRecording, atlas_key
+from tensor_copies.recordings.others import loaded, report_problems
 from tensor_copies.run import kept_json, progress
 from tensor_copies.run.ahead import once
 from tensor_copies.run.code_keys import (
@@ -60,7 +54,6 @@ ABOUT_MACHINE = {
 }
 ACCELERATOR = "accelerator"  # what a call needs that goes to another device
 USED = ("pandas", "pillow")  # libraries that some probes use
-DEVICES = ("cpu", "cuda")  # of an x on a machine that records
 LIVE, RECORDED, STAND_IN = "live", "recorded", "stand-in"
 
 
@@ -149,15 +142,9 @@ def views(app: Sphinx) -> list[View]:
     atlas, here = live_atlas(), fingerprint()
     found = list(_views(here, LIVE, atlas["day"], atlas["records"]))
     found.sort(key=lambda view: view.device != here.device_kind)
-    states = {row["id"]: row["states"] for row in atlas["operations"]}
-    known = {key for id_, of in states.items() for key in product([id_], of, DEVICES)}
     for other in recorded(app):
         records = [dict(zip(other.columns, row, strict=True)) for row in other.records]
-        if {tuple(record[key] for key in ATLAS_KEYS) for record in records} <= known:
-            found += _views(other.machine, RECORDED, other.day, records)
-        else:
-            name = f"recordings/{other.machine.name}/atlas.json"
-            refuse(BadRecording(f"{name} is refused: it has unknown probes"))
+        found += _views(other.machine, RECORDED, other.day, records)
     if (second := on_stand_in()) is not None:
         machine = replace(here, device_kind=STAND_IN, device_name="no GPU")
         # For an x on the CPU the live probe is better, except where a call moves it to

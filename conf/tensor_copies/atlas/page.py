@@ -7,15 +7,16 @@ for the states of ``x`` and for the machines. No fact stands in this file.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from docutils import nodes
 from markupsafe import Markup
 from sphinx import addnodes
+from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
@@ -46,11 +47,6 @@ from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.lessons.short_titles import short_title
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.run.templates import TEMPLATES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
 ERRORS = "errors"  # the folder of the pages of messages

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register what the page is made with; web/pages.py arranges it."""
     from tensor_copies.errors import cards, search
     from tensor_copies.run import kernels
@@ -25,4 +25,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-updated", search.write_messages)
     app.connect("doctree-resolved", cards.fill_desk)
     app.connect("html-page-context", cards.load_card_styles)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

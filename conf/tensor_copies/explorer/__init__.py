@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register the directive; write the data when all pages have been read."""
     from tensor_copies.explorer import kept, page
     from tensor_copies.run import ahead
@@ -23,4 +23,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After the error index was read: the messages lead to their entries.
     app.connect("env-updated", page.write_data)
     app.connect("html-page-context", page.load_explorer)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 WIDTH = 300.0  # pixels
 BETWEEN = re.compile(r",(?![^\[]*\])")  # not within an item's brackets
-PATH = ast.Name | ast.Attribute | ast.Subscript
 
 
 @dataclass

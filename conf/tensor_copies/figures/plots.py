@@ -1,21 +1,18 @@
-"""Figures as part of the page: inline SVG in the reader's colours, with words.
+"""Figures as part of the page: charts of the site, drawn from the figure's data.
 
 The gallery's own scraper makes PNG files: a white slab on a dark page, and a file
-name as alternative text. This one takes the data out of a figure of ratios or of bars,
-and the page draws them as a chart of the site (charts.py). Any other figure is drawn
-by matplotlib as SVG whose ink is the colour of the page's text. Each is described from
-its own data.
+name as alternative text. This one takes the data out of a figure of ratios, bars or
+lines, and the page draws them as a chart of the site (charts.py). Any other figure is
+refused.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from html import escape
-from io import StringIO
 from pathlib import Path
-from textwrap import indent
 from typing import TYPE_CHECKING, Any
+
+from sphinx.errors import ExtensionError
 
 from tensor_copies.figures import charts
 from tensor_copies.figures.pictures import NO_DRAWING, keep_for_card, on_card
@@ -27,72 +24,45 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-INK = "#010203"  # the colour that figure.mplstyle gives to text and axes
-NOT_SHOWN = re.compile(
-    r"<style.*?</style>|<metadata>.*?</metadata>|<!--.*?-->\s*", re.DOTALL
-)
-POINTS = re.compile(r'\b(width|height)="([\d.]+)pt"')
-
 
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Return the reST of all open figures and close them (an image scraper).
 
-    Each figure is also saved as a file; the first is the picture of the lesson.
+    The data of each is kept as a file, from which the page draws it, beside those of
+    other machines; the first drawing of lines is the picture of the lesson.
     """
-    import matplotlib.pyplot as plt
-
     parts = []
-    place = 0  # among the charts of this block
-    for number in plt.get_fignums():
-        figure = plt.figure(number)
+    for place, data in enumerate(open_charts(block, block_vars)):
         path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
-        data = data_of(figure)
-        if data is None:
-            markup = draw_figure(figure, prefix=path.stem)
-            marks = POINTS.sub(r'\1="\2"', markup, count=2)  # the card has its own unit
-            width, height = (72.0 * inches for inches in figure.get_size_inches())
-            drawing = on_card(width, height, marks)
+        path.write_text(NO_DRAWING, encoding="utf-8")  # the gallery looks for a file
+        path.with_suffix(".json").write_text(json.dumps(data), encoding="utf-8")
+        if "lines" in data:
+            drawing = on_card(charts.WIDE, charts.HIGH, charts.line_marks(data))
             kept = {"drawing": drawing}
             keep_for_card(kept, path, Path(block_vars["src_file"]), block.lineno)
-            shown = ".. raw:: html\n\n" + indent(framed_figure(markup), "    ")
-        else:
-            # The page draws it, beside those of other machines.
-            if "lines" in data:
-                drawing = on_card(charts.WIDE, charts.HIGH, charts.line_marks(data))
-                kept = {"drawing": drawing}
-                keep_for_card(kept, path, Path(block_vars["src_file"]), block.lineno)
-            path.with_suffix(".json").write_text(json.dumps(data), encoding="utf-8")
-            markup = NO_DRAWING
-            shown = f".. lesson-chart:: {path.stem}\n    :place: {place}"
-            place += 1
-        path.write_text(markup, encoding="utf-8")  # the gallery looks for a file
-        parts.append(f"{shown}\n")
-    plt.close("all")
+        parts.append(f".. lesson-chart:: {path.stem}\n    :place: {place}\n")
     return "\n".join(parts)
 
 
-def framed_figure(markup: str) -> str:
-    """Return a drawing as a figure of a page."""
-    return f'<figure class="lesson-figure">\n{markup}\n</figure>'
+def open_charts(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the data of all open figures, and close them.
 
-
-def draw_figure(figure: Figure, prefix: str) -> str:
-    """Return ``figure`` as an SVG element that can stand inside a page.
-
-    Before every id in the drawing is the prefix, since ids are unique in a page.
+    Raises
+    ------
+    ExtensionError
+        If a figure is no chart of the site.
     """
-    buffer = StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :].strip()
-    # A style element inside a page applies to the whole page: say it on the root.
-    svg = NOT_SHOWN.sub("", svg)
-    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
-    svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", svg)
-    svg = svg.replace(INK, "currentColor")
-    words = escape(describe_figure(figure), quote=True)
-    root = f'<svg role="img" aria-label="{words}" stroke-linejoin="round" '
-    return root + svg.removeprefix("<svg").lstrip()
+    import matplotlib.pyplot as plt
+
+    found = [data_of(plt.figure(number)) for number in plt.get_fignums()]
+    plt.close("all")
+    if None in found:
+        raise ExtensionError(
+            f"{Path(block_vars['src_file']).name}: the block on line {block.lineno} "
+            "draws a figure that is no chart of this site: draw horizontal bars with "
+            "bar_label, or lines with labels (figures/plots.py says more)"
+        )
+    return found
 
 
 def data_of(figure: Figure) -> dict[str, Any] | None:
@@ -200,19 +170,3 @@ def _bars_of(axes: Axes) -> list[dict[str, Any]] | None:
 
 def _rounded(values: Iterable[float]) -> list[float]:
     return [float(f"{value:.4g}") for value in values]
-
-
-def describe_figure(figure: Figure) -> str:
-    """Say in words what ``figure`` shows, from the same data that it draws."""
-    return " ".join(_describe_axes(axes) for axes in figure.axes)
-
-
-def _describe_axes(axes: Axes) -> str:
-    across, up = axes.get_xlabel(), axes.get_ylabel()
-    lines = []
-    for line in axes.get_lines():
-        xs, ys = line.get_xdata(), line.get_ydata()
-        if len(xs) and not str(line.get_label()).startswith("_"):
-            ends = f"{ys[0]:.3g} at {xs[0]:.6g}, {ys[-1]:.3g} at {xs[-1]:.6g}"
-            lines.append(f"{line.get_label()}: {ends}")
-    return f"{axes.get_title()}. {up} against {across}. {'; '.join(lines)}."

@@ -12,7 +12,7 @@ import csv
 import io
 from typing import Any
 
-from tensor_copies.figures.handed_out import handed_out, path_of
+from tensor_copies.figures.tables import handed_out, path_of
 from tensor_copies.run.fingerprint import Fingerprint, fingerprint, today
 
 MARKER = "benchmark_data"

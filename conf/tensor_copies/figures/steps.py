@@ -26,7 +26,6 @@ import re
 import sys
 import weakref
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +34,7 @@ from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.figures.lead import read_lead
 from tensor_copies.run.blocks import blocks_of, script_of
-from tensor_copies.run.clocks import CLOCKS, LIBRARY
+from tensor_copies.run.clocks import takes_times
 from tensor_copies.run.code_keys import DRAWS_STEPS, digest_of
 from tensor_copies.run.isolation import seed_everything
 from tensor_copies.run.markers import LINE, MAP_LEAD, lead_line
@@ -43,14 +42,9 @@ from tensor_copies.run.markers import LINE, MAP_LEAD, lead_line
 if TYPE_CHECKING:
     from tensor_maps.steps.watch import Steps
 
-# What takes times, or counts across statements, with the reason that a reader is told.
-TIMES = "Off, because stepping would distort the times."
-COUNTS = "Off, because stepping would change the counts."
-NOT_WATCHED = dict.fromkeys((*CLOCKS, LIBRARY), TIMES)
-# These count; within a function they see nothing of the looks between two statements.
-NOT_WATCHED_OUTSIDE_FUNCTIONS = dict.fromkeys(
-    ("profile", "tracemalloc", "getrusage", "max_memory_allocated"), COUNTS
-)
+# These count across statements; within a function they see nothing of the looks between
+# two.
+COUNTING = {"profile", "tracemalloc", "getrusage", "max_memory_allocated"}
 # What a reader loads, compressed, and how high a picture of an event is, in pixels. To
 # keep to it a picture may have fewer names: the first number that does, or the last.
 MOST_BYTES, MOST_HIGH = 11_900, 210
@@ -59,37 +53,20 @@ SIZE = re.compile(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"')
 _watching: dict[str, Steps] = {}
 
 
-def not_watched(script: Path) -> str:
-    """Return why a lesson is not watched, or nothing if it is."""
+def is_watched(script: Path) -> bool:
+    """Whether a lesson is watched: it takes no times, and counts only in functions."""
+    source = script.read_text(encoding="utf-8")
     try:
-        tree = ast.parse(script.read_text(encoding="utf-8"))
-    except (SyntaxError, ValueError):
-        return "It is no Python."  # the gallery says more
-    for name in _names(tree):
-        if name in NOT_WATCHED:
-            return NOT_WATCHED[name]
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
-    for statement in tree.body:
-        if not isinstance(statement, functions):
-            for name in _names(statement):
-                if name in NOT_WATCHED_OUTSIDE_FUNCTIONS:
-                    return NOT_WATCHED_OUTSIDE_FUNCTIONS[name]
-    return ""
-
-
-def _names(tree: ast.AST) -> Iterator[str]:
-    """Yield each name, attribute, imported name and short text of code."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
-        elif isinstance(node, ast.alias):
-            yield node.name.rpartition(".")[2]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+        body = ast.parse(source).body
+    except SyntaxError:  # the gallery says more
+        return False
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    for statement in body:
+        for node in () if isinstance(statement, functions) else ast.walk(statement):
+            match node:
+                case ast.Name(name) | ast.Attribute(attr=name) if name in COUNTING:
+                    return False
+    return not takes_times(source)
 
 
 def begin_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
@@ -97,7 +74,7 @@ def begin_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None
     if when != "before":
         return
     script = script_of(gallery_conf, lesson)
-    if script is None or not_watched(script):
+    if script is None or not is_watched(script):
         return
     _watching[lesson] = watch_script(script, script.read_text(encoding="utf-8"))
 

@@ -1,4 +1,4 @@
-"""Tables that a lesson makes: columns on the page, and printed text for who runs it.
+"""What a lesson hands out: tables, columns on the page, printed text for who runs it.
 
 A code block hands out a list of dictionaries, one for each row, all with the same
 keys, the names of the columns, with a comment that neither page nor notebook shows::
@@ -9,6 +9,7 @@ keys, the names of the columns, with a comment that neither page nor notebook sh
     # sphinx_gallery_table = "rows"
 
 What is printed in just this form stands on the page as the table, and nowhere else.
+Samples are handed out alike (samples.py).
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-
-from tensor_copies.figures.handed_out import handed_out, path_of
+from sphinx.errors import ExtensionError
+from sphinx_gallery.py_source_parser import extract_file_config
 
 MARKER = "table"
 CLASS = "lesson-table"
@@ -50,6 +53,49 @@ def requested_table(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] | 
     Each cell is the text that ``print`` writes for it.
     """
     return handed_out(block, block_vars, MARKER, "a table")
+
+
+def handed_out(
+    block: Any,
+    block_vars: dict[str, Any],
+    marker: str,
+    what: str,
+    cell: Callable[[Any], Any] = str,
+) -> dict[str, Any] | None:
+    """Return what a block's marker names as columns and rows, or None without one.
+
+    Without rows it is None too: a machine may have nothing to measure. ``what`` it
+    should be is for the message; ``cell`` makes of a value what is kept.
+
+    Raises
+    ------
+    ExtensionError
+        If the marker names something else than a list of dictionaries with the same
+        keys.
+    """
+    name = extract_file_config(block.content).get(marker)
+    if name is None:
+        return None
+    rows = block_vars["example_globals"].get(name)
+    if rows == []:
+        return None
+    try:
+        columns = list(rows[0])
+        assert all(list(row) == columns for row in rows)
+    except (AssertionError, IndexError, KeyError, TypeError):
+        raise ExtensionError(
+            f"{Path(block_vars['src_file']).name}: the block on line {block.lineno} "
+            f"hands out {name!r} as {what}, which is not a list of dictionaries with "
+            "the same keys"
+        ) from None
+    cells = [[cell(value) for value in row.values()] for row in rows]
+    return {"columns": [str(column) for column in columns], "rows": cells}
+
+
+def path_of(block_vars: dict[str, Any], ending: str) -> Path:
+    """Return where something that a lesson hands out is kept: beside its pictures."""
+    images = Path(block_vars["image_path_iterator"].image_path.format(0)).parent
+    return images / f"sphx_glr_{Path(block_vars['src_file']).stem}_{ending}"
 
 
 def as_text(table: dict[str, Any]) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
+from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Connect; page.py has what is done to a lesson's page, in order."""
     from tensor_copies.lessons import (
         answers,
@@ -37,4 +34,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-resolved", remember.fill_remembered)
     app.connect("html-page-context", overviews.lead_on)
     app.connect("build-finished", player.publish_steps)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

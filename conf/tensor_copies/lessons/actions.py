@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from docutils import nodes
+from sphinx.application import Sphinx
 
+from tensor_copies.lessons.lesson_page import LessonPage
 from tensor_copies.lessons.notebooks import BRANCH, offered_script
 from tensor_copies.lessons.short_titles import of_first_block
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-
-    from tensor_copies.lessons.lesson_page import LessonPage
 
 LABELS = {".py": "Script", ".ipynb": "Notebook"}
 COLAB = "https://colab.research.google.com/github"

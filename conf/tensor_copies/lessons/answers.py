@@ -13,21 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING
 
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
 from tensor_copies.lessons import programs
 from tensor_copies.lessons.questions import Question, questions_of
 from tensor_copies.recordings.comparing import on_one_device
-from tensor_copies.run import progress
-from tensor_copies.run.apart import AT_ONCE, LessonLost, run_apart
+from tensor_copies.run import kept_json, progress
+from tensor_copies.run.apart import AT_ONCE, run_apart
 from tensor_copies.run.code_keys import hash_of, key_of
 from tensor_copies.run.fingerprint import CONF, SHAPING, fingerprint, version_of
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 KEPT = CONF.parent / "build" / "predictions" / "answers.json"
 MOST_KEPT = 400  # questions, of a few branches
@@ -48,7 +45,7 @@ def key(question: Question) -> str:
 
 def run_missing(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     """Run the programs of questions on these pages that were not run before."""
-    app.answers = json.loads(KEPT.read_text("utf-8")) if KEPT.exists() else {}
+    app.answers = kept_json.load(KEPT) or {}
     lacking = [
         [
             one
@@ -60,10 +57,7 @@ def run_missing(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
     if missing := list(filter(None, lacking)):
         progress.say(f"Running {2 * sum(map(len, missing))} wrong answers")
         app.answers |= run(missing)
-        KEPT.parent.mkdir(parents=True, exist_ok=True)
-        newest = dict([*app.answers.items()][-MOST_KEPT:])
-        KEPT.with_suffix(".new").write_text(json.dumps(newest, indent=0), "utf-8")
-        KEPT.with_suffix(".new").replace(KEPT)
+        kept_json.save(KEPT, dict([*app.answers.items()][-MOST_KEPT:]))
 
 
 def run(pages: list[list[Question]]) -> dict[str, list[programs.Printed]]:
@@ -77,20 +71,8 @@ def run(pages: list[list[Question]]) -> dict[str, list[programs.Printed]]:
 def _run_page(page: list[Question]) -> list[programs.Printed]:
     """Run the four programs of each question of a page in one process."""
     name = page[0].where.partition(",")[0]
-    try:
-        all_blocks = [blocks for one in page for blocks in one.programs]
-        return run_apart(name, programs.run_all, name, all_blocks, **LIMITS)
-    except LessonLost:
-        # One of them ends the process: which, a process for each of them tells.
-        for exchange in (each for one in page for each in one.exchanges):
-            try:
-                run_apart(name, programs.run_all, name, [exchange.blocks], **LIMITS)
-            except LessonLost as lost:
-                _, _, why = str(lost).partition(": ")
-                raise ExtensionError(
-                    f"{exchange.where} cannot be run: {why}. Exchange something else"
-                ) from None
-        raise
+    all_blocks = [blocks for one in page for blocks in one.programs]
+    return run_apart(name, programs.run_all, name, all_blocks, **LIMITS)
 
 
 def choices_for(

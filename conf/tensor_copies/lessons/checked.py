@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import ast
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
+from docutils import nodes
+
+from tensor_copies.lessons.lesson_page import LessonPage
 from tensor_copies.recordings.beside import FOLDED
 from tensor_copies.recordings.live import set_text
 from tensor_copies.run.folds import fold
-
-if TYPE_CHECKING:
-    from docutils import nodes
-
-    from tensor_copies.lessons.lesson_page import LessonPage
 
 CHECKED = "checked"  # the class of the fold
 

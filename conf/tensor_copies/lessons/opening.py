@@ -10,20 +10,17 @@ comment only the code is folded; what it printed or drew stays in sight::
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.figures.timelines import timeline_for
+from tensor_copies.lessons.lesson_page import LessonPage
 from tensor_copies.lessons.predictions import set_words
 from tensor_copies.recordings.beside import FOLDED
 from tensor_copies.run.blocks import blocks_of
 from tensor_copies.run.folds import fold, fold_words
 from tensor_copies.run.markers import setup_line
-
-if TYPE_CHECKING:
-    from tensor_copies.lessons.lesson_page import LessonPage
 
 SETUP = "setup"
 

@@ -14,10 +14,12 @@ from __future__ import annotations
 import re
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 
 from tensor_copies.figures.maps import drawn_card
 from tensor_copies.figures.pictures import card_file
@@ -27,11 +29,6 @@ from tensor_copies.lessons.short_titles import short_title
 from tensor_copies.recordings.live import UnknownPage
 from tensor_copies.run.blocks import blocks_of
 from tensor_copies.run.lesson_list import GROUPS, lesson_scripts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from sphinx.application import Sphinx
 
 # Roles in an answer: a page with its own words, any other name.
 TEXT_LINK = re.compile(r":\w+:`([^`<]+?)\s*<[^`>]*>`")

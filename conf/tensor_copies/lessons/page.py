@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from docutils.nodes import document
+from sphinx.application import Sphinx
 
 from tensor_copies.lessons import (
     actions,
@@ -16,10 +17,6 @@ from tensor_copies.lessons.former import keep_former_addresses
 from tensor_copies.lessons.lesson_page import read
 from tensor_copies.recordings import beside, live, shown
 from tensor_copies.run.lesson_list import lesson_scripts
-
-if TYPE_CHECKING:
-    from docutils.nodes import document
-    from sphinx.application import Sphinx
 
 
 def change_lesson(app: Sphinx, doctree: document) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -20,12 +20,10 @@ from tensor_maps.pen import text_width
 from tensor_maps.steps.viewer import asset
 
 from tensor_copies.figures.steps import steps_file
+from tensor_copies.lessons.lesson_page import LessonPage
 from tensor_copies.run.code_keys import key_of
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.run.templates import TEMPLATES
-
-if TYPE_CHECKING:
-    from tensor_copies.lessons.lesson_page import LessonPage
 
 FOLDER = "_static"
 VIEWER = ("steps.js", "steps.css")

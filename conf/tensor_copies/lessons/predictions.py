@@ -27,13 +27,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.lessons.answers import choices_for, key, normal
+from tensor_copies.lessons.lesson_page import LessonPage
 from tensor_copies.lessons.questions import ASK, Question, questions_of
 from tensor_copies.recordings.comparing import on_one_device
 from tensor_copies.recordings.provenance import short
@@ -41,11 +42,6 @@ from tensor_copies.run.code_keys import key_of
 from tensor_copies.run.fingerprint import fingerprint
 from tensor_copies.run.folds import fold, fold_words
 from tensor_copies.run.templates import TEMPLATES
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-
-    from tensor_copies.lessons.lesson_page import LessonPage
 
 PREDICT = "predict"
 CODE = re.compile(r"``(.+?)``")

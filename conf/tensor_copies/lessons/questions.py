@@ -11,8 +11,9 @@ import ast
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
@@ -21,9 +22,6 @@ from tensor_copies.recordings.format import PREDICT
 from tensor_copies.run.blocks import blocks_of
 from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.run.markers import without_markers
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 ASK = "What does it print?"  # on a page that computes
 INSTEAD = "predict_instead"

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Register what recordings are shown with; lessons/page.py shows them."""
     from tensor_copies.recordings import beside, live, others, provenance
 
@@ -19,4 +19,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", live.require_short)
     # After the report: what is stale is the last thing that is said.
     app.connect("build-finished", others.report_stale, priority=950)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

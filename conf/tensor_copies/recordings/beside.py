@@ -11,12 +11,14 @@ page a directive that names the file.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx import addnodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.figures import charts
@@ -24,20 +26,12 @@ from tensor_copies.figures.lead import draw_lead
 from tensor_copies.figures.maps import draw_map, framed_map
 from tensor_copies.figures.samples import as_csv, link_text
 from tensor_copies.figures.tables import CLASS, table_node, without_table
-from tensor_copies.recordings.format import CHARTS
-from tensor_copies.recordings.live import set_text
+from tensor_copies.recordings.format import CHARTS, Seen
+from tensor_copies.recordings.live import LiveBlock, set_text
 from tensor_copies.recordings.provenance import slug
 from tensor_copies.run.fingerprint import fingerprint
 from tensor_copies.run.folds import fold
 from tensor_copies.run.freshness import in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sphinx.application import Sphinx
-
-    from tensor_copies.recordings.format import Seen
-    from tensor_copies.recordings.live import LiveBlock
 
 FOLDED = "folded"  # the kind of a fold, and the marker that asks for one
 

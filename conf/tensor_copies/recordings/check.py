@@ -1,9 +1,9 @@
 """Read recordings: a file that is not as this build writes it is refused with one line.
 
 They come by review, as code does. What is left to see to: a merge that left half a
-file, a file of an older format, a file that was renamed; and control characters
-(terminal escapes, marks that turn the direction of writing), which become U+FFFD.
-Markup is the business of who shows a text: it is escaped there.
+file, a file of an older format; and control characters (terminal escapes, marks that
+turn the direction of writing), which become U+FFFD. Markup is the business of who shows
+a text: it is escaped there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from tensor_copies.recordings.format import (
     PageRecording,
     Recording,
     atlas_key,
-    file_name,
     inert,
 )
 from tensor_copies.run.fingerprint import Fingerprint
@@ -36,52 +35,39 @@ class _Wrong(Exception):
 def load_recording(path: Path) -> Recording:
     """Read the recording of a lesson; raise :class:`BadRecording` if it is wrong."""
     with _naming(path):
-        return _lesson(path, _read(path))
+        return _lesson(path.read_bytes())
 
 
 @cache  # several parts of a build read all recordings
-def _lesson(path: Path, raw: bytes) -> Recording:
-    data = _recording(path, raw)
-    if data["lesson"].rpartition("/")[2] != path.stem:
-        raise _Wrong("its lesson is not the one that the file is named after")
+def _lesson(raw: bytes) -> Recording:
+    data = _recording(raw)
     for block in data["blocks"]:
         block["output"] = "\n".join(block.get("output", ()))
     return Recording(**data | {"blocks": [Block(**block) for block in data["blocks"]]})
 
 
 def load_page(path: Path) -> PageRecording:
-    """Read what a machine observed on a page; raise as :func:`load` does."""
+    """Read what a machine observed on a page; raise as :func:`load_recording` does."""
     with _naming(path):
-        data = _recording(path, _read(path))
-        if file_name(data["page"]) != path.name:
-            raise _Wrong("its page is not the one that the file is named after")
-        return PageRecording(**data)
+        return PageRecording(**_recording(path.read_bytes()))
 
 
 def load_atlas(path: Path) -> AtlasRecording:
-    """Read the Atlas of a machine; raise as :func:`load` does.
+    """Read the Atlas of a machine; raise as :func:`load_recording` does.
 
     Records of other probes than those of today are not returned.
     """
-    from tensor_maps.atlas.calls import COLUMNS
-
     with _naming(path):
-        data = _recording(path, _read(path))
+        data = _recording(path.read_bytes())
         if data["key"] != atlas_key():
             data |= {"columns": [], "records": []}
-        elif data["columns"] != list(COLUMNS):
-            raise _Wrong("its columns are not those of the Atlas")
         return AtlasRecording(**data)
 
 
 def load_figure(path: Path) -> dict[str, Any]:
-    """Read the data of a recorded figure; raise as :func:`load` does.
-
-    Of a picture (PNG) that is ``picture``, the name of its file.
-    """
+    """Read the data of a recorded figure; raise as :func:`load_recording` does."""
     with _naming(path):
-        raw = _read(path)
-        return {"picture": path.name} if path.suffix == ".png" else _parse(raw)
+        return _parse(path.read_bytes())
 
 
 @contextmanager
@@ -100,21 +86,12 @@ def _naming(path: Path) -> Iterator[None]:
     raise BadRecording(f"{'/'.join(path.parts[-3:])} is refused: {why}")
 
 
-def _recording(path: Path, raw: bytes) -> dict[str, Any]:
+def _recording(raw: bytes) -> dict[str, Any]:
     """Return the properties of a recording, its machine as a fingerprint."""
     data = _parse(raw)
     if data.pop("schema") != SCHEMA:
         raise _Wrong(f"its format is not {SCHEMA}, which this build reads")
-    machine = Fingerprint(**data["machine"])
-    if machine.name != path.parent.name:
-        raise _Wrong("its machine is not the one that the folder is named after")
-    return data | {"machine": machine}
-
-
-def _read(path: Path) -> bytes:
-    if path.exists() and not path.is_file():  # a pipe would never end
-        raise _Wrong("it is not a file")
-    return path.read_bytes()
+    return data | {"machine": Fingerprint(**data["machine"])}
 
 
 def _parse(raw: bytes) -> dict[str, Any]:

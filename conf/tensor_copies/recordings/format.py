@@ -19,7 +19,7 @@
 The setup has its key alone: no page shows what it prints. A block of which the stand-in
 device can show nothing that is true has ``left_out``, the reason. A figure is a file:
 the data of a chart (plots.data_of), of a ``map``, a ``table`` or the ``samples`` of a
-benchmark; or a PNG of one that is no chart.
+benchmark.
 
 ``<page>.page.json`` has what a page ``observed`` with its cells tagged ``recorded`` (on
 a page of messages, with those of its entries: ``errors-devices.page.json``), and one
@@ -49,7 +49,6 @@ from tensor_copies.run.fingerprint import CONF, Fingerprint, fingerprint
 SCHEMA = 2
 MESSAGES = "errors"  # the folder of pages with messages, below the other pages
 LONGEST_OUTPUT = 100_000  # characters in one block or cell
-ATLAS_KEYS = ("operation", "state", "device")  # of its columns those that tell records
 # What a row of the table of calls says to a probe.
 OBSERVED = ("id", "code", "given", "subject", "states")
 # A marker that changes neither what runs nor what is seen (predictions.py).
@@ -126,8 +125,7 @@ BESIDE = CHARTS | {"table", "samples"}
 class Seen:
     """What one machine saw in one block, loaded to be shown.
 
-    ``figures`` has the data of each figure by the name of its file, {} for one that was
-    refused.
+    ``figures`` has the data of each figure by the name of its file.
     """
 
     machine: Fingerprint
@@ -254,8 +252,7 @@ def keys(script: Path) -> dict[int, str]:
 def save_recording(recording: Recording, figures: dict[str, Any], folder: Path) -> None:
     """Write a recording and its figures into the folder of its machine.
 
-    ``figures`` has the content of each figure's file by its name: data, or the bytes
-    of a PNG.
+    ``figures`` has the data of each figure by the name of its file.
     """
     name = recording.lesson.rpartition("/")[2]
     data = asdict(recording)
@@ -282,10 +279,8 @@ def save_atlas(recording: AtlasRecording, folder: Path) -> None:
 def _write(folder: Path, contents: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
-        if not isinstance(content, bytes):
-            indent = None if "samples" in content else 1  # a thousand rows
-            content = (json.dumps(content, indent=indent) + "\n").encode()
-        (folder / name).write_bytes(content)
+        indent = None if "samples" in content else 1  # a thousand rows
+        (folder / name).write_text(json.dumps(content, indent=indent) + "\n", "utf-8")
 
 
 def require_fitting(what: str, text: str) -> None:

@@ -8,13 +8,15 @@ rather than left without recordings, questions and folds.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import sphinx_gallery
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
@@ -27,12 +29,6 @@ from tensor_copies.recordings.format import (
     require_fitting,
 )
 from tensor_copies.run.lesson_list import lesson_scripts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
 # Characters of a lesson's page, with all outputs: what is longer is not even read.

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from operator import eq
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from tensor_copies.recordings.check import load_page, load_recording
@@ -23,9 +24,6 @@ from tensor_copies.recordings.format import (
 from tensor_copies.run import progress
 from tensor_copies.run.fingerprint import Fingerprint, fingerprint
 from tensor_copies.run.lesson_list import lesson_scripts
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 logger = logging.getLogger(__name__)
 
@@ -44,15 +42,7 @@ def loaded(app: Sphinx, pattern: str, load: Callable[[Path], Any]) -> list[Any]:
 
 def load_all(app: Sphinx, lesson: str) -> list[Recording]:
     """Return the recordings of a lesson (``section/name``) by other machines."""
-    name, found = lesson.rpartition("/")[2], []
-    for recording in loaded(app, f"{name}.json", load_recording):
-        if recording.lesson == lesson:
-            found.append(recording)
-        else:
-            where = f"recordings/{recording.machine.name}/{name}.json"
-            gone = f"{where} is of {recording.lesson}, which is no lesson; remove it"
-            refuse(BadRecording(gone))
-    return found
+    return loaded(app, f"{lesson.rpartition('/')[2]}.json", load_recording)
 
 
 def load_pages(app: Sphinx) -> list[tuple[PageRecording, bool]]:

@@ -9,15 +9,13 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.writers.html5 import HTML5Translator
 
 from tensor_copies.run.fingerprint import Fingerprint
-
-if TYPE_CHECKING:
-    from sphinx.writers.html5 import HTML5Translator
 
 # What the reader of its output is told of the simulated device; a page has the rest.
 STAND_IN = (

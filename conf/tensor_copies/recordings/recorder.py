@@ -12,8 +12,7 @@ import pickle
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from io import BytesIO
+from collections.abc import Callable
 from multiprocessing import set_forkserver_preload
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,10 @@ from joblib import register_parallel_backend
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 
-from tensor_copies.figures.handed_out import path_of
 from tensor_copies.figures.maps import requested_maps
-from tensor_copies.figures.plots import data_of
+from tensor_copies.figures.plots import open_charts
 from tensor_copies.figures.samples import requested_samples
-from tensor_copies.figures.tables import requested_table, without_table
+from tensor_copies.figures.tables import path_of, requested_table, without_table
 from tensor_copies.recordings.format import (
     Block,
     Recording,
@@ -58,10 +56,10 @@ def scrape_for_recording(
     block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]
 ) -> str:
     """Keep what a block shows, but for its text (an image scraper)."""
-    figures: list[Any] = [
+    figures: list[dict[str, Any]] = [
         {"map": kept["map"]} for kept in requested_maps(block, block_vars)
     ]
-    figures += _drawn()
+    figures += open_charts(block, block_vars)
     if (table := requested_table(block, block_vars)) is not None:
         figures.append({"table": table})
     if (samples := requested_samples(block, block_vars)) is not None:
@@ -71,26 +69,13 @@ def scrape_for_recording(
     return ""
 
 
-def _drawn() -> Iterator[Any]:
-    """Yield the data, or else the picture, of each open figure; close them."""
-    import matplotlib.pyplot as plt
-
-    for figure in map(plt.figure, plt.get_fignums()):
-        if (content := data_of(figure)) is None:
-            buffer = BytesIO()
-            figure.savefig(buffer, format="png", metadata={"Software": None})
-            content = buffer.getvalue()
-        yield content
-    plt.close("all")
-
-
-def _left_out(code: str, figures: list[Any]) -> str:
+def _left_out(code: str, figures: list[dict[str, Any]]) -> str:
     """Return why what a block shows is not true of the stand-in, if this is one."""
     import torch
 
     if (device := getattr(torch, "standin", None)) is None:
         return ""
-    shown = set().union(*(figure for figure in figures if isinstance(figure, dict)))
+    shown = set().union(*figures)
     return device.untrue() or (TIMES if takes_times(code) or MEASURED & shown else "")
 
 
@@ -186,19 +171,18 @@ def _save(
         text, names = _printed(live, figures), []
         require_fitting(f"{script.name}: the block on line {live.line}", text)
         for content in figures:
-            ending = "png" if isinstance(content, bytes) else "json"
-            names.append(f"{script.stem}.{len(files) + 1}.{ending}")
+            names.append(f"{script.stem}.{len(files) + 1}.json")
             files[names[-1]] = content
         blocks.append(Block(wanted[live.line], text, names))
     lesson = f"{script.parent.name}/{script.stem}"
     save_recording(Recording(lesson, machine, today(), blocks), files, folder)
 
 
-def _printed(live: LiveBlock, figures: list[Any]) -> str:
+def _printed(live: LiveBlock, figures: list[dict[str, Any]]) -> str:
     """Return what a block printed, but for its tables."""
     text = "\n".join(one.astext() for one in live.texts).strip("\n")
     text = "\n".join(line.rstrip() for line in text.split("\n"))
     for figure in figures:
-        if isinstance(figure, dict) and "table" in figure:
+        if "table" in figure:
             text = without_table(text, figure["table"])
     return text

@@ -15,9 +15,10 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from tensor_copies.recordings.beside import kept, map_node, offer_samples, put_beside
@@ -51,9 +52,6 @@ from tensor_copies.recordings.provenance import (
 from tensor_copies.run.fingerprint import Fingerprint, fingerprint
 from tensor_copies.run.freshness import in_words
 from tensor_copies.run.markers import LEAD, lead_line, setup_line
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 
 def add_recordings(app: Sphinx, script: Path, blocks: Sequence[LiveBlock]) -> None:
@@ -97,7 +95,6 @@ def _seen(app: Sphinx, recording: Recording, block: Block) -> Seen:
             figures[file] = load_figure(path)
         except BadRecording as bad:
             refuse(bad)
-            figures[file] = {}
     return Seen(recording.machine, recording.day, block.output, figures)
 
 
@@ -155,11 +152,8 @@ class _Part:
         self._texts = [one for one in outputs if isinstance(one, nodes.literal_block)]
         self._drawn = [one for one in outputs if one not in self._texts]
         self._printed = live.printed if self._texts else ""
-        # A drawing that is no map has no data, and is like no recorded one.
-        self._kept = [
-            kept(app, one["map"]) if "map" in one else {} for one in self._drawn
-        ]
-        self._maps = [{"map": data.get("map")} for data in self._kept]
+        self._kept = [kept(app, one["map"]) for one in self._drawn]
+        self._maps = [{"map": data["map"]} for data in self._kept]
 
     def is_seen_by(self, seen: Seen) -> bool:
         """Whether a machine saw the same, but for the name of its only device."""
@@ -198,7 +192,8 @@ class _Part:
             for (file, data), live in zip(
                 one.alternatives.items(), drawn_as, strict=False
             ):
-                there += _drawn_or_picture(one.machine, file, data and live | data)
+                name = f"{slug(one.machine)}-{Path(file).stem.replace('.', '-')}"
+                there += map_node(live | data, name)
             if one.output:
                 texts = [] if measured else [self._printed]
                 there += with_marks(one.output, texts)
@@ -208,21 +203,7 @@ class _Part:
 
 def _here(figure: dict[str, Any]) -> dict[str, Any]:
     """Return a recorded map as if it were of this machine's device."""
-    return {"map": map_on(device_here(), figure["map"])} if "map" in figure else figure
-
-
-def _drawn_or_picture(
-    machine: Fingerprint, file: str, data: dict[str, Any]
-) -> nodes.Node:
-    """Draw a recorded map from its data, or show a picture as it is."""
-    if "picture" in data:
-        uri = f"/recordings/{machine.name}/{file}"
-        alt = f"Picture that the lesson drew on {machine}"
-        return nodes.image(uri=uri, alt=alt, candidates={"*": uri[1:]})
-    if not data:
-        return nodes.paragraph(text="This machine's figure cannot be shown.")
-    name = f"{slug(machine)}-{Path(file).stem.replace('.', '-')}"
-    return map_node(data, name)
+    return {"map": map_on(device_here(), figure["map"])}
 
 
 def _normal(text: str) -> str:

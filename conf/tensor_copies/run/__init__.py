@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
     from tensor_copies.run import (
         ahead,
@@ -53,4 +53,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # The last words of the build, before what is stale.
     report = in_order(freshness.report, lesson_list.report_unknown)
     app.connect("build-finished", report, priority=900)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

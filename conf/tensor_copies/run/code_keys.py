@@ -28,7 +28,6 @@ SHAPES_LESSONS = (
     *(f"tensor_copies/run/{name}.py" for name in ("apart", "isolation", "blocks")),
     *(f"tensor_copies/run/{name}.py" for name in ("clocks", "markers")),
     "tensor_copies/lessons/code_links.py",
-    "tensor_copies/run/figure.mplstyle",
     *(
         f"tensor_copies/figures/{path.name}"
         for path in (CONF / "tensor_copies" / "figures").glob("*.*")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: Sphinx) -> None:
     """Connect to the writing of the pages, and to what is written beside them."""
     from tensor_copies.run.in_order import in_order
     from tensor_copies.web import (
-        chain_links,
         cheat_sheet,
         files,
         foot,
@@ -43,7 +42,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     keep = in_order(head.keep_description, sections.keep_sections)
     app.connect("doctree-read", keep, priority=895)
     # When all pages have been read.
-    fill = in_order(chain_links.make_link, cheat_sheet.fill_sheet, questions.add_beside)
+    fill = in_order(pages.make_link, cheat_sheet.fill_sheet, questions.add_beside)
     app.connect("doctree-resolved", fill)
     frame = in_order(foot.add_foot, head.add_head, head.load_what_is_used)
     app.connect("html-page-context", frame)
@@ -58,4 +57,3 @@ def setup(app: Sphinx) -> dict[str, bool]:
             wheel.publish_wheel(app)
 
     app.connect("build-finished", finish)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -24,8 +24,6 @@ from tensor_copies.web.sections import sections_of
 
 def write_files(app: Sphinx) -> None:
     """Write the files, or remove what is not wanted any more."""
-    if app.builder.name != "html":
-        return
     pages = pages_in_order(app)
     base = app.config.html_baseurl
     mapped = bool(base) and app.config.site_is_indexed

@@ -37,9 +37,8 @@ def add_foot(
     if doctree is None:
         return
     context["stamp"] = stamp(app, page)
-    if app.builder.name == "html":
-        uri = app.builder.get_target_uri(page).rpartition("/")[2]
-        context["markdown_link"] = markdown_name(uri)
+    uri = app.builder.get_target_uri(page).rpartition("/")[2]
+    context["markdown_link"] = markdown_name(uri)
     context["elsewhere"] = app.env.metadata[page].get("elsewhere", "")
     if MACHINES in app.env.found_docs and page != MACHINES:
         context["machines_link"] = context["pathto"](MACHINES)

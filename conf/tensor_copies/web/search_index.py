@@ -90,7 +90,7 @@ def asked(
         return {}
     try:
         listed = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
         logger.warning("%s: %s", ASKED, error)
         return {}
     gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
@@ -106,20 +106,11 @@ def asked(
         elif anchor not in known:
             there = ", ".join(filter(None, known))
             logger.warning("%s: %s is no section; there are %s", ASKED, name, there)
-        elif not _are_phrases(phrases):
+        elif not isinstance(phrases, list):
             logger.warning('%s: write "%s" = ["a question", "another"]', ASKED, name)
         else:
             found[page, anchor] = [" ".join(phrase.split()) for phrase in phrases]
     return found
-
-
-def _are_phrases(phrases: object) -> bool:
-    return (
-        isinstance(phrases, list)
-        and bool(phrases)
-        and all(isinstance(phrase, str) and phrase.strip() for phrase in phrases)
-        and len(set(phrases)) == len(phrases)
-    )
 
 
 PROSE = 5  # its place in what is told of a section

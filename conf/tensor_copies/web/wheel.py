@@ -11,7 +11,6 @@ from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 from tensor_maps import __version__
@@ -43,22 +42,9 @@ def install_from(base: str) -> str:
 
 
 def publish_wheel(app: Sphinx) -> None:
-    """Build the wheel among the site's files.
+    """Build the wheel among the site's files."""
+    from hatchling.builders.wheel import WheelBuilder
 
-    Raises
-    ------
-    ExtensionError
-        If the package that builds it is missing.
-    """
-    if app.builder.name not in ("html", "dirhtml"):
-        return
-    try:
-        from hatchling.builders.wheel import WheelBuilder
-    except ImportError:
-        raise ExtensionError(
-            "the wheel of tensor_maps is built by hatchling, which is not installed: "
-            "pip install hatchling, or build with nox -s docs"
-        ) from None
     folder = Path(app.outdir, FOLDER)
     folder.mkdir(exist_ok=True)
     for old in folder.glob("tensor_maps-*.whl"):
