@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import itertools
 import json
 import os
 import sys
-from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
@@ -18,11 +16,6 @@ from tensor_maps.observe import MOST_NODES, observe
 from tensor_maps.reading import short_hash
 from tensor_maps.words import describe, describe_line
 
-# The same data give the same text: a map's ink follows the scheme of its reader.
-_SCHEME = (
-    "<style>:root{color:#1b1f24}@media(prefers-color-scheme:dark)"
-    "{:root{color:#dfe2e6}}</style>"
-)
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -87,8 +80,6 @@ class TensorMap:
         suffix = Path(path).suffix.lower()
         if suffix == ".svg":
             text = self._repr_svg_()
-            if "prefers-color-scheme" not in text:
-                text = text.replace(">", f">{_SCHEME}", 1)
         elif suffix == ".html":
             text = _PAGE.format(figure=self._repr_html_(), words=escape(repr(self)))
         else:
@@ -100,20 +91,14 @@ class TensorMap:
     def _repr_html_(self) -> str:
         # Several maps stand in one notebook: their ids have to differ.
         prefix = "map-" + short_hash(json.dumps(self.observed).encode())
+        drawn = draw(self.observed, prefix, self.width, self.graph)
         return (
             '<figure class="tensor-map" style="display:flex;flex-wrap:wrap;'
-            f'gap:1rem 3rem">\n{self._drawn(draw, prefix=prefix)}\n</figure>'
+            f'gap:1rem 3rem">\n{drawn}\n</figure>'
         )
 
     def _repr_svg_(self) -> str:
-        return self._drawn(draw_svg)
-
-    def _drawn(self, drawer: Callable[..., str], **options: str) -> str:
-        """Draw with those of the options that the drawer takes."""
-        options |= {"width": self.width, "graph": self.graph}
-        taken = inspect.signature(drawer).parameters
-        chosen = {name: value for name, value in options.items() if name in taken}
-        return drawer(self.observed, **chosen)
+        return draw_svg(self.observed, "map", self.width, self.graph)
 
 
 def tensor_map(

@@ -146,14 +146,14 @@ def _array_memory(array: Any) -> Memory | str:
     owner = array
     while is_array(owner.base):
         owner = owner.base
-    base, (low, high) = owner.base, _array_reach(array)
+    base, (low, high) = owner.base, array_reach(array)
     whole = _tensor_memory(base) if isinstance(base, torch.Tensor) else ""
     if isinstance(whole, Memory):
         start, stop, cells = whole.start, whole.stop, whole.cells
     elif owner.nbytes == 0:
         return "empty, no memory"
     else:
-        start, stop = _array_reach(owner)
+        start, stop = array_reach(owner)
         cells = partial(_array_cells, owner)
     return Memory(
         device="cpu",
@@ -179,7 +179,8 @@ def array_address(array: Any) -> int:
     return array.__array_interface__["data"][0]
 
 
-def _array_reach(array: Any) -> tuple[int, int]:
+def array_reach(array: Any) -> tuple[int, int]:
+    """Return where the memory that an array's elements are in begins and ends."""
     first = array_address(array)
     if array.size == 0:
         return first, first

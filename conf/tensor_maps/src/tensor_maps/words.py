@@ -11,7 +11,18 @@ def describe(observed: dict) -> str:
 
     ``observed`` is what :func:`observe` or :func:`changed` returned.
     """
-    both = f"{describe_graph(observed)} {describe_memory(observed)}".strip()
+    sentences = [
+        _describe_tensor(observed, seen)
+        for seen in observed["tensors"]
+        if seen["kind"] == "tensor" and seen["node"] is not None
+    ]
+    if observed["hidden_nodes"]:
+        sentences.append(f"The graph continues with {more_of(observed)}, not drawn.")
+    sentences += [
+        _describe_storage(observed, storage) for storage in observed["storages"]
+    ]
+    sentences += [f"{line}." for line in _asides_of(observed)]
+    both = " ".join(sentences).strip()
     return both or "Nothing to draw: there is no tensor and no array."
 
 
@@ -55,26 +66,6 @@ def _short_name(seen: dict) -> str:
 def _short_size(storage: dict) -> str:
     size = size_of(storage["bytes"]).replace("bytes", "B").replace("byte", "B")
     return size if storage["device"] == "cpu" else f"{size} {storage['device']}"
-
-
-def describe_graph(observed: dict) -> str:
-    """Say what the graph shows."""
-    sentences = [
-        _describe_tensor(observed, seen)
-        for seen in observed["tensors"]
-        if seen["kind"] == "tensor" and seen["node"] is not None
-    ]
-    if observed["hidden_nodes"]:
-        sentences.append(f"The graph continues with {more_of(observed)}, not drawn.")
-    return " ".join(sentences)
-
-
-def describe_memory(observed: dict) -> str:
-    """Say what the memory shows."""
-    sentences = [
-        _describe_storage(observed, storage) for storage in observed["storages"]
-    ]
-    return " ".join([*sentences, *(f"{line}." for line in asides_of(observed))])
 
 
 def _describe_tensor(observed: dict, seen: dict) -> str:
@@ -195,7 +186,7 @@ def size_of(number: int) -> str:
     return f"{number / 1024**power:.4g} {'KMGT'[power - 1]}iB"
 
 
-def asides_of(observed: dict) -> list[str]:
+def _asides_of(observed: dict) -> list[str]:
     """Return the lines on what has no storage, then the notes."""
     nowhere = [
         f"{names_of(seen)}: {seen['memory']}"

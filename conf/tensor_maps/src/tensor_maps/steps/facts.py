@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 import gc
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Container, Iterable
 from typing import Any, NamedTuple
 
 import torch
 
 from tensor_maps.compare import MOST_STEP_NODES
 from tensor_maps.observe import observe
-from tensor_maps.reading import is_array, tried
+from tensor_maps.reading import is_array, tried, unseen
 from tensor_maps.steps.content import MOST_READ_BYTES, Reader
 from tensor_maps.steps.fact import (
     Fact,
@@ -92,7 +91,7 @@ def look(
     collects = gc.isenabled()
     gc.disable()  # what a collection frees, the program itself must free
     try:
-        with _unseen():
+        with unseen():
             asked = names_in(unit) if unit is not None else frozenset()
             found = find(namespace, asked, names, exclude)
             return _look(found, was, old or {}, unit, namespace, read_bytes, most)
@@ -340,15 +339,6 @@ def _capturing() -> bool:
     """Whether CUDA records a graph, which reading a value would break."""
     cuda = torch.cuda
     return cuda.is_initialized() and tried(cuda.is_current_stream_capturing, False)
-
-
-@contextmanager
-def _unseen() -> Iterator[None]:
-    """Keep what we call from the modes that the program has switched on."""
-    python_modes = torch.utils._python_dispatch._disable_current_modes
-    active = torch._C._len_torch_dispatch_stack() > 0
-    with torch._C.DisableTorchFunction(), python_modes() if active else nullcontext():
-        yield
 
 
 def differences(

@@ -245,23 +245,12 @@ class Steps:
         self._stop(namespace)
         return self
 
-    @contextmanager
-    def following(self, source: str, file: str) -> Iterator[Steps]:
-        """Watch what is run, here and now, as the module-level code of a file.
-
-        It may be run in pieces, each compiled with the lines that it has in ``source``.
-        """
-        self.follow(source, file)
-        try:
-            yield self
-        finally:
-            self.stop()
-
     def follow(
         self, source: str, file: str | None = None, namespace: dict | None = None
     ) -> None:
-        """Begin what :meth:`following` does.
+        """Begin to watch what is run as the module-level code of a file.
 
+        It may be run in pieces, each compiled with the lines that it has in ``source``.
         Of a ``namespace`` that is given, all that is run in it is watched, whatever its
         file, and what its names hold already is left out.
         """
@@ -383,7 +372,7 @@ class Steps:
         for one in self._expected:
             self._watching.expect_no_more(one)
         for course in self._courses:
-            if course.is_open:  # while tracing rested, it was left by an exception
+            if course.is_open:  # it was not told to end
                 if error is not None:
                     course.raises(type(error), error)
                 self._watching.drop(course)
@@ -511,10 +500,6 @@ class Steps:
             about = story.names if story and at in story.told & story.near else ()
             found.append(names_to_draw(step, found[-1] if found else [], drawn, about))
         return found
-
-    def picture(self, number: int, names: list[str]) -> tuple[str, str] | None:
-        """Return the drawing of a step with these names, and its caption."""
-        return picture_of(self._steps[number], names)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the steps as one HTML file that needs nothing else to be shown."""
