@@ -14,7 +14,7 @@ from tensor_maps.draw import draw, draw_svg
 from tensor_maps.naming import MOST_NAMES, name_all
 from tensor_maps.observe import MOST_NODES, observe
 from tensor_maps.reading import short_hash
-from tensor_maps.words import describe, describe_line
+from tensor_maps.words import describe
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -46,15 +46,6 @@ class TensorMap:
 
     def __repr__(self) -> str:
         return describe(self.observed)
-
-    @property
-    def line(self) -> str:
-        """The map in one line, for a log.
-
-        First the tensors that share memory, then each result with the leaves that get
-        a gradient from it, then all others: ``w + z share 4 B; y=[5] <- w, b; x 4 B``.
-        """
-        return describe_line(self.observed)
 
     def to_dict(self) -> dict:
         """Return what was observed, as data that JSON can hold.

@@ -9,7 +9,7 @@ from typing import Any
 from tensor_maps.steps.watch import Steps
 
 MAGIC = "%%steps"
-USAGE = "%%steps [--names w,z] [--exclude x] [--turns 5] [title]"
+USAGE = "%%steps [--names w,z] [--turns 5] [title]"
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -17,7 +17,7 @@ def load_ipython_extension(shell: Any) -> None:
 
     The cell runs as without it, with its last value and with ``await``, and then its
     steps are shown, also if it raises. What stands behind ``%%steps`` is the title;
-    before it may stand ``--names w,z``, ``--exclude x`` and ``--turns 5``.
+    before it may stand ``--names w,z`` and ``--turns 5``.
     """
     cells = _Cells(shell)
     shell.tensor_maps_cells = cells
@@ -115,8 +115,8 @@ def _options(line: str) -> dict[str, Any] | None:
         if not equals:
             value, _, rest = rest.strip().partition(" ")
         rest = rest.strip()
-        if option in ("--names", "--exclude"):
-            found[option[2:]] = [name for name in value.split(",") if name]
+        if option == "--names":
+            found["names"] = [name for name in value.split(",") if name]
         elif option == "--turns" and value.isdecimal() and int(value):
             found["turns"] = int(value)
         else:
