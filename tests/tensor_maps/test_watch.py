@@ -862,4 +862,3 @@ def test_a_cell_runs_as_without_the_magic(capsys: Any) -> None:
     assert "hello" in heard and "p\n" in heard
     assert "is taken" in shown("%%steps --turns no\nx = 1")
     assert "None" in shown("print(sys.gettrace())") or sys.gettrace()
-    shown("%unload_ext tensor_maps")

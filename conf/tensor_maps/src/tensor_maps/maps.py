@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import sys
-from html import escape
 from pathlib import Path
 
 from tensor_maps.draw import draw, draw_svg
@@ -15,20 +14,6 @@ from tensor_maps.naming import MOST_NAMES, name_all
 from tensor_maps.observe import MOST_NODES, observe
 from tensor_maps.reading import short_hash
 from tensor_maps.words import describe
-
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Tensor map</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font-family: system-ui, sans-serif; margin: 2rem; max-width: 60rem; }}
-</style>
-{figure}
-<p>{words}</p>
-</html>
-"""
 
 
 class TensorMap:
@@ -61,23 +46,16 @@ class TensorMap:
         Parameters
         ----------
         path
-            A name that ends in ``.svg`` or ``.html``. An existing file is overwritten.
+            A name that ends in ``.svg``. An existing file is overwritten.
 
         Raises
         ------
         ValueError
             If the name has another ending.
         """
-        suffix = Path(path).suffix.lower()
-        if suffix == ".svg":
-            text = self._repr_svg_()
-        elif suffix == ".html":
-            text = _PAGE.format(figure=self._repr_html_(), words=escape(repr(self)))
-        else:
-            raise ValueError(
-                f"save() writes a file .svg or .html, not {Path(path).name!r}"
-            )
-        Path(path).write_bytes(text.encode("utf-8", "replace"))
+        if Path(path).suffix.lower() != ".svg":
+            raise ValueError(f"save() writes a file .svg, not {Path(path).name!r}")
+        Path(path).write_bytes(self._repr_svg_().encode("utf-8", "replace"))
 
     def _repr_html_(self) -> str:
         # Several maps stand in one notebook: their ids have to differ.

@@ -34,8 +34,7 @@ class _Watched:
         self.earlier: Local | None = frame.f_trace
         self.is_lent = False
         self._raising = False
-        self.full = self._trace  # one object: it is compared
-        self.current: Local = self.full
+        self.full: Local = self._trace  # one object: it is compared
 
     def lend(self, earlier: Any) -> None:
         """Hand the frame's events to a trace function that is told of all frames."""
@@ -44,7 +43,6 @@ class _Watched:
 
     def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
         thread, course = self.thread, self.course
-        self.current = self.full
         if event == "line":
             self._raising = False
             course.line(frame)
@@ -62,34 +60,16 @@ class _Watched:
             elif result is not None:
                 self.earlier = result
             thread.stay()
-        elif course.quiet is not None and thread.earlier is None:
-            self.current = self._quiet()
         if is_over:
             thread.leave(self, frame)
             return self.earlier
-        return self.current
+        return self.full
 
     def _waits(self, frame: FrameType) -> bool:
         """Whether the frame has not ended: it will go on after a ``yield``."""
         code = frame.f_code
         can = code.co_flags & IS_SUSPENDED
         return bool(can and not self._raising and code.co_code[frame.f_lasti] == YIELD)
-
-    def _quiet(self) -> Local:
-        """Return a trace function that does next to nothing on a loop's lines."""
-        quiet, full = self.course.quiet, self.full
-        lines, begins, low, loop = quiet.lines, quiet.begins, quiet.low, quiet.loop
-
-        def trace(frame: FrameType, event: str, arg: Any) -> Any:
-            if event == "line":
-                at = frame.f_lasti
-                if at > low and frame.f_lineno in lines:
-                    if at == begins:
-                        loop.turn += 1
-                    return None
-            return full(frame, event, arg)
-
-        return trace
 
 
 def _is_told_of_all(tracer: Any) -> bool:
@@ -122,7 +102,7 @@ class _Thread:
         watched = self.frames.get(id(frame))
         if watched is not None:  # it goes on after a `yield`
             watched.earlier = local or watched.earlier
-            return watched.current
+            return watched.full
         for expected in self.expected:
             if not expected.may_begin(frame.f_code):
                 continue
@@ -130,7 +110,7 @@ class _Thread:
             if course is not None:
                 watched = self._watch(frame, course, ends=True)
                 watched.earlier = local
-                return watched.current
+                return watched.full
         return local
 
     # -- Where watching begins and ends
@@ -175,7 +155,7 @@ class _Thread:
         self.turn_on()
         watched = self._watch(frame, course, ends=False)
         watched.lend(self.earlier)
-        frame.f_trace = watched.current
+        frame.f_trace = watched.full
 
     def _watch(self, frame: FrameType, course: Course, *, ends: bool) -> _Watched:
         watched = _Watched(self, course, frame, ends)
@@ -188,7 +168,7 @@ class _Thread:
         """Watch a frame no longer; return whether lines of it were not told."""
         is_lost = False
         if frame is not None:
-            if frame.f_trace is watched.current:
+            if frame.f_trace is watched.full:
                 frame.f_trace = None if watched.is_lent else watched.earlier
             else:
                 is_lost = True
