@@ -14,6 +14,7 @@ import pytest
 import torch
 from running import ran, told
 from tensor_maps import Steps, steps
+from tensor_maps.steps import facts
 from torch import nn
 
 TOLD = Path(__file__).with_name("told.txt").read_text(encoding="utf-8")
@@ -84,7 +85,7 @@ def test_options_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set().union(*changed(ran(source, names=["w"]))) == {"w"}
     for turns in (1, 3, 5):
         assert changed(ran(source, turns=turns)).count({"w"}) == turns + 1
-    monkeypatch.setattr("tensor_maps.steps.facts.MOST_NAMED_BYTES", 0)
+    monkeypatch.setattr(facts, "MOST_NAMED_BYTES", 0)
     last = ran(source)[-1]
     assert last.said.endswith("big (19.53 KiB) was checked by version only, not read.")
 

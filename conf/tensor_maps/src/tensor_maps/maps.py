@@ -67,7 +67,7 @@ class TensorMap:
         )
 
     def _repr_svg_(self) -> str:
-        return draw_svg(self.observed, "map", self.width, self.graph)
+        return draw_svg(self.observed, self.width, self.graph)
 
 
 def tensor_map(

@@ -17,13 +17,6 @@ SAMPLES, SAMPLE_BYTES = 256, 256
 MOST_SAMPLED = 2**14
 
 
-def bytes_of(value: Any) -> int:
-    """Return how many bytes of memory a tensor or an array can tell apart."""
-    if is_array(value):
-        return value.nbytes
-    return value.numel() * value.element_size()
-
-
 class Reader:
     """Reads values, each stretch of memory once, and counts what was read."""
 

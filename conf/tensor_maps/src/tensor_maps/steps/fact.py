@@ -17,7 +17,6 @@ from tensor_maps.reading import (
     strides_of,
     tried,
 )
-from tensor_maps.steps.content import bytes_of
 
 
 class Identity:
@@ -209,7 +208,7 @@ def fact_of(value: Any, stamp: tuple | None) -> Fact:
         None if function is None else node_name(function),
         stamp,
         (address, address + int(size)) if address else (0, 0),
-        tried(lambda: bytes_of(value), 0),
+        tried(lambda: value.numel() * value.element_size(), 0),
         tried(lambda: _place_of(value)),
     )
 

@@ -52,9 +52,8 @@ class Region:
         return Unit(ast.Module([*later.values()], []), unit.first, self.last, ())
 
 
-def source_lines(frame_or_code: FrameType | CodeType, names: dict) -> list[str]:
+def _source_lines(code: CodeType, names: dict) -> list[str]:
     """Return the lines of the file of some code, without their ends."""
-    code = getattr(frame_or_code, "f_code", frame_or_code)
     lines = linecache.getlines(code.co_filename, names)
     return [line.rstrip("\r\n") for line in lines]
 
@@ -91,7 +90,7 @@ def _parsed(lines: list[str]) -> ast.Module:
 
 def with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
     """Return the lines of the source, and the block of the ``with`` that is entered."""
-    lines = source_lines(frame, frame.f_globals)
+    lines = _source_lines(frame.f_code, frame.f_globals)
     tree = _parsed(lines)
     # Python says where the item stands, but for one in parentheses: there it says, from
     # line and column, where the statement does.
@@ -114,7 +113,7 @@ def with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
 
 def function_body(code: CodeType, names: dict) -> tuple[list[str], ast.AST] | None:
     """Return the lines of the source, and the definition of a function."""
-    lines = source_lines(code, names)
+    lines = _source_lines(code, names)
     tree = _parsed(lines)
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
