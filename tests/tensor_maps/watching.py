@@ -33,13 +33,13 @@ def run(script: Path, watch: bool) -> tuple[str, Any, str]:
     random.seed(0)
     np.random.seed(0)
     code = compile(source, str(script), "exec", dont_inherit=True)
-    watching = (
-        seen.following(source, str(script)) if watch else contextlib.nullcontext()
-    )
     output = contextlib.redirect_stdout(heard)
     folder = tempfile.TemporaryDirectory()
-    with folder as name, contextlib.chdir(name), output, watching:
+    with folder as name, contextlib.chdir(name), output:
+        if watch:
+            seen.follow(source, str(script))
         exec(code, names)
+        seen.stop()
     left = {
         name: str(value)
         for name, value in names.items()

@@ -51,7 +51,6 @@ _HOMES = {
     "saved": "backward",
     "sharing": "relations",
     "tensor_map": "maps",
-    "unload_ipython_extension": "notebook",
 }
 __all__ = [
     "Steps",

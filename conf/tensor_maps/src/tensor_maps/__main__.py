@@ -11,8 +11,6 @@ from types import ModuleType
 from typing import NoReturn
 
 USAGE = "python -m tensor_maps script.py [arguments] -o steps.html [--title TITLE]"
-OPTIONS = ("-o", "--output", "--title")
-HELP = ("-h", "--help")
 
 
 def _asked(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
@@ -20,21 +18,14 @@ def _asked(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
 
     What stands after ``--`` is the script's alone.
     """
-    parser = argparse.ArgumentParser("python -m tensor_maps", USAGE, __doc__)
+    parser = argparse.ArgumentParser(
+        "python -m tensor_maps", USAGE, __doc__, allow_abbrev=False
+    )
     parser.add_argument("-o", "--output", help="the page to write, as steps.html")
     parser.add_argument("--title", help="what stands above the steps")
-    ours, theirs = [], []
-    waiting = iter(arguments)
-    for word in waiting:
-        if word == "--":
-            theirs += waiting
-        elif word in OPTIONS:
-            ours += [word, *([value] if (value := next(waiting, None)) else [])]
-        elif word.partition("=")[0] in OPTIONS or (not theirs and word in HELP):
-            ours.append(word)
-        else:
-            theirs.append(word)
-    return parser.parse_args(ours), theirs
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options, line = parser.parse_known_args(arguments[:end])
+    return options, line + arguments[end + 1 :]
 
 
 def _refuse(sentence: str) -> NoReturn:

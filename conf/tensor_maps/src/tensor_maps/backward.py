@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import sys
 from collections.abc import Iterator
 from types import FrameType
@@ -11,8 +12,8 @@ from typing import Any
 
 import torch
 
-from tensor_maps.graph import node_name
-from tensor_maps.memory import Memory, lanes, memory_of, place_mapped
+from tensor_maps.graph import functions_behind, node_name
+from tensor_maps.memory import lanes, placed
 from tensor_maps.naming import name_all
 from tensor_maps.reading import is_drawn, shape_of, tried, unseen
 from tensor_maps.relations import MOST_FOLLOWED
@@ -143,10 +144,11 @@ def variables(frame: FrameType, module: bool = True) -> Iterator[tuple[str, Any]
 
 
 def _saved(tensors: dict[str, torch.Tensor], known: dict[str, Any]) -> dict:
-    nodes, ended = _nodes(tensors.values())
+    starts = [(tried(lambda one=one: one.grad_fn), None) for one in tensors.values()]
+    nodes = list(itertools.islice(functions_behind(starts), MOST_FOLLOWED + 1))
     kept: list[tuple[dict, Any]] = []
     counts: dict[str, dict[str, int]] = {"freed": {}, "packed": {}}
-    for node in nodes:
+    for node, _ in nodes[:MOST_FOLLOWED]:
         name = node_name(node)
         for what, value in saved_by(node):
             if isinstance(value, str):
@@ -156,15 +158,11 @@ def _saved(tensors: dict[str, torch.Tensor], known: dict[str, Any]) -> dict:
             entry = {"node": name, "what": what, "shape": shape_of(value)}
             kept.append((entry | {"dtype": dtype}, value))
     objects = [*(value for _, value in kept), *known.values()]
-    memories: dict[int, Memory] = {}
+    memories, without = placed(objects)
     nowhere: dict[int, list[int]] = {}
-    for number, value in enumerate(objects):
-        found = memory_of(value)
-        if isinstance(found, Memory):
-            memories[number] = found
-        elif number < len(kept):
-            nowhere.setdefault(id(value), []).append(number)
-    place_mapped(list(memories.values()))
+    for number in without:
+        if number < len(kept):
+            nowhere.setdefault(id(objects[number]), []).append(number)
     names, found = list(known), []
     for lane in [*lanes(memories), *nowhere.values()]:
         here = [number for number in lane if number < len(kept)]
@@ -187,23 +185,8 @@ def _saved(tensors: dict[str, torch.Tensor], known: dict[str, Any]) -> dict:
         "total": total,
         "memories": found,
         **counts,
-        "ended": ended,
+        "ended": len(nodes) > MOST_FOLLOWED,
     }
-
-
-def _nodes(tensors: Any) -> tuple[list[Any], bool]:
-    """Return the functions of the graphs behind tensors."""
-    starts = [tried(lambda one=tensor: one.grad_fn) for tensor in tensors]
-    nodes = list({id(one): one for one in starts if one is not None}.values())
-    seen = {id(one) for one in nodes}
-    for number, node in enumerate(nodes):  # which grows on the way
-        if number >= MOST_FOLLOWED:
-            return nodes[:number], True
-        for following, _ in node.next_functions:
-            if following is not None and id(following) not in seen:
-                seen.add(id(following))
-                nodes.append(following)
-    return nodes, False
 
 
 def saved_by(node: Any) -> Iterator[tuple[str, Any]]:

@@ -64,9 +64,12 @@ def _changed_cells(was: list[str] | None, now: list[str] | None) -> list[int]:
     return [at for at, (old, new) in pairs if old != new]
 
 
-def nodes_reached(observed: dict, starts: Iterable[int]) -> list[int]:
+def _nodes_reached(observed: dict, starts: Iterable[int]) -> list[int]:
     """Return the nodes that a gradient reaches, breadth-first from these on."""
-    onward, reached = onward_of(observed), dict.fromkeys(starts)
+    onward: dict[int, list[int]] = {}
+    for edge in observed["edges"]:
+        onward.setdefault(edge["result"], []).append(edge["input"])
+    reached = dict.fromkeys(starts)
     waiting = deque(reached)
     while waiting:
         for target in onward.get(waiting.popleft(), ()):
@@ -74,14 +77,6 @@ def nodes_reached(observed: dict, starts: Iterable[int]) -> list[int]:
                 reached[target] = None
                 waiting.append(target)
     return list(reached)
-
-
-def onward_of(observed: dict) -> dict[int, list[int]]:
-    """Return for each node of the graph that has inputs which nodes these are."""
-    onward: dict[int, list[int]] = {}
-    for edge in observed["edges"]:
-        onward.setdefault(edge["result"], []).append(edge["input"])
-    return onward
 
 
 # Of a graph, as many nodes: a picture that changes has to be small.
@@ -98,7 +93,7 @@ def only(observed: dict, names: Iterable[str], most: int = MOST_STEP_NODES) -> d
     named = [at for at, seen in enumerate(tensors) if wanted & set(seen["names"])]
     hang_on = [tensors[at]["node"] for at in named]
     starts = dict.fromkeys(node for node in hang_on if node is not None)
-    reached = nodes_reached(observed, starts)
+    reached = _nodes_reached(observed, starts)
     # A leaf is small, and where a gradient goes is what a reader looks for.
     leaves = {at for at in reached if nodes[at]["kind"] != "operation"}
     leaves |= {tensors[leaf]["node"] for at in named for leaf in tensors[at]["reaches"]}

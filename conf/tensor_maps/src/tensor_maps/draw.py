@@ -123,30 +123,18 @@ def draw(
     return f"<div><p>{caption}</p>{made.svg(name)}</div>"
 
 
-def draw_svg(
-    observed: dict,
-    prefix: str = "map",
-    width: float = WIDTH,
-    graph: bool | None = None,
-) -> str:
-    """Draw what was observed as an SVG of its own, which follows the reader's scheme.
+def draw_svg(observed: dict, width: float = WIDTH, graph: bool | None = None) -> str:
+    """Draw what was observed as an SVG that needs no page: with colours, font, paper.
 
-    The parameters are those of :func:`draw`.
+    It follows the reader's scheme. The parameters are those of :func:`draw`.
     """
     made = scene(observed, width=width - 2 * MARGIN, graph=graph)
-    return alone(made, f"{prefix}-whole")
-
-
-def alone(made: Drawing, name: str) -> str:
-    """Return a drawing as an SVG that needs no page: with colours, font and paper."""
     wide, high = made.width + 2 * MARGIN, made.height + 2 * MARGIN
     style = (
         f".{ALONE}{{{LIGHT}}}@media (prefers-color-scheme:dark){{.{ALONE}{{{DARK}}}}}"
     )
     paper = rect(-MARGIN, made.top - MARGIN, wide, high, f'fill="{PAPER}"')
-    whole = made.svg(
-        f'id={quoteattr(name)} class="{ALONE}" font-family="{ALONE_FONT}" '
-    )
+    whole = made.svg(f'id="map-whole" class="{ALONE}" font-family="{ALONE_FONT}" ')
     head, _, marks = whole.partition(">")
     head = head.replace(made.frame(), made.frame(MARGIN))
     return f"{head}><style>{style}</style>{paper}{marks}"

@@ -22,7 +22,7 @@ from tensor_maps.pen import (
     PAPER,
     SMALL,
     TEXT,
-    Pen,
+    rect,
     rounded,
     text_mark,
     tinted,
@@ -35,7 +35,8 @@ def draw_graph(
     observed: dict, colours: dict[int | None, str]
 ) -> tuple[list[str], float, float]:
     """Return the marks of the graph, and its width and height."""
-    pen, y, right, bottom = Pen(), EDGE, 0.0, 0.0
+    marks: list[str] = []
+    y, right, bottom = EDGE, 0.0, 0.0
     boxes, joins = graph_of(observed, colours)
     used = {box for pair in joins for box in pair}
     joined = [box for box in boxes if box in used]
@@ -52,14 +53,14 @@ def draw_graph(
         for box in itertools.chain(*rows):
             box.x, box.y, box.row_end = box.x - left, box.y + y, box.row_end + y
         for edge, path in paths.items():
-            _draw_edge(pen, path, joins[edge])
+            _draw_edge(marks, path, joins[edge])
         y = rows[-1][0].row_end + BETWEEN_LAYERS - 6
     _place_alone(alone, y)
     for box in [*joined, *alone]:
-        _draw_box(pen, box)
+        _draw_box(marks, box)
         right = max(right, box.x + box.width / 2)
         bottom = max(bottom, box.y + box.height)
-    return pen.marks, right + EDGE, bottom + EDGE
+    return marks, right + EDGE, bottom + EDGE
 
 
 def _place_alone(alone: list[Box], y: float) -> None:
@@ -81,7 +82,7 @@ def _place_alone(alone: list[Box], y: float) -> None:
         y += max(box.height for box in row) + BETWEEN_BOXES
 
 
-def _draw_box(pen: Pen, box: Box) -> None:
+def _draw_box(marks: list[str], box: Box) -> None:
     # Colour is for memory: what a box is, its form says.
     form = {
         "leaf": 'rx="11" stroke-width="2.5"',
@@ -93,11 +94,13 @@ def _draw_box(pen: Pen, box: Box) -> None:
     ink = box.colour or FAINT
     fill = tinted(ink) if box.name else f'fill="{PAPER}"'
     left, room = box.x - box.width / 2, box.width - 8
-    pen.rect(left, box.y, box.width, box.height, f'{fill} stroke="{ink}" {form}')
+    look = f'{fill} stroke="{ink}" {form}'
+    marks.append(rect(left, box.y, box.width, box.height, look))
     y = box.y
     if box.name:
-        pen.rect(left, y, box.width, NAME, f'rx="{NAME / 2:g}" fill="{ink}"')
-        pen.marks.append(
+        look = f'rx="{NAME / 2:g}" fill="{ink}"'
+        marks.append(rect(left, y, box.width, NAME, look))
+        marks.append(
             text_mark(
                 box.name, box.x, y + 15.5, size=TEXT, bold=True, fill=PAPER,
                 room=box.width - PADDING,
@@ -105,12 +108,12 @@ def _draw_box(pen: Pen, box: Box) -> None:
         )  # fmt: skip
         y += NAME
     for number, line in enumerate(box.lines):
-        pen.marks.append(
+        marks.append(
             text_mark(line, box.x, y + 14 + number * LINE, size=SMALL, room=room)
         )
 
 
-def _draw_edge(pen: Pen, path: list[Box], times: int) -> None:
+def _draw_edge(marks: list[str], path: list[Box], times: int) -> None:
     """Draw an arrow; an edge taken more than once is drawn as two or three lines.
 
     Across a row an edge runs straight down, where nothing but bends can be; it
@@ -132,5 +135,6 @@ def _draw_edge(pen: Pen, path: list[Box], times: int) -> None:
                 f"{x1} {rounded(curve_end)}V{rounded(line_end)}"
             )
         head = f"M{rounded(target.x + shift)} {rounded(target.y - 1)}l-3.5-7h7z"
-        pen.line("".join(command), f'stroke="{INK}" stroke-width="1.3"')
-        pen.marks.append(f'<path d="{head}"/>')
+        line = f'fill="none" stroke="{INK}" stroke-width="1.3"'
+        marks.append(f'<path d="{"".join(command)}" {line}/>')
+        marks.append(f'<path d="{head}"/>')

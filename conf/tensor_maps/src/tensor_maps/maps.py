@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import itertools
 import json
 import os
 import sys
-from collections.abc import Callable
-from html import escape
 from pathlib import Path
 
 from tensor_maps.draw import draw, draw_svg
 from tensor_maps.naming import MOST_NAMES, name_all
 from tensor_maps.observe import MOST_NODES, observe
 from tensor_maps.reading import short_hash
-from tensor_maps.words import describe, describe_line
-
-# The same data give the same text: a map's ink follows the scheme of its reader.
-_SCHEME = (
-    "<style>:root{color:#1b1f24}@media(prefers-color-scheme:dark)"
-    "{:root{color:#dfe2e6}}</style>"
-)
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Tensor map</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font-family: system-ui, sans-serif; margin: 2rem; max-width: 60rem; }}
-</style>
-{figure}
-<p>{words}</p>
-</html>
-"""
+from tensor_maps.words import describe
 
 
 class TensorMap:
@@ -54,15 +32,6 @@ class TensorMap:
     def __repr__(self) -> str:
         return describe(self.observed)
 
-    @property
-    def line(self) -> str:
-        """The map in one line, for a log.
-
-        First the tensors that share memory, then each result with the leaves that get
-        a gradient from it, then all others: ``w + z share 4 B; y=[5] <- w, b; x 4 B``.
-        """
-        return describe_line(self.observed)
-
     def to_dict(self) -> dict:
         """Return what was observed, as data that JSON can hold.
 
@@ -77,43 +46,28 @@ class TensorMap:
         Parameters
         ----------
         path
-            A name that ends in ``.svg`` or ``.html``. An existing file is overwritten.
+            A name that ends in ``.svg``. An existing file is overwritten.
 
         Raises
         ------
         ValueError
             If the name has another ending.
         """
-        suffix = Path(path).suffix.lower()
-        if suffix == ".svg":
-            text = self._repr_svg_()
-            if "prefers-color-scheme" not in text:
-                text = text.replace(">", f">{_SCHEME}", 1)
-        elif suffix == ".html":
-            text = _PAGE.format(figure=self._repr_html_(), words=escape(repr(self)))
-        else:
-            raise ValueError(
-                f"save() writes a file .svg or .html, not {Path(path).name!r}"
-            )
-        Path(path).write_bytes(text.encode("utf-8", "replace"))
+        if Path(path).suffix.lower() != ".svg":
+            raise ValueError(f"save() writes a file .svg, not {Path(path).name!r}")
+        Path(path).write_bytes(self._repr_svg_().encode("utf-8", "replace"))
 
     def _repr_html_(self) -> str:
         # Several maps stand in one notebook: their ids have to differ.
         prefix = "map-" + short_hash(json.dumps(self.observed).encode())
+        drawn = draw(self.observed, prefix, self.width, self.graph)
         return (
             '<figure class="tensor-map" style="display:flex;flex-wrap:wrap;'
-            f'gap:1rem 3rem">\n{self._drawn(draw, prefix=prefix)}\n</figure>'
+            f'gap:1rem 3rem">\n{drawn}\n</figure>'
         )
 
     def _repr_svg_(self) -> str:
-        return self._drawn(draw_svg)
-
-    def _drawn(self, drawer: Callable[..., str], **options: str) -> str:
-        """Draw with those of the options that the drawer takes."""
-        options |= {"width": self.width, "graph": self.graph}
-        taken = inspect.signature(drawer).parameters
-        chosen = {name: value for name, value in options.items() if name in taken}
-        return drawer(self.observed, **chosen)
+        return draw_svg(self.observed, self.width, self.graph)
 
 
 def tensor_map(

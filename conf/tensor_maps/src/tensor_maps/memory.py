@@ -6,7 +6,7 @@ import bisect
 import itertools
 import math
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -66,18 +66,14 @@ class Memory:
 
 def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     """Return one entry per storage, and note in ``tensors`` which one each is on."""
-    memories: dict[int, Memory] = {}
-    for number, value in enumerate(objects):
-        found = memory_of(value)
-        if isinstance(found, str):
-            tensors[number]["memory"] = found
-        else:
-            memories[number] = found
-            if not found.addressed:
-                tensors[number]["memory"] = "no memory address"
-            elif found.place:
-                tensors[number]["memory"] = "copied when it is first written to"
-    place_mapped(list(memories.values()))
+    memories, nowhere = placed(objects)
+    for number, why in nowhere.items():
+        tensors[number]["memory"] = why
+    for number, memory in memories.items():
+        if not memory.addressed:
+            tensors[number]["memory"] = "no memory address"
+        elif memory.place and not memory.mapping:
+            tensors[number]["memory"] = "copied when it is first written to"
     storages = []
     for members in lanes(memories):
         for number in members:
@@ -87,9 +83,15 @@ def see_storages(objects: list, tensors: list[dict]) -> list[dict]:
     return storages
 
 
-def memory_of(value: Any) -> Memory | str:
-    """Return where a tensor or an array is, or in words why it is nowhere."""
-    return _array_memory(value) if is_array(value) else _tensor_memory(value)
+def placed(objects: Iterable[Any]) -> tuple[dict[int, Memory], dict[int, str]]:
+    """Return by number where tensors and arrays are, and why others are nowhere."""
+    memories, nowhere = {}, {}
+    for number, value in enumerate(objects):
+        look = _array_memory if is_array(value) else _tensor_memory
+        found = tried(partial(look, value), "no memory that can be read")
+        (nowhere if isinstance(found, str) else memories)[number] = found
+    _place_mapped(list(memories.values()))
+    return memories, nowhere
 
 
 def _tensor_memory(tensor: torch.Tensor) -> Memory | str:
@@ -146,14 +148,14 @@ def _array_memory(array: Any) -> Memory | str:
     owner = array
     while is_array(owner.base):
         owner = owner.base
-    base, (low, high) = owner.base, _array_reach(array)
+    base, (low, high) = owner.base, array_reach(array)
     whole = _tensor_memory(base) if isinstance(base, torch.Tensor) else ""
     if isinstance(whole, Memory):
         start, stop, cells = whole.start, whole.stop, whole.cells
     elif owner.nbytes == 0:
         return "empty, no memory"
     else:
-        start, stop = _array_reach(owner)
+        start, stop = array_reach(owner)
         cells = partial(_array_cells, owner)
     return Memory(
         device="cpu",
@@ -179,14 +181,15 @@ def array_address(array: Any) -> int:
     return array.__array_interface__["data"][0]
 
 
-def _array_reach(array: Any) -> tuple[int, int]:
+def array_reach(array: Any) -> tuple[int, int]:
+    """Return where the memory that an array's elements are in begins and ends."""
     first = array_address(array)
     if array.size == 0:
         return first, first
     return address_range(first, array.shape, array.strides, array.itemsize)
 
 
-def place_mapped(memories: list[Memory]) -> None:
+def _place_mapped(memories: list[Memory]) -> None:
     """Give mapped memories the place and the addresses of what they are mapped from.
 
     Only Linux tells that. The question takes half a millisecond, so it is asked only

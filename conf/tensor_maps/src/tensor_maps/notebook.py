@@ -9,7 +9,7 @@ from typing import Any
 from tensor_maps.steps.watch import Steps
 
 MAGIC = "%%steps"
-USAGE = "%%steps [--names w,z] [--exclude x] [--turns 5] [title]"
+USAGE = "%%steps [--names w,z] [--turns 5] [title]"
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -17,24 +17,15 @@ def load_ipython_extension(shell: Any) -> None:
 
     The cell runs as without it, with its last value and with ``await``, and then its
     steps are shown, also if it raises. What stands behind ``%%steps`` is the title;
-    before it may stand ``--names w,z``, ``--exclude x`` and ``--turns 5``.
+    before it may stand ``--names w,z`` and ``--turns 5``.
     """
-    cells = _Cells(shell)
-    shell.tensor_maps_cells = cells
-    shell.register_magic_function(cells.run, "cell", "steps")
+    if hasattr(shell, "tensor_maps_cells"):
+        return
+    cells = shell.tensor_maps_cells = _Cells(shell)
+    shell.register_magic_function(cells.refuse, "cell", "steps")
     shell.input_transformers_cleanup.append(cells.without_magic)
     shell.events.register("pre_run_cell", cells.begin)
     shell.events.register("post_run_cell", cells.end)
-
-
-def unload_ipython_extension(shell: Any) -> None:
-    """Take the magic back."""
-    cells = shell.__dict__.pop("tensor_maps_cells", None)
-    if cells is not None:
-        shell.input_transformers_cleanup.remove(cells.without_magic)
-        shell.events.unregister("pre_run_cell", cells.begin)
-        shell.events.unregister("post_run_cell", cells.end)
-        shell.magics_manager.magics["cell"].pop("steps", None)
 
 
 class _Cells:
@@ -82,24 +73,11 @@ class _Cells:
         seen.stop()
         display(seen)
 
-    def run(self, line: str, cell: str) -> Steps:
-        """Run a cell below another magic, as ``%%time``, and return its steps."""
-        options = _options(f"{MAGIC} {line}")
-        if options is None:
-            from IPython.core.error import UsageError
+    def refuse(self, line: str, cell: str) -> None:
+        """Say how the magic is written: a cell that has it in its first line ran."""
+        from IPython.core.error import UsageError
 
-            raise UsageError(f"{line!r} was given; {USAGE} is taken")
-        seen = Steps(**options)
-        source = self.shell.transform_cell(cell)
-        name = self.shell.compile.cache(source)
-        try:
-            seen.run(source, self.shell.user_ns, name)
-        except BaseException:
-            from IPython.display import display
-
-            display(seen)
-            raise
-        return seen
+        raise UsageError(f"{line!r} was given; {USAGE} is taken, in the first line")
 
 
 def _options(line: str) -> dict[str, Any] | None:
@@ -115,8 +93,8 @@ def _options(line: str) -> dict[str, Any] | None:
         if not equals:
             value, _, rest = rest.strip().partition(" ")
         rest = rest.strip()
-        if option in ("--names", "--exclude"):
-            found[option[2:]] = [name for name in value.split(",") if name]
+        if option == "--names":
+            found["names"] = [name for name in value.split(",") if name]
         elif option == "--turns" and value.isdecimal() and int(value):
             found["turns"] = int(value)
         else:

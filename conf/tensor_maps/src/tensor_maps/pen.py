@@ -68,26 +68,6 @@ MOST_SQUEEZED = 0.85
 BETWEEN_FACTS = re.compile(r", (?![^\[(]*[\])])")  # not within brackets
 
 
-class Pen:
-    """What is drawn so far, as marks of SVG."""
-
-    def __init__(self) -> None:
-        self.marks: list[str] = []
-
-    def rect(self, x: float, y: float, width: float, height: float, look: str) -> None:
-        """Draw a rectangle; ``look`` is its other attributes."""
-        self.marks.append(rect(x, y, width, height, look))
-
-    def line(self, path: str, look: str) -> None:
-        """Draw a line, which is not filled."""
-        self.marks.append(f'<path d="{path}" fill="none" {look}/>')
-
-    def text(self, text: str, x: float, y: float, **more: object) -> None:
-        """Write a text; the parameters are those of :func:`text_mark`."""
-        if text:
-            self.marks.append(text_mark(text, x, y, **more))
-
-
 def rect(x: float, y: float, width: float, height: float, look: str = "") -> str:
     """Return a rectangle; ``look`` is its other attributes."""
     place = f'x="{rounded(x)}" y="{rounded(y)}"'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import re
 import sys
 from collections import deque
@@ -14,8 +15,8 @@ from typing import Any
 import torch
 
 from tensor_maps.backward import saved_by, variables
-from tensor_maps.graph import node_name
-from tensor_maps.memory import Memory, lanes, memory_of, place_mapped
+from tensor_maps.graph import functions_behind, node_name
+from tensor_maps.memory import Memory, lanes, placed
 from tensor_maps.naming import argument_texts
 from tensor_maps.reading import (
     has_gradient,
@@ -180,12 +181,7 @@ class _Search:
         objects = [self.x, *tensors, *self.arrays, *(one for one, _ in kept)]
         objects += [one for one, _ in saved]
         begin = len(objects) - len(saved)
-        memories = {}
-        for number, one in enumerate(objects):
-            memory = tried(lambda one=one: memory_of(one))
-            if isinstance(memory, Memory):
-                memories[number] = memory
-        place_mapped(list(memories.values()))
+        memories, _ = placed(objects)
         lane = next((lane for lane in lanes(memories) if lane[0] == 0), [0])
         on_it = {id(objects[at]): objects[at] for at in lane if at < begin}
         told = dict.fromkeys(saved[at - begin][1] for at in lane if at >= begin)
@@ -197,21 +193,12 @@ class _Search:
 
     def _saved(self, tensors: list[Any]) -> Iterator[tuple[Any, str]]:
         """Yield what graphs have saved, with the words for it."""
-        nodes: dict[int, tuple[Any, str]] = {}
+        starts = []
         for one in tensors:
-            function = tried(lambda one=one: one.grad_fn)
-            if function is not None:
-                names = self.named.get(id(one))
-                behind = names[0][0] if names else "a tensor without a name"
-                nodes.setdefault(id(function), (function, behind))
-        waiting = deque(nodes.values())
-        while waiting and len(nodes) < MOST_NODES:
-            function, behind = waiting.popleft()
-            for following, _ in tried(lambda one=function: one.next_functions, ()):
-                if following is not None and id(following) not in nodes:
-                    nodes[id(following)] = following, behind
-                    waiting.append((following, behind))
-        for function, behind in nodes.values():
+            names = self.named.get(id(one))
+            behind = names[0][0] if names else "a tensor without a name"
+            starts.append((tried(lambda one=one: one.grad_fn), behind))
+        for function, behind in itertools.islice(functions_behind(starts), MOST_NODES):
             for what, value in saved_by(function):
                 if isinstance(value, torch.Tensor):
                     name = f"{node_name(function)}.{what}"

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from tensor_maps.graph import node_name
-from tensor_maps.memory import Memory, lanes, memory_of, place_mapped
+from tensor_maps.graph import functions_behind, node_name
+from tensor_maps.memory import Memory, lanes, placed
 from tensor_maps.naming import argument_texts, name_all, name_values, parts_of
 from tensor_maps.overlap import overlap
 from tensor_maps.reading import is_array, tried, unseen
@@ -115,32 +115,26 @@ def _apart(first: str, a: Any, second: str, b: Any) -> Sharing:
 def _pairs(one: dict[str, Any], other: dict[str, Any]) -> list[Sharing]:
     """Return what can be said of each pair that is on one storage, or nowhere."""
     values = [*one.items(), *other.items()]
-    found, memories = [], {}
+    found = []
     with unseen():
-        for number, (name, value) in enumerate(values):
-            memory = memory_of(value)
-            if isinstance(memory, Memory):
-                memories[number] = memory
-            elif memory.startswith("empty"):
-                found.append(Sharing(False, f"no: {name} is {memory}"))
-            else:
-                has = "is" if memory.startswith("a ") else "has"
-                found.append(Sharing(False, f"not known: {name} {has} {memory}", False))
-        place_mapped(list(memories.values()))
+        memories, nowhere = placed(value for _, value in values)
+    for number, why in nowhere.items():
+        name = values[number][0]
+        if why.startswith("empty"):
+            found.append(Sharing(False, f"no: {name} is {why}"))
+        else:
+            has = "is" if why.startswith("a ") else "has"
+            found.append(Sharing(False, f"not known: {name} {has} {why}", False))
     for lane in lanes(memories):
         here = [number for number in lane if number < len(one)]
         there = [number for number in lane if number >= len(one)]
         for a, b in itertools.product(here, there):
             (first, x), (second, y) = values[a], values[b]
             found.append(_compare(first, x, memories[a], second, y, memories[b]))
-    nowhere = {
-        id(value): name
-        for number, (name, value) in enumerate(values[: len(one)])
-        if number not in memories
-    }
+    name_of = {id(values[at][1]): values[at][0] for at in nowhere if at < len(one)}
     for name, value in other.items():
-        if id(value) in nowhere:
-            same = f"{nowhere[id(value)]} and {name} are the same object"
+        if id(value) in name_of:
+            same = f"{name_of[id(value)]} and {name} are the same object"
             found.append(Sharing(True, same))
     return found
 
@@ -245,14 +239,10 @@ def groups(*values: object, **named: object) -> list[list[str]]:
         group[second] = first
 
     of_object: dict[int, int] = {}
-    memories = {}
+    for number, value in enumerate(objects):
+        join(of_object.setdefault(id(value), number), number)
     with unseen():
-        for number, value in enumerate(objects):
-            join(of_object.setdefault(id(value), number), number)
-            memory = memory_of(value)
-            if isinstance(memory, Memory):
-                memories[number] = memory
-        place_mapped(list(memories.values()))
+        memories, _ = placed(objects)
     for lane in lanes(memories):
         for one, other in itertools.combinations(lane, 2):
             if root(one) != root(other) and common(memories[one], memories[other]):
@@ -324,9 +314,8 @@ def _flows(caller: str, loss: torch.Tensor, tensors: dict[str, Any]) -> dict[str
     missing = {k for k, (t, _) in zip(keys, begins[1:], strict=True) if t.requires_grad}
     met = {start} if loss.requires_grad else set()
     missing -= met
-    held = [] if begins[0][1] is None else [begins[0][1]]
-    seen = {id(one) for one in held}
-    for number, here in enumerate(held):  # which grows on the way
+    walk = functions_behind([(begins[0][1], None)])
+    for number, (here, _) in enumerate(walk):
         if not missing:
             break
         if number >= MOST_FOLLOWED:
@@ -340,9 +329,6 @@ def _flows(caller: str, loss: torch.Tensor, tensors: dict[str, Any]) -> dict[str
             key = (id(following), output)
             if node_name(following) == "AccumulateGrad":
                 key = (id(tried(lambda one=following: one.variable)), 0)
-            elif id(following) not in seen:
-                seen.add(id(following))
-                held.append(following)
             met.add(key)
             missing.discard(key)
     return {

@@ -234,7 +234,7 @@ def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
         for fact, skip in zip(facts, is_shape, strict=True)
         if not skip and fact not in known
     ]
-    if seen["gradient"] not in (None, "None", "not there yet"):
+    if seen["gradient"] not in (None, "None"):
         new = ", changed" if "gradient" in seen.get("changed", ()) else ""
         said.append(f"grad {seen['gradient']}{new}")
     return said

@@ -70,9 +70,7 @@ def _compared(frame: FrameType, caller: str, values: tuple) -> Iterable[Any]:
         yield sharing_in(frame, caller, values, (one, other))
 
 
-def assert_gradient_reaches(
-    loss: torch.Tensor, *values: object, names: Iterable[str] | None = None
-) -> None:
+def assert_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
     """Assert that ``loss.backward()`` gives a gradient to each of the tensors.
 
     It follows the graph and doesn't run ``backward()``.
@@ -84,9 +82,6 @@ def assert_gradient_reaches(
     *values
         Modules (their parameters), tensors, and containers of these. Buffers of a
         module are ignored.
-    names
-        Which of them to check. None means all. The names are those that
-        :func:`tensor_maps.flows` returns.
 
     Raises
     ------
@@ -94,12 +89,10 @@ def assert_gradient_reaches(
         If one isn't reached. The message has its name and the reason.
     TypeError, RuntimeError
         As :func:`tensor_maps.flows`.
-    ValueError
-        If a name isn't one of those.
     """
     __tracebackhide__ = True
     caller = "assert_gradient_reaches"
-    flow, tensors = _flow(sys._getframe(1), caller, loss, values, names)
+    flow, tensors = _flow(sys._getframe(1), caller, loss, values)
     cut = [
         why_not_reached(loss, name, flow, tensors)
         for name, reached in flow.items()
@@ -109,37 +102,23 @@ def assert_gradient_reaches(
         raise AssertionError("no gradient reaches " + _few(cut))
 
 
-def assert_no_gradient_reaches(
-    loss: torch.Tensor, *values: object, names: Iterable[str] | None = None
-) -> None:
+def assert_no_gradient_reaches(loss: torch.Tensor, *values: object) -> None:
     """Assert that ``loss.backward()`` gives no gradient to any of the tensors.
 
     The parameters and errors are those of :func:`assert_gradient_reaches`.
     """
     __tracebackhide__ = True
     caller = "assert_no_gradient_reaches"
-    flow, _ = _flow(sys._getframe(1), caller, loss, values, names)
+    flow, _ = _flow(sys._getframe(1), caller, loss, values)
     reached = [name for name, is_reached in flow.items() if is_reached]
     if reached:
         raise AssertionError("a gradient reaches " + _few(reached))
 
 
 def _flow(
-    frame: FrameType,
-    caller: str,
-    loss: torch.Tensor,
-    values: tuple,
-    names: Iterable[str] | None,
+    frame: FrameType, caller: str, loss: torch.Tensor, values: tuple
 ) -> tuple[dict[str, bool], dict[str, Any]]:
     flow, tensors = flows_in(frame, caller, loss, values, {}, buffers=False)
-    if names is not None:
-        wanted = [names] if isinstance(names, str) else list(names)
-        for name in wanted:
-            if name not in flow:
-                raise ValueError(
-                    f"{caller}() takes names of the tensors given, not {name!r}"
-                )
-        flow = {name: flow[name] for name in wanted}
     if not flow:
         raise TypeError(f"{caller}() takes modules and tensors after loss, not none")
     return flow, tensors

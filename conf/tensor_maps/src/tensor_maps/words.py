@@ -11,54 +11,6 @@ def describe(observed: dict) -> str:
 
     ``observed`` is what :func:`observe` or :func:`changed` returned.
     """
-    both = f"{describe_graph(observed)} {describe_memory(observed)}".strip()
-    return both or "Nothing to draw: there is no tensor and no array."
-
-
-def describe_line(observed: dict) -> str:
-    """Say what was observed in one line: memories that are shared, results, the rest.
-
-    ``w + z share 4 B; y=[5] <- w, b; x 4 B``: a gradient from ``y`` reaches ``w`` and
-    ``b``. ``<- w, ...`` says that it may reach more, ``cuda:0`` where a memory is.
-    """
-    tensors, said, told = observed["tensors"], [], set()
-    for storage in observed["storages"]:
-        on_it = [window["tensor"] for window in storage["windows"]]
-        if len(on_it) > 1:
-            names = " + ".join(_short_name(tensors[at]) for at in on_it)
-            said.append(f"{names} share {_short_size(storage)}")
-            told.update(on_it)
-    for number, seen in enumerate(tensors):
-        named = [tensors[leaf] for leaf in seen["reaches"] if tensors[leaf]["names"]]
-        leaves = [_short_name(leaf) for leaf in named]
-        unnamed = len(seen["reaches"]) - len(named) + seen["reaches_unnamed"]
-        leaves += [f"{unnamed} unnamed"] if unnamed else []
-        leaves += ["..."] if seen["reaches_more"] else []
-        value = f"={seen['values']}" if seen["values"] is not None else ""
-        if leaves and seen["reaches"] != [number]:
-            said.append(f"{_short_name(seen)}{value} <- {', '.join(leaves)}")
-            told.add(number)
-    for number, seen in enumerate(tensors):
-        if number not in told and seen["names"]:
-            storage = seen["storage"]
-            size = "no memory"
-            if storage is not None:
-                size = _short_size(observed["storages"][storage])
-            said.append(f"{_short_name(seen)} {size}")
-    return "; ".join([*said, *observed["notes"]]).replace("\n", " ") or "no tensor"
-
-
-def _short_name(seen: dict) -> str:
-    return "=".join(seen["names"])
-
-
-def _short_size(storage: dict) -> str:
-    size = size_of(storage["bytes"]).replace("bytes", "B").replace("byte", "B")
-    return size if storage["device"] == "cpu" else f"{size} {storage['device']}"
-
-
-def describe_graph(observed: dict) -> str:
-    """Say what the graph shows."""
     sentences = [
         _describe_tensor(observed, seen)
         for seen in observed["tensors"]
@@ -66,15 +18,12 @@ def describe_graph(observed: dict) -> str:
     ]
     if observed["hidden_nodes"]:
         sentences.append(f"The graph continues with {more_of(observed)}, not drawn.")
-    return " ".join(sentences)
-
-
-def describe_memory(observed: dict) -> str:
-    """Say what the memory shows."""
-    sentences = [
+    sentences += [
         _describe_storage(observed, storage) for storage in observed["storages"]
     ]
-    return " ".join([*sentences, *(f"{line}." for line in asides_of(observed))])
+    sentences += [f"{line}." for line in _asides_of(observed)]
+    both = " ".join(sentences).strip()
+    return both or "Nothing to draw: there is no tensor and no array."
 
 
 def _describe_tensor(observed: dict, seen: dict) -> str:
@@ -94,14 +43,13 @@ def _describe_tensor(observed: dict, seen: dict) -> str:
     return f"{_value(seen)} {constant_of(seen)}{gradient}{mark}."
 
 
-NO_GRADIENT = "does not require grad"
-
-
 def constant_of(seen: dict) -> str:
     """Say why no gradient flows to a tensor."""
     if seen["inference"]:
         return "is an inference tensor, without a gradient"
-    return NO_GRADIENT if seen["is_leaf"] else "has a grad_fn that cannot be read"
+    if seen["is_leaf"]:
+        return "does not require grad"
+    return "has a grad_fn that cannot be read"
 
 
 def flow_of(observed: dict, start: int) -> str:
@@ -195,7 +143,7 @@ def size_of(number: int) -> str:
     return f"{number / 1024**power:.4g} {'KMGT'[power - 1]}iB"
 
 
-def asides_of(observed: dict) -> list[str]:
+def _asides_of(observed: dict) -> list[str]:
     """Return the lines on what has no storage, then the notes."""
     nowhere = [
         f"{names_of(seen)}: {seen['memory']}"

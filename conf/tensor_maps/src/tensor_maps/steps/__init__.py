@@ -13,9 +13,7 @@ def steps(
     title: str | Callable[..., Any] | None = None,
     *,
     names: Iterable[str] | None = None,
-    exclude: Iterable[str] = (),
     turns: int | Iterable[int] = (3, 2, 1),
-    read_bytes: int | None = None,
     follow: Iterable[Callable[..., Any]] = (),
 ) -> Steps | Callable[..., Any]:
     """Watch a block of code, and see what each statement did to its tensors.
@@ -30,12 +28,5 @@ def steps(
     from tensor_maps.steps.watch import Steps  # not before: with it comes torch
 
     plain = None if callable(title) else title
-    made = Steps(
-        plain,
-        names=names,
-        exclude=exclude,
-        turns=turns,
-        read_bytes=read_bytes,
-        follow=follow,
-    )
+    made = Steps(plain, names=names, turns=turns, follow=follow)
     return made(title) if callable(title) else made

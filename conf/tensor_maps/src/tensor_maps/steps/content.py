@@ -17,19 +17,10 @@ SAMPLES, SAMPLE_BYTES = 256, 256
 MOST_SAMPLED = 2**14
 
 
-def bytes_of(value: Any) -> int:
-    """Return how many bytes of memory a tensor or an array can tell apart."""
-    if is_array(value):
-        return value.nbytes
-    return value.numel() * value.element_size()
-
-
 class Reader:
     """Reads values, each stretch of memory once, and counts what was read."""
 
-    def __init__(self, most: int = MOST_READ_BYTES) -> None:
-        # A few samples of less would be as much.
-        self.most = max(most, SAMPLES * SAMPLE_BYTES) if most else 0
+    def __init__(self) -> None:
         self.read = 0
         self._known: dict[tuple[int, int], str] = {}
 
@@ -38,8 +29,6 @@ class Reader:
 
         They begin with "~" where the values were read in samples only.
         """
-        if not self.most:
-            return None
         if is_array(value):
             return tried(lambda: self._array(value))
         data = readable(value)
@@ -50,7 +39,7 @@ class Reader:
         if size == 0:
             return "0"
         if data.device.type != "cpu":
-            if size > min(MOST_FETCHED_BYTES, self.most):
+            if size > MOST_FETCHED_BYTES:
                 return None
             plain = data.cpu().contiguous()
             return _checksum(plain.data_ptr(), size)
@@ -66,7 +55,7 @@ class Reader:
         if data.is_contiguous():
             return self.stretch(data.data_ptr(), size)
         mark = ""
-        if size > min(MOST_COPIED_BYTES, self.most):
+        if size > MOST_COPIED_BYTES:
             mark, data = "~", _thinned(data, list(data.shape))
         plain = data.contiguous()
         size = plain.numel() * plain.element_size()
@@ -82,18 +71,16 @@ class Reader:
         plain = array.view(type=_plain_type(array))
         cut = tuple(slice(0, 1) if step == 0 else slice(None) for step in plain.strides)
         plain, mark = plain[cut], ""
-        if plain.nbytes > min(MOST_COPIED_BYTES, self.most):
+        if plain.nbytes > MOST_COPIED_BYTES:
             mark, plain = "~", _thinned(plain, list(plain.shape))
         self.read += 2 * plain.nbytes
         return f"{mark}{zlib.crc32(plain.tobytes()):08x}"
 
-    def stretch(self, address: int, size: int) -> str | None:
+    def stretch(self, address: int, size: int) -> str:
         """Return the digits of a stretch of memory."""
-        if not self.most:
-            return None
         known = self._known.get((address, size))
         if known is None:
-            if size <= self.most:
+            if size <= MOST_READ_BYTES:
                 self.read += size
                 known = _checksum(address, size)
             else:

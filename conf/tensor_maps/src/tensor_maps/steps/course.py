@@ -74,11 +74,6 @@ class Course:
         """Whether it has begun and not ended."""
         return self._deafen is not None
 
-    @property
-    def is_guarded(self) -> bool:
-        """Whether what the statement raises may be caught within what is watched."""
-        return self._unit is None or self._unit.guarded
-
     # -- What Python tells. The program that is watched must not notice a failure here.
 
     def begin(self, frame: FrameType, within: bool = False) -> None:

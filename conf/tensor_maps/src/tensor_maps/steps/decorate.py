@@ -78,14 +78,14 @@ def code_of(function: Any) -> CodeType:
     return code
 
 
-def names_of(option: str, names: Any) -> tuple[str, ...]:
-    """Return names that are to be looked at, or not."""
+def names_of(names: Any) -> tuple[str, ...]:
+    """Return the names that are to be looked at."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise TypeError(f"{option} is a list of names, as ['w', 'z'], not {names!r}")
+        raise TypeError(f"names is a list of names, as ['w', 'z'], not {names!r}")
     found = tuple(names)
     for name in found:
         if not isinstance(name, str):
-            raise TypeError(f"{option} has names, as ['w', 'z'], not {name!r}")
+            raise TypeError(f"names has names, as ['w', 'z'], not {name!r}")
     return found
 
 
@@ -98,13 +98,6 @@ def turns_of(turns: Any) -> tuple[int, ...]:
             f"turns is a number from 1, or several as in (3, 2, 1), not {turns!r}"
         )
     return found
-
-
-def bytes_of(number: Any) -> int | None:
-    """Return up to how many bytes of a tensor are read."""
-    if number is not None and (type(number) is not int or number < 0):
-        raise ValueError(f"read_bytes is a number of bytes from 0, not {number!r}")
-    return number
 
 
 async def at_once(value: Any) -> Any:

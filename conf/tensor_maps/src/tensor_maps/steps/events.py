@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from tensor_maps.compare import nodes_reached
 from tensor_maps.steps.names import names_in, root_of
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import nodes_of
@@ -182,18 +181,7 @@ def leaves_of(observed: dict, seen: dict) -> tuple[list[str], int, bool]:
     node = seen["node"]
     if node is None or observed["nodes"][node]["kind"] != "operation":
         return [], 0, False
-    if "reaches" in seen:
-        leaves = [observed["tensors"][at] for at in seen["reaches"]]
-        names = [one["names"][0] for one in leaves if one["names"]]
-        unnamed = len(leaves) - len(names) + seen.get("reaches_unnamed", 0)
-        return names, unnamed, bool(seen.get("reaches_more"))
-    reached = nodes_reached(observed, [node])
-    leaves = [
-        observed["tensors"][tensor]
-        for number in sorted(reached)
-        if observed["nodes"][number]["kind"] == "leaf"
-        for tensor in observed["nodes"][number]["tensors"]
-    ]
+    leaves = [observed["tensors"][at] for at in seen["reaches"]]
     names = [one["names"][0] for one in leaves if one["names"]]
-    hidden = any(observed["nodes"][number]["hidden_inputs"] for number in reached)
-    return names, len(leaves) - len(names), hidden
+    unnamed = len(leaves) - len(names) + seen["reaches_unnamed"]
+    return names, unnamed, seen["reaches_more"]

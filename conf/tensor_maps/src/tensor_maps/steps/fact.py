@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from tensor_maps.graph import node_name
+from tensor_maps.memory import array_address, array_reach
 from tensor_maps.reading import (
     is_array,
     see_autograd,
@@ -16,7 +17,6 @@ from tensor_maps.reading import (
     strides_of,
     tried,
 )
-from tensor_maps.steps.content import bytes_of
 
 
 class Identity:
@@ -146,7 +146,7 @@ def stamp_of(value: Any) -> tuple | None:
     if type(value) not in _PLAIN:
         if not is_array(value):
             return None
-        address = value.__array_interface__["data"][0]
+        address = array_address(value)
         return (id(value), address, value.shape, value.strides, value.dtype)
     try:
         leaf = value.is_leaf
@@ -174,14 +174,13 @@ def stamp_of(value: Any) -> tuple | None:
 def fact_of(value: Any, stamp: tuple | None) -> Fact:
     """Return the fact of a tensor or an array whose values were not read yet."""
     if is_array(value):
-        address = value.__array_interface__["data"][0]
         return Fact(
             Identity(value, None),
-            (address,),
+            (array_address(value),),
             (value.shape, value.strides, value.dtype, "cpu"),
             None,
             stamp=stamp,
-            reach=tried(lambda: _reach_of_array(value), (0, 0)),
+            reach=tried(lambda: array_reach(value), (0, 0)),
             bytes=value.nbytes,
         )
     if stamp is None:
@@ -209,7 +208,7 @@ def fact_of(value: Any, stamp: tuple | None) -> Fact:
         None if function is None else node_name(function),
         stamp,
         (address, address + int(size)) if address else (0, 0),
-        tried(lambda: bytes_of(value), 0),
+        tried(lambda: value.numel() * value.element_size(), 0),
         tried(lambda: _place_of(value)),
     )
 
@@ -239,15 +238,6 @@ def _place_of(tensor: torch.Tensor) -> Place | None:
     if not is_there or not tensor.is_contiguous():
         return None
     return Place(address, size, of_storage)
-
-
-def _reach_of_array(array: Any) -> tuple[int, int]:
-    """Return where the memory that an array's elements are in begins and ends."""
-    low = high = array.__array_interface__["data"][0]
-    for length, stride in zip(array.shape, array.strides, strict=True):
-        low += min(0, (length - 1) * stride)
-        high += max(0, (length - 1) * stride)
-    return (low, high + array.itemsize) if array.size else (0, 0)
 
 
 def is_as(was: Fact, now: Fact) -> bool:

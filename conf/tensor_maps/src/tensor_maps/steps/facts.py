@@ -62,9 +62,6 @@ def look(
     unit: Unit | None = None,
     *,
     names: Iterable[str] | None = None,
-    exclude: Container[str] = (),
-    read_bytes: int = MOST_READ_BYTES,
-    most: int = MOST_NAMES,
 ) -> Look:
     """Look at the tensors of a namespace, as if nobody had looked.
 
@@ -79,12 +76,8 @@ def look(
         where it changes or where the statement names it.
     unit
         The statement that has run. What it names is always looked at and read.
-    names, exclude
-        The only names that are looked at, and those that are not.
-    read_bytes
-        What is larger is read in samples; nothing is read at 0.
-    most
-        How many names are looked at.
+    names
+        The only names that are looked at; None: all.
     """
     if _capturing():
         return was or Look({}, observe({}), 0)
@@ -93,8 +86,8 @@ def look(
     try:
         with unseen():
             asked = names_in(unit) if unit is not None else frozenset()
-            found = find(namespace, asked, names, exclude)
-            return _look(found, was, old or {}, unit, namespace, read_bytes, most)
+            found = find(namespace, asked, names)
+            return _look(found, was, old or {}, unit, namespace)
     finally:
         if collects:
             gc.enable()
@@ -106,12 +99,10 @@ def _look(
     old: dict[str, Fact],
     unit: Unit | None,
     namespace: Any,
-    read_bytes: int,
-    most: int,
 ) -> Look:
     values, left = found.values, frozenset()
-    if len(values) > most:
-        left = frozenset(_in_turn(found)[most:])
+    if len(values) > MOST_NAMES:
+        left = frozenset(_in_turn(found)[MOST_NAMES:])
         values = {name: values[name] for name in values if name not in left}
     before = was.facts if was is not None else {}
     facts: dict[str, Fact] = {}
@@ -122,7 +113,7 @@ def _look(
             fact = fact_of(value, stamp)
             moved.add(name)
         facts[name] = fact
-    reader = Reader(read_bytes)
+    reader = Reader()
     read, unread = _read(reader, facts, moved, found, was, unit, namespace)
     for name in moved:
         if name in before and is_as(before[name], facts[name]):
@@ -269,7 +260,7 @@ def _read(
         end = most if names is not others else reader.read + MOST_OTHER_BYTES
         for name in names:
             size, earlier = facts[name].bytes, before.get(name)
-            if reader.read + min(size, reader.most) > end:
+            if reader.read + min(size, MOST_READ_BYTES) > end:
                 unread[name] = size
                 continue
             _take(name, found.values[name], reader, facts)

@@ -14,10 +14,8 @@ from typing import Any
 
 from tensor_maps.steps.course import Course, Expected, forget_copy
 
-NUMBERS = (
-    4,
-    3,
-)  # of tools; those of debuggers, coverage tools and profilers are 0 to 2
+# Of tools; those of debuggers, coverage tools and profilers are 0 to 2.
+NUMBERS = (4, 3)
 
 
 class _Frame:

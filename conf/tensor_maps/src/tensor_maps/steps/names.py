@@ -88,11 +88,10 @@ def find(
     namespace: Any,
     asked: Container[str] = (),
     names: Iterable[str] | None = None,
-    exclude: Container[str] = (),
 ) -> Found:
     """Return the tensors and arrays of a namespace; no code of theirs is run.
 
-    Of ``names``, if they are given, only those are looked at, and none of ``exclude``.
+    Of ``names``, if they are given, only those are looked at.
     """
     wanted = None if names is None else set(names)
     roots = {
@@ -102,7 +101,6 @@ def find(
         and not (NOT_LOOKED_AT.match(name) or type(value) in PLAIN)
         and not (name in HISTORY and not is_drawn(value))
         and (wanted is None or name in wanted)
-        and name not in exclude
     }
     walk = _Walk({id(value) for value in roots.values()})
     of_root: dict[str, list[str]] = {}

@@ -21,7 +21,6 @@ NO_SOURCE = (
 class Unit:
     """A statement, or the head of one that has others in it.
 
-    ``guarded`` says that an exception may be caught there, by a statement around it;
     ``also`` are the statements that follow it on its last line.
     """
 
@@ -30,7 +29,6 @@ class Unit:
     last: int
     loops: tuple[ast.stmt, ...]
     is_head: bool = False
-    guarded: bool = False
     also: tuple[ast.AST, ...] = ()
 
 
@@ -54,9 +52,8 @@ class Region:
         return Unit(ast.Module([*later.values()], []), unit.first, self.last, ())
 
 
-def source_lines(frame_or_code: FrameType | CodeType, names: dict) -> list[str]:
+def _source_lines(code: CodeType, names: dict) -> list[str]:
     """Return the lines of the file of some code, without their ends."""
-    code = getattr(frame_or_code, "f_code", frame_or_code)
     lines = linecache.getlines(code.co_filename, names)
     return [line.rstrip("\r\n") for line in lines]
 
@@ -93,7 +90,7 @@ def _parsed(lines: list[str]) -> ast.Module:
 
 def with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
     """Return the lines of the source, and the block of the ``with`` that is entered."""
-    lines = source_lines(frame, frame.f_globals)
+    lines = _source_lines(frame.f_code, frame.f_globals)
     tree = _parsed(lines)
     # Python says where the item stands, but for one in parentheses: there it says, from
     # line and column, where the statement does.
@@ -116,7 +113,7 @@ def with_block(frame: FrameType) -> tuple[list[str], list[ast.stmt]] | None:
 
 def function_body(code: CodeType, names: dict) -> tuple[list[str], ast.AST] | None:
     """Return the lines of the source, and the definition of a function."""
-    lines = source_lines(code, names)
+    lines = _source_lines(code, names)
     tree = _parsed(lines)
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -133,12 +130,7 @@ HAVE_OTHERS = (
 )
 
 
-GUARDS = ast.With | ast.AsyncWith | ast.Try | ast.TryStar
-
-
-def units_of(
-    body: list[ast.stmt], loops: tuple[ast.stmt, ...], guarded: bool = False
-) -> Iterator[Unit]:
+def units_of(body: list[ast.stmt], loops: tuple[ast.stmt, ...]) -> Iterator[Unit]:
     """Yield all statements of a body, and the heads of those that have others in them.
 
     A function or a class is one statement, as is what stands on one line.
@@ -148,18 +140,17 @@ def units_of(
             continue  # a docstring
         first, last = line_range(node)
         if not isinstance(node, HAVE_OTHERS) or first == last:
-            yield Unit(node, first, last, loops, guarded=guarded)
+            yield Unit(node, first, last, loops)
             continue
-        held = guarded or isinstance(node, GUARDS)
         parts = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
         for part in parts:
             start = (part.pattern if isinstance(part, ast.match_case) else part).lineno
             ends = [getattr(n, "end_lineno", start) for n in head_nodes(part)]
-            yield Unit(part, start, max(start, *ends, 0), loops, True, held)
+            yield Unit(part, start, max(start, *ends, 0), loops, True)
             inside = (*loops, part) if isinstance(part, LOOPS) else loops
-            yield from units_of(getattr(part, "body", []), inside, held)
+            yield from units_of(getattr(part, "body", []), inside)
         for name in ("orelse", "finalbody"):
-            yield from units_of(getattr(node, name, []), loops, held)
+            yield from units_of(getattr(node, name, []), loops)
 
 
 DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -17,9 +17,6 @@ from typing import Any
 
 from tensor_maps.steps.course import Course, Expected
 
-# A statement may make so many calls before tracing rests until it has returned.
-MOST_CALLS = 5_000
-NEVER = 1 << 62
 IS_SUSPENDED = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 YIELD = dis.opmap["YIELD_VALUE"]
 Local = Callable[[FrameType, str, Any], Any]
@@ -36,10 +33,8 @@ class _Watched:
         self.below: _Watched | None = None
         self.earlier: Local | None = frame.f_trace
         self.is_lent = False
-        self.resting = False
         self._raising = False
-        self.full = self._trace  # one object: it is compared
-        self.current: Local = self.full
+        self.full: Local = self._trace  # one object: it is compared
 
     def lend(self, earlier: Any) -> None:
         """Hand the frame's events to a trace function that is told of all frames."""
@@ -48,11 +43,9 @@ class _Watched:
 
     def _trace(self, frame: FrameType, event: str, arg: Any) -> Any:
         thread, course = self.thread, self.course
-        self.current = self.full
         if event == "line":
             self._raising = False
             course.line(frame)
-            thread.calls = MOST_CALLS if course.quiet is None else NEVER
         elif event == "exception":
             course.raises(*arg[:2])
             self._raising = not issubclass(arg[0], StopIteration)
@@ -67,47 +60,16 @@ class _Watched:
             elif result is not None:
                 self.earlier = result
             thread.stay()
-        elif course.quiet is not None and thread.earlier is None:
-            self.current = self._quiet()
         if is_over:
             thread.leave(self, frame)
             return self.earlier
-        return self.current
+        return self.full
 
     def _waits(self, frame: FrameType) -> bool:
         """Whether the frame has not ended: it will go on after a ``yield``."""
         code = frame.f_code
         can = code.co_flags & IS_SUSPENDED
         return bool(can and not self._raising and code.co_code[frame.f_lasti] == YIELD)
-
-    def _quiet(self) -> Local:
-        """Return a trace function that does next to nothing on a loop's lines."""
-        quiet, full = self.course.quiet, self.full
-        lines, begins, low, loop = quiet.lines, quiet.begins, quiet.low, quiet.loop
-
-        def trace(frame: FrameType, event: str, arg: Any) -> Any:
-            if event == "line":
-                at = frame.f_lasti
-                if at > low and frame.f_lineno in lines:
-                    if at == begins:
-                        loop.turn += 1
-                    return None
-            return full(frame, event, arg)
-
-        return trace
-
-    def rests(self) -> None:
-        """Note that no line is told before the statement has returned."""
-        self.resting = True
-
-    def wakes(self, frame: FrameType) -> None:
-        """Take over from who traces the frame since."""
-        self.resting = False
-        if self.thread.frames.get(self.frame_id) is not self:
-            return
-        if frame.f_trace is not self.current:  # a debugger was begun meanwhile
-            self.earlier, self.is_lent = frame.f_trace, False
-            frame.f_trace = self.current = self.full
 
 
 def _is_told_of_all(tracer: Any) -> bool:
@@ -118,34 +80,6 @@ def _is_told_of_all(tracer: Any) -> bool:
     return tracer is not None and not isinstance(tracer, FunctionType | MethodType)
 
 
-class _Waker:
-    """Has a frame be traced as before when the function that it called has ended.
-
-    It is the trace function of that function's frame, which lets go of it then. No
-    frame may be asked for here: one that is just ending would be made again.
-    """
-
-    def __init__(self, thread: _Thread, watched: _Watched, frame: FrameType) -> None:
-        self.thread, self.watched, self.frame = thread, watched, frame
-
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
-        """Do nothing: what a frame calls is not watched."""
-        return self
-
-    def __del__(self) -> None:
-        thread = self.thread
-        if thread.ident != threading.get_ident() or not thread.is_on:
-            return
-        thread.is_waking = True  # what is called from here is none of the program's
-        self.watched.wakes(self.frame)
-        thread.stay()
-        thread.is_waking = False
-        thread.calls = MOST_CALLS
-
-
-WAKES = _Waker.__del__.__code__
-
-
 class _Thread:
     """What is watched in one thread, and the trace function that was there before."""
 
@@ -154,18 +88,12 @@ class _Thread:
         self.frames: dict[int, _Watched] = {}
         self.expected: list[Expected] = []
         self.earlier: Any = None
-        self.is_on = self.is_waking = False
-        self.calls = MOST_CALLS
+        self.is_on = False
         self.call = self._call  # one object: it is compared
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
         """Be told of each call; the events of other frames are none of ours."""
-        if self.is_waking or frame.f_code is WAKES:
-            return None
         if self.earlier is None and not self.expected:
-            self.calls -= 1
-            if self.calls < 0:
-                self._rest(frame)
             return None
         local = None
         if self.earlier is not None:
@@ -174,7 +102,7 @@ class _Thread:
         watched = self.frames.get(id(frame))
         if watched is not None:  # it goes on after a `yield`
             watched.earlier = local or watched.earlier
-            return watched.current
+            return watched.full
         for expected in self.expected:
             if not expected.may_begin(frame.f_code):
                 continue
@@ -182,7 +110,7 @@ class _Thread:
             if course is not None:
                 watched = self._watch(frame, course, ends=True)
                 watched.earlier = local
-                return watched.current
+                return watched.full
         return local
 
     # -- Where watching begins and ends
@@ -192,7 +120,7 @@ class _Thread:
         if self.is_on:
             self.stay()
             return
-        self.is_on, self.calls = True, MOST_CALLS
+        self.is_on = True
         self.earlier = sys.gettrace()
         if _is_told_of_all(self.earlier):
             # It was told that our own frames began: it is to be told that they end.
@@ -227,7 +155,7 @@ class _Thread:
         self.turn_on()
         watched = self._watch(frame, course, ends=False)
         watched.lend(self.earlier)
-        frame.f_trace = watched.current
+        frame.f_trace = watched.full
 
     def _watch(self, frame: FrameType, course: Course, *, ends: bool) -> _Watched:
         watched = _Watched(self, course, frame, ends)
@@ -238,9 +166,9 @@ class _Thread:
 
     def leave(self, watched: _Watched, frame: FrameType | None) -> bool:
         """Watch a frame no longer; return whether lines of it were not told."""
-        is_lost = watched.resting
+        is_lost = False
         if frame is not None:
-            if frame.f_trace is watched.current:
+            if frame.f_trace is watched.full:
                 frame.f_trace = None if watched.is_lent else watched.earlier
             else:
                 is_lost = True
@@ -251,44 +179,12 @@ class _Thread:
         self.turn_off()
         return is_lost
 
-    # -- A statement that calls very much
-
-    def _rest(self, frame: FrameType) -> None:
-        """Let tracing rest until the function that a statement has called returns.
-
-        Python then runs as fast as without us. It does so only where an exception can
-        not come back to what is watched, and where the function's frame will be freed
-        when it returns, which wakes us.
-        """
-        if not self.frames:
-            self.turn_off()
-            return
-        self.calls = MOST_CALLS
-        while frame.f_back is not None and id(frame.f_back) not in self.frames:
-            frame = frame.f_back
-        watched = self.frames.get(id(frame.f_back))
-        # Of the interpreter, of the name here, of the call that counts, and of the
-        # caller's name where it is the frame just called.
-        if (
-            watched is None
-            or watched.below is not None
-            or watched.course.is_guarded
-            or frame.f_trace is not None
-            or frame.f_code.co_flags & IS_SUSPENDED
-            or sys.getrefcount(frame) > MOST_REFERENCES
-        ):
-            return
-        frame.f_trace = _Waker(self, watched, frame.f_back)
-        watched.rests()
-        sys.settrace(None)
-
 
 def _nothing() -> None:
     """Be called."""
 
 
 PACKAGE = __package__
-MOST_REFERENCES = 4
 _threads = threading.local()
 
 

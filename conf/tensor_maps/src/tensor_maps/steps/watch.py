@@ -26,7 +26,6 @@ from tensor_maps.steps.course import (
 )
 from tensor_maps.steps.decorate import (
     at_once,
-    bytes_of,
     code_of,
     file_names,
     names_of,
@@ -74,14 +73,10 @@ class Steps:
         The heading above the steps.
     names
         The names to look at, such as ``["w", "net"]``. None means all.
-    exclude
-        Names to ignore.
     turns
         How many iterations of a loop are steps. The first number is for an outer loop,
         the next for a loop inside it, and so on. The last number is for all deeper
         loops. A single number is for all loops.
-    read_bytes
-        The most bytes of a tensor to read to see whether it has changed.
     follow
         Functions whose statements are also steps.
 
@@ -96,19 +91,15 @@ class Steps:
         title: str | None = None,
         *,
         names: Iterable[str] | None = None,
-        exclude: Iterable[str] = (),
         turns: int | Iterable[int] = MOST_TURNS,
-        read_bytes: int | None = None,
         follow: Iterable[Callable[..., Any]] = (),
     ) -> None:
         if title is not None and not isinstance(title, str):
             raise TypeError(f"the title of steps is text, not {type(title).__name__}")
         self.title = title or "steps"
         self._options = {
-            "names": None if names is None else names_of("names", names),
-            "exclude": names_of("exclude", exclude),
+            "names": None if names is None else names_of(names),
             "turns": turns_of(turns),
-            "read_bytes": bytes_of(read_bytes),
             "follow": tuple(follow),
         }
         codes = [code_of(function) for function in self._options["follow"]]
@@ -116,14 +107,10 @@ class Steps:
         self._clear()
 
     def _clear(self) -> None:
-        looking = {
-            key: self._options[key]
-            for key in ("names", "exclude", "read_bytes")
-            if self._options[key] not in (None, ())
-        }
+        only = self._options["names"]
         self._old: dict = {}
         self._noted = Noted(
-            lambda names, was, unit: look(names, was, self._old, unit, **looking),
+            lambda held, was, unit: look(held, was, self._old, unit, names=only),
             self._options["turns"],
         )
         self._code: list[str] = []
@@ -245,23 +232,12 @@ class Steps:
         self._stop(namespace)
         return self
 
-    @contextmanager
-    def following(self, source: str, file: str) -> Iterator[Steps]:
-        """Watch what is run, here and now, as the module-level code of a file.
-
-        It may be run in pieces, each compiled with the lines that it has in ``source``.
-        """
-        self.follow(source, file)
-        try:
-            yield self
-        finally:
-            self.stop()
-
     def follow(
         self, source: str, file: str | None = None, namespace: dict | None = None
     ) -> None:
-        """Begin what :meth:`following` does.
+        """Begin to watch what is run as the module-level code of a file.
 
+        It may be run in pieces, each compiled with the lines that it has in ``source``.
         Of a ``namespace`` that is given, all that is run in it is watched, whatever its
         file, and what its names hold already is left out.
         """
@@ -383,7 +359,7 @@ class Steps:
         for one in self._expected:
             self._watching.expect_no_more(one)
         for course in self._courses:
-            if course.is_open:  # while tracing rested, it was left by an exception
+            if course.is_open:  # it was not told to end
                 if error is not None:
                     course.raises(type(error), error)
                 self._watching.drop(course)
@@ -511,10 +487,6 @@ class Steps:
             about = story.names if story and at in story.told & story.near else ()
             found.append(names_to_draw(step, found[-1] if found else [], drawn, about))
         return found
-
-    def picture(self, number: int, names: list[str]) -> tuple[str, str] | None:
-        """Return the drawing of a step with these names, and its caption."""
-        return picture_of(self._steps[number], names)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the steps as one HTML file that needs nothing else to be shown."""

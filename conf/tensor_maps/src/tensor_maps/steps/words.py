@@ -131,8 +131,7 @@ def _said_of_gradients(
     empty = [name for name in names if name in entry and text[name] in (None, "None")]
     arrived = [n for n in names if "arrived" in same[n] and n not in empty]
     if arrived:
-        have = "has" if len(arrived) == 1 else "have"
-        said.append(f"{_few(arrived)} now {have} a gradient.")
+        said.append(f"{_few(arrived)} now {_have(arrived)} a gradient.")
     if others := [n for n in names if n not in arrived and n not in empty]:
         grads = [f"{name}.grad" for name in others]
         said.append(f"{_few(grads)} now hold{_s(others)} different values.")
@@ -148,9 +147,11 @@ def _said_of_late(step: Step, written: dict[str, frozenset[str]]) -> list[str]:
     ago = max(step.before.late.get(name, 1) for name in late) + 1
     now = [name for name in written if name not in late]
     said = _said_of_written(now, entries_of(step)) if now else []
-    was = "was" if len(late) == 1 else "were"
-    return [*said, f"{_few(late)} hold{_s(late)} different values; {_it(late)} {was} "
-            f"last read {ago} statements before."]  # fmt: skip
+    return [
+        *said,
+        f"{_few(late)} hold{_s(late)} different values; {_it(late)} {_were(late)} last "
+        f"read {ago} statements before.",
+    ]
 
 
 def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
@@ -219,9 +220,8 @@ def _said_of_group(
             return f"{few} are the same {what}s as {_few(others)}."
         return f"{few} is the same {what} as {others[0]}."
     if first.how == "was":
-        were = "was" if len(names) == 1 else "were"
         what = "tensor" if len(names) == 1 else "tensors"
-        return f"{few} {are} the {what} that {were} {_few(others)}."
+        return f"{few} {are} the {what} that {_were(names)} {_few(others)}."
     if first.how == "shares":
         if len(names) == len(others) == 1:
             text = f"{few} shares {others[0]}'s memory"
