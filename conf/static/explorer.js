@@ -166,7 +166,7 @@
   const kindOf = (error) => said(error).split(":")[0];
   const headline = (seen, places) => {
     if (seen.error) return `It raises ${kindOf(seen.error)}.`;
-    let words = "A copy with its own memory.";
+    let words = seen.row?.other ? "New memory, other values than x's." : "A copy with its own memory.";
     if (seen.same_object) words = "y is x itself.";
     else if (seen.shares_memory) words = "The same memory.";
     else if (seen.new_bytes === null) words = "A number, not a tensor or array.";
@@ -297,7 +297,7 @@
     else if (seen.row) {
       if (seen.row.given) notes.append("First ", element("code", seen.row.given.replace(/.*\n[^]*/, "\n$&\n")),
         seen.row.given.includes("\n") ? "Then this line. " : ", then this line. ");
-      notes.append("This is a row of the Atlas. ", element("a", "Its lesson", { href: seen.row.lesson }));
+      notes.append(`${seen.means} ${seen.row.says} `, element("a", "Its lesson", { href: seen.row.lesson }));
     } else if (now.write) {
       const [wrote, refused] = saw(seen, now.write);
       notes.append(wrote, ...(refused ? cure(refused) : []));
@@ -332,17 +332,23 @@
     item.append(element("dt", title), given);
     return item;
   };
+  // The arguments of these decide the shape, and how large a copy is.
+  const SIZED = /\.(?:view|reshape|expand|repeat\w*|narrow|unfold|as_strided|split|chunk|gather|take|\w+_select)\(|\[.*[\d:m]/;
+  const BLOCK = "The block applies to every operation in it. Its x * 2 is an example, and makes new memory outside of the block too.";
   // What two calls differ in for a kind of x: titles, what each lane has that no fact
   // says, and which lane raises.
   const compare = (x = now.x, on = now.on) => {
     const [a, b] = now.lanes.map((lane) => ranOf(lane, on, x));
-    if (!a || !b) return { titles: [], more: [], raises: [] };
+    if (!a || !b) return { titles: [], more: [], raises: [], besides: "" };
+    const codes = now.lanes.map(codeOf);
+    const blocks = codes.filter((code) => /^with /.test(code)).length; // what is in them is an example
+    const sized = codes.some((code) => SIZED.test(code));
     const raises = [a, b].map(({ error }) => Boolean(error));
     const [one, other] = [a, b].map((seen) => factsOf(seen, placesOf(seen, on), seen.row?.subject ?? "x"));
-    if (raises.includes(true)) return { titles: [], more: [], raises };
+    if (raises.includes(true)) return { titles: [], more: [], raises, besides: "" };
     // The class of the grad_fn alone is no difference, nor is how large x's own memory is.
-    const short = ([title, answer, detail]) =>
-      title === "Gradient" ? answer : `${answer} ${detail.replace(/(leaf: no), \w+/, "$1")}`;
+    const short = ([title, answer, detail]) => (title === "Gradient" || (title === "Memory" && sized) ? answer
+      : title === "Memory" && blocks === 1 ? "" : `${answer} ${detail.replace(/(leaf: no), \w+/, "$1")}`);
     const titles = one.filter((fact, at) => short(fact) !== short(other[at])).map(([title]) => title);
     const more = [];
     if (a.shares_memory && b.shares_memory && a.shares_version !== b.shares_version)
@@ -358,12 +364,23 @@
     // Of a row of the Atlas it is known whether the result has as many dimensions as x.
     const shape = (seen) => (a.scene && b.scene ? lists[seen.scene[4]].join(" × ")
       : seen.strides_kept === null ? "more or fewer dimensions than x" : "as many dimensions as x");
-    const shaped = isArray && shape(a) !== shape(b);
+    const unlike = isArray && shape(a) !== shape(b), shaped = unlike && !sized;
     if (shaped) more.unshift(["Shape", ...[a, b].map((seen) => [shape(seen), ""])]);
-    else if (isArray && strides(a) !== strides(b))
+    else if (isArray && !unlike && strides(a) !== strides(b))
       more.push(["Strides", ...[a, b].map((seen) => [strides(seen), ""])]);
     const others = more.map(([title]) => title);
-    return { titles: shaped ? ["Shape", ...titles, ...others.slice(1)] : [...titles, ...others], more, raises };
+    const both = new Map([...one.map(([title, ...said], at) => [title, [said, other[at].slice(1)]]),
+      ...more.map(([title, ...said]) => [title, said])]);
+    return {
+      titles: shaped ? ["Shape", ...titles, ...others.slice(1)] : [...titles, ...others], more, raises,
+      // What a difference is: in the answers, or else in their details.
+      how: (title) => {
+        const [[a, c], [b, d]] = both.get(title);
+        return (a === b ? [c, d] : [a, b]).join(" | ");
+      },
+      // What the examples decide, and not the calls.
+      besides: [blocks === 1 && BLOCK, unlike && sized && "Their shapes aren't compared: the arguments decide them."].filter(Boolean).join(" "),
+    };
   };
   // For some kinds of x a chain ends early, at the call that raises.
   const ranOf = (lane, on, x) => {
@@ -394,10 +411,13 @@
     const same = of((seen) => !differs(seen));
     if (!differs(found)) {
       if (same.length === others.length)
-        return "Same memory, gradient, device and layout for every kind of x here. What you can do with the result later may differ.";
+        return found.besides ? `${found.besides} Nothing else differs for any kind of x here.`
+          : "Same memory, gradient, device and layout for every kind of x here. What you can do with the result later may differ.";
       return found.raises[0] ? "Both raise for this x." : "No difference for this x. Try another kind of x.";
     }
-    const said = found.titles.length ? [`They differ in: ${found.titles.join(", ").toLowerCase()}.`] : [];
+    const said = found.titles.length
+      ? [`They differ in: ${found.titles.map((title) => `${title.toLowerCase()} (${found.how(title)})`).join(", ")}.`] : [];
+    if (found.besides) said.push(found.besides);
     for (const at of [0, 1]) {
       const raising = of(({ raises }) => raises[at] && !raises[1 - at]);
       if (found.raises[at]) raising.unshift(wordsOf(now.x));
@@ -463,6 +483,7 @@
     cut();
     show();
     note();
+    sayOther();
   };
   // For another kind of x an earlier call may raise: the chain ends there.
   const cut = () => {
@@ -516,11 +537,16 @@
     if (lane) {
       only(lane, states.includes(found.state) ? { x: found.state } : {});
       const of = atlas.rows[lane]?.subject ?? "x";
+      if (found.only) told.append(element("strong", found.only), " ");
       told.append(`${found.x === of ? "" : `${of} stands for ${found.x}. `}${found.said}`);
       const other = !runs(lane) && states.find((x) => runs(lane, x));
       if (other) told.append(now.lanes[0].length < lane.length ? " Drawn up to the call that raises." : "", " It runs if x is ",
         offer(wordsOf(other), () => only(lane, { x: other })), ".");
-      else onOther(lane, told);
+      else {
+        told.append(element("span", "", { className: "elsewhere" }));
+        sayOther();
+      }
+      if (found.see) told.append(` ${atlas.rows[found.see].says} `, element("a", "Its lesson", { href: atlas.rows[found.see].lesson }));
     } else told.append(found.said);
     if (found.near) {
       const near = found.near.chain ?? found.near.row;
@@ -536,15 +562,17 @@
     return Boolean(seen) && !seen.error;
   };
   // What calls such as cpu() do is another thing on another device.
-  const onOther = (lane, told) => {
+  const sayOther = () => {
+    const part = root.querySelector(".elsewhere"), [lane] = now.lanes;
     const on = devices.find((one) => one !== now.on);
-    const seen = on && seenOf(lane, on);
-    if (!seen || headline(seen, placesOf(seen, on)) === headline(seenOf(lane), placesOf(seenOf(lane)))) return;
-    told.append(" The answer differs if ", offer(`x is on ${nameOf(on)}`, () => {
-      told.replaceChildren();
-      only(lane, { on });
-      onOther(lane, told);
-    }), ".");
+    const [here, there] = [now.on, on].map((one) => one && seenOf(lane, one));
+    if (!part) return;
+    part.replaceChildren();
+    if (here && there && headline(there, placesOf(there, on)) !== headline(here, placesOf(here)))
+      part.append(" The answer differs if ", offer(`x is on ${nameOf(on)}`, () => {
+        change({ on, write: "" });
+        part.querySelector("button")?.focus();
+      }), ".");
   };
   // Without a drawing that answers, the last one is out of sight.
   const quiet = (text = "") => {

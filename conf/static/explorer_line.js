@@ -151,6 +151,28 @@ window.explorerLine = (() => {
     return dtype ? [".", methodOf(dtype), "(", ")"] : null;
   };
 
+  // In-place calls that write values: all that a picture of one says is true of another.
+  // Some write what has nothing to do with x's old values, and no gradient flows to those.
+  const WRITES = /^\.(?!(?:t|(?:un)?squeeze|transpose|swap\w+|resize\w*|set|requires_grad|detach|share_memory|as_strided|rename|_\w*)_\()\w+_\(/;
+  const OVERWRITES = /^\.(?:zero|fill|normal|uniform|random|bernoulli|exponential|log_normal|cauchy|geometric)_\(/;
+  const CHANGING = /^\.(?:add|sub|mul|div|neg|clamp|clamp_min|clamp_max|clip|addcmul|addcdiv)_\(/;
+  const THROUGH = { ".data": "x.data.add_(1)\ny = x", ".detach()": "x.detach().add_(1)\ny = x" };
+  // Calls that look at nothing but x's size, and those that fill it.
+  const LIKE = /^torch\.(?:empty|ones|full|randn?|randint)_like\(([\p{L}\p{N}_.]+)(?:,(?!.*(?:requires_grad|dtype|device)).*)?\)$/u;
+  const INIT = /^(?:torch\.)?(?:nn\.)?init\.\w+_\(([\p{L}\p{N}_.]+)(?:,.*)?\)$/u;
+  // Modules have these as well: of `net.layer.half()` it isn't known what is meant.
+  const OF_MODULES = /^\.(?:half|float|double|bfloat16|cuda|cpu|share_memory|requires_grad_|zero_grad)\b/;
+  const OF_TENSORS = /(?:\.(?:weight|bias|grad|data|logits)|\))$/;
+  const OFF = /^with torch\.no_grad\(\):[;\s]*/;
+  const MOST = 100; // characters of what is left of a line
+  const NON_BLOCKING = ['x.to("cpu", non_blocking=True)', "x.to(device, non_blocking=True)"];
+
+  // Lines whose brackets are open go on in the next one.
+  const logical = (lines) => lines.reduce((joined, line) => {
+    const open = [...(joined.at(-1) ?? "")].reduce((sum, one) => sum + "([{".includes(one) - ")]}".includes(one), 0);
+    return open > 0 ? [...joined.slice(0, -1), `${joined.at(-1)} ${line}`] : [...joined, line];
+  }, []);
+
   // What may not be left out behind what is drawn: another dtype is a copy, a write changes
   // values. x is float32, so to float32 nothing happens.
   const CHANGES = /^\.(?:(?:to|type)\((?!(?:dtype=)?torch\.float(?:32)?\)$)|(?:half|double|long|int|short|bool|bfloat16|type_as)\(|\w+_\()/;
@@ -190,11 +212,12 @@ window.explorerLine = (() => {
   /**
    * Read a line. `calls` are the chips' codes by their keys, `names` the codes of single
    * calls that the Atlas has, with x or a. Returns `chain` or `row` for what can be
-   * shown, `x` for what x stands for, `said` for the reader, `near` for what to offer.
+   * shown, `only` if that is a part of the line, `x` for what x stands for and its kind
+   * as `state`, `said` for the reader, `near` for what to offer, `see` for another row.
    */
   return (text, calls, names, most) => {
-    const lines = text.split("\n").map((line) => line.replace(/^\s*(?:>>>|\.\.\.|In ?\[\d*\]:|[-+]\s)\s*/, "").trim()).filter(Boolean);
-    const [line] = lines.filter((one) => /[.(]/.test(one.replace(/#.*/, ""))).concat(lines);
+    const lines = logical(text.split("\n").map((line) => line.replace(/^\s*(?:>>>|\.\.\.|In ?\[\d*\]:|[-+]\s)\s*/, "").replace(/(^|\s)#.*/, "").trim()).filter(Boolean));
+    const [line] = lines.filter((one) => /[.(].*[^:]$/.test(one)).concat(lines);
     if (!line) return { said: "" };
     if (line.length > LONGEST) return { said: `That is ${line.length} characters. A line of code has at most ${LONGEST}.`, words: true };
     const { found, odd } = tokensOf(line);
@@ -202,6 +225,7 @@ window.explorerLine = (() => {
     if (!found) return { said: sentence ? "" : `“${odd}” is not Python.`, words: true };
     if (/^<\/?\w/.test(line)) return { said: "That is markup, not Python." };
     if (isProse(found)) return { said: "", words: true };
+    const code = lines.join("; ").slice(0, 5 * LONGEST);
     const statement = statementOf(found);
     const equals = outside(statement, /^(?:=|[-+*/@%&|^]=)$/).at(-1) ?? -1;
     const right = statement.slice(equals + 1);
@@ -214,16 +238,42 @@ window.explorerLine = (() => {
     if (!primaries) return { said: "A bracket is missing, or there is one too many." };
     const key = (tokens, name) => write(tokens.map((token) => (token === name ? "·" : token)));
     const rows = new Map(), ofArrays = new Map();
-    for (const code of names) {
-      const tokens = tokensOf(code).found ?? [];
-      if (tokens.includes("x")) rows.set(key(tokens, "x"), code);
-      else ofArrays.set(key(tokens, "a"), code);
+    for (const row of names) {
+      const tokens = tokensOf(row).found ?? [];
+      if (tokens.includes("x")) rows.set(key(tokens, "x"), row);
+      else ofArrays.set(key(tokens, "a"), row);
     }
-    const best = { known: 0 };
-    const unknown = [];
-    const wholeOf = ({ head, trailers }) => write([...head, ...trailers.flat()]);
-    // What stands around it, or behind it.
-    const rest = (one) => (wholeOf(one) === write(right) && statement.length === found.length ? "" : "The rest of the line isn't drawn.");
+    const tokensIn = ({ head, trailers }, count = trailers.length) => [...head, ...trailers.slice(0, count).flat()];
+    const wholeOf = (one) => write(tokensIn(one));
+    // What is said first where the tokens that are drawn are only a part of what was typed.
+    const only = (tokens) => {
+      const place = new RegExp(tokens.map((one) => one.replace(/\W/g, "\\$&")).join("\\s*"));
+      const left = code.replace(place, "…").replace(OFF, "").replace(into ? "" : /^[^()=…]*[^()=…!<>]=(?!=)\s*/, "")
+        .replace(/^(?:return|yield|await)\s+|[\s,;:\\]+$/g, "").replace(/^print\(…\)$|^…[)\]}]+$/, "…");
+      return left === "…" ? "" : `Of this ${lines.length > 1 ? "code" : "line"} only ${write(tokens)} is drawn. This says nothing about ${left.length > MOST ? `${left.slice(0, MOST)} …` : left}.`;
+    };
+    // The kind of x, as far as the code tells: what x is, or what a loop takes it from.
+    const kindOf = (x) => {
+      const [name] = /^[\p{L}_][\p{L}\p{N}_]*/u.exec(x) ?? [""];
+      const from = [...code.matchAll(/\bfor\s+([^:=]+?)\s+in\s+(.*?)(?=\bfor\b|\bif\b|$)/g)]
+        .filter(([, targets]) => targets.split(/[^\p{L}\p{N}_]+/u).includes(name)).map(([, , of]) => of);
+      const all = [x, ...from].join(" "), off = OFF.test(code);
+      if (/(?:keep_vars|requires_grad)=True/.test(all)) return "leaf";
+      if (/state_dict|buffers\(\)|\.grad\b/.test(all) ||
+          /\.detach\(\)|\.data\b|torch\.(?:as_)?(?:tensor|from_numpy|zeros|ones|rand\w*|empty|arange)\(/.test(x)) return "constant";
+      if (/parameters\(/.test(all)) return off ? "no_grad" : "leaf";
+      return /\(/.test(x) ? (off ? "constant" : "nonleaf") : off ? "no_grad" : "";
+    };
+    // What is shown, with all that is known of it: `tokens` are what was typed of it.
+    const shown = (what, tokens, said) => {
+      const state = /\ba\b/.test(what.row?.replace(/\n[^]*/, "") ?? "") && !/\bx\b/.test(what.row) ? "" : what.state ?? kindOf(what.x);
+      const see = NON_BLOCKING[/["']cpu["']/.test(write(tokens)) ? 0 : 1];
+      return {
+        near: null, ...what, state, only: only(tokens),
+        see: /non_blocking=(?!False)/.test(write(tokens)) && names.includes(see) && see,
+        said: [...said, state === "constant" && /state_dict\(/.test(code) && "The tensors in a state_dict are detached: they don't require grad."].filter(Boolean).join(" "),
+      };
+    };
     // What is given to from_numpy is an array, and no call of a tensor.
     const isFromNumpy = ({ head, trailers: [name] }) => head[0] === "torch" && name?.[1] === "from_numpy" && name[2] === "(";
     const arrays = primaries.filter(isFromNumpy).flatMap(({ trailers: [name] }) => primariesOf(name.slice(3, -1)) ?? []).map(wholeOf);
@@ -240,15 +290,41 @@ window.explorerLine = (() => {
       const whole = [...head, ...trailers.flat()];
       for (const { head: of } of [{ head }, ...(primariesOf(trailers.flat().slice(trailers.flat().indexOf("(") + 1, -1)) ?? [])]) {
         const same = of.length === 1 && key(whole, of[0]);
-        const [code, other] = [rows.get(same), ofArrays.get(same)];
-        if (code && other)
-          return { row: code, x: of[0], near: { row: other }, said: "Read as a call on a tensor; a is an array." };
-        if (code ?? other) return { row: code ?? other, x: of[0], said: "" };
+        const [row, other] = [rows.get(same), ofArrays.get(same)];
+        if (row && other)
+          return { row, x: of[0], near: { row: other }, said: "Read as a call on a tensor; a is an array." };
+        if (row ?? other) return { row: row ?? other, x: of[0], said: "" };
       }
       const array = "torch.from_numpy(a)";
-      return trailers.length === 1 && isFromNumpy({ head, trailers }) && names.includes(array)
-        ? { row: array, x: write(trailers[0].slice(3, -1)), said: "" } : null;
+      if (trailers.length === 1 && isFromNumpy({ head, trailers }) && names.includes(array))
+        return { row: array, x: write(trailers[0].slice(3, -1)), said: "" };
+      const typed = write(whole);
+      for (const [other, row] of [[LIKE, "torch.zeros_like(x)"], [INIT, "nn.init.zeros_(x)"]]) {
+        const [, x] = other.exec(typed) ?? [];
+        if (x && names.includes(row)) return { row, x, said: `${typed.replace(/\(.*/, "()")} is drawn as ${row}.` };
+      }
+      // A call on a part of something: `layer.weight.squeeze()`.
+      for (let at = 1; at < trailers.length; at++) {
+        const row = rows.get(write(["·", ...trailers.slice(at).flat()])), x = wholeOf({ head, trailers: trailers.slice(0, at) });
+        if (row && (!OF_MODULES.test(write(trailers[at])) || OF_TENSORS.test(x))) return { row, x, said: "" };
+      }
+      return null;
     };
+    // A write in place with any values, of x itself or of another tensor on its memory.
+    const inPlace = ({ head, trailers }) => {
+      const at = trailers.findIndex((one) => WRITES.test(write(one)));
+      if (at < 0 || !trailers.slice(at).every((one) => WRITES.test(write(one)))) return null;
+      const writes = trailers.slice(at).map(write), through = at > 0 && THROUGH[write(trailers[at - 1])];
+      const row = through || names.find((one) => one === (
+        writes.some((one) => one.startsWith(".copy_(")) ? "x.copy_(torch.ones(2, 3))"
+          : writes.some((one) => OVERWRITES.test(one)) ? "x.zero_()"
+            : writes.every((one) => CHANGING.test(one)) ? "x.add_(1)" : ""));
+      const x = wholeOf({ head, trailers: trailers.slice(0, through ? at - 1 : at) });
+      return row && names.includes(row) && !/^(?:torch|F|nn|np)$/.test(x)
+        ? { row, x, said: `Drawn as ${row.replace("\ny = x", "")}: other values, but the same writes.` } : null;
+    };
+    const best = { known: 0 };
+    const unknown = [];
     for (const one of looked) {
       const primary = asMethod(one) ?? one;
       const chips = primary.trailers.map((trailer) => chipOf(trailer, calls));
@@ -270,10 +346,11 @@ window.explorerLine = (() => {
     const ofModule = (x) => ({
       said: `${x} looks like a module or an optimizer, but the pictures show tensors.`,
     });
+    const writing = first && inPlace(first);
     const single = first && alone(first);
     if (single && best.known < 2 && !(best.known === 1 && best.typed === first))
-      return isModule(single.x) ? ofModule(single.x)
-        : { ...single, said: [single.said, rest(first), written].filter(Boolean).join(" ") };
+      return isModule(single.x) ? ofModule(single.x) : shown(single, tokensIn(first), [single.said, written]);
+    if (writing) return isModule(writing.x) ? ofModule(writing.x) : shown(writing, tokensIn(first), [writing.said]);
     if (!best.known) {
       // The longest beginning that is a row of the Atlas.
       for (const { head, trailers } of looked)
@@ -282,13 +359,13 @@ window.explorerLine = (() => {
           const after = write(trailers.slice(count).flat());
           if (other && isModule(other.x)) return ofModule(other.x);
           if (other && CHANGES.test(after)) return notInChain(write(trailers[count]), { row: other.row });
-          if (other) return { ...other, said: [other.said, after && `Left out: ${after}.`, rest({ head, trailers }), written].filter(Boolean).join(" ") };
+          if (other) return shown(other, tokensIn({ head, trailers }, count), [other.said, written]);
         }
       const called = unknown.find((one) => one[0] === ".") ?? first?.trailers.find((one) => one[0] === ".");
       const hasGrad = write(right).includes(`${into}.grad`);
-      const inPlace = "x += 1\ny = x", bare = right.every((token) => /^(?:[\p{L}_][\w.]*|\d[\w.]*|[-+*/.])$/u.test(token));
-      if (/^[\w.]+$/.test(into) && !/\.(?:data|grad|requires_grad)$/.test(into) && bare && names.includes(inPlace)) return {
-        row: inPlace, x: into, more: true,
+      const added = "x += 1\ny = x", bare = right.every((token) => /^(?:[\p{L}_][\w.]*|\d[\w.]*|[-+*/.])$/u.test(token));
+      if (/^[\w.]+$/.test(into) && !/\.(?:data|grad|requires_grad)$/.test(into) && bare && names.includes(added)) return {
+        row: added, x: into, more: true,
         state: /no_grad/.test(line) ? "no_grad" : hasGrad ? "leaf" : "nonleaf",
         said: `Drawn as x += 1, a write into the memory of x.${hasGrad ? "" : ` If ${into} is a Python number, such as 0, the line makes a new tensor instead.`}`,
       };
@@ -310,42 +387,29 @@ window.explorerLine = (() => {
     const { primary, run, chips } = best;
     // The first of a list, rather than the first row.
     while (run.length > most && chips[run[0]][0] === "first") run.shift();
-    const shown = run.slice(0, most);
-    const before = primary.trailers.slice(0, shown[0]);
-    const after = primary.trailers.slice(shown.at(-1) + 1);
+    const drawn = run.slice(0, most);
+    const before = primary.trailers.slice(0, drawn[0]);
+    const after = primary.trailers.slice(drawn.at(-1) + 1);
     const x = write([...primary.head, ...before.flat()]);
     if (isModule(x)) return ofModule(x);
     if (after.length && run.length <= most && CHANGES.test(write(after[0])))
-      return notInChain(write(after[0]), { chain: shown.map((at) => chips[at][0]) });
+      return notInChain(write(after[0]), { chain: drawn.map((at) => chips[at][0]) });
     const said = [];
-    for (const at of shown) {
+    for (const at of drawn) {
       const typed = write(primary.trailers[at]), code = calls[chips[at][0]];
       if (chips[at][1]) said.push(`${typed} is drawn as ${code}.`);
     }
     let near = null;
-    if (run.length > most)
-      said.push(`Three calls at most: ${write(after.flat())} is left out.`);
-    else if (after.length) {
-      said.push(`Not known here, and left out: ${write(after.flat())}.`);
-      if (after[0][0] === ".") near = nearest(after[0][1], calls, names);
-    }
-    if (rest(best.typed)) said.push(rest(best.typed));
+    if (run.length > most) said.push("The explorer draws three calls at most.");
+    else if (after[0]?.[0] === ".") near = nearest(after[0][1], calls, names);
     if (written) said.push(written);
     const typo = before.filter((one) => one[0] === "." && one.includes("(")).at(-1);
     if (typo && !near) {
       near = nearest(typo[1], calls, []);
-      if (near && (write(typo).includes(calls[near.chain[0]]) || shown.some((at) => chips[at][0] === near.chain[0]))) near = null;
+      if (near && (write(typo).includes(calls[near.chain[0]]) || drawn.some((at) => chips[at][0] === near.chain[0]))) near = null;
     }
-    const made = before.some((one) => one.includes("(")) || /\(/.test(write(primary.head));
-    const cut = /\.detach\(\)|\.data\b|state_dict|\.grad\b|torch\.(?:as_)?(?:tensor|from_numpy|zeros|ones|rand\w*|empty|arange)\(/.test(x);
-    const given = /parameters\(\)/.test(x) ? "leaf" : "nonleaf";
-    return {
-      chain: shown.map((at) => chips[at][0]),
-      x,
-      state: made ? (cut ? "constant" : given) : "",
-      said: said.join(" "),
-      near,
-    };
+    const { typed } = best, count = Math.max(1, typed.trailers.length - after.length);
+    return shown({ chain: drawn.map((at) => chips[at][0]), x, near }, tokensIn(typed, count), said);
   };
 })();
 // Reads "detach or clone?": what each side is, in people's words.
