@@ -639,8 +639,8 @@
     if (WRITES.test(text)) return lanes.filter((lane) => isRow(lane) && /\ny = x$/.test(lane)).slice(0, 1);
     if (lanes.length > 1 && lanes.every((lane) => seenOf(lane) !== undefined)) return lanes;
     const [code] = text.match(/[\w.]+\.\w+\(.*\)|\w+\.(?:data|T)\b/) ?? [];
-    const { chain, words } = code ? data.reads(code) : {};
-    return chain && !words ? [chain] : lanes.slice(0, 1);
+    const { chain, row, words } = code ? data.reads(code) : {};
+    return (chain ?? row) && !words ? [chain ?? row] : lanes.slice(0, 1);
   };
   // The entry of a message that is here word for word, and where it stands.
   const messageOf = ([first]) => (first?.message && first.exact ? first : null);

@@ -129,11 +129,13 @@ window.explorerLine = (() => {
     return null;
   };
 
+  // Calls that do the same to memory and gradient with all arguments.
+  const ANY = /^(?:(?:un)?squeeze|expand|repeat|repeat_interleave|chunk|split|narrow|select|index_select|gather|flip|roll|unbind|movedim|unfold|diagonal|tril|masked_select|item)$/;
   // torch.clone(x) is x.clone().
   const asMethod = ({ head, trailers }) => {
     const [name, ...rest] = trailers;
     if (head[0] !== "torch" || !name || name[0] !== "." || name[2] !== "(") return null;
-    if (!["clone", "detach", "t", "reshape", "transpose", "permute", "flatten"].includes(name[1])) return null;
+    if (!/^(?:clone|detach|t|reshape|transpose|permute|flatten)$/.test(name[1]) && !ANY.test(name[1])) return null;
     let depth = 0, comma = name.length - 1;
     for (let at = 3; at < name.length - 1; at++) {
       if (PAIRS[name[at]]) depth++;
@@ -158,11 +160,14 @@ window.explorerLine = (() => {
   const CHANGING = /^\.(?:add|sub|mul|div|neg|clamp|clamp_min|clamp_max|clip|addcmul|addcdiv)_\(/;
   const THROUGH = { ".data": "x.data.add_(1)\ny = x", ".detach()": "x.detach().add_(1)\ny = x" };
   // Calls that look at nothing but x's size, and those that fill it.
+  const LIBRARY = /^(?:torch|np|numpy|nn|F|copy|jnp|tf|cv2|plt|math|random)(?:\.|$)/;
   const LIKE = /^torch\.(?:empty|ones|full|randn?|randint)_like\(([\p{L}\p{N}_.]+)(?:,(?!.*(?:requires_grad|dtype|device)).*)?\)$/u;
   const INIT = /^(?:torch\.)?(?:nn\.)?init\.\w+_\(([\p{L}\p{N}_.]+)(?:,.*)?\)$/u;
   // Modules have these as well: of `net.layer.half()` it isn't known what is meant.
   const OF_MODULES = /^\.(?:half|float|double|bfloat16|cuda|cpu|share_memory|requires_grad_|zero_grad)\b/;
   const OF_TENSORS = /(?:\.(?:weight|bias|grad|data|logits)|\))$/;
+  // What repeats a call, or binds what it returns, is no other part of the line.
+  const AROUND = /^(?:(?:for|if) [^:…]+:[;\s]*)?(?:(?:tuple|list|print)?[[({](?:[^…:]+:\s*)?…(?: for [^…]+? in (?:(?! if )[^…])+)?[\])}]|…[)\]}]*)$/;
   const OFF = /^with torch\.no_grad\(\):[;\s]*/;
   const MOST = 100; // characters of what is left of a line
   const NON_BLOCKING = ['x.to("cpu", non_blocking=True)', "x.to(device, non_blocking=True)"];
@@ -249,16 +254,17 @@ window.explorerLine = (() => {
     const only = (tokens) => {
       const place = new RegExp(tokens.map((one) => one.replace(/\W/g, "\\$&")).join("\\s*"));
       const left = code.replace(place, "…").replace(OFF, "").replace(into ? "" : /^[^()=…]*[^()=…!<>]=(?!=)\s*/, "")
-        .replace(/^(?:return|yield|await)\s+|[\s,;:\\]+$/g, "").replace(/^print\(…\)$|^…[)\]}]+$/, "…");
-      return left === "…" ? "" : `Of this ${lines.length > 1 ? "code" : "line"} only ${write(tokens)} is drawn. This says nothing about ${left.length > MOST ? `${left.slice(0, MOST)} …` : left}.`;
+        .replace(/^(?:return|yield|await)\s+|[\s,;:\\]+$/g, "");
+      return AROUND.test(left) ? "" : `Of this ${lines.length > 1 ? "code" : "line"} only ${write(tokens)} is drawn. This says nothing about ${left.length > MOST ? `${left.slice(0, MOST)} …` : left}.`;
     };
     // The kind of x, as far as the code tells: what x is, or what a loop takes it from.
-    const kindOf = (x) => {
+    const kindOf = (x, layout) => {
       const [name] = /^[\p{L}_][\p{L}\p{N}_]*/u.exec(x) ?? [""];
       const from = [...code.matchAll(/\bfor\s+([^:=]+?)\s+in\s+(.*?)(?=\bfor\b|\bif\b|$)/g)]
         .filter(([, targets]) => targets.split(/[^\p{L}\p{N}_]+/u).includes(name)).map(([, , of]) => of);
       const all = [x, ...from].join(" "), off = OFF.test(code);
       if (/(?:keep_vars|requires_grad)=True/.test(all)) return "leaf";
+      if (layout && /\.(?:expand\w*|permute|transpose|narrow|unfold|diagonal|as_strided|swap\w+|movedim|m?T|t)\b|\[[^\]]*,/.test(x)) return "view";
       if (/state_dict|buffers\(\)|\.grad\b/.test(all) ||
           /\.detach\(\)|\.data\b|torch\.(?:as_)?(?:tensor|from_numpy|zeros|ones|rand\w*|empty|arange)\(/.test(x)) return "constant";
       if (/parameters\(/.test(all)) return off ? "no_grad" : "leaf";
@@ -266,7 +272,7 @@ window.explorerLine = (() => {
     };
     // What is shown, with all that is known of it: `tokens` are what was typed of it.
     const shown = (what, tokens, said) => {
-      const state = /\ba\b/.test(what.row?.replace(/\n[^]*/, "") ?? "") && !/\bx\b/.test(what.row) ? "" : what.state ?? kindOf(what.x);
+      const state = /\ba\b/.test(what.row?.replace(/\n[^]*/, "") ?? "") && !/\bx\b/.test(what.row) ? "" : what.state ?? kindOf(what.x, what.chain?.some((call) => /contiguous|view|reshape/.test(call)));
       const see = NON_BLOCKING[/["']cpu["']/.test(write(tokens)) ? 0 : 1];
       return {
         near: null, ...what, state, only: only(tokens),
@@ -303,11 +309,25 @@ window.explorerLine = (() => {
         const [, x] = other.exec(typed) ?? [];
         if (x && names.includes(row)) return { row, x, said: `${typed.replace(/\(.*/, "()")} is drawn as ${row}.` };
       }
-      // A call on a part of something: `layer.weight.squeeze()`.
-      for (let at = 1; at < trailers.length; at++) {
-        const row = rows.get(write(["·", ...trailers.slice(at).flat()])), x = wholeOf({ head, trailers: trailers.slice(0, at) });
-        if (row && (!OF_MODULES.test(write(trailers[at])) || OF_TENSORS.test(x))) return { row, x, said: "" };
+      const [, joins] = /^torch\.(stack|cat)\(.+\)$/.exec(typed) ?? [];
+      if (joins && names.includes(`torch.${joins}([x, x])`)) return { row: `torch.${joins}([x, x])`, x: "each tensor", said: "" };
+      const [, makes, of] = /^torch\.(tensor|as_tensor|asarray|Tensor)\((.*(?:\bnp\.|numpy|\.values\b).*)\)$/.exec(typed) ?? [];
+      if (makes && names.includes(`torch.${makes}(a)`)) return { row: `torch.${makes}(a)`, x: of, said: "" };
+      // A call on a part of something, or with other arguments: `layer.weight.squeeze(1)`.
+      for (let at = 0; at < trailers.length; at++) {
+        const x = wholeOf({ head, trailers: trailers.slice(0, at) }), call = write(trailers[at]);
+        const [, name] = /^\.(\w+?)(?:_as)?\(/.exec(call) ?? [];
+        const any = ANY.test(name) && /^(?:\[-?\d+\])?$/.test(write(trailers.slice(at + 1).flat())) &&
+          names.find((row) => row.startsWith(`x.${name}(`) || row.endsWith(`].${name}()`));
+        const row = rows.get(write(["·", ...trailers.slice(at).flat()])) ?? any;
+        if (row && !LIBRARY.test(x) && (!OF_MODULES.test(call) || OF_TENSORS.test(x)))
+          return { row, x, said: row === any ? `${call} is drawn as ${row}.` : "" };
       }
+      // A part by its index.
+      const index = /^\[(.*)\]$/.exec(write(trailers.at(-1) ?? []))?.[1];
+      const row = !index ? "" : /[<>~]|[!=]=|mask/.test(index) ? "x[mask]" : /\[/.test(index) ? "x[:, [0, 1]]"
+        : /^(?:-?\d+|\.\.\.|None|[-\w.]*:[-\w.:]*)(?:, |$)/.test(index) && !/(?:^|, )(?!None)[A-Za-z_]\w*(?:,|$)/.test(index) ? "x[:, :2]" : "";
+      if (row && names.includes(row)) return { row, x: wholeOf({ head, trailers: trailers.slice(0, -1) }), said: `[${index}] is drawn as ${row.slice(1)}.` };
       return null;
     };
     // A write in place with any values, of x itself or of another tensor on its memory.
@@ -321,13 +341,24 @@ window.explorerLine = (() => {
             : writes.every((one) => CHANGING.test(one)) ? "x.add_(1)" : ""));
       const x = wholeOf({ head, trailers: trailers.slice(0, through ? at - 1 : at) });
       return row && names.includes(row) && !/^(?:torch|F|nn|np)$/.test(x)
-        ? { row, x, said: `Drawn as ${row.replace("\ny = x", "")}: other values, but the same writes.` } : null;
+        ? { row, x, said: `Drawn as ${row.replace("\ny = x", "")}. Only the values differ.` } : null;
+    };
+    // `w.data = v`, `w.data[0] = 7`, `w.requires_grad = False`, `b = a`.
+    const assigned = () => {
+      const to = write(statement.slice(0, equals)), [, x, flag] = /^(.+)\.(data|requires_grad|detach\(\)|numpy\(\))(?:\[.*\])?$/.exec(to) ?? [];
+      const value = write(right);
+      const row = flag === "requires_grad" ? value === "False" && "x.requires_grad_(False)"
+        : flag === "numpy()" ? "x.detach().numpy()[0] = 7\ny = x"
+        : flag ? (to.endsWith("]") || statement[equals] !== "=" ? THROUGH[`.${flag}`] : "x.data = torch.ones_like(x)\ny = x")
+        : !into && /^[\p{L}_][\w.]*$/u.test(to) && /^(?!None$|True$|False$)[\p{L}_][\w.]*$/u.test(value) && !/\.(?:data|m?T|H|real|imag|shape|dtype|device|requires_grad)$/.test(value) ? "y = x" : "";
+      const said = row === "y = x" ? "" : `Drawn as ${row && row.replace("\ny = x", "")}.`;
+      return row && names.includes(row) ? { row, x: x?.replace(/\.detach\(\)$/, "") ?? value, said } : null;
     };
     const best = { known: 0 };
     const unknown = [];
     for (const one of looked) {
       const primary = asMethod(one) ?? one;
-      const chips = primary.trailers.map((trailer) => chipOf(trailer, calls));
+      const chips = primary.trailers.map((trailer, at) => (at === 0 && LIBRARY.test(primary.head[0]) ? null : chipOf(trailer, calls)));
       if (arrays.includes(wholeOf(one)) && !chips.some((chip) => /^numpy/.test(chip?.[0]))) continue;
       let run = [];
       chips.concat([null]).forEach((chip, at) => {
@@ -346,9 +377,12 @@ window.explorerLine = (() => {
     const ofModule = (x) => ({
       said: `${x} looks like a module or an optimizer, but the pictures show tensors.`,
     });
+    const bound = equals > 0 && assigned();
+    if (bound) return isModule(bound.x) ? ofModule(bound.x) : shown(bound, statement, [bound.said]);
     const writing = first && inPlace(first);
-    const single = first && alone(first);
-    if (single && best.known < 2 && !(best.known === 1 && best.typed === first))
+    const single = first && (alone(first) ?? (asMethod(first) && alone(asMethod(first))));
+    // The first of what a call returns is a part of that call.
+    if (single && best.known < 2 && !(best.known === 1 && best.typed === first && best.chips[best.run[0]][0] !== "first"))
       return isModule(single.x) ? ofModule(single.x) : shown(single, tokensIn(first), [single.said, written]);
     if (writing) return isModule(writing.x) ? ofModule(writing.x) : shown(writing, tokensIn(first), [writing.said]);
     if (!best.known) {
@@ -371,12 +405,15 @@ window.explorerLine = (() => {
       };
       if (written) {
         if (/\.requires_grad$/.test(into)) return { said: written, near: "requires_grad_" in calls ? { chain: ["requires_grad_"] } : null };
-        const rows = /\.grad$/.test(into) ? [] : [/\.data$/.test(into) ? "x.data.add_(1)\ny = x" : /\]$/.test(into) ? "x[0] = 7\ny = x" : "x += 1\ny = x"];
+        const rows = /\.grad$/.test(into) ? [] : [/\]$/.test(into) ? "x[0] = 7\ny = x" : "x += 1\ny = x"];
         return { said: written, near: rows.filter((row) => names.includes(row)).map((row) => ({ row }))[0] ?? null };
       }
+      const [, block] = /^with torch\.(no_grad|inference_mode)\(\):/.exec(code) ?? [];
+      const within = block && names.find((row) => row.startsWith(`with torch.${block}():`) && row.includes("* 2"));
+      if (within) return shown({ row: within, x: "x", state: "" }, statement, ["Drawn with another operation in the block."]);
       if (!called) return { said: "This line has no call on a tensor." };
       const known = [...Object.values(calls), ...names].filter((code) => code.includes(`.${called[1]}(`));
-      const cast = /dtype|torch\.\w*(?:int|float|half|double|long|bool)/.test(write(called)) && names.find((code) => code.includes(".to(torch."));
+      const cast = /^(?:to|type|as_?tensor|tensor|asarray)$/.test(called[1]) && /dtype|torch\.\w*(?:int|float|half|double|long|bool)/.test(write(called)) && names.find((code) => code.includes(".to(torch."));
       const [keyword] = /\w+=/.exec(write(called)) ?? [];
       const alike = cast || (keyword && known.find((code) => code.includes(keyword) && names.includes(code)));
       return {

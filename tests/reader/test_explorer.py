@@ -23,7 +23,8 @@ from tensor_copies.explorer.chains import CALLS, LONGEST, chain_of, expression_o
 from tensor_copies.explorer.data import Explorer
 from tensor_copies.explorer.kept import ProbesFailed, live_explorer, printed_by
 from tensor_copies.explorer.page import entry_of
-from tensor_maps.atlas.calls import OPERATIONS
+from tensor_maps.atlas.calls import OPERATIONS, Operation
+from tensor_maps.atlas.probes import observe
 from visits import AXE, AXE_RULES, HEADERS, PROBLEMS
 
 STATES = ("leaf", "constant", "nonleaf", "view", "no_grad")
@@ -527,6 +528,95 @@ def test_lines_as_people_write_them(tab: Any, address: str) -> None:
         else:
             assert not {"chain", "row"} & set(found), line
             assert rest.lower() in found["said"].lower(), (line, found)
+
+
+# Lines that are drawn as another call: all that the explorer says of that is true of them.
+DRAWN_AS_ANOTHER = """
+x.data.copy_(q)
+x.data.copy_(0.1 * q.data + 0.9 * x.data)
+x.data.mul_(0.9).add_(q.data, alpha=0.1)
+x.data.lerp_(q, 0.1)
+x.data.fill_(0)
+x.data.clamp_(-1, 1)
+x.data.uniform_(-1, 1)
+x.data -= 0.1 * q
+x.data[0] = 7
+x.data = q * 2
+x.data = x.data - 0.1 * q
+x.detach().copy_(q)
+x.detach()[0] = 7
+x.detach().numpy()[0] = 5
+x.copy_(q + 1)
+x.fill_(7)
+x.uniform_(0, 1)
+x.normal_()
+x.sub_(1)
+x.mul_(0.9).add_(q, alpha=0.1)
+x.div_(2)
+x.clamp_(1, 3)
+nn.init.constant_(x, 7)
+torch.nn.init.xavier_uniform_(x)
+torch.ones_like(x)
+torch.randn_like(x)
+torch.empty_like(x)
+torch.full_like(x, 7)
+x.requires_grad = False
+x.unsqueeze(-1)
+x.squeeze(1)
+x.expand(5, -1, -1)
+x.repeat(1, 3)
+x.repeat_interleave(3, dim=1)
+x.chunk(3, dim=1)[1]
+x.split(2, dim=1)[0]
+x.narrow(0, 1, 1)
+x.select(1, 2)
+x.unbind(1)[2]
+x.movedim(1, 0)
+x.flip(0, 1)
+x.roll(2, 1)
+x.diagonal(1)
+x.index_select(0, torch.tensor([1]))
+torch.gather(x, 0, torch.tensor([[1, 0, 1]]))
+torch.stack([x, q], dim=1)
+torch.cat((x, q), 1)
+x[:1]
+x[1:, :2]
+x[..., 0]
+x[:, -1]
+x[x > 2]
+x[[1, 0]]
+"""
+SAID_OF_A_ROW = (
+    *("error", "same_object", "shares_memory", "shares_version", "gradient_flows"),
+    *("requires_grad", "is_leaf", "changes_x", "writes_x", "version_raised"),
+)
+
+
+def test_what_is_drawn_as_another_call_does_what_that_does(
+    tab: Any, address: str
+) -> None:
+    go(tab, address, "y=detach")
+    given = "import torch.nn.functional as F\nq = torch.full((2, 3), 0.5)"
+    for typed in DRAWN_AS_ANOTHER.split("\n")[1:-1]:
+        found = tab.evaluate("line => explorerData.reads(line)", typed)
+        assert found["x"] in ("x", "each tensor") and not found["only"], (typed, found)
+        chain = found.get("chain")
+        code = expression_of(chain) if chain else found["row"]
+        before = next((o.given for o in OPERATIONS.values() if o.code == code), "")
+        if code.endswith("\ny = x") or " = " in typed:
+            typed += "\ny = x"
+        for state in STATES:
+            ours, theirs = (
+                observe(Operation(line, line, "", "", "", one), state, "cpu")
+                for line, one in ((typed, given), (code, before))
+            )
+            for fact in SAID_OF_A_ROW:
+                said = [(record[fact] or "") for record in (ours, theirs)]
+                if fact == "error":
+                    said = [one.partition(":")[0] for one in said]
+                if fact == "version_raised":
+                    said = [bool(one) for one in said]
+                assert said[0] == said[1], (typed, code, state, fact, said)
 
 
 def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
