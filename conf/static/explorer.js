@@ -334,18 +334,24 @@
   };
   // The arguments of these decide the shape, and how large a copy is.
   const SIZED = /\.(?:view|reshape|expand|repeat\w*|narrow|unfold|as_strided|split|chunk|gather|take|\w+_select)\(|\[.*[\d:m]/;
-  const BLOCK = "The block applies to every operation in it. Its x * 2 is an example, and makes new memory outside of the block too.";
+  const TURNS = /\.(?:t|transpose|permute|movedim)\(|\.m?T$/, KEEPS = /\.(?:view|reshape|flatten|ravel)\(/;
   // What two calls differ in for a kind of x: titles, what each lane has that no fact
   // says, and which lane raises.
   const compare = (x = now.x, on = now.on) => {
     const [a, b] = now.lanes.map((lane) => ranOf(lane, on, x));
-    if (!a || !b) return { titles: [], more: [], raises: [], besides: "" };
+    if (!a || !b) return { titles: [], more: [], raises: [], besides: [] };
     const codes = now.lanes.map(codeOf);
     const blocks = codes.filter((code) => /^with /.test(code)).length; // what is in them is an example
-    const sized = codes.some((code) => SIZED.test(code));
+    const sized = codes.some((code) => SIZED.test(code)), turned = codes.find((code) => TURNS.test(code));
+    // What the examples decide, and not the calls.
+    const besides = [
+      blocks === 1 && `The block applies to every operation in it, ${codes.find((code) => !/^with /.test(code))} to x alone. x * 2 is an example: it makes new memory without the block too.`,
+      turned && codes.some((code) => KEEPS.test(code)) && `Only ${turned} changes the order of the elements.`,
+    ].filter(Boolean);
     const raises = [a, b].map(({ error }) => Boolean(error));
     const [one, other] = [a, b].map((seen) => factsOf(seen, placesOf(seen, on), seen.row?.subject ?? "x"));
-    if (raises.includes(true)) return { titles: [], more: [], raises, besides: "" };
+    if (raises.includes(true)) return { titles: [], more: [], raises, besides };
+    const isOther = ({ row }) => Boolean(row?.other);
     // The class of the grad_fn alone is no difference, nor is how large x's own memory is.
     const short = ([title, answer, detail]) => (title === "Gradient" || (title === "Memory" && sized) ? answer
       : title === "Memory" && blocks === 1 ? "" : `${answer} ${detail.replace(/(leaf: no), \w+/, "$1")}`);
@@ -359,6 +365,10 @@
     if (none(a) !== none(b))
       more.push(["Version counter", ...[a, b].map((seen) => (none(seen)
         ? ["none", "y is an inference tensor: autograd can't save it for backward"] : ["its own", "y is a normal tensor"]))]);
+    const grows = ({ means }) => / in place\. Autograd (\w+)/.exec(means)?.[1];
+    if (grows(a) && grows(b) && grows(a) !== grows(b))
+      more.push(["Version counter", ...[a, b].map((seen) => (grows(seen) === "notices" ? ["grows", "a backward pass notices the write"] : ["stays as it is", "no backward pass notices the write"]))]);
+    if (isOther(a) !== isOther(b) && !blocks) more.push(["Values", ...[a, b].map((seen) => [isOther(seen) ? "not those of x" : "those of x", ""])]);
     const isArray = a.new_bytes !== null && b.new_bytes !== null;
     const strides = ({ strides_kept: kept }) => (kept ? "those of x" : "others");
     // Of a row of the Atlas it is known whether the result has as many dimensions as x.
@@ -378,8 +388,7 @@
         const [[a, c], [b, d]] = both.get(title);
         return (a === b ? [c, d] : [a, b]).join(" | ");
       },
-      // What the examples decide, and not the calls.
-      besides: [blocks === 1 && BLOCK, unlike && sized && "Their shapes aren't compared: the arguments decide them."].filter(Boolean).join(" "),
+      besides: [...besides, ...(unlike && sized ? ["Their shapes aren't compared: the arguments decide them."] : [])],
     };
   };
   // For some kinds of x a chain ends early, at the call that raises.
@@ -411,19 +420,19 @@
     const same = of((seen) => !differs(seen));
     if (!differs(found)) {
       if (same.length === others.length)
-        return found.besides ? `${found.besides} Nothing else differs for any kind of x here.`
+        return found.besides.length ? `${found.besides.join(" ")} Nothing else differs for any kind of x here.`
           : "Same memory, gradient, device and layout for every kind of x here. What you can do with the result later may differ.";
       return found.raises[0] ? "Both raise for this x." : "No difference for this x. Try another kind of x.";
     }
     const said = found.titles.length
       ? [`They differ in: ${found.titles.map((title) => `${title.toLowerCase()} (${found.how(title)})`).join(", ")}.`] : [];
-    if (found.besides) said.push(found.besides);
+    said.push(...found.besides);
     for (const at of [0, 1]) {
       const raising = of(({ raises }) => raises[at] && !raises[1 - at]);
       if (found.raises[at]) raising.unshift(wordsOf(now.x));
       if (raising.length) said.push(`${name(at)} raises if x is ${listed(raising)}.`);
     }
-    if (same.length === others.length) said.push("No difference for the other kinds of x.");
+    if (same.length === others.length) said.push("Same memory, gradient and device for the other kinds of x.");
     else if (same.length) said.push(`No difference if x is ${listed(same)}.`);
     return said.join(" ");
   };

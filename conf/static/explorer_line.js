@@ -457,6 +457,7 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     "=": "y = x", assignment: "y = x", "shallow copy": "copy", slice: "x[:, :2]",
     slicing: "x[:, :2]", index: "x[0]", indexing: "x[0]", mask: "x[mask]", masking: "x[mask]",
     array: "np.array(x)",
+    ...Object.fromEntries("empty ones full rand randn randint".split(" ").map((one) => [`${one}_like`, "torch.zeros_like(x)"])),
   };
   // The calls of a name, chains before rows of the Atlas: each what a lane shows.
   const named = (side) => {
@@ -467,7 +468,8 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     if (!name) return [];
     const is = name.toLowerCase().replace(/[ _]+(?!$)/g, "");
     const same = (code) => {
-      const bare = code.replace(/^with (.*):[^]*/, "$1").replace(/\([^()]*\)/g, "()").replace(/\([^]*\)/g, "()");
+      if (/out=/.test(code)) return false; // a write, and no sum
+      const bare = code.replace(/^with (.*):[^]*/, "$1").replace(/^x\[[^\]]*\](?=\.)/, "x").replace(/\)\[\d\]$/, ")").replace(/\([^()]*\)/g, "()").replace(/\([^]*\)/g, "()");
       const [all, one] = /^(?:\w+\.)?(\w+)(?:\(\))?$/.exec(bare) ?? [];
       return all && one.toLowerCase().replace(/_+(?!$)/g, "") === is && (!of || all.startsWith(of));
     };
@@ -485,9 +487,10 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     const told = [];
     const found = sides.map((side) => {
       const known = named(side);
-      const bare = /^\.?(\w+\(.*)$/.exec(side.trim())?.[1]; // "detach().clone()"
-      const { chain, row, near, said: how } = known.length ? {}
+      const bare = /^\.?(\w+\(.*)$/.exec(side)?.[1] ?? /^\.(\w+\.\w+)$/.exec(side)?.[1].concat("()"); // "detach().clone()", ".data.copy_"
+      const { chain, row, near, only, said: how } = known.length ? {}
         : [bare && data.reads(`x.${bare}`), data.reads(side)].find((one) => one?.chain ?? one?.row) ?? {};
+      if (only) told.push(only);
       if (how) told.push(how);
       // "loss.item()": the call of a tensor under any name, but of a module's.
       const [, x, method] = /^(\w+)\.(\w+)\(\)$/.exec(side) ?? [];
