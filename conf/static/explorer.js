@@ -364,7 +364,7 @@
     const none = (seen) => seen.shares_version === null && said(seen.result) === "Tensor" && (seen.row?.subject ?? "x") === "x";
     if (none(a) !== none(b))
       more.push(["Version counter", ...[a, b].map((seen) => (none(seen)
-        ? ["none", "y is an inference tensor: autograd can't save it for backward"] : ["its own", "y is a normal tensor"]))]);
+        ? ["none", "y is an inference tensor: autograd can't save it for backward"] : [seen.shares_version ? "that of x" : "its own", "y is a normal tensor"]))]);
     const grows = ({ means }) => / in place\. Autograd (\w+)/.exec(means)?.[1];
     if (grows(a) && grows(b) && grows(a) !== grows(b))
       more.push(["Version counter", ...[a, b].map((seen) => (grows(seen) === "notices" ? ["grows", "a backward pass notices the write"] : ["stays as it is", "no backward pass notices the write"]))]);
@@ -647,7 +647,7 @@
     // What is drawn of a write shows the write.
     if (WRITES.test(text)) return lanes.filter((lane) => isRow(lane) && /\ny = x$/.test(lane)).slice(0, 1);
     if (lanes.length > 1 && lanes.every((lane) => seenOf(lane) !== undefined)) return lanes;
-    const [code] = text.match(/[\w.]+\.\w+\(.*\)|\w+\.(?:data|T)\b/) ?? [];
+    const [code] = text.match(/[\w.]+\.\w+\(.*\)|\w+\.(?:data|T)\b|\w+\[[^\]]+\]/) ?? [];
     const { chain, row, words } = code ? data.reads(code) : {};
     return (chain ?? row) && !words ? [chain ?? row] : lanes.slice(0, 1);
   };

@@ -157,12 +157,14 @@ window.explorerLine = (() => {
   // Some write what has nothing to do with x's old values, and no gradient flows to those.
   const WRITES = /^\.(?!(?:t|(?:un)?squeeze|transpose|swap\w+|resize\w*|set|requires_grad|detach|share_memory|as_strided|rename|_\w*)_\()\w+_\(/;
   const OVERWRITES = /^\.(?:zero|fill|normal|uniform|random|bernoulli|exponential|log_normal|cauchy|geometric)_\(/;
-  const CHANGING = /^\.(?:add|sub|mul|div|neg|clamp|clamp_min|clamp_max|clip|addcmul|addcdiv)_\(/;
+  const CHANGING = /^\.(?:add|sub|mul|div|neg|exp|sqrt|relu|sigmoid|tanh|clamp|clamp_min|clamp_max|clip|addcmul|addcdiv)_\(/;
   const THROUGH = { ".data": "x.data.add_(1)\ny = x", ".detach()": "x.detach().add_(1)\ny = x" };
   // Calls that look at nothing but x's size, and those that fill it.
   const LIBRARY = /^(?:torch|np|numpy|nn|F|copy|jnp|tf|cv2|plt|math|random)(?:\.|$)/;
-  const LIKE = /^torch\.(?:empty|ones|full|randn?|randint)_like\(([\p{L}\p{N}_.]+)(?:,(?!.*(?:requires_grad|dtype|device)).*)?\)$/u;
+  const LIKE = /^torch\.(?:zeros|empty|ones|full|randn?|randint)_like\(([\p{L}\p{N}_.]+)(?:,(?!.*(?:requires_grad|dtype|device)).*)?\)$/u;
   const INIT = /^(?:torch\.)?(?:nn\.)?init\.\w+_\(([\p{L}\p{N}_.]+)(?:,.*)?\)$/u;
+  // What has whole numbers requires no grad.
+  const WHOLE = /\.(?:byte|u?int\d*|long|short|bool|nonzero|arg\w+)\(|torch\.(?:u?int\d+|long|bool|arg\w+)\b|\.(?:max|min|topk|sort)\([^()]*\)\[1\]|[<>]|[!=]=/;
   // Modules have these as well: of `net.layer.half()` it isn't known what is meant.
   const OF_MODULES = /^\.(?:half|float|double|bfloat16|cuda|cpu|share_memory|requires_grad_|zero_grad)\b/;
   const OF_TENSORS = /(?:\.(?:weight|bias|grad|data|logits)|\))$/;
@@ -265,7 +267,7 @@ window.explorerLine = (() => {
       const all = [x, ...from].join(" "), off = OFF.test(code);
       if (/(?:keep_vars|requires_grad)=True/.test(all)) return "leaf";
       if (layout && /\.(?:expand\w*|permute|transpose|narrow|unfold|diagonal|as_strided|swap\w+|movedim|m?T|t)\b|\[[^\]]*,/.test(x)) return "view";
-      if (/state_dict|buffers\(\)|\.grad\b/.test(all) ||
+      if (/state_dict|buffers\(\)|\.grad\b|\bsd\[|ckpt|checkpoint/.test(all) || WHOLE.test(x) ||
           /\.detach\(\)|\.data\b|torch\.(?:as_)?(?:tensor|from_numpy|zeros|ones|rand\w*|empty|arange)\(/.test(x)) return "constant";
       if (/parameters\(/.test(all)) return off ? "no_grad" : "leaf";
       return /\(/.test(x) ? (off ? "constant" : "nonleaf") : off ? "no_grad" : "";
@@ -304,15 +306,21 @@ window.explorerLine = (() => {
       const array = "torch.from_numpy(a)";
       if (trailers.length === 1 && isFromNumpy({ head, trailers }) && names.includes(array))
         return { row: array, x: write(trailers[0].slice(3, -1)), said: "" };
-      const typed = write(whole);
+      const typed = write(whole), plain = !trailers.slice(0, -1).some((one) => one.includes("("));
+      const [, name, assign] = (plain && /^(?!.*(?:optim|sched|scaler)).*\.(deepcopy|load_state_dict)\((?=.*(?:state_dict|load|sd|best|weights|ckpt|checkpoint)).*?(, assign=True)?\)$/.exec(typed)) || [];
+      const ofDict = name === "load_state_dict" ? names.find((row) => row.startsWith("module.load_state_dict(") && row.includes("assign") === Boolean(assign))
+        : name && /state_dict\(\)\)$/.test(typed) && "copy.deepcopy(x)";
+      if (ofDict) return { row: ofDict, x: "each tensor of the state_dict", said: "", state: "constant" };
       for (const [other, row] of [[LIKE, "torch.zeros_like(x)"], [INIT, "nn.init.zeros_(x)"]]) {
-        const [, x] = other.exec(typed) ?? [];
+        const [, x] = (plain && other.exec(typed)) || [];
         if (x && names.includes(row)) return { row, x, said: `${typed.replace(/\(.*/, "()")} is drawn as ${row}.` };
       }
-      const [, joins] = /^torch\.(stack|cat)\(.+\)$/.exec(typed) ?? [];
+      const [, joins] = (plain && /^torch\.(stack|cat)\(.+\)$/.exec(typed)) || [];
       if (joins && names.includes(`torch.${joins}([x, x])`)) return { row: `torch.${joins}([x, x])`, x: "each tensor", said: "" };
-      const [, makes, of] = /^torch\.(tensor|as_tensor|asarray|Tensor)\((.*(?:\bnp\.|numpy|\.values\b).*)\)$/.exec(typed) ?? [];
+      const [, makes, of] = (plain && /^torch\.(tensor|as_tensor|asarray|Tensor)\((.*(?:\bnp\.|numpy|\.values\b|\.copy\(\)).*)\)$/.exec(typed)) || [];
       if (makes && names.includes(`torch.${makes}(a)`)) return { row: `torch.${makes}(a)`, x: of, said: "" };
+      const made = plain && /^(.+)\.new_(?:zeros|empty|ones|full)\(/.exec(typed);
+      if (made && !/requires_grad|dtype/.test(typed) && names.includes("torch.zeros_like(x)")) return { row: "torch.zeros_like(x)", x: made[1], said: "Drawn as torch.zeros_like(x)." };
       // A call on a part of something, or with other arguments: `layer.weight.squeeze(1)`.
       for (let at = 0; at < trailers.length; at++) {
         const x = wholeOf({ head, trailers: trailers.slice(0, at) }), call = write(trailers[at]);
@@ -347,12 +355,13 @@ window.explorerLine = (() => {
     const assigned = () => {
       const to = write(statement.slice(0, equals)), [, x, flag] = /^(.+)\.(data|requires_grad|detach\(\)|numpy\(\))(?:\[.*\])?$/.exec(to) ?? [];
       const value = write(right);
-      const row = flag === "requires_grad" ? value === "False" && "x.requires_grad_(False)"
+      const index = /\[([^[\]]*)\]$/.exec(to)?.[1] ?? "";
+      const row = !flag && /[<>:~]|[!=]=|, |mask/.test(index) ? "x[0] = 7\ny = x" : flag === "requires_grad" ? value === "False" && "x.requires_grad_(False)"
         : flag === "numpy()" ? "x.detach().numpy()[0] = 7\ny = x"
         : flag ? (to.endsWith("]") || statement[equals] !== "=" ? THROUGH[`.${flag}`] : "x.data = torch.ones_like(x)\ny = x")
         : !into && /^[\p{L}_][\w.]*$/u.test(to) && /^(?!None$|True$|False$)[\p{L}_][\w.]*$/u.test(value) && !/\.(?:data|m?T|H|real|imag|shape|dtype|device|requires_grad)$/.test(value) ? "y = x" : "";
       const said = row === "y = x" ? "" : `Drawn as ${row && row.replace("\ny = x", "")}.`;
-      return row && names.includes(row) ? { row, x: x?.replace(/\.detach\(\)$/, "") ?? value, said } : null;
+      return row && names.includes(row) ? { row, x: x?.replace(/\.detach\(\)$/, "") ?? (row === "y = x" ? value : to.replace(/\[[^[\]]*\]$/, "")), said } : null;
     };
     const best = { known: 0 };
     const unknown = [];
@@ -400,7 +409,7 @@ window.explorerLine = (() => {
       const added = "x += 1\ny = x", bare = right.every((token) => /^(?:[\p{L}_][\w.]*|\d[\w.]*|[-+*/.])$/u.test(token));
       if (/^[\w.]+$/.test(into) && !/\.(?:data|grad|requires_grad)$/.test(into) && bare && names.includes(added)) return {
         row: added, x: into, more: true,
-        state: /no_grad/.test(line) ? "no_grad" : hasGrad ? "leaf" : "nonleaf",
+        state: /no_grad/.test(code) ? "no_grad" : hasGrad ? "leaf" : "nonleaf",
         said: `Drawn as x += 1, a write into the memory of x.${hasGrad ? "" : ` If ${into} is a Python number, such as 0, the line makes a new tensor instead.`}`,
       };
       if (written) {
@@ -410,7 +419,9 @@ window.explorerLine = (() => {
       }
       const [, block] = /^with torch\.(no_grad|inference_mode)\(\):/.exec(code) ?? [];
       const within = block && names.find((row) => row.startsWith(`with torch.${block}():`) && row.includes("* 2"));
-      if (within) return shown({ row: within, x: "x", state: "" }, statement, ["Drawn with another operation in the block."]);
+      if (within) return shown({ row: within, x: "x", state: "" }, found, ["Drawn with another operation in the block."]);
+      const [, list, at] = /^([\w.]+)\[(\w+)\]$/.exec(write(right)) ?? [];
+      if (at) return { said: `If ${at} is a number, ${list}[${at}] is a view. If it is a list or a tensor, it is a copy.`, near: names.includes("x[:, [0, 1]]") ? { row: "x[:, [0, 1]]" } : null };
       if (!called) return { said: "This line has no call on a tensor." };
       const known = [...Object.values(calls), ...names].filter((code) => code.includes(`.${called[1]}(`));
       const cast = /^(?:to|type|as_?tensor|tensor|asarray)$/.test(called[1]) && /dtype|torch\.\w*(?:int|float|half|double|long|bool)/.test(write(called)) && names.find((code) => code.includes(".to(torch."));
@@ -437,6 +448,7 @@ window.explorerLine = (() => {
       if (chips[at][1]) said.push(`${typed} is drawn as ${code}.`);
     }
     let near = null;
+    if (chips[drawn[0]][0] === "copy") said.push("A tensor has no copy(). That of an array has its own memory.");
     if (run.length > most) said.push("The explorer draws three calls at most.");
     else if (after[0]?.[0] === ".") near = nearest(after[0][1], calls, names);
     if (written) said.push(written);
@@ -469,7 +481,7 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     const is = name.toLowerCase().replace(/[ _]+(?!$)/g, "");
     const same = (code) => {
       if (/out=/.test(code)) return false; // a write, and no sum
-      const bare = code.replace(/^with (.*):[^]*/, "$1").replace(/^x\[[^\]]*\](?=\.)/, "x").replace(/\)\[\d\]$/, ")").replace(/\([^()]*\)/g, "()").replace(/\([^]*\)/g, "()");
+      const bare = code.replace(/\)\n[^]*/, ")").replace(/^with (.*):[^]*/, "$1").replace(/^x\[[^\]]*\](?=\.)/, "x").replace(/\)\[\d\]$/, ")").replace(/\([^()]*\)/g, "()").replace(/\([^]*\)/g, "()");
       const [all, one] = /^(?:\w+\.)?(\w+)(?:\(\))?$/.exec(bare) ?? [];
       return all && one.toLowerCase().replace(/_+(?!$)/g, "") === is && (!of || all.startsWith(of));
     };

@@ -199,7 +199,7 @@
       const beside = [before, after].some((word) => JOINS.has(word)) &&
         !["a", "an", "the"].includes(before);
       const sure = isCode || !PLAIN.has(name) || alone;
-      const sharing = /^(does|is|do|can|will|would|if)$/.test(before) && SHARING.test(text);
+      const sharing = (name !== "copy" || after) && /^(does|is|do|can|will|would|if)$/.test(before) && SHARING.test(text);
       return { ...one, name, place, sure: sure || sharing, beside };
     });
     // "tensor to numpy" and "numpy to tensor" name a way, not a pair.
