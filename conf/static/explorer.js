@@ -332,22 +332,12 @@
     item.append(element("dt", title), given);
     return item;
   };
-  // The arguments of these decide the shape, and how large a copy is.
-  const SIZED = /\.(?:view|reshape|expand|repeat\w*|narrow|unfold|as_strided|split|chunk|gather|take|\w+_select)\(|\[.*[\d:m]/;
-  const TURNS = /\.(?:t|transpose|permute|movedim)\(|\.m?T$/, KEEPS = /\.(?:view|reshape|flatten|ravel)\(/;
   // What two calls differ in for a kind of x: titles, what each lane has that no fact
   // says, and which lane raises.
   const compare = (x = now.x, on = now.on) => {
     const [a, b] = now.lanes.map((lane) => ranOf(lane, on, x));
     if (!a || !b) return { titles: [], more: [], raises: [], besides: [] };
-    const codes = now.lanes.map(codeOf);
-    const blocks = codes.filter((code) => /^with /.test(code)).length; // what is in them is an example
-    const sized = codes.some((code) => SIZED.test(code)), turned = codes.find((code) => TURNS.test(code));
-    // What the examples decide, and not the calls.
-    const besides = [
-      blocks === 1 && `The block applies to every operation in it, ${codes.find((code) => !/^with /.test(code))} to x alone. x * 2 is an example: it makes new memory without the block too.`,
-      turned && codes.some((code) => KEEPS.test(code)) && `Only ${turned} changes the order of the elements.`,
-    ].filter(Boolean);
+    const { blocks, sized, besides } = window.explorerExamples(now.lanes.map(codeOf));
     const raises = [a, b].map(({ error }) => Boolean(error));
     const [one, other] = [a, b].map((seen) => factsOf(seen, placesOf(seen, on), seen.row?.subject ?? "x"));
     if (raises.includes(true)) return { titles: [], more: [], raises, besides };
@@ -408,34 +398,10 @@
     if (found) [now.x, now.on] = found;
   };
   const wordsOf = (x) => data.states[x];
-  const listed = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" or ");
-  const verdictOf = (found) => {
-    if (now.lanes.length < 2) return "";
-    const name = (at) => {
-      const code = codeOf(now.lanes[at]);
-      return code.includes("\n") ? ["The first", "The second"][at] : code;
-    };
-    const others = states.filter((x) => x !== now.x).map((x) => [x, compare(x)]);
-    const of = (test) => others.filter(([, seen]) => test(seen)).map(([x]) => wordsOf(x));
-    const same = of((seen) => !differs(seen));
-    if (!differs(found)) {
-      if (same.length === others.length)
-        return found.besides.length ? `${found.besides.join(" ")} Nothing else differs for any kind of x here.`
-          : "Same memory, gradient, device and layout for every kind of x here. What you can do with the result later may differ.";
-      return found.raises[0] ? "Both raise for this x." : "No difference for this x. Try another kind of x.";
-    }
-    const said = found.titles.length
-      ? [`They differ in: ${found.titles.map((title) => `${title.toLowerCase()} (${found.how(title)})`).join(", ")}.`] : [];
-    said.push(...found.besides);
-    for (const at of [0, 1]) {
-      const raising = of(({ raises }) => raises[at] && !raises[1 - at]);
-      if (found.raises[at]) raising.unshift(wordsOf(now.x));
-      if (raising.length) said.push(`${name(at)} raises if x is ${listed(raising)}.`);
-    }
-    if (same.length === others.length) said.push("Same memory, gradient and device for the other kinds of x.");
-    else if (same.length) said.push(`No difference if x is ${listed(same)}.`);
-    return said.join(" ");
-  };
+  const verdictOf = (found) => (now.lanes.length < 2 ? "" : window.explorerVerdict(found, {
+    codes: now.lanes.map(codeOf), x: wordsOf(now.x), differs,
+    others: states.filter((x) => x !== now.x).map((x) => [wordsOf(x), compare(x)]),
+  }));
   const show = () => {
     const lanes = find("lanes");
     while (lanes.children.length > now.lanes.length) lanes.lastChild.remove();

@@ -541,3 +541,43 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
   };
   return twoOf(line);
 };
+// What the examples of two codes decide, and not their calls: a block's operation, the
+// shape where arguments choose it, and how large a copy is then.
+window.explorerExamples = (codes) => {
+  const one = (pattern) => codes.find((code) => pattern.test(code));
+  const blocks = codes.filter((code) => /^with /.test(code)).length;
+  const turned = one(/\.(?:t|transpose|permute|movedim)\(|\.m?T$/);
+  const keeps = one(/\.(?:view|reshape|flatten|ravel)\(/);
+  return {
+    blocks,
+    sized: one(/\.(?:view|reshape|expand|repeat\w*|narrow|unfold|as_strided|split|chunk|gather|take|\w+_select)\(|\[.*[\d:m]/) !== undefined,
+    besides: [
+      blocks === 1 && `The block applies to every operation in it, ${one(/^(?!with )/)} to x alone. x * 2 is an example: it makes new memory without the block too.`,
+      turned && keeps && turned !== keeps && `Only ${turned} changes the order of the elements.`,
+    ].filter(Boolean),
+  };
+};
+// What two calls differ in, in a sentence or two, and for which other kinds of x.
+window.explorerVerdict = (found, { codes, x, differs, others }) => {
+  const listed = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" or ");
+  const name = (at) => (codes[at].includes("\n") ? ["The first", "The second"][at] : codes[at]);
+  const of = (test) => others.filter(([, seen]) => test(seen)).map(([words]) => words);
+  const same = of((seen) => !differs(seen));
+  if (!differs(found)) {
+    if (same.length === others.length)
+      return found.besides.length ? `${found.besides.join(" ")} Nothing else differs for any kind of x here.`
+        : "Same memory, gradient, device and layout for every kind of x here. What you can do with the result later may differ.";
+    return found.raises[0] ? "Both raise for this x." : "No difference for this x. Try another kind of x.";
+  }
+  const said = found.titles.length
+    ? [`They differ in: ${found.titles.map((title) => `${title.toLowerCase()} (${found.how(title)})`).join(", ")}.`] : [];
+  said.push(...found.besides);
+  for (const at of [0, 1]) {
+    const raising = of(({ raises }) => raises[at] && !raises[1 - at]);
+    if (found.raises[at]) raising.unshift(x);
+    if (raising.length) said.push(`${name(at)} raises if x is ${listed(raising)}.`);
+  }
+  if (same.length === others.length) said.push("Same memory, gradient and device for the other kinds of x.");
+  else if (same.length) said.push(`No difference if x is ${listed(same)}.`);
+  return said.join(" ");
+};

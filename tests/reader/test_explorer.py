@@ -530,7 +530,7 @@ def test_lines_as_people_write_them(tab: Any, address: str) -> None:
             assert rest.lower() in found["said"].lower(), (line, found)
 
 
-# Lines that are drawn as another call: all that the explorer says of that is true of them.
+# Lines drawn as another call: all that the explorer says of it is true of them.
 DRAWN_AS_ANOTHER = """
 x.data.copy_(q)
 x.data.copy_(0.1 * q.data + 0.9 * x.data)
