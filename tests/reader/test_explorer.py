@@ -626,9 +626,11 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
     assert tab.inner_text(".explorer-code") == "y = x.detach().cpu().numpy()"
     told = tab.inner_text(".explorer-read")
     assert "x stands for net.sigmoid()" in told and ".tolist()" in told
-    assert "The rest of the line" not in told
+    assert told.startswith("Of this line only net.sigmoid().detach().cpu().numpy() is")
     typed.fill("_, best = torch.max(out.detach().cpu(), 1)")
-    assert "The rest of the line isn't drawn." in tab.inner_text(".explorer-read")
+    told = tab.inner_text(".explorer-read")
+    assert told.startswith("Of this line only out.detach().cpu() is drawn. ")
+    assert "This says nothing about torch.max(…, 1)." in told
     typed.fill("h = net.sigmoid().detach().cpu().numpy().tolist()")
     assert not tab.locator(".asked").count()
     assert tab.locator(".explorer-state").input_value() == "nonleaf"
@@ -666,7 +668,7 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
         ("x.to(model.dtype)", "can't draw .to(model.dtype)"),
         ("torch.as_tensor(arr, dtype=torch.float64)", "can't draw .as_tensor(arr"),
         ("copy.deepcopy(optimizer)", "optimizer looks like a module"),
-        ("w.data -= lr * w.grad", "The write into w.data isn't drawn"),
+        ("w.requires_grad = True", "The write into w.requires_grad isn't drawn"),
         ("net = Net().cuda()", "Net() looks like a module"),
         ("total += float(loss)", "The write into total isn't drawn"),
         ("flat.scatter_(0, rows[mask], 1)", "can't draw .scatter_(0, rows[mask], 1)"),
@@ -879,6 +881,9 @@ def test_two_calls_in_peoples_words_show_where_they_differ(
         if fact == "same":
             assert said.startswith("Same memory, gradient, device and"), (line, said)
             assert said.endswith("may differ."), (line, said)
+        elif fact == "example":
+            assert "x * 2 is an example" in said, (line, said)
+            assert "Memory" not in both[0]["other"], (line, both)
         elif fact == "raises":
             raised = [one["said"].startswith("It raises") for one in both]
             assert raised.count(True) == 1 and " raises if x is " in said, (line, said)
