@@ -694,7 +694,8 @@
     root.scrollIntoView({ block: "start" });
     find("code").focus();
   });
-  addEventListener("popstate", reread);
+  // The link to the box is no step in the history of what is drawn.
+  addEventListener("popstate", () => { if (location.hash !== "#explorer-typed") reread(); });
   for (const touch of ["pointerover", "focusin", "touchstart"])
     root.addEventListener(touch, loaded, { once: true, passive: true });
   if (location.search.includes("y=")) reread();
