@@ -159,10 +159,21 @@ window.explorerLine = (() => {
   const OVERWRITES = /^\.(?:zero|fill|normal|uniform|random|bernoulli|exponential|log_normal|cauchy|geometric)_\(/;
   const CHANGING = /^\.(?:add|sub|mul|div|neg|exp|sqrt|relu|sigmoid|tanh|clamp|clamp_min|clamp_max|clip|addcmul|addcdiv)_\(/;
   const THROUGH = { ".data": "x.data.add_(1)\ny = x", ".detach()": "x.detach().add_(1)\ny = x" };
-  // Calls that look at nothing but x's size, and those that fill it.
+  // How calls are written of which a row of the Atlas is true, and where x stands in them.
   const LIBRARY = /^(?:torch|np|numpy|nn|F|copy|jnp|tf|cv2|plt|math|random)(?:\.|$)/;
-  const LIKE = /^torch\.(?:zeros|empty|ones|full|randn?|randint)_like\(([\p{L}\p{N}_.]+)(?:,(?!.*(?:requires_grad|dtype|device)).*)?\)$/u;
-  const INIT = /^(?:torch\.)?(?:nn\.)?init\.\w+_\(([\p{L}\p{N}_.]+)(?:,.*)?\)$/u;
+  const NAMED = "([\\p{L}\\p{N}_.]+)", ARRAY = "\\((.*(?:\\bnp\\.|numpy|\\.values\\b|\\.copy\\(\\)).*)\\)$";
+  const DICT = "^(?!.*(?:optim|sched|scaler)).*\\.load_state_dict\\((.*?", LOADED = 'module.load_state_dict({"weight": x}';
+  const FORMS = Object.entries({
+    [`^torch\\.(?:zeros|empty|ones|full|randn?|randint)_like\\(${NAMED}(?:,(?!.*(?:requires_grad|dtype|device)).*)?\\)$`]: "torch.zeros_like(x)",
+    "^(.+)\\.new_(?:zeros|empty|ones|full)\\((?!.*(?:requires_grad|dtype|device))": "torch.zeros_like(x)",
+    [`^(?:torch\\.)?(?:nn\\.)?init\\.\\w+_\\(${NAMED}(?:,.*)?\\)$`]: "nn.init.zeros_(x)",
+    ...Object.fromEntries(["stack", "cat"].map((name) => [`^torch\\.${name}\\((.+)\\)$`, `torch.${name}([x, x])`])),
+    ...Object.fromEntries(["tensor", "as_tensor", "asarray", "Tensor"].map((name) => [`^torch\\.${name}${ARRAY}`, `torch.${name}(a)`])),
+    "^torch\\.from_numpy\\((.+)\\)$": "torch.from_numpy(a)",
+    "^copy\\.deepcopy\\((.*\\.state_dict\\(\\))\\)$": "copy.deepcopy(x)",
+    [`${DICT}), assign=True\\)$`]: `${LOADED}, assign=True)\ny = module.weight`,
+    [`${DICT})\\)$`]: `${LOADED})\ny = module.weight`,
+  }).map(([form, row]) => [new RegExp(form, "u"), row]);
   // What has whole numbers requires no grad.
   const WHOLE = /\.(?:byte|u?int\d*|long|short|bool|nonzero|arg\w+)\(|torch\.(?:u?int\d+|long|bool|arg\w+)\b|\.(?:max|min|topk|sort)\([^()]*\)\[1\]|[<>]|[!=]=/;
   // Modules have these as well: of `net.layer.half()` it isn't known what is meant.
@@ -267,7 +278,7 @@ window.explorerLine = (() => {
       const all = [x, ...from].join(" "), off = OFF.test(code);
       if (/(?:keep_vars|requires_grad)=True/.test(all)) return "leaf";
       if (layout && /\.(?:expand\w*|permute|transpose|narrow|unfold|diagonal|as_strided|swap\w+|movedim|m?T|t)\b|\[[^\]]*,/.test(x)) return "view";
-      if (/state_dict|buffers\(\)|\.grad\b|\bsd\[|ckpt|checkpoint/.test(all) || WHOLE.test(x) ||
+      if (/state_dict|buffers\(\)|\.grad\b|\bsd\[|ckpt|checkpoint|torch\.load\(/.test(all) || WHOLE.test(x) ||
           /\.detach\(\)|\.data\b|torch\.(?:as_)?(?:tensor|from_numpy|zeros|ones|rand\w*|empty|arange)\(/.test(x)) return "constant";
       if (/parameters\(/.test(all)) return off ? "no_grad" : "leaf";
       return /\(/.test(x) ? (off ? "constant" : "nonleaf") : off ? "no_grad" : "";
@@ -303,24 +314,11 @@ window.explorerLine = (() => {
           return { row, x: of[0], near: { row: other }, said: "Read as a call on a tensor; a is an array." };
         if (row ?? other) return { row: row ?? other, x: of[0], said: "" };
       }
-      const array = "torch.from_numpy(a)";
-      if (trailers.length === 1 && isFromNumpy({ head, trailers }) && names.includes(array))
-        return { row: array, x: write(trailers[0].slice(3, -1)), said: "" };
       const typed = write(whole), plain = !trailers.slice(0, -1).some((one) => one.includes("("));
-      const [, name, assign] = (plain && /^(?!.*(?:optim|sched|scaler)).*\.(deepcopy|load_state_dict)\((?=.*(?:state_dict|load|sd|best|weights|ckpt|checkpoint)).*?(, assign=True)?\)$/.exec(typed)) || [];
-      const ofDict = name === "load_state_dict" ? names.find((row) => row.startsWith("module.load_state_dict(") && row.includes("assign") === Boolean(assign))
-        : name && /state_dict\(\)\)$/.test(typed) && "copy.deepcopy(x)";
-      if (ofDict) return { row: ofDict, x: "each tensor of the state_dict", said: "", state: "constant" };
-      for (const [other, row] of [[LIKE, "torch.zeros_like(x)"], [INIT, "nn.init.zeros_(x)"]]) {
-        const [, x] = (plain && other.exec(typed)) || [];
-        if (x && names.includes(row)) return { row, x, said: `${typed.replace(/\(.*/, "()")} is drawn as ${row}.` };
+      for (const [form, row] of plain ? FORMS : []) {
+        const [, of] = form.exec(typed) ?? [], many = /\[x, x\]|deepcopy|load_state/.test(row);
+        if (of && names.includes(row)) return { row, x: many ? `each tensor of ${of}` : of, said: `Drawn as ${row.replace("\ny = module.weight", "")}.` };
       }
-      const [, joins] = (plain && /^torch\.(stack|cat)\(.+\)$/.exec(typed)) || [];
-      if (joins && names.includes(`torch.${joins}([x, x])`)) return { row: `torch.${joins}([x, x])`, x: "each tensor", said: "" };
-      const [, makes, of] = (plain && /^torch\.(tensor|as_tensor|asarray|Tensor)\((.*(?:\bnp\.|numpy|\.values\b|\.copy\(\)).*)\)$/.exec(typed)) || [];
-      if (makes && names.includes(`torch.${makes}(a)`)) return { row: `torch.${makes}(a)`, x: of, said: "" };
-      const made = plain && /^(.+)\.new_(?:zeros|empty|ones|full)\(/.exec(typed);
-      if (made && !/requires_grad|dtype/.test(typed) && names.includes("torch.zeros_like(x)")) return { row: "torch.zeros_like(x)", x: made[1], said: "Drawn as torch.zeros_like(x)." };
       // A call on a part of something, or with other arguments: `layer.weight.squeeze(1)`.
       for (let at = 0; at < trailers.length; at++) {
         const x = wholeOf({ head, trailers: trailers.slice(0, at) }), call = write(trailers[at]);
@@ -424,12 +422,9 @@ window.explorerLine = (() => {
       if (at) return { said: `If ${at} is a number, ${list}[${at}] is a view. If it is a list or a tensor, it is a copy.`, near: names.includes("x[:, [0, 1]]") ? { row: "x[:, [0, 1]]" } : null };
       if (!called) return { said: "This line has no call on a tensor." };
       const known = [...Object.values(calls), ...names].filter((code) => code.includes(`.${called[1]}(`));
-      const cast = /^(?:to|type|as_?tensor|tensor|asarray)$/.test(called[1]) && /dtype|torch\.\w*(?:int|float|half|double|long|bool)/.test(write(called)) && names.find((code) => code.includes(".to(torch."));
-      const [keyword] = /\w+=/.exec(write(called)) ?? [];
-      const alike = cast || (keyword && known.find((code) => code.includes(keyword) && names.includes(code)));
       return {
         said: `No picture: the explorer can't draw ${write(called)}${known.length ? ", because this site didn't run it with these arguments" : ""}.`,
-        near: isModule(write(first.head)) ? null : alike ? { row: alike } : nearest(called[1], calls, names),
+        near: isModule(write(first.head)) ? null : nearest(called[1], calls, names),
       };
     }
     const { primary, run, chips } = best;
@@ -504,13 +499,6 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
         : [bare && data.reads(`x.${bare}`), data.reads(side)].find((one) => one?.chain ?? one?.row) ?? {};
       if (only) told.push(only);
       if (how) told.push(how);
-      // "loss.item()": the call of a tensor under any name, but of a module's.
-      const [, x, method] = /^(\w+)\.(\w+)\(\)$/.exec(side) ?? [];
-      if (method && !known.length && !(chain ?? row) && data.reads(`${x}.detach()`).chain && !/^(?:torch|nn|np|numpy|copy|F)$/.test(x)) {
-        const like = data.reads(`x.${method}()`).near?.row;
-        known.push(...named(method), ...(like?.includes(`.${method}(`) ? [like] : []));
-        if (known.length) told.push(`${side} is drawn as ${codeOf(known[0])}.`);
-      }
       const close = near?.chain ?? near?.row;
       if (chain ?? row) return [chain ?? row, close].filter(Boolean);
       const name = /^\.?(\w{4,})(?:\(\))?$/.exec(side.trim())?.[1];
