@@ -656,6 +656,33 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
     assert tab.locator(".explorer-lanes").is_visible()
 
 
+def test_the_box_is_one_key_away_and_its_note_stays(
+    browser: Any, address: str, explorer: Explorer
+) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{address}index.html")
+    typed, read = page.locator(".explorer-typed"), page.locator(".explorer-read")
+    has_focus = "box => box === document.activeElement"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert typed.evaluate(has_focus)
+    page.keyboard.type("x / 2")  # in the box, the key that leads to it is a letter
+    page.wait_for_selector(".explorer.ready")
+    assert typed.input_value() == "x / 2"
+    page.locator("h1").click()
+    page.keyboard.press("/")
+    assert typed.evaluate(has_focus) and typed.input_value() == "x / 2"
+    if len(explorer.devices) > 1:
+        typed.fill("imgs.cuda(non_blocking=True)")
+        assert "if x is on device" in read.inner_text()
+        page.locator(".explorer [data-on]").nth(1).click()
+        assert "x stands for imgs" in read.inner_text()
+        assert "if x is on cpu" in read.inner_text()
+        lesson = read.get_by_role("link").get_attribute("href")
+        assert lesson.endswith("copy_between_devices.html")
+    page.close()
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
