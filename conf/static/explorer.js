@@ -166,7 +166,7 @@
   const kindOf = (error) => said(error).split(":")[0];
   const headline = (seen, places) => {
     if (seen.error) return `It raises ${kindOf(seen.error)}.`;
-    let words = "y is a copy with its own memory.";
+    let words = seen.row?.other ? "y has new memory and other values than x." : "y is a copy with its own memory.";
     if (seen.same_object) words = "y is x itself.";
     else if (seen.shares_memory) words = "y shares memory with x.";
     else if (seen.new_bytes === null) words = "y is a number, not a tensor or array.";
@@ -297,7 +297,7 @@
     else if (seen.row) {
       if (seen.row.given) notes.append("First ", element("code", seen.row.given.replace(/.*\n[^]*/, "\n$&\n")),
         seen.row.given.includes("\n") ? "Then this line. " : ", then this line. ");
-      notes.append("This is a row of the Atlas. ", element("a", "Its lesson", { href: seen.row.lesson }));
+      notes.append(`${seen.means} ${seen.row.says} `, element("a", "Its lesson", { href: seen.row.lesson }));
     } else if (now.write) {
       const [wrote, refused] = saw(seen, now.write);
       notes.append(wrote, ...(refused ? cure(refused) : []));
@@ -336,13 +336,15 @@
   // says, and which lane raises.
   const compare = (x = now.x, on = now.on) => {
     const [a, b] = now.lanes.map((lane) => ranOf(lane, on, x));
-    if (!a || !b) return { titles: [], more: [], raises: [] };
+    if (!a || !b) return { titles: [], more: [], raises: [], besides: [] };
+    const { blocks, sized, besides } = window.explorerExamples(now.lanes.map(codeOf));
     const raises = [a, b].map(({ error }) => Boolean(error));
     const [one, other] = [a, b].map((seen) => factsOf(seen, placesOf(seen, on), seen.row?.subject ?? "x"));
-    if (raises.includes(true)) return { titles: [], more: [], raises };
+    if (raises.includes(true)) return { titles: [], more: [], raises, besides };
+    const isOther = ({ row }) => Boolean(row?.other);
     // The class of the grad_fn alone is no difference, nor is how large x's own memory is.
-    const short = ([title, answer, detail]) =>
-      title === "Gradient" ? answer : `${answer} ${detail.replace(/(leaf: no), \w+/, "$1")}`;
+    const short = ([title, answer, detail]) => (title === "Gradient" || (title === "Memory" && sized) ? answer
+      : title === "Memory" && blocks === 1 ? "" : `${answer} ${detail.replace(/(leaf: no), \w+/, "$1")}`);
     const titles = one.filter((fact, at) => short(fact) !== short(other[at])).map(([title]) => title);
     const more = [];
     if (a.shares_memory && b.shares_memory && a.shares_version !== b.shares_version)
@@ -352,18 +354,32 @@
     const none = (seen) => seen.shares_version === null && said(seen.result) === "Tensor" && (seen.row?.subject ?? "x") === "x";
     if (none(a) !== none(b))
       more.push(["Version counter", ...[a, b].map((seen) => (none(seen)
-        ? ["none", "y is an inference tensor: autograd can't save it for backward"] : ["its own", "y is a normal tensor"]))]);
+        ? ["none", "y is an inference tensor: autograd can't save it for backward"] : [seen.shares_version ? "that of x" : "its own", "y is a normal tensor"]))]);
+    const grows = ({ means }) => / in place\. Autograd (\w+)/.exec(means)?.[1];
+    if (grows(a) && grows(b) && grows(a) !== grows(b))
+      more.push(["Version counter", ...[a, b].map((seen) => (grows(seen) === "notices" ? ["grows", "a backward pass notices the write"] : ["stays as it is", "no backward pass notices the write"]))]);
+    if (isOther(a) !== isOther(b) && !blocks) more.push(["Values", ...[a, b].map((seen) => [isOther(seen) ? "not those of x" : "those of x", ""])]);
     const isArray = a.new_bytes !== null && b.new_bytes !== null;
     const strides = ({ strides_kept: kept }) => (kept ? "those of x" : "others");
     // Of a row of the Atlas it is known whether the result has as many dimensions as x.
     const shape = (seen) => (a.scene && b.scene ? lists[seen.scene[4]].join(" × ")
       : seen.strides_kept === null ? "more or fewer dimensions than x" : "as many dimensions as x");
-    const shaped = isArray && shape(a) !== shape(b);
+    const unlike = isArray && shape(a) !== shape(b), shaped = unlike && !sized;
     if (shaped) more.unshift(["Shape", ...[a, b].map((seen) => [shape(seen), ""])]);
-    else if (isArray && strides(a) !== strides(b))
+    else if (isArray && !unlike && strides(a) !== strides(b))
       more.push(["Strides", ...[a, b].map((seen) => [strides(seen), ""])]);
     const others = more.map(([title]) => title);
-    return { titles: shaped ? ["Shape", ...titles, ...others.slice(1)] : [...titles, ...others], more, raises };
+    const both = new Map([...one.map(([title, ...said], at) => [title, [said, other[at].slice(1)]]),
+      ...more.map(([title, ...said]) => [title, said])]);
+    return {
+      titles: shaped ? ["Shape", ...titles, ...others.slice(1)] : [...titles, ...others], more, raises,
+      // What a difference is: in the answers, or else in their details.
+      how: (title) => {
+        const [[a, c], [b, d]] = both.get(title);
+        return (a === b ? [c, d] : [a, b]).join(" | ");
+      },
+      besides: [...besides, ...(unlike && sized ? ["Their shapes aren't compared: the arguments decide them."] : [])],
+    };
   };
   // For some kinds of x a chain ends early, at the call that raises.
   const ranOf = (lane, on, x) => {
@@ -382,31 +398,10 @@
     if (found) [now.x, now.on] = found;
   };
   const wordsOf = (x) => data.states[x];
-  const listed = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" or ");
-  const verdictOf = (found) => {
-    if (now.lanes.length < 2) return "";
-    const name = (at) => {
-      const code = codeOf(now.lanes[at]);
-      return code.includes("\n") ? ["The first", "The second"][at] : code;
-    };
-    const others = states.filter((x) => x !== now.x).map((x) => [x, compare(x)]);
-    const of = (test) => others.filter(([, seen]) => test(seen)).map(([x]) => wordsOf(x));
-    const same = of((seen) => !differs(seen));
-    if (!differs(found)) {
-      if (same.length === others.length)
-        return "Same memory, gradient, device and layout for every kind of x here. What you can do with the result later may differ.";
-      return found.raises[0] ? "Both raise for this x." : "No difference for this x. Try another kind of x.";
-    }
-    const said = found.titles.length ? [`They differ in: ${found.titles.join(", ").toLowerCase()}.`] : [];
-    for (const at of [0, 1]) {
-      const raising = of(({ raises }) => raises[at] && !raises[1 - at]);
-      if (found.raises[at]) raising.unshift(wordsOf(now.x));
-      if (raising.length) said.push(`${name(at)} raises if x is ${listed(raising)}.`);
-    }
-    if (same.length === others.length) said.push("No difference for the other kinds of x.");
-    else if (same.length) said.push(`No difference if x is ${listed(same)}.`);
-    return said.join(" ");
-  };
+  const verdictOf = (found) => (now.lanes.length < 2 ? "" : window.explorerVerdict(found, {
+    codes: now.lanes.map(codeOf), x: wordsOf(now.x), differs,
+    others: states.filter((x) => x !== now.x).map((x) => [wordsOf(x), compare(x)]),
+  }));
   const show = () => {
     const lanes = find("lanes");
     while (lanes.children.length > now.lanes.length) lanes.lastChild.remove();
@@ -463,6 +458,7 @@
     cut();
     show();
     note();
+    sayOther();
   };
   // For another kind of x an earlier call may raise: the chain ends there.
   const cut = () => {
@@ -516,11 +512,16 @@
     if (lane) {
       only(lane, states.includes(found.state) ? { x: found.state } : {});
       const of = atlas.rows[lane]?.subject ?? "x";
+      if (found.only) told.append(element("strong", found.only), " ");
       told.append(`${found.x === of ? "" : `${of} stands for ${found.x}. `}${found.said}`);
       const other = !runs(lane) && states.find((x) => runs(lane, x));
       if (other) told.append(now.lanes[0].length < lane.length ? " Drawn up to the call that raises." : "", " It runs if x is ",
         offer(wordsOf(other), () => only(lane, { x: other })), ".");
-      else onOther(lane, told);
+      else {
+        told.append(element("span", "", { className: "elsewhere" }));
+        sayOther();
+      }
+      if (found.see) told.append(` ${atlas.rows[found.see].says} `, element("a", "Its lesson", { href: atlas.rows[found.see].lesson }));
     } else told.append(found.said);
     if (found.near) {
       const near = found.near.chain ?? found.near.row;
@@ -536,15 +537,17 @@
     return Boolean(seen) && !seen.error;
   };
   // What calls such as cpu() do is another thing on another device.
-  const onOther = (lane, told) => {
+  const sayOther = () => {
+    const part = root.querySelector(".elsewhere"), [lane] = now.lanes;
     const on = devices.find((one) => one !== now.on);
-    const seen = on && seenOf(lane, on);
-    if (!seen || headline(seen, placesOf(seen, on)) === headline(seenOf(lane), placesOf(seenOf(lane)))) return;
-    told.append(" The answer differs if ", offer(`x is on ${nameOf(on)}`, () => {
-      told.replaceChildren();
-      only(lane, { on });
-      onOther(lane, told);
-    }), ".");
+    const [here, there] = [now.on, on].map((one) => one && seenOf(lane, one));
+    if (!part) return;
+    part.replaceChildren();
+    if (here && there && headline(there, placesOf(there, on)) !== headline(here, placesOf(here)))
+      part.append(" The answer differs if ", offer(`x is on ${nameOf(on)}`, () => {
+        change({ on, write: "" });
+        part.querySelector("button")?.focus();
+      }), ".");
   };
   // Without a drawing that answers, the last one is out of sight.
   const quiet = (text = "") => {
@@ -610,9 +613,9 @@
     // What is drawn of a write shows the write.
     if (WRITES.test(text)) return lanes.filter((lane) => isRow(lane) && /\ny = x$/.test(lane)).slice(0, 1);
     if (lanes.length > 1 && lanes.every((lane) => seenOf(lane) !== undefined)) return lanes;
-    const [code] = text.match(/[\w.]+\.\w+\(.*\)|\w+\.(?:data|T)\b/) ?? [];
-    const { chain, words } = code ? data.reads(code) : {};
-    return chain && !words ? [chain] : lanes.slice(0, 1);
+    const [code] = text.match(/[\w.]+\.\w+\(.*\)|\w+\.(?:data|T)\b|\w+\[[^\]]+\]/) ?? [];
+    const { chain, row, words } = code ? data.reads(code) : {};
+    return (chain ?? row) && !words ? [chain ?? row] : lanes.slice(0, 1);
   };
   // The entry of a message that is here word for word, and where it stands.
   const messageOf = ([first]) => (first?.message && first.exact ? first : null);
@@ -691,7 +694,8 @@
     root.scrollIntoView({ block: "start" });
     find("code").focus();
   });
-  addEventListener("popstate", reread);
+  // The link to the box is no step in the history of what is drawn.
+  addEventListener("popstate", () => { if (location.hash !== "#explorer-typed") reread(); });
   for (const touch of ["pointerover", "focusin", "touchstart"])
     root.addEventListener(touch, loaded, { once: true, passive: true });
   if (location.search.includes("y=")) reread();

@@ -129,11 +129,13 @@ window.explorerLine = (() => {
     return null;
   };
 
+  // Calls that do the same to memory and gradient with all arguments.
+  const ANY = /^(?:(?:un)?squeeze|expand|repeat|repeat_interleave|chunk|split|narrow|select|index_select|gather|flip|roll|unbind|movedim|unfold|diagonal|tril|masked_select|item)$/;
   // torch.clone(x) is x.clone().
   const asMethod = ({ head, trailers }) => {
     const [name, ...rest] = trailers;
     if (head[0] !== "torch" || !name || name[0] !== "." || name[2] !== "(") return null;
-    if (!["clone", "detach", "t", "reshape", "transpose", "permute", "flatten"].includes(name[1])) return null;
+    if (!/^(?:clone|detach|t|reshape|transpose|permute|flatten)$/.test(name[1]) && !ANY.test(name[1])) return null;
     let depth = 0, comma = name.length - 1;
     for (let at = 3; at < name.length - 1; at++) {
       if (PAIRS[name[at]]) depth++;
@@ -150,6 +152,44 @@ window.explorerLine = (() => {
     const [, dtype] = /^\.to\((?:dtype=)?torch\.(\w+)\)$/.exec(write(trailer)) ?? [];
     return dtype ? [".", methodOf(dtype), "(", ")"] : null;
   };
+
+  // In-place calls that write values: all that a picture of one says is true of another.
+  // Some write what has nothing to do with x's old values, and no gradient flows to those.
+  const WRITES = /^\.(?!(?:t|(?:un)?squeeze|transpose|swap\w+|resize\w*|set|requires_grad|detach|share_memory|as_strided|rename|_\w*)_\()\w+_\(/;
+  const OVERWRITES = /^\.(?:zero|fill|normal|uniform|random|bernoulli|exponential|log_normal|cauchy|geometric)_\(/;
+  const CHANGING = /^\.(?:add|sub|mul|div|neg|exp|sqrt|relu|sigmoid|tanh|clamp|clamp_min|clamp_max|clip|addcmul|addcdiv)_\(/;
+  const THROUGH = { ".data": "x.data.add_(1)\ny = x", ".detach()": "x.detach().add_(1)\ny = x" };
+  // How calls are written of which a row of the Atlas is true, and where x stands in them.
+  const LIBRARY = /^(?:torch|np|numpy|nn|F|copy|jnp|tf|cv2|plt|math|random)(?:\.|$)/;
+  const NAMED = "([\\p{L}\\p{N}_.]+)", ARRAY = "\\((.*(?:\\bnp\\.|numpy|\\.values\\b|\\.copy\\(\\)).*)\\)$";
+  const DICT = "^(?!.*(?:optim|sched|scaler)).*\\.load_state_dict\\((.*?", LOADED = 'module.load_state_dict({"weight": x}';
+  const FORMS = Object.entries({
+    [`^torch\\.(?:zeros|empty|ones|full|randn?|randint)_like\\(${NAMED}(?:,(?!.*(?:requires_grad|dtype|device)).*)?\\)$`]: "torch.zeros_like(x)",
+    "^(.+)\\.new_(?:zeros|empty|ones|full)\\((?!.*(?:requires_grad|dtype|device))": "torch.zeros_like(x)",
+    [`^(?:torch\\.)?(?:nn\\.)?init\\.\\w+_\\(${NAMED}(?:,.*)?\\)$`]: "nn.init.zeros_(x)",
+    ...Object.fromEntries(["stack", "cat"].map((name) => [`^torch\\.${name}\\((.+)\\)$`, `torch.${name}([x, x])`])),
+    ...Object.fromEntries(["tensor", "as_tensor", "asarray", "Tensor"].map((name) => [`^torch\\.${name}${ARRAY}`, `torch.${name}(a)`])),
+    "^torch\\.from_numpy\\((.+)\\)$": "torch.from_numpy(a)",
+    "^copy\\.deepcopy\\((.*\\.state_dict\\(\\))\\)$": "copy.deepcopy(x)",
+    [`${DICT}), assign=True\\)$`]: `${LOADED}, assign=True)\ny = module.weight`,
+    [`${DICT})\\)$`]: `${LOADED})\ny = module.weight`,
+  }).map(([form, row]) => [new RegExp(form, "u"), row]);
+  // What has whole numbers requires no grad.
+  const WHOLE = /\.(?:byte|u?int\d*|long|short|bool|nonzero|arg\w+)\(|torch\.(?:u?int\d+|long|bool|arg\w+)\b|\.(?:max|min|topk|sort)\([^()]*\)\[1\]|[<>]|[!=]=/;
+  // Modules have these as well: of `net.layer.half()` it isn't known what is meant.
+  const OF_MODULES = /^\.(?:half|float|double|bfloat16|cuda|cpu|share_memory|requires_grad_|zero_grad)\b/;
+  const OF_TENSORS = /(?:\.(?:weight|bias|grad|data|logits)|\))$/;
+  // What repeats a call, or binds what it returns, is no other part of the line.
+  const AROUND = /^(?:(?:for|if) [^:…]+:[;\s]*)?(?:(?:tuple|list|print)?[[({](?:[^…:]+:\s*)?…(?: for [^…]+? in (?:(?! if )[^…])+)?[\])}]|…[)\]}]*)$/;
+  const OFF = /^with torch\.no_grad\(\):[;\s]*/;
+  const MOST = 100; // characters of what is left of a line
+  const NON_BLOCKING = ['x.to("cpu", non_blocking=True)', "x.to(device, non_blocking=True)"];
+
+  // Lines whose brackets are open go on in the next one.
+  const logical = (lines) => lines.reduce((joined, line) => {
+    const open = [...(joined.at(-1) ?? "")].reduce((sum, one) => sum + "([{".includes(one) - ")]}".includes(one), 0);
+    return open > 0 ? [...joined.slice(0, -1), `${joined.at(-1)} ${line}`] : [...joined, line];
+  }, []);
 
   // What may not be left out behind what is drawn: another dtype is a copy, a write changes
   // values. x is float32, so to float32 nothing happens.
@@ -190,11 +230,12 @@ window.explorerLine = (() => {
   /**
    * Read a line. `calls` are the chips' codes by their keys, `names` the codes of single
    * calls that the Atlas has, with x or a. Returns `chain` or `row` for what can be
-   * shown, `x` for what x stands for, `said` for the reader, `near` for what to offer.
+   * shown, `only` if that is a part of the line, `x` for what x stands for and its kind
+   * as `state`, `said` for the reader, `near` for what to offer, `see` for another row.
    */
   return (text, calls, names, most) => {
-    const lines = text.split("\n").map((line) => line.replace(/^\s*(?:>>>|\.\.\.|In ?\[\d*\]:|[-+]\s)\s*/, "").trim()).filter(Boolean);
-    const [line] = lines.filter((one) => /[.(]/.test(one.replace(/#.*/, ""))).concat(lines);
+    const lines = logical(text.split("\n").map((line) => line.replace(/^\s*(?:>>>|\.\.\.|In ?\[\d*\]:|[-+]\s)\s*/, "").replace(/(^|\s)#.*/, "").trim()).filter(Boolean));
+    const [line] = lines.filter((one) => /[.(].*[^:]$/.test(one)).concat(lines);
     if (!line) return { said: "" };
     if (line.length > LONGEST) return { said: `That is ${line.length} characters. A line of code has at most ${LONGEST}.`, words: true };
     const { found, odd } = tokensOf(line);
@@ -202,6 +243,7 @@ window.explorerLine = (() => {
     if (!found) return { said: sentence ? "" : `“${odd}” is not Python.`, words: true };
     if (/^<\/?\w/.test(line)) return { said: "That is markup, not Python." };
     if (isProse(found)) return { said: "", words: true };
+    const code = lines.join("; ").slice(0, 5 * LONGEST);
     const statement = statementOf(found);
     const equals = outside(statement, /^(?:=|[-+*/@%&|^]=)$/).at(-1) ?? -1;
     const right = statement.slice(equals + 1);
@@ -214,16 +256,43 @@ window.explorerLine = (() => {
     if (!primaries) return { said: "A bracket is missing, or there is one too many." };
     const key = (tokens, name) => write(tokens.map((token) => (token === name ? "·" : token)));
     const rows = new Map(), ofArrays = new Map();
-    for (const code of names) {
-      const tokens = tokensOf(code).found ?? [];
-      if (tokens.includes("x")) rows.set(key(tokens, "x"), code);
-      else ofArrays.set(key(tokens, "a"), code);
+    for (const row of names) {
+      const tokens = tokensOf(row).found ?? [];
+      if (tokens.includes("x")) rows.set(key(tokens, "x"), row);
+      else ofArrays.set(key(tokens, "a"), row);
     }
-    const best = { known: 0 };
-    const unknown = [];
-    const wholeOf = ({ head, trailers }) => write([...head, ...trailers.flat()]);
-    // What stands around it, or behind it.
-    const rest = (one) => (wholeOf(one) === write(right) && statement.length === found.length ? "" : "The rest of the line isn't drawn.");
+    const tokensIn = ({ head, trailers }, count = trailers.length) => [...head, ...trailers.slice(0, count).flat()];
+    const wholeOf = (one) => write(tokensIn(one));
+    // What is said first where the tokens that are drawn are only a part of what was typed.
+    const only = (tokens) => {
+      const place = new RegExp(tokens.map((one) => one.replace(/\W/g, "\\$&")).join("\\s*"));
+      const left = code.replace(place, "…").replace(OFF, "").replace(into ? "" : /^[^()=…]*[^()=…!<>]=(?!=)\s*/, "")
+        .replace(/^(?:return|yield|await)\s+|[\s,;:\\]+$/g, "");
+      return AROUND.test(left) ? "" : `Of this ${lines.length > 1 ? "code" : "line"} only ${write(tokens)} is drawn. This says nothing about ${left.length > MOST ? `${left.slice(0, MOST)} …` : left}.`;
+    };
+    // The kind of x, as far as the code tells: what x is, or what a loop takes it from.
+    const kindOf = (x, layout) => {
+      const [name] = /^[\p{L}_][\p{L}\p{N}_]*/u.exec(x) ?? [""];
+      const from = [...code.matchAll(/\bfor\s+([^:=]+?)\s+in\s+(.*?)(?=\bfor\b|\bif\b|$)/g)]
+        .filter(([, targets]) => targets.split(/[^\p{L}\p{N}_]+/u).includes(name)).map(([, , of]) => of);
+      const all = [x, ...from].join(" "), off = OFF.test(code);
+      if (/(?:keep_vars|requires_grad)=True/.test(all)) return "leaf";
+      if (layout && /\.(?:expand\w*|permute|transpose|narrow|unfold|diagonal|as_strided|swap\w+|movedim|m?T|t)\b|\[[^\]]*,/.test(x)) return "view";
+      if (/state_dict|buffers\(\)|\.grad\b|\bsd\[|ckpt|checkpoint|torch\.load\(/.test(all) || WHOLE.test(x) ||
+          /\.detach\(\)|\.data\b|torch\.(?:as_)?(?:tensor|from_numpy|zeros|ones|rand\w*|empty|arange)\(/.test(x)) return "constant";
+      if (/parameters\(/.test(all)) return off ? "no_grad" : "leaf";
+      return /\(/.test(x) ? (off ? "constant" : "nonleaf") : off ? "no_grad" : "";
+    };
+    // What is shown, with all that is known of it: `tokens` are what was typed of it.
+    const shown = (what, tokens, said) => {
+      const state = /\ba\b/.test(what.row?.replace(/\n[^]*/, "") ?? "") && !/\bx\b/.test(what.row) ? "" : what.state ?? kindOf(what.x, what.chain?.some((call) => /contiguous|view|reshape/.test(call)));
+      const see = NON_BLOCKING[/["']cpu["']/.test(write(tokens)) ? 0 : 1];
+      return {
+        near: null, ...what, state, only: only(tokens),
+        see: /non_blocking=(?!False)/.test(write(tokens)) && names.includes(see) && see,
+        said: [...said, state === "constant" && /state_dict\(/.test(code) && "The tensors in a state_dict are detached: they don't require grad."].filter(Boolean).join(" "),
+      };
+    };
     // What is given to from_numpy is an array, and no call of a tensor.
     const isFromNumpy = ({ head, trailers: [name] }) => head[0] === "torch" && name?.[1] === "from_numpy" && name[2] === "(";
     const arrays = primaries.filter(isFromNumpy).flatMap(({ trailers: [name] }) => primariesOf(name.slice(3, -1)) ?? []).map(wholeOf);
@@ -240,18 +309,63 @@ window.explorerLine = (() => {
       const whole = [...head, ...trailers.flat()];
       for (const { head: of } of [{ head }, ...(primariesOf(trailers.flat().slice(trailers.flat().indexOf("(") + 1, -1)) ?? [])]) {
         const same = of.length === 1 && key(whole, of[0]);
-        const [code, other] = [rows.get(same), ofArrays.get(same)];
-        if (code && other)
-          return { row: code, x: of[0], near: { row: other }, said: "Read as a call on a tensor; a is an array." };
-        if (code ?? other) return { row: code ?? other, x: of[0], said: "" };
+        const [row, other] = [rows.get(same), ofArrays.get(same)];
+        if (row && other)
+          return { row, x: of[0], near: { row: other }, said: "Read as a call on a tensor; a is an array." };
+        if (row ?? other) return { row: row ?? other, x: of[0], said: "" };
       }
-      const array = "torch.from_numpy(a)";
-      return trailers.length === 1 && isFromNumpy({ head, trailers }) && names.includes(array)
-        ? { row: array, x: write(trailers[0].slice(3, -1)), said: "" } : null;
+      const typed = write(whole), plain = !trailers.slice(0, -1).some((one) => one.includes("("));
+      for (const [form, row] of plain ? FORMS : []) {
+        const [, of] = form.exec(typed) ?? [], many = /\[x, x\]|deepcopy|load_state/.test(row);
+        if (of && names.includes(row)) return { row, x: many ? `each tensor of ${of}` : of, said: `Drawn as ${row.replace("\ny = module.weight", "")}.` };
+      }
+      // A call on a part of something, or with other arguments: `layer.weight.squeeze(1)`.
+      for (let at = 0; at < trailers.length; at++) {
+        const x = wholeOf({ head, trailers: trailers.slice(0, at) }), call = write(trailers[at]);
+        const [, name] = /^\.(\w+?)(?:_as)?\(/.exec(call) ?? [];
+        const any = ANY.test(name) && /^(?:\[-?\d+\])?$/.test(write(trailers.slice(at + 1).flat())) &&
+          names.find((row) => row.startsWith(`x.${name}(`) || row.endsWith(`].${name}()`));
+        const row = rows.get(write(["·", ...trailers.slice(at).flat()])) ?? any;
+        if (row && !LIBRARY.test(x) && (!OF_MODULES.test(call) || OF_TENSORS.test(x)))
+          return { row, x, said: row === any ? `${call} is drawn as ${row}.` : "" };
+      }
+      // A part by its index.
+      const index = /^\[(.*)\]$/.exec(write(trailers.at(-1) ?? []))?.[1];
+      const row = !index ? "" : /[<>~]|[!=]=|mask/.test(index) ? "x[mask]" : /\[/.test(index) ? "x[:, [0, 1]]"
+        : /^(?:-?\d+|\.\.\.|None|[-\w.]*:[-\w.:]*)(?:, |$)/.test(index) && !/(?:^|, )(?!None)[A-Za-z_]\w*(?:,|$)/.test(index) ? "x[:, :2]" : "";
+      if (row && names.includes(row)) return { row, x: wholeOf({ head, trailers: trailers.slice(0, -1) }), said: `[${index}] is drawn as ${row.slice(1)}.` };
+      return null;
     };
+    // A write in place with any values, of x itself or of another tensor on its memory.
+    const inPlace = ({ head, trailers }) => {
+      const at = trailers.findIndex((one) => WRITES.test(write(one)));
+      if (at < 0 || !trailers.slice(at).every((one) => WRITES.test(write(one)))) return null;
+      const writes = trailers.slice(at).map(write), through = at > 0 && THROUGH[write(trailers[at - 1])];
+      const row = through || names.find((one) => one === (
+        writes.some((one) => one.startsWith(".copy_(")) ? "x.copy_(torch.ones(2, 3))"
+          : writes.some((one) => OVERWRITES.test(one)) ? "x.zero_()"
+            : writes.every((one) => CHANGING.test(one)) ? "x.add_(1)" : ""));
+      const x = wholeOf({ head, trailers: trailers.slice(0, through ? at - 1 : at) });
+      return row && names.includes(row) && !/^(?:torch|F|nn|np)$/.test(x)
+        ? { row, x, said: `Drawn as ${row.replace("\ny = x", "")}. Only the values differ.` } : null;
+    };
+    // `w.data = v`, `w.data[0] = 7`, `w.requires_grad = False`, `b = a`.
+    const assigned = () => {
+      const to = write(statement.slice(0, equals)), [, x, flag] = /^(.+)\.(data|requires_grad|detach\(\)|numpy\(\))(?:\[.*\])?$/.exec(to) ?? [];
+      const value = write(right);
+      const index = /\[([^[\]]*)\]$/.exec(to)?.[1] ?? "";
+      const row = !flag && /[<>:~]|[!=]=|, |mask/.test(index) ? "x[0] = 7\ny = x" : flag === "requires_grad" ? value === "False" && "x.requires_grad_(False)"
+        : flag === "numpy()" ? "x.detach().numpy()[0] = 7\ny = x"
+        : flag ? (to.endsWith("]") || statement[equals] !== "=" ? THROUGH[`.${flag}`] : "x.data = torch.ones_like(x)\ny = x")
+        : !into && /^[\p{L}_][\w.]*$/u.test(to) && /^(?!None$|True$|False$)[\p{L}_][\w.]*$/u.test(value) && !/\.(?:data|m?T|H|real|imag|shape|dtype|device|requires_grad)$/.test(value) ? "y = x" : "";
+      const said = row === "y = x" ? "" : `Drawn as ${row && row.replace("\ny = x", "")}.`;
+      return row && names.includes(row) ? { row, x: x?.replace(/\.detach\(\)$/, "") ?? (row === "y = x" ? value : to.replace(/\[[^[\]]*\]$/, "")), said } : null;
+    };
+    const best = { known: 0 };
+    const unknown = [];
     for (const one of looked) {
       const primary = asMethod(one) ?? one;
-      const chips = primary.trailers.map((trailer) => chipOf(trailer, calls));
+      const chips = primary.trailers.map((trailer, at) => (at === 0 && LIBRARY.test(primary.head[0]) ? null : chipOf(trailer, calls)));
       if (arrays.includes(wholeOf(one)) && !chips.some((chip) => /^numpy/.test(chip?.[0]))) continue;
       let run = [];
       chips.concat([null]).forEach((chip, at) => {
@@ -270,10 +384,14 @@ window.explorerLine = (() => {
     const ofModule = (x) => ({
       said: `${x} looks like a module or an optimizer, but the pictures show tensors.`,
     });
-    const single = first && alone(first);
-    if (single && best.known < 2 && !(best.known === 1 && best.typed === first))
-      return isModule(single.x) ? ofModule(single.x)
-        : { ...single, said: [single.said, rest(first), written].filter(Boolean).join(" ") };
+    const bound = equals > 0 && assigned();
+    if (bound) return isModule(bound.x) ? ofModule(bound.x) : shown(bound, statement, [bound.said]);
+    const writing = first && inPlace(first);
+    const single = first && (alone(first) ?? (asMethod(first) && alone(asMethod(first))));
+    // The first of what a call returns is a part of that call.
+    if (single && best.known < 2 && !(best.known === 1 && best.typed === first && best.chips[best.run[0]][0] !== "first"))
+      return isModule(single.x) ? ofModule(single.x) : shown(single, tokensIn(first), [single.said, written]);
+    if (writing) return isModule(writing.x) ? ofModule(writing.x) : shown(writing, tokensIn(first), [writing.said]);
     if (!best.known) {
       // The longest beginning that is a row of the Atlas.
       for (const { head, trailers } of looked)
@@ -282,70 +400,60 @@ window.explorerLine = (() => {
           const after = write(trailers.slice(count).flat());
           if (other && isModule(other.x)) return ofModule(other.x);
           if (other && CHANGES.test(after)) return notInChain(write(trailers[count]), { row: other.row });
-          if (other) return { ...other, said: [other.said, after && `Left out: ${after}.`, rest({ head, trailers }), written].filter(Boolean).join(" ") };
+          if (other) return shown(other, tokensIn({ head, trailers }, count), [other.said, written]);
         }
       const called = unknown.find((one) => one[0] === ".") ?? first?.trailers.find((one) => one[0] === ".");
       const hasGrad = write(right).includes(`${into}.grad`);
-      const inPlace = "x += 1\ny = x", bare = right.every((token) => /^(?:[\p{L}_][\w.]*|\d[\w.]*|[-+*/.])$/u.test(token));
-      if (/^[\w.]+$/.test(into) && !/\.(?:data|grad|requires_grad)$/.test(into) && bare && names.includes(inPlace)) return {
-        row: inPlace, x: into, more: true,
-        state: /no_grad/.test(line) ? "no_grad" : hasGrad ? "leaf" : "nonleaf",
+      const added = "x += 1\ny = x", bare = right.every((token) => /^(?:[\p{L}_][\w.]*|\d[\w.]*|[-+*/.])$/u.test(token));
+      if (/^[\w.]+$/.test(into) && !/\.(?:data|grad|requires_grad)$/.test(into) && bare && names.includes(added)) return {
+        row: added, x: into, more: true,
+        state: /no_grad/.test(code) ? "no_grad" : hasGrad ? "leaf" : "nonleaf",
         said: `Drawn as x += 1, a write into the memory of x.${hasGrad ? "" : ` If ${into} is a Python number, such as 0, the line makes a new tensor instead.`}`,
       };
       if (written) {
         if (/\.requires_grad$/.test(into)) return { said: written, near: "requires_grad_" in calls ? { chain: ["requires_grad_"] } : null };
-        const rows = /\.grad$/.test(into) ? [] : [/\.data$/.test(into) ? "x.data.add_(1)\ny = x" : /\]$/.test(into) ? "x[0] = 7\ny = x" : "x += 1\ny = x"];
+        const rows = /\.grad$/.test(into) ? [] : [/\]$/.test(into) ? "x[0] = 7\ny = x" : "x += 1\ny = x"];
         return { said: written, near: rows.filter((row) => names.includes(row)).map((row) => ({ row }))[0] ?? null };
       }
+      const [, block] = /^with torch\.(no_grad|inference_mode)\(\):/.exec(code) ?? [];
+      const within = block && names.find((row) => row.startsWith(`with torch.${block}():`) && row.includes("* 2"));
+      if (within) return shown({ row: within, x: "x", state: "" }, found, ["Drawn with another operation in the block."]);
+      const [, list, at] = /^([\w.]+)\[(\w+)\]$/.exec(write(right)) ?? [];
+      if (at) return { said: `If ${at} is a number, ${list}[${at}] is a view. If it is a list or a tensor, it is a copy.`, near: names.includes("x[:, [0, 1]]") ? { row: "x[:, [0, 1]]" } : null };
       if (!called) return { said: "This line has no call on a tensor." };
       const known = [...Object.values(calls), ...names].filter((code) => code.includes(`.${called[1]}(`));
-      const cast = /dtype|torch\.\w*(?:int|float|half|double|long|bool)/.test(write(called)) && names.find((code) => code.includes(".to(torch."));
-      const [keyword] = /\w+=/.exec(write(called)) ?? [];
-      const alike = cast || (keyword && known.find((code) => code.includes(keyword) && names.includes(code)));
       return {
         said: `No picture: the explorer can't draw ${write(called)}${known.length ? ", because this site didn't run it with these arguments" : ""}.`,
-        near: isModule(write(first.head)) ? null : alike ? { row: alike } : nearest(called[1], calls, names),
+        near: isModule(write(first.head)) ? null : nearest(called[1], calls, names),
       };
     }
     const { primary, run, chips } = best;
     // The first of a list, rather than the first row.
     while (run.length > most && chips[run[0]][0] === "first") run.shift();
-    const shown = run.slice(0, most);
-    const before = primary.trailers.slice(0, shown[0]);
-    const after = primary.trailers.slice(shown.at(-1) + 1);
+    const drawn = run.slice(0, most);
+    const before = primary.trailers.slice(0, drawn[0]);
+    const after = primary.trailers.slice(drawn.at(-1) + 1);
     const x = write([...primary.head, ...before.flat()]);
     if (isModule(x)) return ofModule(x);
     if (after.length && run.length <= most && CHANGES.test(write(after[0])))
-      return notInChain(write(after[0]), { chain: shown.map((at) => chips[at][0]) });
+      return notInChain(write(after[0]), { chain: drawn.map((at) => chips[at][0]) });
     const said = [];
-    for (const at of shown) {
+    for (const at of drawn) {
       const typed = write(primary.trailers[at]), code = calls[chips[at][0]];
       if (chips[at][1]) said.push(`${typed} is drawn as ${code}.`);
     }
     let near = null;
-    if (run.length > most)
-      said.push(`A chain has at most three calls, so ${write(after.flat())} is left out.`);
-    else if (after.length) {
-      said.push(`Not known here, and left out: ${write(after.flat())}.`);
-      if (after[0][0] === ".") near = nearest(after[0][1], calls, names);
-    }
-    if (rest(best.typed)) said.push(rest(best.typed));
+    if (chips[drawn[0]][0] === "copy") said.push("A tensor has no copy(). That of an array has its own memory.");
+    if (run.length > most) said.push("A chain has at most three calls.");
+    else if (after[0]?.[0] === ".") near = nearest(after[0][1], calls, names);
     if (written) said.push(written);
     const typo = before.filter((one) => one[0] === "." && one.includes("(")).at(-1);
     if (typo && !near) {
       near = nearest(typo[1], calls, []);
-      if (near && (write(typo).includes(calls[near.chain[0]]) || shown.some((at) => chips[at][0] === near.chain[0]))) near = null;
+      if (near && (write(typo).includes(calls[near.chain[0]]) || drawn.some((at) => chips[at][0] === near.chain[0]))) near = null;
     }
-    const made = before.some((one) => one.includes("(")) || /\(/.test(write(primary.head));
-    const cut = /\.detach\(\)|\.data\b|state_dict|\.grad\b|torch\.(?:as_)?(?:tensor|from_numpy|zeros|ones|rand\w*|empty|arange)\(/.test(x);
-    const given = /parameters\(\)/.test(x) ? "leaf" : "nonleaf";
-    return {
-      chain: shown.map((at) => chips[at][0]),
-      x,
-      state: made ? (cut ? "constant" : given) : "",
-      said: said.join(" "),
-      near,
-    };
+    const { typed } = best, count = Math.max(1, typed.trailers.length - after.length);
+    return shown({ chain: drawn.map((at) => chips[at][0]), x, near }, tokensIn(typed, count), said);
   };
 })();
 // Reads "detach or clone?": what each side is, in people's words.
@@ -356,6 +464,7 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     "=": "y = x", assignment: "y = x", "shallow copy": "copy", slice: "x[:, :2]",
     slicing: "x[:, :2]", index: "x[0]", indexing: "x[0]", mask: "x[mask]", masking: "x[mask]",
     array: "np.array(x)",
+    ...Object.fromEntries("empty ones full rand randn randint".split(" ").map((one) => [`${one}_like`, "torch.zeros_like(x)"])),
   };
   // The calls of a name, chains before rows of the Atlas: each what a lane shows.
   const named = (side) => {
@@ -366,7 +475,8 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     if (!name) return [];
     const is = name.toLowerCase().replace(/[ _]+(?!$)/g, "");
     const same = (code) => {
-      const bare = code.replace(/^with (.*):[^]*/, "$1").replace(/\([^()]*\)/g, "()").replace(/\([^]*\)/g, "()");
+      if (/out=/.test(code)) return false; // a write, and no sum
+      const bare = code.replace(/\)\n[^]*/, ")").replace(/^with (.*):[^]*/, "$1").replace(/^x\[[^\]]*\](?=\.)/, "x").replace(/\)\[\d\]$/, ")").replace(/\([^()]*\)/g, "()").replace(/\([^]*\)/g, "()");
       const [all, one] = /^(?:\w+\.)?(\w+)(?:\(\))?$/.exec(bare) ?? [];
       return all && one.toLowerCase().replace(/_+(?!$)/g, "") === is && (!of || all.startsWith(of));
     };
@@ -384,17 +494,11 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     const told = [];
     const found = sides.map((side) => {
       const known = named(side);
-      const bare = /^\.?(\w+\(.*)$/.exec(side.trim())?.[1]; // "detach().clone()"
-      const { chain, row, near, said: how } = known.length ? {}
+      const bare = /^\.?(\w+\(.*)$/.exec(side)?.[1] ?? /^\.(\w+\.\w+)$/.exec(side)?.[1].concat("()"); // "detach().clone()", ".data.copy_"
+      const { chain, row, near, only, said: how } = known.length ? {}
         : [bare && data.reads(`x.${bare}`), data.reads(side)].find((one) => one?.chain ?? one?.row) ?? {};
+      if (only) told.push(only);
       if (how) told.push(how);
-      // "loss.item()": the call of a tensor under any name, but of a module's.
-      const [, x, method] = /^(\w+)\.(\w+)\(\)$/.exec(side) ?? [];
-      if (method && !known.length && !(chain ?? row) && data.reads(`${x}.detach()`).chain && !/^(?:torch|nn|np|numpy|copy|F)$/.test(x)) {
-        const like = data.reads(`x.${method}()`).near?.row;
-        known.push(...named(method), ...(like?.includes(`.${method}(`) ? [like] : []));
-        if (known.length) told.push(`${side} is drawn as ${codeOf(known[0])}.`);
-      }
       const close = near?.chain ?? near?.row;
       if (chain ?? row) return [chain ?? row, close].filter(Boolean);
       const name = /^\.?(\w{4,})(?:\(\))?$/.exec(side.trim())?.[1];
@@ -424,4 +528,44 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     return { lanes, said: [...new Set(told)].join(" ") };
   };
   return twoOf(line);
+};
+// What the examples of two codes decide, and not their calls: a block's operation, the
+// shape where arguments choose it, and how large a copy is then.
+window.explorerExamples = (codes) => {
+  const one = (pattern) => codes.find((code) => pattern.test(code));
+  const blocks = codes.filter((code) => /^with /.test(code)).length;
+  const turned = one(/\.(?:t|transpose|permute|movedim)\(|\.m?T$/);
+  const keeps = one(/\.(?:view|reshape|flatten|ravel)\(/);
+  return {
+    blocks,
+    sized: one(/\.(?:view|reshape|expand|repeat\w*|narrow|unfold|as_strided|split|chunk|gather|take|\w+_select)\(|\[.*[\d:m]/) !== undefined,
+    besides: [
+      blocks === 1 && `The block applies to every operation in it, ${one(/^(?!with )/)} to x alone. x * 2 is an example: it makes new memory without the block too.`,
+      turned && keeps && turned !== keeps && `Only ${turned} changes the order of the elements.`,
+    ].filter(Boolean),
+  };
+};
+// What two calls differ in, in a sentence or two, and for which other kinds of x.
+window.explorerVerdict = (found, { codes, x, differs, others }) => {
+  const listed = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" or ");
+  const name = (at) => (codes[at].includes("\n") ? ["The first", "The second"][at] : codes[at]);
+  const of = (test) => others.filter(([, seen]) => test(seen)).map(([words]) => words);
+  const same = of((seen) => !differs(seen));
+  if (!differs(found)) {
+    if (same.length === others.length)
+      return found.besides.length ? `${found.besides.join(" ")} Nothing else differs for any kind of x here.`
+        : "Same memory, gradient, device and layout for every kind of x here. What you can do with the result later may differ.";
+    return found.raises[0] ? "Both raise for this x." : "No difference for this x. Try another kind of x.";
+  }
+  const said = found.titles.length
+    ? [`They differ in: ${found.titles.map((title) => `${title.toLowerCase()} (${found.how(title)})`).join(", ")}.`] : [];
+  said.push(...found.besides);
+  for (const at of [0, 1]) {
+    const raising = of(({ raises }) => raises[at] && !raises[1 - at]);
+    if (found.raises[at]) raising.unshift(x);
+    if (raising.length) said.push(`${name(at)} raises if x is ${listed(raising)}.`);
+  }
+  if (same.length === others.length) said.push("Same memory, gradient and device for the other kinds of x.");
+  else if (same.length) said.push(`No difference if x is ${listed(same)}.`);
+  return said.join(" ");
 };

@@ -23,7 +23,8 @@ from tensor_copies.explorer.chains import CALLS, LONGEST, chain_of, expression_o
 from tensor_copies.explorer.data import Explorer
 from tensor_copies.explorer.kept import ProbesFailed, live_explorer, printed_by
 from tensor_copies.explorer.page import entry_of
-from tensor_maps.atlas.calls import OPERATIONS
+from tensor_maps.atlas.calls import OPERATIONS, Operation
+from tensor_maps.atlas.probes import observe
 from visits import AXE, AXE_RULES, HEADERS, PROBLEMS
 
 STATES = ("leaf", "constant", "nonleaf", "view", "no_grad")
@@ -531,6 +532,96 @@ def test_lines_as_people_write_them(tab: Any, address: str) -> None:
             assert rest.lower() in found["said"].lower(), (line, found)
 
 
+# Lines drawn as another call: all that the explorer says of it is true of them.
+DRAWN_AS_ANOTHER = """
+x.data.copy_(q)
+x.data.copy_(0.1 * q.data + 0.9 * x.data)
+x.data.mul_(0.9).add_(q.data, alpha=0.1)
+x.data.lerp_(q, 0.1)
+x.data.fill_(0)
+x.data.clamp_(-1, 1)
+x.data.uniform_(-1, 1)
+x.data -= 0.1 * q
+x.data[0] = 7
+x.data = q * 2
+x.data = x.data - 0.1 * q
+x.detach().copy_(q)
+x.detach()[0] = 7
+x.detach().numpy()[0] = 5
+x.copy_(q + 1)
+x.fill_(7)
+x.uniform_(0, 1)
+x.normal_()
+x.sub_(1)
+x.mul_(0.9).add_(q, alpha=0.1)
+x.div_(2)
+x.clamp_(1, 3)
+nn.init.constant_(x, 7)
+torch.nn.init.xavier_uniform_(x)
+torch.ones_like(x)
+torch.randn_like(x)
+torch.empty_like(x)
+torch.full_like(x, 7)
+x.requires_grad = False
+x.unsqueeze(-1)
+x.squeeze(1)
+x.expand(5, -1, -1)
+x.repeat(1, 3)
+x.repeat_interleave(3, dim=1)
+x.chunk(3, dim=1)[1]
+x.split(2, dim=1)[0]
+x.narrow(0, 1, 1)
+x.select(1, 2)
+x.unbind(1)[2]
+x.movedim(1, 0)
+x.flip(0, 1)
+x.roll(2, 1)
+x.diagonal(1)
+x.index_select(0, torch.tensor([1]))
+torch.gather(x, 0, torch.tensor([[1, 0, 1]]))
+torch.stack([x, q], dim=1)
+torch.cat((x, q), 1)
+x[:1]
+x[1:, :2]
+x[..., 0]
+x[:, -1]
+x[x > 2]
+x[[1, 0]]
+"""
+SAID_OF_A_ROW = (
+    *("error", "same_object", "shares_memory", "shares_version", "gradient_flows"),
+    *("requires_grad", "is_leaf", "changes_x", "writes_x", "version_raised"),
+)
+
+
+def test_what_is_drawn_as_another_call_does_what_that_does(
+    tab: Any, address: str
+) -> None:
+    go(tab, address, "y=detach")
+    given = "import torch.nn.functional as F\nq = torch.full((2, 3), 0.5)"
+    for typed in DRAWN_AS_ANOTHER.split("\n")[1:-1]:
+        found = tab.evaluate("line => explorerData.reads(line)", typed)
+        x = found["x"].replace("each tensor of ", "")
+        assert x[0] in "x[(" and not found["only"], (typed, found)
+        chain = found.get("chain")
+        code = expression_of(chain) if chain else found["row"]
+        before = next((o.given for o in OPERATIONS.values() if o.code == code), "")
+        if code.endswith("\ny = x") or " = " in typed:
+            typed += "\ny = x"
+        for state in STATES:
+            ours, theirs = (
+                observe(Operation(line, line, "", "", "", one), state, "cpu")
+                for line, one in ((typed, given), (code, before))
+            )
+            for fact in SAID_OF_A_ROW:
+                said = [(record[fact] or "") for record in (ours, theirs)]
+                if fact == "error":
+                    said = [one.partition(":")[0] for one in said]
+                if fact == "version_raised":
+                    said = [bool(one) for one in said]
+                assert said[0] == said[1], (typed, code, state, fact, said)
+
+
 def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
     go(tab, address, "y=clone")
     typed = tab.locator(".explorer-typed")
@@ -538,9 +629,11 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
     assert tab.inner_text(".explorer-code") == "y = x.detach().cpu().numpy()"
     told = tab.inner_text(".explorer-read")
     assert "x stands for net.sigmoid()" in told and ".tolist()" in told
-    assert "The rest of the line" not in told
+    assert told.startswith("Of this line only net.sigmoid().detach().cpu().numpy() is")
     typed.fill("_, best = torch.max(out.detach().cpu(), 1)")
-    assert "The rest of the line isn't drawn." in tab.inner_text(".explorer-read")
+    told = tab.inner_text(".explorer-read")
+    assert told.startswith("Of this line only out.detach().cpu() is drawn. ")
+    assert "This says nothing about torch.max(…, 1)." in told
     typed.fill("h = net.sigmoid().detach().cpu().numpy().tolist()")
     assert not tab.locator(".asked").count()
     assert tab.locator(".explorer-state").input_value() == "nonleaf"
@@ -565,6 +658,33 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
     assert tab.locator(".explorer-lanes").is_visible()
 
 
+def test_the_box_is_one_key_away_and_its_note_stays(
+    browser: Any, address: str, explorer: Explorer
+) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{address}index.html")
+    typed, read = page.locator(".explorer-typed"), page.locator(".explorer-read")
+    has_focus = "box => box === document.activeElement"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert typed.evaluate(has_focus)
+    page.keyboard.type("x / 2")  # in the box, the key that leads to it is a letter
+    page.wait_for_selector(".explorer.ready")
+    assert typed.input_value() == "x / 2"
+    page.locator("h1").click()
+    page.keyboard.press("/")
+    assert typed.evaluate(has_focus) and typed.input_value() == "x / 2"
+    if len(explorer.devices) > 1:
+        typed.fill("imgs.cuda(non_blocking=True)")
+        assert "if x is on device" in read.inner_text()
+        page.locator(".explorer [data-on]").nth(1).click()
+        assert "x stands for imgs" in read.inner_text()
+        assert "if x is on cpu" in read.inner_text()
+        lesson = read.get_by_role("link").get_attribute("href")
+        assert lesson.endswith("copy_between_devices.html")
+    page.close()
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -578,7 +698,7 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
         ("x.to(model.dtype)", "can't draw .to(model.dtype)"),
         ("torch.as_tensor(arr, dtype=torch.float64)", "can't draw .as_tensor(arr"),
         ("copy.deepcopy(optimizer)", "optimizer looks like a module"),
-        ("w.data -= lr * w.grad", "The write into w.data isn't drawn"),
+        ("w.requires_grad = True", "The write into w.requires_grad isn't drawn"),
         ("net = Net().cuda()", "Net() looks like a module"),
         ("total += float(loss)", "The write into total isn't drawn"),
         ("flat.scatter_(0, rows[mask], 1)", "can't draw .scatter_(0, rows[mask], 1)"),
@@ -791,6 +911,9 @@ def test_two_calls_in_peoples_words_show_where_they_differ(
         if fact == "same":
             assert said.startswith("Same memory, gradient, device and"), (line, said)
             assert said.endswith("may differ."), (line, said)
+        elif fact == "example":
+            assert "x * 2 is an example" in said, (line, said)
+            assert "Memory" not in both[0]["other"], (line, both)
         elif fact == "raises":
             raised = [one["said"].startswith("It raises") for one in both]
             assert raised.count(True) == 1 and " raises if x is " in said, (line, said)

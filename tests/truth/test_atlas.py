@@ -175,6 +175,32 @@ def test_memory_by_writing_through_the_result(observed: dict) -> None:
         assert bool(shares) is record["shares_memory"], (operation.code, state)
 
 
+def array_of(value: Any) -> np.ndarray:
+    return value.detach().numpy() if isinstance(value, torch.Tensor) else value
+
+
+def test_new_memory_holds_the_values_of_x_unless_the_row_says_so(
+    observed: dict,
+) -> None:
+    """With negative values too, none of them 0."""
+    seen = {"other": 0, "": 0}
+    for operation, state, record in each(observed):
+        made = record["new_bytes"] and not record["same_object"]
+        if state != "constant" or not made or operation.subject not in ("x", "a"):
+            continue
+        again = Again(operation, state)
+        again.names["x"].data.mul_(torch.tensor([[1.0, -1, 1], [-1, 1, -1]]))
+        before = set(array_of(again.x).ravel().tolist())
+        y = again.run()
+        if not isinstance(y, torch.Tensor | np.ndarray) or y.dtype == torch.bfloat16:
+            continue
+        kept = set(array_of(y).ravel().tolist()) <= before
+        assert kept is (operation.values == ""), operation.code
+        seen[operation.values] += 1
+    assert seen["other"] == 7
+    assert seen[""] > 40
+
+
 def alarmed(saved: torch.Tensor, write: Callable[[], Any]) -> bool:
     """Whether a backward pass that saved the values refuses to run after a write."""
     factor = torch.ones(1, requires_grad=True)

@@ -3,8 +3,7 @@
   "use strict";
   const { cards = [] } = window.searchIndex;
   const { isModule, methodOf, WORDS } = window.codeNames;
-  // Names of calls that are words of plain English too: a query means the call where it
-  // is written as code, stands beside another call ("view or reshape"), or is all.
+  // Plain English too: the call is meant if written as code, beside another, or alone.
   const PLAIN = new Set((
     "add apply array chunk copy cpu cuda data diagonal double dropout dump dumps empty " +
     "expand flatten flip float gather get half identity index item list load mask mul " +
@@ -22,8 +21,8 @@
     a: /\b(nd-?array|arrays?)\b(?!.*\bto\b)/,
   };
 
-  // The calls of a piece of code, in order: {name, args, at, end, code}. Those of one
-  // chain (`x.detach().clone()`) have the same number.
+  const THROUGH_DATA = "data,add_"; // any write in place, with its row
+  // The calls of a piece of code, in order. Those of one chain have the same number.
   const CALL = /(\.\s*)?([a-z_]\w*)(\s*\(([^()]*(?:\([^()]*\))?[^()]*)\))?/gi;
   const calls = (text) => {
     const found = [];
@@ -130,8 +129,7 @@
     });
   };
   const SIDES = /(\S+(?:\([^()]*\))?)\s+(?:or|vs\.?|versus)\s+(\S+(?:\([^()]*\))?)/i;
-  // The cards that answer a query as it was typed, and what they leave out: calls whose
-  // arguments no card has, and a side of "A or B" without a card.
+  // The cards of a query, and what they leave out: other arguments, a side of "A or B".
   window.answersIn = (query) => {
     const left = [], rows = callsIn(query);
     const typed = calls(withCasts(query)).flatMap((one) => [one, ...calls(one.args)]).filter(({ called }) => called);
@@ -144,7 +142,7 @@
       return !unread.length;
     });
     for (const { name, whole } of typed)
-      if (known.has(name) && rows.length < 2 && !rows.some(({ names }) => names.includes(name))) left.push(whole);
+      if (known.has(name) && rows.length < 2 && !rows.some(({ names }) => names.includes(name) || names.join() === THROUGH_DATA)) left.push(whole);
     const [, into] = /([\w.[\]]+)\s*[-+*/]=/.exec(query) ?? [];
     if (into && kept.some(({ code }) => !/=/.test(code))) left.push(`the write into ${into}`);
     const pair = query.replace(/\s*\?+\s*$/, "").match(SIDES);
@@ -199,13 +197,14 @@
       const beside = [before, after].some((word) => JOINS.has(word)) &&
         !["a", "an", "the"].includes(before);
       const sure = isCode || !PLAIN.has(name) || alone;
-      const sharing = /^(does|is|do|can|will|would|if)$/.test(before) && SHARING.test(text);
+      const sharing = (name !== "copy" || after) && /^(does|is|do|can|will|would|if)$/.test(before) && SHARING.test(text);
       return { ...one, name, place, sure: sure || sharing, beside };
     });
     // "tensor to numpy" and "numpy to tensor" name a way, not a pair.
     const way = TENSOR.test(text) && /\b(numpy|np|nd-?arrays?|arrays?)\b/.test(text) ? "from_numpy"
       : /\bto (a |an )?(numpy|nd-?array)\b/.test(text) ? "numpy" : "";
-    const compared = /\b(vs|versus|compare\w*|differ\w*)\b/.test(text);
+    const both = /^(\w+)\W* or (\w+)\W*$/.exec(text)?.slice(1) ?? [""];
+    const compared = /\b(vs|versus|compare\w*|differ\w*)\b/.test(text) || both.every((one) => known.has(one));
     const sure = meant.filter((one) => one?.sure);
     const meaning = meant.filter((one) => one && (one.sure ||
       (one.beside && (sure.length > 0 || compared))));
@@ -220,7 +219,8 @@
     const groups = bare ? [meaning] : chains;
     const found = [];
     for (const group of groups) {
-      const names = group.map(({ name }) => name).join();
+      const names = group.map(({ name }) => name).join().replace(/^data(,\w+_)+$/, THROUGH_DATA);
+      if (names === THROUGH_DATA) return rows.filter((row) => row.names.join() === names);
       const row = group.length > 1 && rows.find((one) => one.names.join() === names);
       if (row) found.push(row);
       else if (group.length > 1 && group.every(({ dot }, at) => dot || at === 0) && !bare)

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from tensor_copies.atlas.page import Drawing
-from tensor_copies.atlas.words import Record
+from tensor_copies.atlas.words import Record, memory_meaning
 from tensor_copies.explorer.data import FACTS, FIRST_LETTER, Numbers
 from tensor_copies.explorer.page import CALLS_DATA, renew_script
 
@@ -35,7 +35,7 @@ def pack_calls(drawing: Drawing) -> dict[str, Any]:
     """Return the rows by their code: for each device a letter for each kind of x."""
     outcomes, rows = Numbers(), {}
 
-    def letter(record: Record | None) -> str:
+    def letter(row: Record, record: Record | None) -> str:
         if record is None:
             return " "
         there = record["result_device"]
@@ -45,6 +45,8 @@ def pack_calls(drawing: Drawing) -> dict[str, Any]:
             int(known[name]) if isinstance(known[name], bool) else known[name]
             for name in FACTS
         )
+        if record["error"] is None:
+            values += (memory_meaning(record, row["subject"]),)
         return chr(FIRST_LETTER + outcomes.number(values))
 
     for row in drawing.rows.values():
@@ -52,16 +54,19 @@ def pack_calls(drawing: Drawing) -> dict[str, Any]:
             continue
         looks = drawing.on_cpu, drawing.on_another
         seen = [
-            "".join(letter(look(row, kind)) for kind in drawing.kinds) for look in looks
+            "".join(letter(row, look(row, kind)) for kind in drawing.kinds)
+            for look in looks
         ]
         rows[row["code"]] = {
             "subject": row["subject"],
             "given": row["given"],
+            "other": int(row["values"] == "other"),
+            "says": f"{row['says']} ({row['source']['name']}.)" if row["says"] else "",
             "lesson": drawing.lesson_link(row)["uri"],
             "seen": seen,
         }
     return {
-        "facts": FACTS,
+        "facts": [*FACTS, "means"],
         "states": drawing.kinds,
         "records": list(outcomes),
         "rows": rows,

@@ -88,7 +88,7 @@ def _raised(record: Record) -> str | None:
 
 def meaning(record: Record, subject: str = "x") -> str:
     """Say in a sentence or two what the facts of a call mean for who writes it."""
-    said = [_memory_meaning(record, subject)]
+    said = [memory_meaning(record, subject)]
     if record["result_device"] not in (None, record["device"]):
         said.append(f"y is on the {DEVICE_NAMES[record['result_device']]}.")
     if record["pinned"]:
@@ -99,7 +99,8 @@ def meaning(record: Record, subject: str = "x") -> str:
     return " ".join(said)
 
 
-def _memory_meaning(record: Record, subject: str) -> str:
+def memory_meaning(record: Record, subject: str) -> str:
+    """Say what a write to x or y changes, or that the call itself is one."""
     tensor = subject in ("x", "z")
     if not record["same_object"]:
         if not record["shares_memory"]:

@@ -83,6 +83,8 @@ def _facts(drawing: Drawing, row: Record) -> tuple[list[list[str]], list[str]]:
             notes.append(f"{_raised(seen)} if {x} requires grad")
             seen, state = plain, NO_GRAD_NEEDED
     facts = _of(seen, x)
+    if row["values"] and facts[0][0] == "copies":
+        facts[0][1] = "new memory, other values"
     if seen["error"] is not None:
         return facts, notes
     if COMPUTED in states and state == PLAIN:

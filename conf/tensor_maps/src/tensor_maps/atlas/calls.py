@@ -78,7 +78,8 @@ class Operation:
     ``needs`` is ``"accelerator"`` if the code can do its work only where there is one,
     also for an ``x`` on the CPU, or the one of ``LIBRARIES`` that it uses. ``message``
     is the label of an entry of the error index: what the subject itself raises.
-    ``says`` is what only a GPU shows, as the document ``source`` says it.
+    ``says`` is what only a GPU shows, as the document ``source`` says it; ``values`` is
+    ``"other"`` if the result holds other values than ``x``.
     """
 
     id: str
@@ -93,6 +94,7 @@ class Operation:
     message: str = ""
     says: str = ""
     source: dict[str, str] | None = None
+    values: str = ""
 
     @property
     def is_of_a_tensor(self) -> bool:
