@@ -7,6 +7,7 @@ from reading.py and from sites.py.
 from __future__ import annotations
 
 import functools
+import gc
 import http.server
 import os
 import shutil
@@ -88,6 +89,16 @@ def plain_output() -> None:
     """Let no program colour what it says because this environment asks for it."""
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"):
         os.environ.pop(name, None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pages_of_others_are_let_be() -> None:
+    """Leave what was there before a module out of what Python looks through.
+
+    A worker holds millions of objects of parsed pages, which each collection, each fork
+    and whoever asks who refers to what would go through again.
+    """
+    gc.freeze()
 
 
 def pytest_configure() -> None:
