@@ -820,7 +820,8 @@ def test_live_serves_the_site_and_an_edit_of_it(site: TinySite) -> None:
         assert until(lambda: shows("Edited")), log.read_text()
         os.killpg(process.pid, signal.SIGINT)  # Ctrl+C
         process.wait(PATIENCE)
-        assert until(lambda: not site.running(), TO_END) and served() == ""
+        assert until(lambda: not site.running(), TO_END), site.running()
+        assert served() == ""
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
