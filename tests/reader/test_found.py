@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
-from conftest import TinySite, client_of, lesson, new_tiny_site
+from conftest import TinySite, lesson, new_tiny_site
 from packaging.requirements import Requirement
 from reading import NAMES, SCRIPTS, downloads_of, page_of, pages_in, soup
 
@@ -363,27 +363,6 @@ def test_a_notebook_installs_what_the_script_names(script: Path, site: Path) -> 
     assert set(imported) - sys.stdlib_module_names <= named
     text = "".join(cell.source for cell in rest if cell.cell_type == "markdown")
     assert not re.search(r":\w+:`", text), "a link as only a script has it"
-
-
-def run(notebook: nbformat.NotebookNode, folder: Path) -> str:
-    """Execute a notebook's first cell where pip may fetch nothing; return its text."""
-    notebook.cells = notebook.cells[:1]
-    client = client_of(notebook, folder)
-    client.execute(
-        env=os.environ | {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
-    )
-    outputs = notebook.cells[0].outputs
-    return "".join(output["text"] for output in outputs)
-
-
-def test_the_first_cell_says_so_when_it_cannot_install(
-    site: Path, tmp_path: Path
-) -> None:
-    pytest.importorskip("pip")
-    path = downloads_of(page_of(site, SCRIPTS[0]))[".ipynb"]
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells[0].source += ' "torch<1"'
-    assert "ERROR" in run(notebook, tmp_path)
 
 
 def test_the_archive_has_what_the_pages_offer(site: Path) -> None:
