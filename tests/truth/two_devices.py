@@ -1,7 +1,7 @@
-"""Run lessons, every page and error message on the stand-in device.
+"""Run lessons, pages that ask for a device and error messages on the stand-in device.
 
 ``python two_devices.py FOLDER LESSON ...`` records these lessons and the error
-messages below FOLDER, and runs every cell of every page as a notebook's kernel does. It
+messages below FOLDER, and runs the cells of these pages as a notebook's kernel does. It
 prints JSON: for each thing that ran an empty text, or what went wrong. Python warnings
 are errors.
 """
