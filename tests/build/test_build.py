@@ -431,7 +431,7 @@ def test_what_fails_is_named_and_the_site_stays(site: TinySite) -> None:
     for _ in range(2):  # a warning is said again, though nothing has changed
         fails(
             site, "prose.md:5: WARNING: unknown document: 'nowhere'",
-            "asked.toml: 1_first/shows#them is no section; there are then, remember",
+            "asked.toml: 1_first/shows#them is no section; there are then",
             'asked.toml: write "1_first/finds#then" = ["a question", "another"]',
         )  # fmt: skip
     (docs / "prose.md").write_text(PROSE)
