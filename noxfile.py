@@ -81,8 +81,8 @@ def live(session: nox.Session) -> None:
     python = install(session, "live")
     watch = ("--watch", "examples", "--watch", "conf")
     made = ("--re-ignore", r"docs[\\/]auto_examples|__pycache__")
-    where = ("-c", "conf", "docs", "build/live")
-    python("-m", "sphinx_autobuild", *watch, *made, *session.posargs, *where)
+    where = (*session.posargs, "-c", "conf", "docs", "build/live")
+    python("-m", "sphinx_autobuild", *watch, *made, *where, interrupt_timeout=60)
 
 
 @task()

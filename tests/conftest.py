@@ -7,6 +7,7 @@ from reading.py and from sites.py.
 from __future__ import annotations
 
 import functools
+import gc
 import http.server
 import os
 import shutil
@@ -14,6 +15,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from multiprocessing import set_forkserver_preload
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from bs4 import BeautifulSoup
 from hypothesis import settings
 from reading import EVERYTHING, PATIENCE, ROOT, pages_in, soup
 from sites import Built, TinySite, computing_page, lesson, new_tiny_site, plain
+from tensor_copies.run import apart
 
 __all__ = [
     "PATIENCE", "ROOT", "Built", "TinySite", "client_of", "computing_page", "lesson",
@@ -88,6 +91,25 @@ def plain_output() -> None:
     """Let no program colour what it says because this environment asks for it."""
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"):
         os.environ.pop(name, None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forks_have_torch() -> None:
+    """Have what runs lessons apart fork a Python that has torch, as a build does.
+
+    An optimizer imports the compiler, for two seconds.
+    """
+    set_forkserver_preload(["torch", "numpy", apart.COMPILER, apart.__name__])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pages_of_others_are_let_be() -> None:
+    """Leave what was there before a module out of what Python looks through.
+
+    A worker holds millions of objects of parsed pages, which each collection, each fork
+    and whoever asks who refers to what would go through again.
+    """
+    gc.freeze()
 
 
 def pytest_configure() -> None:

@@ -10,12 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from bs4 import BeautifulSoup, Tag
 from reading import ROOT, soup
 from tensor_copies.errors.messages import BestCure, best_cures, families
-from tensor_copies.explorer.chains import chain_of
-from tensor_copies.explorer.kept import live_explorer as live_explorer
-from tensor_copies.explorer.page import still
 from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.run.fingerprint import fingerprint
 from tensor_copies.web.cheat_sheet import foot_of
@@ -67,18 +65,33 @@ def test_a_sign_has_its_words(sheet: BeautifulSoup) -> None:
             assert sign.get_text(strip=True) or sign.svg["aria-label"]
 
 
-def test_the_pictures_are_the_explorers(sheet: BeautifulSoup) -> None:
+def test_the_pictures_show_what_happens_here(sheet: BeautifulSoup) -> None:
     figures = sheet.select(".sheet-pictures figure")
     assert len(figures) == 6
-    seen, pictures = set(), set()
+    seen = set()
     for figure in figures:
         code, _, write = figure.code.get_text().partition("; ")
-        drawing, said = still(live_explorer(), chain_of(code), write[:1])
-        assert figure.svg == BeautifulSoup(drawing, "html.parser").svg
-        assert figure.p.get_text() == said
-        seen.add(said)
-        pictures.add(drawing)
-    assert len(pictures) == 6 and len(seen) >= 4
+        x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+        names = {"x": x, "device": "meta"}  # a copy, as on any other device
+        exec(code, names)
+        y = names["y"]
+        shares = y.untyped_storage()._cdata == x.untyped_storage()._cdata
+        with torch.no_grad():
+            exec(write, names)
+        memory = "The same memory." if shares else "A copy with its own memory."
+        memory = "y is x itself." if y is x else memory
+        flow = "Gradients flow back to x" if y.requires_grad else "No gradient flows"
+        assert figure.p.get_text().startswith(f"{memory} {flow}"), code
+        assert figure.svg["aria-label"] == f"{code}: {figure.p.get_text()}"
+        rows = [[float(cell.get_text()) for cell in row.select(".tm-cell text")]
+                for row in figure.select(".tm-row")]  # fmt: skip
+        assert len(rows) == (1 if shares else 2), code
+        assert all(row == x.detach().flatten().tolist() for row in rows), code
+        assert len(figure.select(".tm-cell.changed")) == rows[0].count(7)
+        assert len(figure.select(".tm-cut")) == (not y.requires_grad), code
+        assert len(figure.select(".tm-tag")) == (1 if y is x else 2), code
+        seen.add(figure.p.get_text())
+    assert len(seen) >= 4
 
 
 def all_cures() -> dict[str, BestCure]:

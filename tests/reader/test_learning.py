@@ -26,7 +26,6 @@ ASKING = [
     if script.parent.name in ("1_basics", "2_numpy_and_devices", "4_patterns")
 ]
 MARKER = re.compile(r'^# sphinx_gallery_predict = "(.+)"$', re.MULTILINE)
-CODE = "div.highlight-Python pre"
 FEWEST_QUESTIONS = 15
 # Runs programs given as JSON, each in a namespace of its own; returns what they print.
 RUNNER = """
@@ -152,19 +151,6 @@ def test_one_page_gathers_every_lesson_in_order(site: Path) -> None:
         for section in page.find_all("section", recursive=False)
     ]
     assert found == remembered(site)
-
-
-# Copying
-
-
-def test_the_code_up_to_any_block_runs_alone(site: Path) -> None:
-    programs = []
-    for script in SCRIPTS:
-        if script.parent.name == "1_basics":
-            blocks = [b.get_text() for b in soup(page_of(site, script)).select(CODE)]
-            programs += ["\n".join(blocks[: n + 1]) for n in range(len(blocks))]
-    assert len(programs) > 30
-    run(programs)
 
 
 # In a browser

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bs4 import Tag
-from conftest import TinySite, lesson
+from conftest import lesson
 from reading import SCRIPTS, page_of, soup
 from sphinx.errors import ExtensionError
 from tensor_copies.lessons import answers
@@ -199,33 +198,6 @@ def test_every_question_has_three_short_answers(site: Path) -> None:
                 places.append([r.has_attr("data-right") for r in radios].index(True))
     assert len(places) == 64
     assert {0, 1, 2} == set(places), "the right answer has always the same place"
-
-
-def test_answers_change_with_the_program_and_are_run_once(tiny_site: TinySite) -> None:
-    def built(*changes: tuple[str, str], exchanges: tuple = (CLONED, ITSELF)) -> Any:
-        script = lesson("A", START, ASKED.format(*exchanges).replace("assert", "# "))
-        for old, new in changes:
-            script = script.replace(old, new)
-        tiny_site.write_lessons({"a.py": script})
-        return tiny_site.build()
-
-    prose = ("# %%", "# %%\n# Another sentence.\n#")
-    for changes, ran in (((), True), ((prose,), False), ((("7.0", "8.0"),), True)):
-        done = built(*changes)
-        assert done.status == 0, done.output
-        assert ("Running 2 wrong answers" in done.output) is ran
-        (box,) = soup(tiny_site.page("a")).select("details.predict")
-        number = "8.0" if ("7.0", "8.0") in changes else "7.0"
-        assert checked(box)[f"w [{number}, 0.0]"]["data-said"] == "Right."
-        assert "Only the differences" in box.find_previous_sibling().legend.get_text()
-    before = tiny_site.page("a").read_text()
-    done = built(exchanges=(CLONED, "w.detach() -> w.data"))
-    assert done.status == 2
-    assert "a.py, line 21: the exchange 'w.detach() -> w.data' prints" in done.output
-    assert "Traceback" not in done.output
-    assert tiny_site.page("a").read_text() == before
-    kept = tiny_site.folder / "build" / "predictions" / "answers.json"
-    assert len(json.loads(kept.read_text())) == 3
 
 
 # In a browser

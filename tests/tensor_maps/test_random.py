@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
-import json
 import re
 import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
 import pytest
 import tensor_maps
@@ -28,6 +26,7 @@ from independent import (
     truths_of,
 )
 from programs import random_program
+from running import problems_of_data
 from tensor_maps import Steps, tensor_map
 
 PROGRAMS, BATCH = 240, 40
@@ -342,28 +341,6 @@ def problems_of_pairs(named: dict[str, Any]) -> Iterator[str]:
     truth = {group for group in joined(chosen) if len(group) > 1}
     if told != truth:
         yield f"groups {told}, truly {truth}"
-
-
-# What a page has to have --------------------------------------------------------------
-
-
-def problems_of_data(data: dict) -> Iterator[str]:
-    """Yield what the viewer relies on and is not so."""
-    json.dumps(data)
-    used = {step["drawing"] for step in data["steps"]} - {None}
-    if used != set(range(len(data["drawings"]))) or len(data["captions"]) != len(used):
-        yield f"drawings {used}"
-    for drawing in data["drawings"]:
-        svg = ElementTree.fromstring(drawing)
-        if svg.get("role") != "img" or not svg.get("aria-label") or svg.get("id"):
-            yield drawing[:200]
-    for step in data["steps"]:
-        if not (1 <= step["first"] <= step["last"] <= len(data["code"])):
-            yield f"lines {step}"
-        if not step["said"].endswith(".") or "\n" in step["said"]:
-            yield f"sentence {step}"
-        if not all(1 <= turn <= turns for turn, turns in step["turn"]):
-            yield f"turns {step}"
 
 
 # The tests ----------------------------------------------------------------------------

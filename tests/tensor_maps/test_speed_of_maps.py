@@ -35,7 +35,7 @@ def called(x: int) -> int:
 
 def calls() -> int:
     a = 0
-    for _ in range(200_000):
+    for _ in range(50_000):
         a = called(a)
     return a
 
@@ -44,7 +44,7 @@ def looped(watch: bool, calls: Callable[[], int] | None = None) -> int:
     a = 0
     with steps() if watch else contextlib.nullcontext():
         a = calls() if calls else 0
-        for i in range(1 if calls else 20_000):
+        for i in range(1 if calls else 5_000):
             a += i
             a -= 1
     return a

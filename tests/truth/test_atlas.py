@@ -8,7 +8,6 @@ import gc
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import PATIENCE, ROOT
+from conftest import PATIENCE
 from reading import EVERYTHING, soup
 from recording import OTHER, OTHER_NAME
 from tensor_copies import stand_in
@@ -694,57 +693,6 @@ metadata.version = hidden
     known = {row["id"] for row in atlas["operations"]}
     assert {record["operation"] for record in atlas["records"]} == known
     assert "frame-copy" in calls.OPERATIONS and "frame-copy" not in known
-
-
-KEYS = """
-import sys
-from importlib import metadata
-from tensor_copies.atlas import data
-from tensor_copies.explorer import kept
-from tensor_copies.run import kept_json
-asked, versions = [], data.version_of
-data.version_of = lambda name: "0" if name in sys.argv else versions(name)
-kept_json.load = lambda path: asked.append(path.name) or {"records": []}
-kept.Explorer = dict
-data.live_atlas(), data.on_stand_in(), kept.live_explorer()
-print(*asked, "torch" in sys.modules)
-"""
-
-
-def test_what_is_kept_hangs_on_what_it_is_made_from(tmp_path: Path) -> None:
-    """Three files: of the Atlas, of it on the stand-in, of the explorer."""
-    conf = tmp_path / "conf"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "conf", conf, ignore=ignored)
-    package = conf / "tensor_maps" / "src"
-    paths = os.environ | {"PYTHONPATH": f"{package}{os.pathsep}{conf}"}
-
-    def asked(*other_versions: str) -> list[str]:
-        command = [sys.executable, "-c", KEYS, *other_versions]
-        done = subprocess.run(command, capture_output=True, text=True, env=paths)
-        *names, torch_is_there = done.stdout.split()
-        # Only torch itself knows whether a CUDA build has a GPU.
-        by_torch = str(torch.version.cuda is not None)
-        assert torch_is_there == by_torch, "what is kept is read without torch"
-        return names
-
-    before = asked()
-    if len(before) < 3:
-        pytest.skip("a GPU needs no stand-in")
-    for library in calls.LIBRARIES:
-        assert asked(library)[0] != before[0], library
-    for path, others in {
-        package / "tensor_maps" / "atlas" / "probes.py": [True, True, True],
-        conf / "tensor_copies" / "stand_in" / "device.cpp": [False, True, True],
-        conf / "tensor_copies" / "explorer" / "probing.py": [False, False, True],
-        conf / "tensor_copies" / "explorer" / "words.py": [False, False, False],
-        conf / "static" / "explorer.css": [False, False, False],
-    }.items():
-        path.write_text(path.read_text() + "\n")
-        after = asked()
-        changed = [one != other for one, other in zip(before, after, strict=True)]
-        assert changed == others, path.name
-        before = after
 
 
 def test_without_a_compiler_there_is_one_line(

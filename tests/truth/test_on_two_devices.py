@@ -14,24 +14,22 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import record
 import two_devices
-from conftest import PATIENCE, ROOT, TinySite, lesson
-from reading import EVERYTHING, NAMES, SCRIPTS, soup
-from recording import OTHER, OTHER_NAME, record, recorded
+from conftest import PATIENCE, ROOT
+from reading import EVERYTHING, NAMES, SCRIPTS
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies import stand_in
 from tensor_copies.recordings import check, recorder
 from tensor_copies.recordings import format as recordings
-from tensor_copies.run.fingerprint import Fingerprint, version_of
+from tensor_copies.run.fingerprint import version_of
 from tensor_copies.stand_in import torch_standin
 from torch.utils.data import dataloader
 
@@ -204,137 +202,12 @@ def test_the_recording_is_no_ones_but_the_stand_ins(path: Path) -> None:
         assert not ("left_out" in block and {"output", "figures"} & set(block))
 
 
-WAITS = """
-device = "cuda" if torch.cuda.is_available() else "cpu"
-print(torch.ones(1, device=device).device)
-
-# %%
-# Waits.
-renamed = torch.cuda._sleep
-renamed(10)
-print("early")
-
-# %%
-# After it.
-print("late")
-
-# %%
-# Times.
-import timeit
-print(timeit.timeit("1"))
-
-# %%
-# Draws.
-import matplotlib.pyplot as plt
-x = [1.0, 2.0]
-plt.errorbar(x, ["a", "b"], xerr=[x, x], fmt="o")
-print("drawn")
-
-# %%
-# Counts.
-print(torch.cuda.memory_reserved())
-
-# %%
-# A slice with gaps.
-slice = torch.ones(8, device=device)[::2].cpu()
-print(torch.cuda.max_memory_allocated())
-
-# %%
-# None.
-torch.cuda.reset_peak_memory_stats()
-full = torch.ones(8, device=device).cpu()
-print(torch.cuda.max_memory_allocated() >= 0)
-"""
-
-
-def test_the_device_says_what_it_cannot_answer(
-    tiny_site: TinySite, stand_in_variables: dict[str, str]
+def test_recording_on_it_takes_a_compiler(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever the names in a lesson are; and a lesson for the CPU is not recorded."""
-    tiny_site.write_lessons(
-        {
-            "a.py": lesson("A", f"import torch\n{WAITS}"),
-            "host.py": lesson("Host", "print('cpu')"),
-        }
-    )
-    shutil.copytree(stand_in.CACHE, tiny_site.folder / "build" / "stand_in")
-    done = record(tiny_site, "--stand-in")
-    assert done.status == 0, done.output
-    (seen,) = recorded(tiny_site).values()
-    assert [block.get("left_out") or block["output"] for block in seen["blocks"]] == [
-        ["standin:0"],
-        torch_standin.STREAMS,
-        ["late"],
-        recorder.TIMES,
-        recorder.TIMES,
-        torch_standin.KEPT,
-        torch_standin.PACKED,
-        ["True"],
-        ["end"],
-    ]
+    def none(*_: object) -> None:
+        raise stand_in.NoCompiler
 
-
-def test_recording_on_it_takes_a_compiler(tiny_site: TinySite) -> None:
-    tiny_site.write_lessons({"a.py": lesson("A", "print(1)")})
-    without = {name: value for name, value in os.environ.items() if name != "CXX"}
-    done = record(tiny_site, "--stand-in", env={**without, "PATH": ""})
-    assert done.status == 2
-    assert done.output == (
-        "record: No C++ compiler: the stand-in device is left out. "
-        "Install g++ (Debian: apt-get install g++)\n"
-    )
-
-
-def test_is_shown_by_its_name_until_cuda_is(tiny_site: TinySite) -> None:
-    device = "device cpu\nsame"
-    tiny_site.write_lessons({"a.py": lesson("A", "print('device cpu\\nsame')")})
-    docs = tiny_site.folder / "docs"
-    (docs / "machines.md").write_text("(stand-in-device)=\n# Machines\n")
-    index = (docs / "index.md").read_text()
-    (docs / "index.md").write_text(index.replace("/index\n", "/index\nmachines\n"))
-    assert record(tiny_site).status == 0
-    (here,) = tiny_site.folder.glob("docs/recordings/*/a.json")
-    data = json.loads(here.read_text())
-    first, last = data["blocks"]
-    first["output"] = ["device standin", "same"]
-    data["blocks"] = [first, {"key": last["key"], "left_out": "It shows times."}]
-    data["machine"] |= {"device_kind": "stand-in", "device_name": "host memory"}
-    there = here.parent.with_name(Fingerprint(**data["machine"]).name) / here.name
-    there.parent.mkdir()
-    there.write_text(json.dumps(data))
-    old = {**data, "machine": data["machine"] | {"device_kind": "cpu", "torch": "2.9"}}
-    old["blocks"] = [{**first, "output": ["device old", "same"]}]
-    older = there.parent.with_name(Fingerprint(**old["machine"]).name) / here.name
-    older.parent.mkdir()
-    older.write_text(json.dumps(old))
-
-    built = tiny_site.build()
-    assert built.status == 0, built.output
-    page = soup(tiny_site.page("a"))
-    (one,) = page.select(".machines-outputs")
-    assert one.select_one(".live pre").get_text().strip() == device
-    before, shown = one.select(".recorded")  # each with what its own machine saw
-    assert "CPU, torch 2.9, Python" in before.select_one("p").get_text()
-    assert before.select_one("pre").get_text().strip() == "device old\nsame"
-    assert "simulated device, torch " in shown.select_one("p").get_text()
-    assert shown.select_one("pre").get_text().strip() == "device standin\nsame"
-    # What is left out, and why, stands on the page of machines.
-    assert "It shows times." not in page.get_text()
-    (note,) = shown.select(".stand-in-note")
-    assert note.get_text().startswith("Not a GPU. PyTorch treats CPU memory")
-    assert note.a["href"].endswith("machines.html#stand-in-device")
-
-    data["machine"] = OTHER
-    data["blocks"] = [{**first, "output": ["device cuda", "same"]}]
-    older.unlink()
-    cuda = there.parent.with_name(OTHER_NAME) / here.name
-    cuda.parent.mkdir()
-    cuda.write_text(json.dumps(data))
-    assert tiny_site.build().status == 0
-    page = soup(tiny_site.page("a"))
-    (one,) = page.select(".machines-outputs")
-    labels = [label.get_text() for label in one.select(".recorded .variant-label")]
-    assert [label.partition(": ")[2] for label in labels] == [
-        "CUDA (Test Card 9), torch 2.11.0, Python 3.12"
-    ]
-    assert "stand-in" not in page.get_text()
+    monkeypatch.setattr(stand_in, "environment", none)
+    assert record.main(["--stand-in"]) == 2
+    assert capsys.readouterr().err == f"record: {stand_in.NoCompiler()}\n"

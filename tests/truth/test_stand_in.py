@@ -243,17 +243,17 @@ def test_ends_without_a_word(stand_in_variables: dict[str, str]) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def compared(stand_in_variables: dict[str, str], *operation: str) -> list[list]:
+@pytest.fixture(scope="module")
+def compared(stand_in_variables: dict[str, str]) -> list[list[list]]:
+    """Return what witnesses say of all cells, and of those of a call with a fault."""
     script = str(ROOT / "tests" / "truth" / "witnesses.py")
-    done = python(stand_in_variables, "-W", "ignore", script, *operation)
+    done = python(stand_in_variables, "-W", "ignore", script, "cpu")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def test_agrees_with_other_accounts_of_a_second_device(
-    stand_in_variables: dict[str, str],
-) -> None:
-    cells = compared(stand_in_variables)
+def test_agrees_with_other_accounts_of_a_second_device(compared: list) -> None:
+    cells, _ = compared
     assert [denied for _, _, denied in cells if denied] == []
     # Arrays, numbers, masks, DLPack and shared memory need data: no witness has any.
     unseen = {operation for operation, _, _ in cells}
@@ -266,14 +266,10 @@ def test_agrees_with_other_accounts_of_a_second_device(
     assert sum(confirmed for _, confirmed, _ in cells) > 4 * len(cells)
 
 
-def test_a_disagreement_names_the_cell(stand_in_variables: dict[str, str]) -> None:
-    said = [
-        line for _, _, denied in compared(stand_in_variables, "cpu") for line in denied
-    ]
-    assert (
-        "cpu, leaf: same object: the stand-in says True, FakeTensorMode says False"
-        in said
-    )
+def test_a_disagreement_names_the_cell(compared: list) -> None:
+    said = [line for _, _, denied in compared[1] for line in denied]
+    says = "the stand-in says True, FakeTensorMode says False"
+    assert f"cpu, leaf: same object: {says}" in said
 
 
 def test_gives_the_other_name() -> None:

@@ -1,9 +1,9 @@
 """Hold what the stand-in does against two other accounts of a second device.
 
-``python witnesses.py [OPERATION]``, with conf/ on Python's path, runs the rows of
-the Atlas, or one, and prints a list of JSON: for each cell the row, how many facts
-another witness confirmed, and which it denied. Of a single row the stand-in is
-given a fault first, which a witness has to deny.
+``python witnesses.py OPERATION``, with conf/ on Python's path, runs the rows of the
+Atlas and prints JSON: for each cell the row, how many facts another witness confirmed,
+and which it denied. Then it runs the named row once more, with a fault in the stand-in
+that a witness has to deny.
 
 ``FakeTensorMode`` follows PyTorch's rules for CUDA with tensors that have no data; the
 ``meta`` device shares the refusals of all devices that are not the CPU. Neither runs
@@ -17,6 +17,7 @@ import copy
 import json
 import sys
 import warnings
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -57,19 +58,21 @@ if torch.__version__ < "2.7":  # of 2.6 it is known, of 2.13 that it is not so
     WRONG_IN_FAKES['module.to("cpu").weight'] = ("device", of_module)
 
 
-def main(*only: str) -> None:
-    """Print who denies what."""
+def main(faulty: str) -> None:
+    """Print who denies what: of all calls, then of one of which the device is wrong."""
     load_device()
-    if only:
-        copies = torch.Tensor.cpu
-        torch.Tensor.cpu = lambda x: copies(x) if x.device.type != NAME else x
-    cells = [
-        (operation.id, *compare(operation, state))
-        for operation in calls.OPERATIONS.values()
-        for state in operation.states
-        if operation.subject == "x" and operation.id in (only or calls.OPERATIONS)
-    ]
+    cells = [list(compared(calls.OPERATIONS))]
+    copies = torch.Tensor.cpu
+    torch.Tensor.cpu = lambda x: copies(x) if x.device.type != NAME else x
+    cells.append(list(compared([faulty])))
     print(json.dumps(cells))
+
+
+def compared(names: Iterable[str]) -> Iterator[tuple[str, int, list[str]]]:
+    """Yield each cell of some calls, with who confirms and who denies it."""
+    for operation in map(calls.OPERATIONS.get, names):
+        for state in operation.states if operation.subject == "x" else ():
+            yield operation.id, *compare(operation, state)
 
 
 def compare(operation: calls.Operation, state: str) -> tuple[int, list[str]]:
@@ -154,4 +157,4 @@ def _memory(tensor: torch.Tensor) -> tuple[str, int]:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1])

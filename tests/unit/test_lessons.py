@@ -7,15 +7,22 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from docutils import nodes
 from reading import NAMES, READING_ORDER, SCRIPTS, code_lines
+from sites import lesson
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies.lessons.checked import split, words_of
 from tensor_copies.lessons.opening import described
+from tensor_copies.lessons.questions import of_lesson
 from tensor_copies.lessons.short_titles import short_title
+from tensor_copies.recordings import shown
 from tensor_copies.run.markers import setup_line, without_markers
+from tensor_copies.web import chain_links
+from tensor_copies.web.chain_links import explorer_link
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 # What a phone of 390 px shows without scrolling sideways, and what all lines keep.
@@ -119,6 +126,32 @@ def test_short_titles_tell_lessons_apart(tmp_path: Path) -> None:
         script.write_text(f'"""A\n=\n\nB.\n"""\n{marked}import torch\n')
         with pytest.raises(ExtensionError, match=rf"^a\.py, {said}"):
             short_title(script)
+
+
+def test_a_marker_that_cannot_be_followed_is_named_with_its_line(
+    tmp_path: Path,
+) -> None:
+    script = tmp_path / "a.py"
+    for marker, read, said in (
+        ("predict = 7", of_lesson, "has a prediction without a question"),
+        ("setup = True", setup_line, "is marked as the setup"),
+    ):
+        code = f"print('end')\n# sphinx_gallery_{marker}"
+        script.write_text(lesson("A", "print(1)", code))
+        with pytest.raises(ExtensionError, match=rf"^a\.py: the block on .* 11 {said}"):
+            read(script)
+    said = "a: the block on line 11 is to open the page and draws nothing"
+    with pytest.raises(ExtensionError, match=said):
+        shown._opening(script, SimpleNamespace(line=11, outputs=[]))
+    # The explorer's link: to a chain that it has.
+    (tmp_path / "index.md").write_text("# Home\n")
+    env = SimpleNamespace(doc2path=lambda page: str(tmp_path / f"{page}.md"))
+    app = SimpleNamespace(env=env, config=SimpleNamespace(root_doc="index"))
+    page = nodes.container()
+    page += explorer_link(code="x.detatch()", where="a.py, line 7")
+    said = r"^a\.py, line 7: .* 'x.detatch\(\)', which .*: write x\.detach\(\)"
+    with pytest.raises(ExtensionError, match=said):
+        chain_links.make_link(app, page, "a")
 
 
 # What a page folds of a block
