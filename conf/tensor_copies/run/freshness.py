@@ -146,7 +146,12 @@ def _note_run(app: Sphinx, page: str) -> None:
     # The notebook is finished in each build, from what the gallery made (notebooks.py).
     made = lesson.with_name(f"{lesson.name}{NOTEBOOK}")
     shutil.copyfile(made, lesson.with_name(f"{lesson.name}{NOTEBOOK_AS_MADE}"))
-    left = [path.relative_to(app.srcdir).as_posix() for path in _results(app, page)]
+    # Steps are drawn from the kept ones when the drawing code changes (figures/steps.py).
+    left = [
+        path.relative_to(app.srcdir).as_posix()
+        for path in _results(app, page)
+        if not path.match("*_steps.*.json")
+    ]
     seconds = round(cost["time"], 2)
     run = Run(app.run_keys[page], fingerprint(), today(), seconds, left)
     run.save(run_path(app, page))
