@@ -87,7 +87,7 @@ WRONG: dict[str, tuple[Callable[[], object], str, str]] = {
     "width of a map": (lambda: tensor_map(W, width="wide"), "str", "number"),
     "no width": (lambda: tensor_map(W, width=0), "0", "1"),
     "max_names": (lambda: tensor_map(W, max_names=-1), "-1", "1"),
-    "max_nodes": (lambda: tensor_map(W, max_nodes=1.5), "float", "number"),
+    "half a name": (lambda: tensor_map(W, max_names=1.5), "float", "number"),
     "graph": (lambda: tensor_map(W, graph=W), "Tensor", "True, False or None"),
     "a tensor as an option": (lambda: tensor_map(width=W), "Tensor", "whole number"),
     "ending of steps": (lambda: steps().save("a.txt"), "a.txt", "html"),

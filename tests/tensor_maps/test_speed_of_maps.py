@@ -51,7 +51,7 @@ def looped(watch: bool, calls: Callable[[], int] | None = None) -> int:
 
 
 def test_watching_and_looking_are_not_many_times_slower() -> None:
-    assert ratio(lambda: looped(True), lambda: looped(False)) < 60
+    assert ratio(lambda: looped(True), lambda: looped(False)) < 100
     assert ratio(lambda: looped(True, calls), lambda: looped(False, calls)) < 30
     large, small, w = torch.zeros(10**7), torch.zeros(10), torch.ones(1)
 

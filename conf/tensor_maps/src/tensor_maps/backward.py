@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import itertools
 import sys
 from collections.abc import Iterator
@@ -14,8 +13,8 @@ import torch
 
 from tensor_maps.graph import functions_behind, node_name
 from tensor_maps.memory import lanes, placed
-from tensor_maps.naming import name_all
-from tensor_maps.reading import is_drawn, shape_of, tried, unseen
+from tensor_maps.naming import argument_texts, name_values
+from tensor_maps.reading import forget_copy, is_drawn, shape_of, tried, unseen
 from tensor_maps.relations import MOST_FOLLOWED
 from tensor_maps.words import as_tuple, count_of, listing, size_of
 
@@ -114,7 +113,8 @@ def saved(*values: object, **named: object) -> Saved:
     unpack a tensor that a hook packed, if PyTorch says so (2.7 and newer).
     """
     frame = sys._getframe(1)
-    found, _ = name_all(frame, values, named)
+    texts = argument_texts(frame, len(values))
+    found, _ = name_values(texts, values, named)
     tensors = {n: one for n, one in found.items() if isinstance(one, torch.Tensor)}
     if not tensors:
         kinds = listing([type(one).__name__ for one in (*values, *named.values())])
@@ -128,14 +128,9 @@ def saved(*values: object, **named: object) -> Saved:
 
 def variables(frame: FrameType, module: bool = True) -> Iterator[tuple[str, Any]]:
     """Yield the names of a frame, then those of its module, with what they hold."""
-    scope = frame.f_locals
-    both = [(str(name), value) for name, value in list(scope.items())]
-    if scope is not frame.f_globals:
-        # Until Python 3.13 the frame of a function keeps this copy, and with it all
-        # that the names held. Two references: the frame's own, and that of `scope`.
-        optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED
-        if optimized and type(scope) is dict and sys.getrefcount(scope) <= 3:
-            scope.clear()
+    both = [(str(name), value) for name, value in list(frame.f_locals.items())]
+    if frame.f_locals is not frame.f_globals:
+        forget_copy(frame)
         of_module = list(frame.f_globals.items()) if module else []
         both += [(str(n), value) for n, value in of_module]
     # Tools keep values under names that no program can have.

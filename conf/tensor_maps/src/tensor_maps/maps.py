@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from tensor_maps.draw import draw, draw_svg
-from tensor_maps.naming import MOST_NAMES, name_all
-from tensor_maps.observe import MOST_NODES, observe
+from tensor_maps.naming import MOST_NAMES, argument_texts, name_values
+from tensor_maps.observe import observe
 from tensor_maps.reading import short_hash
 from tensor_maps.words import describe
 
@@ -74,7 +74,6 @@ def tensor_map(
     *values: object,
     width: int = 280,
     max_names: int = MOST_NAMES,
-    max_nodes: int = MOST_NODES,
     graph: bool | None = None,
     **named: object,
 ) -> TensorMap:
@@ -96,12 +95,10 @@ def tensor_map(
         The width of the drawing, in pixels.
     max_names
         The most tensors to show. If there are more, the first are shown, with a note.
-    max_nodes
-        The most operations of the graph to show, nearest to the named tensors first.
-        To find the leaves that get a gradient, the call follows 2,000 operations.
     graph
         Whether to draw the graph of operations. None draws it if there are more than
-        five tensors.
+        five tensors. It has at most 40 operations, nearest to the named tensors first.
+        To find the leaves that get a gradient, the call follows 2,000 operations.
     **named
         The same as ``values``, by name. A tensor with the name of an option is given
         in a dict: ``tensor_map({"width": width})``.
@@ -120,8 +117,7 @@ def tensor_map(
     has looked at. If you make many maps along a growing graph, with 2,000 operations
     each, this can overflow the stack.
     """
-    counts = {"width": width, "max_names": max_names, "max_nodes": max_nodes}
-    for option, number in counts.items():
+    for option, number in (("width", width), ("max_names", max_names)):
         # A tensor may have such a name.
         if type(number) is not int:
             raise TypeError(
@@ -137,10 +133,11 @@ def tensor_map(
             f"tensor_map() takes True, False or None as graph, not "
             f"{type(graph).__name__}; a tensor of this name is given in a dict"
         )
-    found, notes = name_all(sys._getframe(1), values, named)
+    texts = argument_texts(sys._getframe(1), len(values))
+    found, notes = name_values(texts, values, named)
     shown = dict(itertools.islice(found.items(), max_names))
     if len(shown) < len(found):
         notes.append(f"{len(shown)} of {len(found)} names are shown")
-    observed = observe(shown, max_nodes)
+    observed = observe(shown)
     observed["notes"] += notes
     return TensorMap(observed, width, graph)

@@ -54,33 +54,28 @@ def _call_in(frame: FrameType) -> tuple[str, ast.Call] | None:
     return (text, call) if isinstance(call, ast.Call) else None
 
 
-def name_all(
-    frame: FrameType, values: tuple, named: dict[str, Any]
+def name_values(
+    texts: list[str | None], values: tuple, named: dict[str, Any], buffers: bool = True
 ) -> tuple[dict[str, Any], list[str]]:
     """Return tensors and arrays by name, and notes on what has none.
 
     Parameters
     ----------
-    frame
-        The frame whose call gave the ``values``: they are named after its source.
+    texts
+        The source of each of the ``values``, after which they are named, or None.
     values
         Tensors, arrays, modules, optimizers, and dicts, lists and tuples of those.
     named
         The same by name.
+    buffers
+        Whether the buffers of modules are among them.
     """
-    return name_values(argument_texts(frame, len(values)), values, named)
-
-
-def name_values(
-    texts: list[str | None], values: tuple, named: dict[str, Any], buffers: bool = True
-) -> tuple[dict[str, Any], list[str]]:
-    """Do what :func:`name_all` does, with the source of each of the values."""
     found: dict[str, Any] = {}
     empty: list[tuple[str, Any]] = []
-    given = [
-        (text, f"{_noun(value)} {number}" if text is None else text, value)
-        for number, (text, value) in enumerate(zip(texts, values, strict=True), 1)
-    ]
+    given = []
+    for number, (text, value) in enumerate(zip(texts, values, strict=True), 1):
+        noun = "tensor" if is_drawn(value) else type(value).__name__
+        given.append((text, f"{noun} {number}" if text is None else text, value))
     for text, name, value in [*given, *((n, n, value) for n, value in named.items())]:
         if is_drawn(value):
             parts = {name: value}
@@ -101,10 +96,6 @@ def name_values(
         for part, tensor in parts.items():
             found[_other(part, tensor, found)] = tensor
     return found, _why_not_all(empty)
-
-
-def _noun(value: Any) -> str:
-    return "tensor" if is_drawn(value) else type(value).__name__
 
 
 def _why_not_all(empty: list[tuple[str, Any]]) -> list[str]:

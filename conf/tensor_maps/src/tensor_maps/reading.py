@@ -8,6 +8,8 @@ import hashlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from inspect import CO_OPTIMIZED
+from types import FrameType
 from typing import Any
 
 import torch
@@ -35,6 +37,21 @@ def tried(read: Callable[[], Any], otherwise: Any = None) -> Any:
         return read()
     except Exception:  # each layout and each subclass refuses in a way of its own
         return otherwise
+
+
+def forget_copy(frame: FrameType) -> None:
+    """Let go of what a function's names hold, which its frame keeps a copy of.
+
+    Until Python 3.13 a look at the names makes that copy. One that the program holds
+    too, as ``saved = locals()``, stays; so do the names of a class or a module, which
+    are no copy.
+    """
+    if not frame.f_code.co_flags & CO_OPTIMIZED:
+        return
+    copied = frame.f_locals
+    # Of the frame, of the name here, and of the call that counts.
+    if type(copied) is dict and sys.getrefcount(copied) <= 3:
+        copied.clear()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import torch
 
 from tensor_maps.graph import functions_behind, node_name
 from tensor_maps.memory import Memory, lanes, placed
-from tensor_maps.naming import argument_texts, name_all, name_values, parts_of
+from tensor_maps.naming import argument_texts, name_values, parts_of
 from tensor_maps.overlap import overlap
 from tensor_maps.reading import is_array, tried, unseen
 from tensor_maps.words import as_tuple, count_of, listing
@@ -225,7 +225,8 @@ def groups(*values: object, **named: object) -> list[list[str]]:
     list
         Ordered by the first name of each list; ``[]`` if nothing is shared.
     """
-    found, _ = name_all(sys._getframe(1), values, named)
+    texts = argument_texts(sys._getframe(1), len(values))
+    found, _ = name_values(texts, values, named)
     names, objects = list(found), list(found.values())
     group = list(range(len(names)))  # of each, the number of one before it
 

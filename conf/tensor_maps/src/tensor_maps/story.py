@@ -222,7 +222,7 @@ def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
     is_shape = [fact.startswith("shape ") for fact in facts]
     said = ["array"] if seen["kind"] == "array" else []
     if sum(length != 1 for length in shape or ()) > 1:
-        said.append(shape_words(shape))
+        said.append(" \N{MULTIPLICATION SIGN} ".join(map(str, shape)))
     elif any(is_shape) and not (window["runs"] and storage["cells"]):
         said.append(f"shape {as_tuple(shape)}")
     strides = window["strides"]
@@ -238,11 +238,6 @@ def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
         new = ", changed" if "gradient" in seen.get("changed", ()) else ""
         said.append(f"grad {seen['gradient']}{new}")
     return said
-
-
-def shape_words(shape: list[int]) -> str:
-    """Return a shape as a person says it: 2 × 3."""
-    return " \N{MULTIPLICATION SIGN} ".join(map(str, shape))
 
 
 # Ways of gradients and copies ---------------------------------------------------------

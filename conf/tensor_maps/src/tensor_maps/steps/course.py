@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from inspect import CO_OPTIMIZED
 from traceback import format_exc
 from types import CodeType, FrameType
 from typing import Any
@@ -229,21 +227,6 @@ class Course:
         step = Step(unit, turns, printed, raised, differ, was, now, collapsed)
         step.shift, step.left_out = self.region.shift, left_out
         noted.steps.append(step)
-
-
-def forget_copy(frame: FrameType) -> None:
-    """Let go of what a function's names hold, which its frame keeps a copy of.
-
-    Until Python 3.13 a look at the names makes that copy. One that the program holds
-    too, as ``saved = locals()``, stays; so do the names of a class or a module, which
-    are no copy.
-    """
-    if not frame.f_code.co_flags & CO_OPTIMIZED:
-        return
-    copied = frame.f_locals
-    # Of the frame, of the name here, and of the call that counts.
-    if type(copied) is dict and sys.getrefcount(copied) <= 3:
-        copied.clear()
 
 
 def is_module_level(frame: FrameType) -> bool:

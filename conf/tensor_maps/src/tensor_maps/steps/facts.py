@@ -139,7 +139,9 @@ def _look(
             return Look(was.facts, was.observed, *notes)
     chosen = _chosen(found, facts, values, changed, old)
     observed = observe(chosen, MOST_STEP_NODES, 0)
-    _note_digests(observed, facts)
+    for seen in observed["tensors"]:
+        for name in seen["names"]:  # which values are others, as the facts have it
+            seen["digest"] = facts[name].values
     return Look(facts, observed, *notes)
 
 
@@ -167,13 +169,6 @@ def _sampled(facts: dict[str, Fact], read: set[str]) -> dict[str, int]:
         for name in facts
         if name in read and (facts[name].values or "").startswith("~")
     }
-
-
-def _note_digests(observed: dict, facts: dict[str, Fact]) -> None:
-    """Say in what is drawn which values are others, as the facts have it."""
-    for seen in observed["tensors"]:
-        for name in seen["names"]:
-            seen["digest"] = facts[name].values
 
 
 def _chosen(

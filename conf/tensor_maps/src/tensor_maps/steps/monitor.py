@@ -12,7 +12,8 @@ from collections import Counter
 from types import CodeType, FrameType
 from typing import Any
 
-from tensor_maps.steps.course import Course, Expected, forget_copy
+from tensor_maps.reading import forget_copy
+from tensor_maps.steps.course import Course, Expected
 
 # Of tools; those of debuggers, coverage tools and profilers are 0 to 2.
 NUMBERS = (4, 3)

@@ -16,12 +16,12 @@ from typing import Any
 
 import torch
 
+from tensor_maps.reading import forget_copy
 from tensor_maps.steps.about import About
 from tensor_maps.steps.course import (
     Course,
     Expected,
     Noted,
-    forget_copy,
     is_module_level,
 )
 from tensor_maps.steps.decorate import (

@@ -182,8 +182,9 @@ def _said_of_new(
         many = root_of(new.name) if new.how in ("same", "shares") else ""
         of_one = () if many and many != new.name else tuple(new.others[:MOST_SAID])
         flow = (tuple(new.leaves), new.unnamed, new.at_least, new.is_cut)
-        nowhere = entry[new.name]["memory"] if _is_nowhere(entry[new.name]) else ""
-        device = entry[new.name]["device"]
+        seen = entry[new.name]
+        nowhere = seen["memory"] if seen["storage"] is None else ""
+        device = seen["device"]
         key = (is_other, new.how, many, of_one, flow, nowhere, device)
         groups.setdefault(key, []).append(new)
     devices = {one["device"] for one in entry.values() if one["storage"] is not None}
@@ -198,10 +199,6 @@ def _said_of_new(
     if hidden:
         said.append(f"{_few(hidden)} {_are(hidden)} new.")
     return said
-
-
-def _is_nowhere(seen: dict) -> bool:
-    return seen["storage"] is None and bool(seen["memory"])
 
 
 def _said_of_group(
