@@ -69,8 +69,8 @@ assert shares_memory(alias, y)
 # ---------------------------------------------------
 # A full backward hook on the layer wraps the output after the forward hooks have run.
 # The next layer then gets a view of the tensor that the forward hook stored, and
-# PyTorch raises if that layer works in place. (A forward hook that returns a tensor
-# also replaces the output.)
+# PyTorch raises in grad mode if that layer works in place. (A forward hook that
+# returns a tensor also replaces the output.)
 
 stored = []
 layer.register_full_backward_hook(lambda *_: None)
