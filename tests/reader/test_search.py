@@ -500,20 +500,23 @@ def test_no_key_waits_until_all_is_known(
 
 
 def test_a_long_query_takes_no_longer_by_the_key(page: Page) -> None:
-    """What is typed last takes as long as what is typed first, in the same run."""
-    times = page.evaluate(
-        """() => {
-          const box = document.getElementById("search-again");
-          const asked = "does detach copy the memory of my tensor or of a view";
-          return [...asked].map((_, at) => {
-            const begun = performance.now();
-            box.value = asked.slice(0, at + 1);
-            box.dispatchEvent(new Event("input", { bubbles: true }));
-            document.body.offsetHeight;
-            return performance.now() - begun;
-          });
-        }"""
-    )
+    """What is typed last takes as long as what is typed first, in the same run.
+
+    Other processes only add time, so the shortest of several rounds counts for a key.
+    """
+    type_it = """() => {
+      const box = document.getElementById("search-again");
+      const asked = "does detach copy the memory of my tensor or of a view";
+      return [...asked].map((_, at) => {
+        const begun = performance.now();
+        box.value = asked.slice(0, at + 1);
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+        document.body.offsetHeight;
+        return performance.now() - begun;
+      });
+    }"""
+    rounds = [page.evaluate(type_it) for _ in range(5)]
+    times = [min(of_key) for of_key in zip(*rounds, strict=True)]
     part = len(times) // 3
     assert median(times[-part:]) < MOST_TIMES * median(times[:part])
 
