@@ -146,7 +146,7 @@ def _note_run(app: Sphinx, page: str) -> None:
     # The notebook is finished in each build, from what the gallery made (notebooks.py).
     made = lesson.with_name(f"{lesson.name}{NOTEBOOK}")
     shutil.copyfile(made, lesson.with_name(f"{lesson.name}{NOTEBOOK_AS_MADE}"))
-    # Steps are drawn from the kept ones when the drawing code changes (figures/steps.py).
+    # When the drawing code changes, steps are drawn again from the kept ones.
     left = [
         path.relative_to(app.srcdir).as_posix()
         for path in _results(app, page)
