@@ -78,10 +78,10 @@ def test_the_pictures_show_what_happens_here(sheet: BeautifulSoup) -> None:
         shares = y.untyped_storage()._cdata == x.untyped_storage()._cdata
         with torch.no_grad():
             exec(write, names)
-        memory = "The same memory." if shares else "A copy with its own memory."
-        memory = "y is x itself." if y is x else memory
+        memory = "shares memory with x." if shares else "is a copy with its own memory."
+        memory = "is x itself." if y is x else memory
         flow = "Gradients flow back to x" if y.requires_grad else "No gradient flows"
-        assert figure.p.get_text().startswith(f"{memory} {flow}"), code
+        assert figure.p.get_text().startswith(f"y {memory} {flow}"), code
         assert figure.svg["aria-label"] == f"{code}: {figure.p.get_text()}"
         rows = [[float(cell.get_text()) for cell in row.select(".tm-cell text")]
                 for row in figure.select(".tm-row")]  # fmt: skip

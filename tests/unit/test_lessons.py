@@ -21,8 +21,8 @@ from tensor_copies.lessons.questions import of_lesson
 from tensor_copies.lessons.short_titles import short_title
 from tensor_copies.recordings import shown
 from tensor_copies.run.markers import setup_line, without_markers
-from tensor_copies.web import chain_links
-from tensor_copies.web.chain_links import explorer_link
+from tensor_copies.web import pages
+from tensor_copies.web.pages import explorer_link
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 # What a phone of 390 px shows without scrolling sideways, and what all lines keep.
@@ -151,7 +151,7 @@ def test_a_marker_that_cannot_be_followed_is_named_with_its_line(
     page += explorer_link(code="x.detatch()", where="a.py, line 7")
     said = r"^a\.py, line 7: .* 'x.detatch\(\)', which .*: write x\.detach\(\)"
     with pytest.raises(ExtensionError, match=said):
-        chain_links.make_link(app, page, "a")
+        pages.make_link(app, page, "a")
 
 
 # What a page folds of a block

@@ -146,11 +146,10 @@ def _note_run(app: Sphinx, page: str) -> None:
     # The notebook is finished in each build, from what the gallery made (notebooks.py).
     made = lesson.with_name(f"{lesson.name}{NOTEBOOK}")
     shutil.copyfile(made, lesson.with_name(f"{lesson.name}{NOTEBOOK_AS_MADE}"))
-    # When the drawing code changes, steps are drawn again from the kept ones.
     left = [
         path.relative_to(app.srcdir).as_posix()
         for path in _results(app, page)
-        if not path.match("*_steps.*.json")
+        if not path.match("*_steps.*.json")  # drawn again when its code changes
     ]
     seconds = round(cost["time"], 2)
     run = Run(app.run_keys[page], fingerprint(), today(), seconds, left)

@@ -62,9 +62,11 @@ def _in_a_line(error: BaseException) -> str:
     if isinstance(error, OSError):
         return progress.of_file(error)
     traceback.print_exception(error)
+    while error.__cause__:  # such as a full disk, behind what keeps the pages
+        error = error.__cause__
     return (
         f"{type(error).__name__}: {error}\n"
-        "Where the sources are right, `nox -s clean` and another build mend it."
+        "Where sources and disk are right, `nox -s clean` and another build mend it."
     )
 
 
