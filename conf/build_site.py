@@ -72,6 +72,8 @@ def build(options: argparse.Namespace) -> int:
     except fingerprint.UnusableGPU as gpu:
         say(f"build_site: {gpu.said}: this build runs on the CPU.", sys.stdout)
         os.environ[fingerprint.VISIBLE] = ""
+    if (made := CONF.parent / "docs" / "auto_examples").is_file():
+        raise BuildProblem(f"{made} is a file: remove it, it is the gallery's.")
     os.umask(os.umask(0) & 0o022)  # whoever serves the site may read it
     BUILD.mkdir(exist_ok=True)
     try:

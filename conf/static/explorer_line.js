@@ -157,7 +157,7 @@ window.explorerLine = (() => {
   // Some write what has nothing to do with x's old values, and no gradient flows to those.
   const WRITES = /^\.(?!(?:t|(?:un)?squeeze|transpose|swap\w+|resize\w*|set|requires_grad|detach|share_memory|as_strided|rename|_\w*)_\()\w+_\(/;
   const OVERWRITES = /^\.(?:zero|fill|normal|uniform|random|bernoulli|exponential|log_normal|cauchy|geometric)_\(/;
-  const CHANGING = /^\.(?:add|sub|mul|div|neg|exp|sqrt|relu|sigmoid|tanh|clamp|clamp_min|clamp_max|clip|addcmul|addcdiv)_\(/;
+  const CHANGING = /^\.(?:add|sub|mul|div|neg|exp|sqrt|relu|sigmoid|tanh|clamp|clamp_min|clamp_max|clip|addcmul|addcdiv|lerp)_\(/;
   const THROUGH = { ".data": "x.data.add_(1)\ny = x", ".detach()": "x.detach().add_(1)\ny = x" };
   // How calls are written of which a row of the Atlas is true, and where x stands in them.
   const LIBRARY = /^(?:torch|np|numpy|nn|F|copy|jnp|tf|cv2|plt|math|random)(?:\.|$)/;
@@ -331,7 +331,8 @@ window.explorerLine = (() => {
       }
       // A part by its index.
       const index = /^\[(.*)\]$/.exec(write(trailers.at(-1) ?? []))?.[1];
-      const row = !index ? "" : /[<>~]|[!=]=|mask/.test(index) ? "x[mask]" : /\[/.test(index) ? "x[:, [0, 1]]"
+      const ofCall = /^-?\d+$/.test(index) && trailers.at(-2)?.at(-1) === ")";
+      const row = !index || ofCall ? "" : /[<>~]|[!=]=|mask/.test(index) ? "x[mask]" : /\[/.test(index) ? "x[:, [0, 1]]"
         : /^(?:-?\d+|\.\.\.|None|[-\w.]*:[-\w.:]*)(?:, |$)/.test(index) && !/(?:^|, )(?!None)[A-Za-z_]\w*(?:,|$)/.test(index) ? "x[:, :2]" : "";
       if (row && names.includes(row)) return { row, x: wholeOf({ head, trailers: trailers.slice(0, -1) }), said: `[${index}] is drawn as ${row.slice(1)}.` };
       return null;
@@ -366,6 +367,10 @@ window.explorerLine = (() => {
     for (const one of looked) {
       const primary = asMethod(one) ?? one;
       const chips = primary.trailers.map((trailer, at) => (at === 0 && LIBRARY.test(primary.head[0]) ? null : chipOf(trailer, calls)));
+      // What a call returns may be a tuple: lstm(x)[0] is no row of it.
+      chips.forEach((chip, at) => {
+        if (chip?.[0] === "first" && !chips[at - 1] && primary.trailers[at - 1]?.at(-1) === ")") chips[at] = null;
+      });
       if (arrays.includes(wholeOf(one)) && !chips.some((chip) => /^numpy/.test(chip?.[0]))) continue;
       let run = [];
       chips.concat([null]).forEach((chip, at) => {
@@ -381,24 +386,27 @@ window.explorerLine = (() => {
     }
     const [first] = primaries;
     // A module, or what a tensor's call is given: no tensor's answer is true of it.
-    const ofModule = (x) => ({
-      said: `${x} looks like a module or an optimizer, but the pictures show tensors.`,
-    });
+    const refused = (x) => {
+      if (isModule(x)) return { said: `${x} looks like a module or an optimizer, but the pictures show tensors.` };
+      if (/\.state_dict\([^()]*\)$/.test(x) && !x.startsWith("each"))
+        return { said: `${x} is a dict. Its tensors share memory with the module, and so do those of a shallow copy of it.` };
+      return null;
+    };
     const bound = equals > 0 && assigned();
-    if (bound) return isModule(bound.x) ? ofModule(bound.x) : shown(bound, statement, [bound.said]);
+    if (bound) return refused(bound.x) ?? shown(bound, statement, [bound.said]);
     const writing = first && inPlace(first);
     const single = first && (alone(first) ?? (asMethod(first) && alone(asMethod(first))));
     // The first of what a call returns is a part of that call.
     if (single && best.known < 2 && !(best.known === 1 && best.typed === first && best.chips[best.run[0]][0] !== "first"))
-      return isModule(single.x) ? ofModule(single.x) : shown(single, tokensIn(first), [single.said, written]);
-    if (writing) return isModule(writing.x) ? ofModule(writing.x) : shown(writing, tokensIn(first), [writing.said]);
+      return refused(single.x) ?? shown(single, tokensIn(first), [single.said, written]);
+    if (writing) return refused(writing.x) ?? shown(writing, tokensIn(first), [writing.said]);
     if (!best.known) {
       // The longest beginning that is a row of the Atlas.
       for (const { head, trailers } of looked)
         for (let count = trailers.length; count > 0; count--) {
           const other = alone({ head, trailers: trailers.slice(0, count) });
           const after = write(trailers.slice(count).flat());
-          if (other && isModule(other.x)) return ofModule(other.x);
+          if (other && refused(other.x)) return refused(other.x);
           if (other && CHANGES.test(after)) return notInChain(write(trailers[count]), { row: other.row });
           if (other) return shown(other, tokensIn({ head, trailers }, count), [other.said, written]);
         }
@@ -416,7 +424,7 @@ window.explorerLine = (() => {
         return { said: written, near: rows.filter((row) => names.includes(row)).map((row) => ({ row }))[0] ?? null };
       }
       const [, block] = /^with torch\.(no_grad|inference_mode)\(\):/.exec(code) ?? [];
-      const within = block && names.find((row) => row.startsWith(`with torch.${block}():`) && row.includes("* 2"));
+      const within = block && !/\w_\(|[^=!<>]=[^=]*$/.test(write(right)) && names.find((row) => row.startsWith(`with torch.${block}():`) && row.includes("* 2"));
       if (within) return shown({ row: within, x: "x", state: "" }, found, ["Drawn with another operation in the block."]);
       const [, list, at] = /^([\w.]+)\[(\w+)\]$/.exec(write(right)) ?? [];
       if (at) return { said: `If ${at} is a number, ${list}[${at}] is a view. If it is a list or a tensor, it is a copy.`, near: names.includes("x[:, [0, 1]]") ? { row: "x[:, [0, 1]]" } : null };
@@ -434,7 +442,7 @@ window.explorerLine = (() => {
     const before = primary.trailers.slice(0, drawn[0]);
     const after = primary.trailers.slice(drawn.at(-1) + 1);
     const x = write([...primary.head, ...before.flat()]);
-    if (isModule(x)) return ofModule(x);
+    if (refused(x)) return refused(x);
     if (after.length && run.length <= most && CHANGES.test(write(after[0])))
       return notInChain(write(after[0]), { chain: drawn.map((at) => chips[at][0]) });
     const said = [];
