@@ -42,8 +42,8 @@ assert w.grad.item() == 4 + 5 + 6 + 7
 # sphinx_gallery_predict_instead_2 = "step % 4 -> step % 1"
 
 # %%
-# The state is correct. The gradient only has the part of the second window. That of the
-# first window, 0 + 1 + 2 + 3, is missing.
+# The state is correct. The gradient only has the part of the second window. The part of
+# the first window, 0 + 1 + 2 + 3, is missing.
 #
 # The graph stops growing
 # -----------------------
