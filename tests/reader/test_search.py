@@ -34,7 +34,7 @@ KINDS = ["Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page"]
 MOST_KB = 165
 # Of each part: how many have an answer in the first three, the mean reciprocal rank,
 # and of how many it says that nothing is here. New words of pages move these by 0.01.
-LEAST = {"tuned": (0.95, 0.88, 0.09), "held_out": (0.85, 0.79, 0.13)}
+LEAST = {"tuned": (0.95, 0.87, 0.09), "held_out": (0.84, 0.79, 0.13)}
 # Of what the site doesn't have: how many it may take for a subject of it.
 MOST_MISSED = {"tuned": 3, "held_out": 0}
 # The last third of a query's keys against the first, with twelve words for one or two.
