@@ -149,8 +149,8 @@ for s, axes in enumerate(axs):
         ratio = mid[s, c]
         axes.text(high[s, c], c, f" {ratio:.1f}×")
         found += [f"`{calls[c]}` {in_words(ratio)}"]
-    said = ", ".join(found) or "no difference"
-    verdict.append(f"{LABELS[s]}: {said}.")
+    said = " and ".join(found) or "no call differs"
+    verdict.append(f"At {LABELS[s]}, {said}.")
     for row, t in zip(rows, medians[s]):
         digits = f"{t:.2e}"  # three, as in 2.90e-06
         places = 2 - int(digits[-3:]) % 3
@@ -160,8 +160,7 @@ for s, axes in enumerate(axs):
 axs[0].set_xscale("log", base=2)
 axs[0].invert_yaxis()
 fig.set_size_inches(12, 3)
-small, large = verdict[0], verdict[-1]
-fig.suptitle(f"Small, {small}\nLarge, {large}")
+fig.suptitle(f"{verdict[0]}\n{verdict[-1]}")
 fig.supxlabel(f"Time relative to `{calls[0]}`")
 plt.show()
 print(*rows[0], sep=" | ")

@@ -100,8 +100,9 @@ for s, axes in enumerate(axs):
     for c in np.flatnonzero(slower[s] | faster[s]):
         axes.text(high[s, c], c, f" {mid[s, c]:.1f}×")
     more, less = slower[s].sum(), faster[s].sum()
-    said = f"{more} of {others} slower, {less} faster"
-    verdict.append(f"{LABELS[s]}: {said}")
+    said = f"{more} of {others} calls took longer"
+    said += f", and {less} took less time"
+    verdict.append(f"At {LABELS[s]}, {said}.")
     for row, time in zip(rows, medians[s]):
         digits = f"{time:.2e}"  # three, as in 2.90e-06
         places = 2 - int(digits[-3:]) % 3

@@ -109,8 +109,9 @@ for s, axes in enumerate(axs):
     for c in np.flatnonzero(differs):
         axes.text(high[s, c], c, f" {mid[s, c]:.1f}×")
     more, less = slower[s].sum(), faster[s].sum()
-    said = f"{more} of {others} slower, {less} faster"
-    verdict.append(f"{LABELS[s]}: {said}")
+    said = f"{more} of {others} calls took longer"
+    said += f", and {less} took less time"
+    verdict.append(f"At {LABELS[s]}, {said}.")
     for row, t in zip(rows, medians[s]):
         digits = f"{t:.2e}"  # three, as in 2.90e-06
         places = 2 - int(digits[-3:]) % 3

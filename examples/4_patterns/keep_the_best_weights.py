@@ -24,8 +24,7 @@ print("This lesson runs on:", device)
 # ``state_dict()`` changes with the next steps
 # --------------------------------------------
 # The weight goes up by 1 in each epoch, and the validation loss is the square of
-# (weight - 3). So epoch 3 is the best of five, and ``state`` and ``kept`` are from that
-# epoch.
+# (weight - 3). So epoch 3 is the best one, and ``state`` and ``kept`` are from then.
 
 model = nn.Linear(1, 1, bias=False, device=device)
 w = nn.init.zeros_(model.weight)
@@ -41,7 +40,7 @@ for epoch in range(1, 6):
         best = loss
         state = model.state_dict()
         kept = copy.deepcopy(model.state_dict())
-shared = state["weight"]
+shared = state.copy()["weight"]
 saved = kept["weight"]
 print(f"{shared.item() = }, {saved.item() = }")
 assert best == 0 and shared.item() == w.item() == 5
@@ -49,8 +48,9 @@ assert saved.item() == 3
 # sphinx_gallery_tensor_map_lead = "w, shared, saved, w copied to saved"
 
 # %%
-# ``shared`` changed in the two epochs after that (:ref:`silent-best-weights`).
-# ``saved`` still has the weight of epoch 3.
+# ``shared`` changed in the two epochs after that (:ref:`silent-best-weights`), because
+# ``state.copy()`` copies the dict, but not its tensors. ``saved`` still has the weight
+# of epoch 3.
 #
 # Which of five ways save a copy?
 # -------------------------------

@@ -120,7 +120,9 @@ def test_the_chart_draws_what_the_samples_say(site: Path) -> None:
 
 
 DRAWN = [script for script in MEASURED if "errorbar" in script.read_text("utf-8")]
-COUNTS = [script for script in DRAWN if "others} slower" in script.read_text("utf-8")]
+COUNTS = [
+    script for script in DRAWN if "calls took longer" in script.read_text("utf-8")
+]
 NAMES_THEM = [script for script in DRAWN if script not in COUNTS]
 
 
@@ -128,8 +130,8 @@ NAMES_THEM = [script for script in DRAWN if script not in COUNTS]
 def test_the_verdict_names_what_is_slower_or_faster(script: Path, site: Path) -> None:
     page = soup(page_of(site, script))
     lines = page.select_one(".chart .verdict").get_text().splitlines()
-    told = dict(line.removesuffix(".").split(": ", 1) for line in lines)
-    assert list(told) == ["Small, 4 B", "Large, 64 MiB"] and len(lines) == 2
+    told = dict(line.removesuffix(".").split(", ", 1) for line in lines)
+    assert list(told) == ["At 4 B", "At 64 MiB"] and len(lines) == 2
     cells = panels(page)
     for size, said in zip(("4 B", "64 MiB"), told.values(), strict=True):
         ways = {
@@ -141,7 +143,7 @@ def test_the_verdict_names_what_is_slower_or_faster(script: Path, site: Path) ->
             for (name, of), cell in cells.items()
             if of == size and cell["class"][0] in ways
         ]
-        plain = ", ".join(shown or ["no difference"])
+        plain = " and ".join(shown or ["no call differs"])
         assert re.fullmatch(re.sub(r"[()]", r"\\\g<0>", plain), said), (plain, said)
 
 
@@ -156,7 +158,8 @@ def test_the_verdict_is_two_lines_and_says_what_the_chart_shows(
         kinds = [cell["class"][0] for (_, of), cell in cells.items() if of == size]
         more, less = kinds.count("slower"), kinds.count("faster")
         others = len(kinds) - 1
-        assert said == f"{size}: {more} of {others} slower, {less} faster"
+        counted = f"{more} of {others} calls took longer, and {less} took less time"
+        assert said == f"At {size}, {counted}."
 
 
 def test_the_table_has_the_medians_with_units(site: Path) -> None:

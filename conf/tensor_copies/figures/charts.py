@@ -34,7 +34,7 @@ MOST_TICKS = 6
 # room for the number of the slowest.
 MARGIN, ROOM = 0.3, 0.9
 # Hundredths of the width that a number in words needs.
-WORDS = 56
+WORDS = 60
 FULL = 74  # of a hundred: on a phone no number has room behind a bar that ends later
 READING = (
     "A dot left of 1 is a faster call. Its bar is the middle half of all rounds. Only "
