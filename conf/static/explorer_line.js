@@ -268,7 +268,8 @@ window.explorerLine = (() => {
       const place = new RegExp(tokens.map((one) => one.replace(/\W/g, "\\$&")).join("\\s*"));
       const left = code.replace(place, "…").replace(OFF, "").replace(into ? "" : /^[^()=…]*[^()=…!<>]=(?!=)\s*/, "")
         .replace(/^(?:return|yield|await)\s+|[\s,;:\\]+$/g, "");
-      return AROUND.test(left) ? "" : `Of this ${lines.length > 1 ? "code" : "line"} only ${write(tokens)} is drawn. This says nothing about ${left.length > MOST ? `${left.slice(0, MOST)} …` : left}.`;
+      const [, copied] = /^…(?:\.\w+(?:\([^()]*\))?)*(\.(?:clone|copy)\(\))/.exec(left) ?? [];
+      return AROUND.test(left) ? "" : `${copied ? `${copied} makes new memory. ` : ""}Of this ${lines.length > 1 ? "code" : "line"} only ${write(tokens)} is drawn. This says nothing about ${left.length > MOST ? `${left.slice(0, MOST)} …` : left}.`;
     };
     // The kind of x, as far as the code tells: what x is, or what a loop takes it from.
     const kindOf = (x, layout) => {
@@ -452,7 +453,7 @@ window.explorerLine = (() => {
     }
     let near = null;
     if (chips[drawn[0]][0] === "copy") said.push("A tensor has no copy(). That of an array has its own memory.");
-    if (run.length > most) said.push("A chain has at most three calls.");
+    if (run.length > most) said.push("The explorer draws at most three calls.");
     else if (after[0]?.[0] === ".") near = nearest(after[0][1], calls, names);
     if (written) said.push(written);
     const typo = before.filter((one) => one[0] === "." && one.includes("(")).at(-1);
@@ -528,9 +529,10 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
         const row = name && !ofModule(lanes[0]) && Object.keys(atlas.rows).find((code) => code.includes(`${name}(module)`));
         if (row) lanes.unshift(row);
       });
-    // An array on one side: the other one takes an array too, if it can.
+    // An array on one side: the other one takes an array too, if it can. Calls that both
+    // take one are asked about for it: "torch.tensor or torch.as_tensor".
     const ofArray = (lane) => isRow(lane) && atlas.rows[lane].subject === "a";
-    const array = found.some((lanes) => lanes.every(ofArray));
+    const array = found.some((lanes) => lanes.every(ofArray)) || found.every((lanes) => lanes.some(ofArray));
     const lanes = found.map((one) => (array && one.find(ofArray)) || one[0]);
     sides.forEach((side, at) => { if (WORDS.has(side) && !codeOf(lanes[at]).startsWith(`x.${side}`)) told.push(`“${side}” is read as ${codeOf(lanes[at])}.`); });
     return { lanes, said: [...new Set(told)].join(" ") };
@@ -571,7 +573,8 @@ window.explorerVerdict = (found, { codes, x, differs, others }) => {
   for (const at of [0, 1]) {
     const raising = of(({ raises }) => raises[at] && !raises[1 - at]);
     if (found.raises[at]) raising.unshift(x);
-    if (raising.length) said.push(`${name(at)} raises if x is ${listed(raising)}.`);
+    // The layout is why it raises, whatever the gradient.
+    if (raising.length) said.push(`${name(at)} raises if x is ${listed(raising).replace(/ \(doesn't require grad\)/g, "")}.`);
   }
   if (same.length === others.length) said.push("Same memory, gradient and device for the other kinds of x.");
   else if (same.length) said.push(`No difference if x is ${listed(same)}.`);

@@ -635,6 +635,9 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
     told = tab.inner_text(".explorer-read")
     assert told.startswith("Of this line only out.detach().cpu() is drawn. ")
     assert "This says nothing about torch.max(…, 1)." in told
+    typed.fill("a = x.detach().cpu().view(-1).numpy().copy()")
+    told = tab.inner_text(".explorer-read")
+    assert told.startswith(".copy() makes new memory. Of this line only ")
     typed.fill("h = net.sigmoid().detach().cpu().numpy().tolist()")
     assert not tab.locator(".asked").count()
     assert tab.locator(".explorer-state").input_value() == "nonleaf"

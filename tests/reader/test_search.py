@@ -415,6 +415,12 @@ def test_a_chain_has_one_card(
          ["with torch.no_grad(): y = x * 2"], ["model.eval()"]),
         ("state_dict or deepcopy",
          ['module.state_dict()["weight"]', "copy.deepcopy(module).weight"], []),
+        ("torch.tensor or torch.as_tensor",
+         ["torch.tensor(a)", "torch.as_tensor(a)"], []),
+        ("np.array vs np.asarray", ["np.array(x)", "np.asarray(x)"], []),
+        ("torch.tensor vs torch.Tensor", ["torch.tensor(a)", "torch.Tensor(a)"], []),
+        ("torch.Tensor(5)", [], ["torch.Tensor(5)"]),
+        ("is a torch.Tensor a copy", [], []),
     ],
 )  # fmt: skip
 def test_a_card_leaves_nothing_out_in_silence(

@@ -8,7 +8,7 @@
     "add apply array chunk copy cpu cuda data diagonal double dropout dump dumps empty " +
     "expand flatten flip float gather get half identity index item list load mask mul " +
     "narrow numpy parameter parameters permute pin png repeat requires_grad row save select " +
-    "slice split squeeze stack state sum t tensor to transpose unfold values view where"
+    "slice split squeeze stack state sum t tensor tensor_type to transpose unfold values view where"
   ).split(" "));
   const JOINS = new Set(["vs", "versus", "or", "and", "instead", "than"]);
   const SAME = new Map([["deep", "deepcopy"], ["nograd", "no_grad"], ["__array__", "dunder"]]);
@@ -21,6 +21,7 @@
     a: /\b(nd-?array|arrays?)\b(?!.*\bto\b)/,
   };
 
+  const TYPE = "tensor_type"; // torch.Tensor, which is not torch.tensor
   const THROUGH_DATA = "data,add_"; // any write in place, with its row
   // The calls of a piece of code, in order. Those of one chain have the same number.
   const CALL = /(\.\s*)?([a-z_]\w*)(\s*\(([^()]*(?:\([^()]*\))?[^()]*)\))?/gi;
@@ -38,7 +39,7 @@
       // What stands before the dot: a name, or all of a chain.
       const receiver = dot ? /[\w.]+(?:\([^()]*\))?$/.exec(text.slice(0, match.index))?.[0] ?? "" : "";
       const whole = `${receiver && `${receiver}.`}${code}`;
-      found.push({ name: name.toLowerCase(), args, dot: Boolean(dot), called: isCalled, chain, code, receiver, whole });
+      found.push({ name: whole.startsWith("torch.Tensor") ? TYPE : name.toLowerCase(), args, dot: Boolean(dot), called: isCalled, chain, code, receiver, whole });
       if (called && !isCalled) found.push(...calls(called).map((one) => ({ ...one, chain: chain += 1 })));
     }
     return found;
@@ -68,12 +69,13 @@
   }
 
   // Of the rows of one name the one that fits what else is said.
-  const choose = (name, args, query) => {
+  const choose = ({ name, args, receiver }, query) => {
     const said = new Set([...wordsIn(args), ...wordsIn(query)]);
     if (!/\bcopy\s*=/.test(query)) said.delete("copy"); // "does .to(device) copy"
     const about = name === "numpy" || name === "from_numpy" ? ""
       : Object.keys(ABOUT).find((one) => ABOUT[one].test(query)) ?? (TENSOR.test(query) ? "a" : "x");
-    const fit = (row) => 3 * (row.about === about) + (row.about === "x") +
+    const library = /^(?:torch|np)$/.test(receiver) ? receiver : "";
+    const fit = (row) => 9 * (library !== "" && row.code.startsWith(library)) + 3 * (row.about === about) + (row.about === "x") +
       row.args.reduce((sum, word) => sum + (said.has(word) ? 1 : -0.5), 0) -
       row.code.length / 1000;
     return known.get(name).reduce((best, row) => fit(row) > fit(best) ? row : best);
@@ -82,8 +84,8 @@
   // A chain that is no row of the Atlas: the explorer draws it, if it knows each call.
   const LONGEST = 3; // calls of the explorer's
   const drawn = (group, query) => {
-    const steps = group.map(({ name, args, code }) =>
-      known.get(name).find((row) => row.code === `x.${code}`) ?? choose(name, args, query));
+    const steps = group.map((one) =>
+      known.get(one.name).find((row) => row.code === `x.${one.code}`) ?? choose(one, query));
     if (steps.length > LONGEST || steps.some(({ tried }) => !/^\w+$/.test(tried))) return [];
     return [{
       id: "", code: `x.${group.map(({ code }) => code).join(".")}`, subject: "x", about: "x",
@@ -124,6 +126,7 @@
       const one = name === "to" ? argument.replace(/^(?:dtype|device)=/, "") : argument;
       if ((one.length > 1 && code.includes(one)) || HARMLESS.test(one)) return true;
       if (name === "requires_grad_") return one === "true";
+      if (name === TYPE && /^\d/.test(one)) return false; // a size
       return !DTYPE.test(one) && !/^\w+=(?!=)/.test(one) &&
         (name !== "to" || /dev|cuda|cpu|mps|xpu|rank|^\d+$/.test(one));
     });
@@ -174,7 +177,7 @@
     return last[1];
   };
   const named = (query) => {
-    const text = withCasts(query.toLowerCase()).replace(/\bdeep[- ]cop(y|ied|ies)\b/g, "deepcopy")
+    const text = withCasts(query.replace(/\btorch\.Tensor\b/g, `torch.${TYPE}`).toLowerCase()).replace(/\bdeep[- ]cop(y|ied|ies)\b/g, "deepcopy")
       .replace(/\bno[- ]grad\b/g, "no_grad").replace(/\bstate[- ]dict\b/g, "state_dict")
       .replace(/\binference[- ]mode\b/g, "inference_mode").replace(/\bfrom[- ]numpy\b/g, "from_numpy");
     if (text.length > 120 || text.includes("\n")) return []; // a message, or a program
@@ -191,7 +194,7 @@
       const name = SAME.get(one.name) ?? one.name;
       // Of Python itself: `float(loss)`.
       if (!known.has(name) || (!one.dot && one.args && /^(?:float|int|bool|sum|list)$/.test(name))) return null;
-      const isCode = one.dot || one.called;
+      const isCode = (one.dot && name !== TYPE) || one.called; // "a torch.Tensor" is no call
       const [before, after] = [all[place - 1]?.name ?? "", all[place + 1]?.name ?? ""];
       const alone = all.length === 1;
       const beside = [before, after].some((word) => JOINS.has(word)) &&
@@ -208,7 +211,7 @@
     const sure = meant.filter((one) => one?.sure);
     const meaning = meant.filter((one) => one && (one.sure ||
       (one.beside && (sure.length > 0 || compared))));
-    if (!meaning.length && way && known.has(way)) return [choose(way, "", text)];
+    if (!meaning.length && way && known.has(way)) return [choose({ name: way, args: "", receiver: "" }, text)];
     if (!meaning.length) return [];
     if (meaning.length > 1 && meaning.every(({ name, dot, called }) => WORDS.has(name) && !dot && !called)) return [];
     // A chain of calls is a row of its own, if the Atlas has it.
@@ -225,12 +228,14 @@
       if (row) found.push(row);
       else if (group.length > 1 && group.every(({ dot }, at) => dot || at === 0) && !bare)
         found.push(...drawn(group, text));
-      else found.push(...group.map(({ name, args }) => choose(name, args, text)));
+      else found.push(...group.map((one) => choose(one, text)));
     }
     // "state_dict or deepcopy": beside a module's call the other one is of a module.
-    const ofModule = !text.includes("(") && found.some(({ about }) => about === "module");
-    const alike = found.map((row) => (ofModule && row.names.length === 1 &&
-      known.get(row.names[0])?.find(({ about }) => about === "module")) || row);
+    // "torch.tensor or torch.as_tensor": two calls that take an array are asked about for it.
+    const of = ({ names: [name, ...more] }, kind) => !more.length && known.get(name)?.find(({ about }) => about === kind);
+    const kind = text.includes("(") ? "" : found.some(({ about }) => about === "module") ? "module"
+      : found.length > 1 && found.every((row) => of(row, "a")) ? "a" : "";
+    const alike = found.map((row) => (kind && of(row, kind)) || row);
     return [...new Set(alike)].slice(0, 2);
   };
 })();
