@@ -74,13 +74,14 @@ assert asked == ["no"] * 3 + ["yes"] * 6
 waited = [row["waits"] for row in rows[3:] if gpu]
 waited += [*map(waits, others)] if gpu else []
 assert {*waited} <= {"yes"}
+assert torch.eye(2, device="meta").inverse().is_meta
 # sphinx_gallery_timeline = "what_waits"
 # sphinx_gallery_folded = "The calls, and the code that asks"
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``print(x)`` and ``torch.linalg.inv(x)`` don't raise on ``meta``, but wait on CUDA (from
-# the `documentation of inv
+# ``print(x)`` doesn't raise on ``meta``, but waits on CUDA. So does ``torch.linalg.inv``
+# (from the `PyTorch documentation
 # <https://docs.pytorch.org/docs/stable/generated/torch.linalg.inv.html>`__). A copy to
 # the GPU without ``non_blocking=True`` waits for the work queued before it (from the
 # `CUDA documentation
