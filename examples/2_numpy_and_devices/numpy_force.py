@@ -90,8 +90,8 @@ assert all("Error" in found for found in forced[5:])
 #
 # NumPy's functions call ``numpy()`` without ``force``
 # ----------------------------------------------------
-# ``np.asarray(t)`` calls ``t.numpy()`` without ``force``. NumPy's functions do the
-# same. They convert a list tensor by tensor, and copy all tensors into a new array.
+# ``np.asarray(t)`` calls ``t.numpy()`` without ``force``. Most of NumPy's functions do
+# the same. They convert a list tensor by tensor, and copy all into a new array.
 
 t = torch.zeros(2)
 one, many = np.asarray(t), np.stack([t, t])
@@ -106,9 +106,9 @@ assert one[0] == 7 and many[0, 0] == 0
 # ``one`` shares the memory of ``t``.
 
 # %%
-# NumPy's functions raise where ``numpy`` raises. So convert before you call them:
-# ``torch.stack(ts).numpy(force=True)``. For a single tensor, ``np.mean`` raises
-# :ref:`another error <numpy-axis>`, and ``np.exp`` returns a *tensor* and warns.
+# NumPy's functions raise where ``numpy()`` raises. So convert before you call them:
+# ``torch.stack(ts).numpy(force=True)``. ``np.mean`` and ``np.sum`` of one tensor always
+# raise :ref:`another error <numpy-axis>`. ``np.exp`` returns a *tensor* and warns.
 
 w = torch.ones(2, requires_grad=True)
 elsewhere = "cuda" if device == "cuda" else "meta"

@@ -26,9 +26,9 @@ print("This lesson runs on:", device)
 # Most calls on a CUDA tensor only *queue* work and return (from the `PyTorch
 # documentation
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution>`__). A
-# call that needs values waits for the work that computes them. You can find these calls
-# without a GPU, because they raise for a ``meta`` tensor, which has no values. On CUDA
-# the folded code also checks whether earlier work is done when the call returns.
+# call that needs values waits for the work that computes them. You can find most of
+# these calls without a GPU, because they raise for a ``meta`` tensor, which has no
+# values. On CUDA the folded code also checks if earlier work is done when they return.
 
 gpu = device == "cuda"
 calls = {
@@ -74,14 +74,17 @@ assert asked == ["no"] * 3 + ["yes"] * 6
 waited = [row["waits"] for row in rows[3:] if gpu]
 waited += [*map(waits, others)] if gpu else []
 assert {*waited} <= {"yes"}
+assert torch.eye(2, device="meta").inverse().is_meta
 # sphinx_gallery_timeline = "what_waits"
 # sphinx_gallery_folded = "The calls, and the code that asks"
 # sphinx_gallery_table = "rows"
 
 # %%
-# Two more calls wait on CUDA. ``print(x)`` needs values, except on ``meta``. A copy to
-# the GPU from ordinary CPU memory waits for the work queued before it (from the `CUDA
-# documentation
+# ``print`` doesn't raise on ``meta``, but waits on CUDA. So does ``torch.linalg.inv``
+# (from the `PyTorch documentation
+# <https://docs.pytorch.org/docs/stable/generated/torch.linalg.inv.html>`__). A copy to
+# the GPU without ``non_blocking=True`` waits for the work queued before it (from the
+# `CUDA documentation
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__). Copies
 # that don't wait are in :doc:`copy_between_devices`.
 #
@@ -91,7 +94,8 @@ assert {*waited} <= {"yes"}
 # the work itself appears in the next call that waits. So synchronize before you read
 # the clock, and leave out the first run. PyTorch's ``Timer`` does both
 # (:doc:`measure_a_copy`). ``share`` is the product's share of the time up to the end of
-# ``item()``. On CUDA it's small without the wait. On a CPU it's always large.
+# ``item()``. On CUDA it's small without the wait, but not in the first run. On a CPU
+# it's always large.
 
 n = 2**11 if gpu else 2**9
 big = torch.ones(n, n, device=device)
@@ -138,7 +142,7 @@ assert total == 40 and half == 256
 # ``detach`` first, ``numpy`` last
 # --------------------------------
 # Write ``x.detach().cpu().numpy()``. Another order doesn't change which call waits, but
-# autograd records a copy before ``detach`` (:doc:`../1_basics/clone_detach`), and
+# if you copy before ``detach``, autograd records it (:doc:`../1_basics/clone_detach`).
 # ``numpy`` needs a CPU tensor.
 #
 # Remember

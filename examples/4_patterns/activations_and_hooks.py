@@ -67,10 +67,10 @@ assert shares_memory(alias, y)
 #
 # With a full backward hook, an in-place layer raises
 # ---------------------------------------------------
-# A full backward hook on the layer wraps the output after the forward hooks have run.
-# The next layer then gets a view of the tensor that the forward hook stored, and
-# PyTorch raises in grad mode if that layer works in place. (A forward hook that
-# returns a tensor also replaces the output.)
+# A full backward hook on the layer wraps the output, if it requires grad, after the
+# forward hooks have run. The next layer then gets a view of the tensor that the forward
+# hook stored, and PyTorch raises in grad mode if that layer works in place. (A forward
+# hook that returns a tensor also replaces the output.)
 
 stored = []
 layer.register_full_backward_hook(lambda *_: None)
@@ -81,10 +81,12 @@ try:
 except RuntimeError as error:
     message = str(error).partition(".")[0]
 output = stored[0][2]
+frozen = layer.requires_grad_(False)(x)
 print(f"{message = }")
 assert output is not passed_on
 assert shares_memory(output, passed_on)
 assert "is a view and is being modified" in message
+assert frozen is stored[1][2]
 
 # %%
 # If a layer reuses its buffer, only ``clone()`` helps

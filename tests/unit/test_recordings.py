@@ -33,7 +33,11 @@ DRAW_COUNTS = """bars = plt.barh(["item", "detach"], [10, 1])
 plt.bar_label(bars)
 plt.title("Each read is a wait")
 plt.xlabel("waits")
-print("counted")"""
+print("counted")
+rows = [{"call": "x.cpu()", "copies": "no"}]
+print("call | copies\\nx.cpu() | no")
+# sphinx_gallery_table = "rows"
+"""
 HOST = "print('device cpu\\nsame')"
 
 
@@ -100,7 +104,7 @@ def test_the_format(recorded_site: TinySite) -> None:
     ]
     drawn = recorded(recorded_site)["draw"]
     names = [block["figures"] for block in drawn["blocks"]]
-    assert names == [["draw.1.json"], ["draw.2.json"]]
+    assert names == [["draw.1.json"], ["draw.2.json", "draw.3.json"]]
     (folder,) = (recorded_site.folder / "docs" / "recordings").iterdir()
     figure = json.loads((folder / "draw.1.json").read_text())
     assert figure["bars"][1] == {"name": "copy_(x)", "value": 5.0, "text": "5 ms"}
@@ -225,6 +229,8 @@ def shown(
     figure["title"] = "<script>alert('title')</script> $\\frac{$"
     figure["bars"][0]["name"] = "</text><script>alert(2)</script>"
     (there / "draw.1.json").write_text(json.dumps(figure))
+    table = (there / "draw.3.json").read_text()
+    (there / "draw.3.json").write_text(table.replace('"no"', '"yes"'))
     hostile = json.loads((there / "hostile.json").read_text())
     hostile["blocks"][0]["output"] = HOSTILE
     (there / "hostile.json").write_text(json.dumps(hostile))
@@ -277,8 +283,8 @@ def test_both_outputs_where_they_differ(shown: TinySite) -> None:
 def test_one_output_where_they_agree(shown: TinySite) -> None:
     page = soup(shown.page("a"))
     foot = page.select_one("p.stamp").get_text()
-    card = "On CUDA (Test Card 9) with torch 2.11.0, only the outputs with tabs differ."
-    assert card in foot and "The same results" not in foot
+    card = "On CUDA (Test Card 9) with torch 2.11.0, only the outputs in tabs or folded"
+    assert f"{card} tables differ." in foot and "The same results" not in foot
     assert page.select_one("p.stamp a")["href"].endswith("machines.html")
     assert page.get_text().count("y is 3") == 1
     assert [part.output.strip() for part in parts_of(shown.page("a"))] == [
@@ -310,6 +316,15 @@ def test_a_recorded_plot_is_drawn_in_the_sites_style(shown: TinySite) -> None:
 def test_a_chart_that_is_the_same_elsewhere_is_shown_once(shown: TinySite) -> None:
     counts = soup(shown.page("draw")).select("figure.chart")[1]
     assert len(counts.select(".machine")) == 1
+
+
+def test_a_table_that_differs_is_no_same_result(shown: TinySite) -> None:
+    page = soup(shown.page("draw"))
+    folded = page.select_one(".lesson-table details.folded")
+    assert "Test Card 9" in folded.summary.get_text()
+    assert [cell.get_text() for cell in folded.select("tbody td")] == ["copies yes"]
+    foot = page.select_one("p.stamp").get_text()
+    assert "folded tables differ." in foot and "The same results" not in foot
 
 
 def test_the_box_of_a_question_holds_every_machines_output_and_the_reason(

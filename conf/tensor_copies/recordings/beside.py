@@ -11,7 +11,7 @@ page a directive that names the file.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,11 +25,12 @@ from tensor_copies.figures import charts
 from tensor_copies.figures.lead import draw_lead
 from tensor_copies.figures.maps import draw_map, framed_map
 from tensor_copies.figures.samples import as_csv, link_text
-from tensor_copies.figures.tables import CLASS, table_node, without_table
+from tensor_copies.figures.tables import CLASS, as_text, table_node, without_table
+from tensor_copies.recordings.comparing import is_measured
 from tensor_copies.recordings.format import CHARTS, Seen
 from tensor_copies.recordings.live import LiveBlock, set_text
 from tensor_copies.recordings.provenance import slug
-from tensor_copies.run.fingerprint import fingerprint
+from tensor_copies.run.fingerprint import Fingerprint, fingerprint
 from tensor_copies.run.folds import fold
 from tensor_copies.run.freshness import in_words
 
@@ -133,6 +134,19 @@ def _add_tables(app: Sphinx, node: nodes.Element, others: list[Seen]) -> None:
         for table in seen.data("table"):
             if table != live:
                 node += fold("", table_node(table), kind=FOLDED, words=_label(seen))
+
+
+def same_tables(
+    app: Sphinx, made: Sequence[nodes.Element], others: list[Seen]
+) -> Iterator[set[Fingerprint]]:
+    """Return for each table which machines have the same; a table of times has none."""
+    for name in [node["table"] for node in made if "table" in node]:
+        live = kept(app, name)["table"]
+        if not is_measured("", as_text(live)):
+            differ = {
+                one.machine for one in others for t in one.data("table") if t != live
+            }
+            yield {one.machine for one in others} - differ
 
 
 def _label(seen: Seen) -> str:

@@ -105,7 +105,8 @@ def elsewhere(compared: int, seen: dict[Fingerprint, int], same: set[Any]) -> st
     if differ := [f"on {one.in_sentence}" for one in seen if one not in same]:
         where = _joined(differ)
         said.append(
-            f"{where[0].upper()}{where[1:]}, only the outputs with tabs differ."
+            f"{where[0].upper()}{where[1:]}, only the outputs in tabs or folded tables"
+            " differ."
         )
     return " ".join(said)
 

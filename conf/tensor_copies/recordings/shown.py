@@ -21,7 +21,13 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from tensor_copies.recordings.beside import kept, map_node, offer_samples, put_beside
+from tensor_copies.recordings.beside import (
+    kept,
+    map_node,
+    offer_samples,
+    put_beside,
+    same_tables,
+)
 from tensor_copies.recordings.check import load_figure
 from tensor_copies.recordings.comparing import (
     device_here,
@@ -118,14 +124,15 @@ def _show_block(
 ) -> list[set[Fingerprint]]:
     """Put what others saw beside the outputs of a block.
 
-    What opens the page is compared apart from the rest. Return for each of the two who
-    saw the same, if it was compared.
+    What opens the page, and each table, is compared apart from the rest. Return for
+    each of them who saw the same, if it was compared.
     """
     agreed = []
 
     def shown(outputs: list[nodes.Element], seen: list[Seen], name: str) -> list:
         # Charts and tables of all machines are shown at once, without tabs.
         made = [node for node in outputs if put_beside(app, node, seen)]
+        agreed.extend(same_tables(app, made, seen))
         if rest := [node for node in outputs if node not in made]:
             part = _Part(app, live, rest)
             others = [one for one in seen if not part.is_seen_by(one)]
