@@ -109,8 +109,7 @@ assert written.stride() == rows.contiguous().stride()
 # %%
 # The gradients of all rows are added
 # -----------------------------------
-# ``backward()`` adds the gradients of the three rows, because they are one row in
-# memory.
+# ``backward()`` adds the gradients of the three rows, because all come from ``w``.
 
 w = torch.ones(1, 2, device=device, requires_grad=True)
 weights = torch.tensor([[1.0], [2.0], [3.0]]).to(device)

@@ -57,8 +57,8 @@ assert inp.weight.grad.flatten().tolist() == [3, 8]
 # ------------------
 # ``known`` is a copy of a tied model's state. Each call makes a model from it. The
 # table shows whether the model then has one Parameter or two, and one memory block or
-# two. After that, a new optimizer takes a step with weight decay. Row 1 of the weight
-# is 3, and its gradients are 3 and 5. So the correct new value is 3 - (3 + 5 + 3) = -8.
+# two. Then a new optimizer with ``lr=1`` and ``weight_decay=1`` takes a step. Row 1 of
+# the weight is 3. Its gradients are 3 and 5. So it should become 3 - (3 + 5 + 3) = -8.
 
 
 def load(**options):

@@ -76,6 +76,10 @@ def test_the_pictures_show_what_happens_here(sheet: BeautifulSoup) -> None:
         exec(code, names)
         y = names["y"]
         shares = y.untyped_storage()._cdata == x.untyped_storage()._cdata
+        if write:
+            with pytest.raises(RuntimeError, match="leaf"):
+                exec(write, names)
+            assert "under no_grad" in figure.b.get_text()
         with torch.no_grad():
             exec(write, names)
         memory = "shares memory with x." if shares else "is a copy with its own memory."

@@ -514,7 +514,7 @@ def test_the_article_shows_what_other_machines_saw_as_text(site: Path) -> None:
     current = [one for one in elsewhere if one.key == recordings.page_key(article)]
     assert current, "no current recording of the article is kept"
     seen = {
-        (number.lower(), f"{text} on {one.machine.label}")
+        (number.lower(), f"{text.replace('`', '')} on {one.machine.label}")
         for one in current
         for number, texts in one.observed.items()
         for text in texts.values()
