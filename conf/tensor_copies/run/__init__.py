@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 def setup(app: Sphinx) -> None:
-    """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
+    """Connect around the gallery, which runs the lessons at ``builder-inited`` 500.
+
+    What has one event and one priority is called in the order of these lines.
+    """
     from tensor_copies.run import (
         ahead,
         apart,
@@ -21,7 +24,6 @@ def setup(app: Sphinx) -> None:
         silence,
         sources,
     )
-    from tensor_copies.run.in_order import in_order
 
     folds.add_to(app)
     app.add_config_value("lesson_time_limit", 120, "", int)
@@ -32,24 +34,22 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("pages_are_dressed_in", "", "html", str)
     app.connect("config-inited", kernels.take_over)
     # Before the gallery, which would fail on an unfit script without its name.
-    begin = in_order(
-        *(sources.require_sound, freshness.drop_what_is_stale, apart.begin),
-    )
-    app.connect("builder-inited", begin, priority=400)
+    for begin in (sources.require_sound, freshness.drop_what_is_stale, apart.begin):
+        app.connect("builder-inited", begin, priority=400)
     # After the gallery: note what ran, and stop here if a lesson failed.
     app.connect("builder-inited", freshness.settle, priority=600)
     app.connect("env-get-outdated", outdated.find_outdated)
     # Pages that take times run before anything runs beside them.
-    run_pages = in_order(kernels.run_pages, ahead.begin)
-    app.connect("env-before-read-docs", run_pages, priority=300)
+    app.connect("env-before-read-docs", kernels.run_pages, priority=300)
+    app.connect("env-before-read-docs", ahead.begin, priority=300)
     app.connect("env-updated", sources.require_no_circle, priority=40)
     # Before anything moves the outputs of a page.
     app.connect("doctree-read", silence.require_run, priority=390)
     # After all that note another file that a page depends on.
-    end_page = in_order(freshness.depend_on_run, outdated.note_files)
-    app.connect("doctree-read", end_page, priority=890)
+    app.connect("doctree-read", freshness.depend_on_run, priority=890)
+    app.connect("doctree-read", outdated.note_files, priority=890)
     # Before any file is added to the folder, which this may empty.
     app.connect("env-updated", outdated.write_what_changed, priority=50)
     # The last words of the build, before what is stale.
-    report = in_order(freshness.report, lesson_list.report_unknown)
-    app.connect("build-finished", report, priority=900)
+    app.connect("build-finished", freshness.report, priority=900)
+    app.connect("build-finished", lesson_list.report_unknown, priority=900)

@@ -28,6 +28,7 @@ from functools import cache
 from multiprocessing import get_context, set_forkserver_preload
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
+from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from threading import Lock, Semaphore
 from time import monotonic, sleep
@@ -156,6 +157,12 @@ def _ended(status: int | None) -> str:
     return f"it ended its process with status {status}, before its end"
 
 
+def _hear_no_ctrl_c() -> None:
+    if hasattr(os, "setsid"):
+        ensure_running()  # of multiprocessing, which would let it through again
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
 # -- In the process of the lesson ------------------------------------------------
 
 
@@ -170,6 +177,7 @@ def _answer(
     gc.freeze()  # what is never collected is never copied into the fork
     if hasattr(os, "setsid"):
         os.setsid()  # it leads a group, which ends with it
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     processes.adopt_orphans()
     processes.end_with_the_parent()
     file = words.open("w", encoding="utf-8")
@@ -242,7 +250,8 @@ class OneProcessEach(ParallelBackendBase):
 
     def start_call(self) -> None:
         """Begin a section of lessons."""
-        self._pool = ThreadPoolExecutor(AT_ONCE)
+        # The fork server, which a thread starts, would print where Ctrl+C meets it.
+        self._pool = ThreadPoolExecutor(AT_ONCE, initializer=_hear_no_ctrl_c)
         self._places, self._turn = Semaphore(AT_ONCE), Lock()
         # Two threads that parse at once can fail: python/cpython issue 106905.
         self._parsing = Lock()

@@ -50,8 +50,6 @@ def _build(
 
 def _in_a_line(error: BaseException) -> str:
     """Say what ended the build; a defect of ours keeps its traceback."""
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted"
     from sphinx.errors import SphinxError
 
     error = getattr(error, "orig_exc", None) or error  # of a handler of an event
@@ -85,6 +83,8 @@ def main() -> int:
     gc.set_threshold(100_000)  # it finds little, and takes half a second at the start
     try:
         return 2 if _build(**json.loads(sys.argv[1])) else 0
+    except KeyboardInterrupt:
+        return 2  # the parent says it
     except BaseException as error:
         print(f"build_site: {_in_a_line(error)}", file=sys.stderr)
         return 2

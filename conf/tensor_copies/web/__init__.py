@@ -7,7 +7,6 @@ from sphinx.application import Sphinx
 
 def setup(app: Sphinx) -> None:
     """Connect to the writing of the pages, and to what is written beside them."""
-    from tensor_copies.run.in_order import in_order
     from tensor_copies.web import (
         cheat_sheet,
         files,
@@ -39,13 +38,13 @@ def setup(app: Sphinx) -> None:
     # Before Sphinx collects the contents of a page (500).
     app.connect("doctree-read", pages.change_page, priority=400)
     # When all parts of a page are in place, and before its reading ends (900).
-    keep = in_order(head.keep_description, sections.keep_sections)
-    app.connect("doctree-read", keep, priority=895)
+    app.connect("doctree-read", head.keep_description, priority=895)
+    app.connect("doctree-read", sections.keep_sections, priority=895)
     # When all pages have been read.
-    fill = in_order(pages.make_link, cheat_sheet.fill_sheet, questions.add_beside)
-    app.connect("doctree-resolved", fill)
-    frame = in_order(foot.add_foot, head.add_head, head.load_what_is_used)
-    app.connect("html-page-context", frame)
+    for fill in (pages.make_link, cheat_sheet.fill_sheet, questions.add_beside):
+        app.connect("doctree-resolved", fill)
+    for frame in (foot.add_foot, head.add_head, head.load_what_is_used):
+        app.connect("html-page-context", frame)
     app.connect("env-updated", search_index.write_index)
     app.connect("builder-inited", made_pages.replace_search)
     app.connect("html-collect-pages", made_pages.make)
