@@ -54,8 +54,7 @@ assert not cut.requires_grad
 # Each row applies one way to A, which returns ``h``. Layer B with the weight 5 takes
 # ``h``. Then come the backward pass and a step of SGD with ``lr=0.5``. If nothing stops
 # the gradients, they are ``3 * 5`` for ``x``, ``2 * 5`` for A and 6 for B. *saved*
-# counts the tensors that A saves for backward. *h recorded* says if ``h`` has a
-# ``grad_fn``.
+# counts the tensors that A saves. *h recorded* says if ``h`` has a ``grad_fn``.
 
 
 def under(mode):
@@ -167,8 +166,7 @@ assert a.weight.grad == 2 * 5 + 2 * 2
 # sphinx_gallery_predict_instead_2 = "optimizer.step() ->"
 
 # %%
-# A's gradient is the sum of both iterations. It stays None if you freeze A before the
-# first iteration.
+# A's gradient is the sum of both iterations. It stays None if you freeze A first.
 #
 # Remember
 # --------

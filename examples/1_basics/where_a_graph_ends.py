@@ -23,7 +23,7 @@ print("This lesson runs on:", device)
 # A detached weight gets no gradient
 # ----------------------------------
 # We want to train ``first`` and ``second``, but the code detaches ``first``. The
-# backward pass still runs, and one gradient is None. (``zero_grad()`` sets all to None.)
+# backward pass still runs, and one gradient is None. (``zero_grad()`` makes all None.)
 
 first = torch.tensor([3.0], device=device)
 second = torch.tensor([5.0], device=device)
