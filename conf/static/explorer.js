@@ -502,7 +502,7 @@
         return "more";
       }
       compareThese(two.lanes);
-      return compare().titles.some((title) => title !== "Version counter") || compare().raises.includes(true) || "more";
+      return two.more ? "more" : compare().titles.some((title) => title !== "Version counter") || compare().raises.includes(true) || "more";
     }
     if (found.words) {
       told.append(found.said);
@@ -510,7 +510,8 @@
     }
     const lane = found.chain ?? found.row;
     if (lane) {
-      only(lane, states.includes(found.state) ? { x: found.state } : {});
+      const away = found.away && devices.find((one) => one !== "cpu" && seenOf(lane, one, found.state || now.x));
+      only(lane, { ...(states.includes(found.state) ? { x: found.state } : {}), ...(away ? { on: away } : {}) });
       const of = atlas.rows[lane]?.subject ?? "x";
       if (found.only) told.append(element("strong", found.only), " ");
       told.append(`${found.x === of ? "" : `${of} stands for ${found.x}. `}${found.said}`);
@@ -530,7 +531,8 @@
         only(near);
       }));
     }
-    return found.more ? "more" : Boolean(lane);
+    // Of a line that says more than its picture shows, the pages may say the rest.
+    return found.more || found.only ? "more" : Boolean(lane);
   };
   const runs = (lane, x = now.x) => {
     const seen = seenOf(lane, now.on, x);
@@ -598,9 +600,12 @@
     }
     if (lanes.length > 1) compareThese(lanes);
     shown(isDrawn || lanes.length > 0);
-    if (known) find("read").append("This is your message: ", element("a", known.heading, { href: entry(known, query) }));
-    else if (isMessage) find("read").append("This message has no entry here. ",
-      element("a", "See similar messages", { href: desk(text) }));
+    if (known) {
+      const same = all.filter(({ message, exact }) => message && exact);
+      find("read").append("This is your message", same.length > 1 ? `. ${same.length} things raise it: ` : ": ",
+        ...same.flatMap((one, at) => [at ? "; " : "", element("a", one.heading, { href: entry(one, query) })]));
+    } else if (isMessage) find("read").append("This message has no entry here. ",
+      element("a", "Open it in the list of messages", { href: desk(text) }));
     window.showAnswer(find("found"), query, 5, all);
   };
   // The calls that a question is about: two, or the chain that stands in it.
