@@ -515,6 +515,9 @@
       const of = atlas.rows[lane]?.subject ?? "x";
       if (found.only) told.append(element("strong", found.only), " ");
       told.append(`${found.x === of ? "" : `${of} stands for ${found.x}. `}${found.said}`);
+      // Nobody has x itself: "torch.ones(2, requires_grad=True).to(device)".
+      if (/requires_grad=True\)$/.test(found.x) && seenOf(lane)?.is_leaf === false)
+        told.append(" y is not a leaf, so backward() leaves y.grad None and an optimizer refuses y.");
       const other = !runs(lane) && states.find((x) => runs(lane, x));
       if (other) told.append(now.lanes[0].length < lane.length ? " Drawn up to the call that raises." : "", " It runs if x is ",
         offer(wordsOf(other), () => only(lane, { x: other })), ".");

@@ -685,6 +685,10 @@ def test_a_line_tells_what_its_tensor_is(
     if len(explorer.devices) > 1:
         typed.fill('h = cuda_tensor.to("cpu")')
         assert "if x is on cpu" in page.inner_text(".explorer-read")
+    typed.fill("w = torch.ones(2, requires_grad=True).clone()")
+    assert "leaves y.grad None" in page.inner_text(".explorer-read")
+    typed.fill("w = torch.ones(2, requires_grad=True).detach()")
+    assert "leaves y.grad None" not in page.inner_text(".explorer-read")
     page.close()
 
 
