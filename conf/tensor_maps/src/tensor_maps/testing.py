@@ -1,4 +1,6 @@
-"""Assertions on shared memory and on gradients, for tests::
+"""Assertions on shared memory and on gradients, for tests.
+
+For example::
 
     from tensor_maps.testing import assert_gradient_reaches, assert_no_sharing
 
