@@ -557,6 +557,20 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
   };
   return twoOf(line);
 };
+// The calls that a question is about: two, or the chain that stands in it.
+window.explorerQuestion = (text, isCode, { reads, laneOf, seenOf, isRow }) => {
+  const WRITES = /[-+*/]=|(?:\]|\.data|\.grad)\s*=(?!=)/;
+  const { rows, half, left } = window.answersIn(text);
+  if (half || (isCode && left.length && !WRITES.test(text))) return [];
+  if (isCode && rows.length > 1 && !/ (?:or|vs\.?|versus) /i.test(text)) return []; // no pair
+  const lanes = rows.map(({ tried }) => tried && laneOf(tried)).filter(Boolean);
+  // What is drawn of a write shows the write.
+  if (WRITES.test(text)) return lanes.filter((lane) => isRow(lane) && /\ny = x$/.test(lane)).slice(0, 1);
+  if (lanes.length > 1 && lanes.every((lane) => seenOf(lane) !== undefined)) return lanes;
+  const [code] = text.match(/[\w.]+\.\w+\(.*\)|\w+\.(?:data|T)\b|\w+\[[^\]]+\]/) ?? [];
+  const { chain, row, words } = code ? reads(code) : {};
+  return (chain ?? row) && !words ? [chain ?? row] : lanes.slice(0, 1);
+};
 // What the examples of two codes decide, and not their calls: a block's operation, the
 // shape where arguments choose it, and how large a copy is then.
 window.explorerExamples = (codes) => {
