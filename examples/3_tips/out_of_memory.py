@@ -55,6 +55,11 @@ def forward(x):
     return x * w * w * w * w
 
 
+def train(x):
+    loss = forward(x).mean()
+    return loss, loss.backward()
+
+
 def step(kept, number, keep):
     place = number % 4  # in its epoch
     if keep == "kept by the loop" and place == 0:
@@ -97,26 +102,23 @@ assert detached == [0] * 12
 # ----------------------------------------
 # In training, ``backward()`` frees the tensors that the graph saved. In validation they
 # stay in memory as long as you keep the output. Under ``no_grad`` there is no graph.
+# ``train`` returns a loss after ``backward()``. The numbers are MiB that stay in use.
 
+trained = measure(train, x)[1]
 with_graph = measure(forward, x)[1]
 with torch.no_grad():
     without = measure(forward, x)[1]
-loss = forward(x).mean()
-freed = -measure(loss.backward)[1]
-print(f"{with_graph = } MiB, {without = } MiB")
-print(f"backward() freed {freed} MiB")
-assert with_graph == 4 and without == 1
-assert freed == 3
+print(f"{trained = }, {with_graph = }, {without = }")
+assert (trained, with_graph, without) == (0, 4, 1)
 
 # %%
 # No growth: one step is too large
 # --------------------------------
 # A step usually needs the most memory when ``backward()`` starts, and this peak grows
 # with the batch (:doc:`memory_of_a_step`). ``torch.cuda.max_memory_allocated()``
-# returns the peak. A clone of an expanded tensor has all of its elements, in one piece
-# of memory. So clone or move a tensor before you expand it
-# (:ref:`q-expanded-to-device`). If the GPU has no room for a clone of a contiguous
-# tensor, copy the tensor to the CPU with ``to("cpu", copy=True)``.
+# returns the peak. A clone of an expanded tensor stores all of its elements, in one
+# piece. So clone or move a tensor before you expand it (:ref:`q-expanded-to-device`).
+# If the GPU has no room for a clone, copy to the CPU with ``to("cpu", copy=True)``.
 
 double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)

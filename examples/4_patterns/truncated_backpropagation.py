@@ -132,8 +132,8 @@ assert grows == [True, True, False]
 # A short window doesn't reach early inputs
 # -----------------------------------------
 # The state is the sum of four inputs times ``u``, and only the first input isn't 0. We
-# call ``backward()`` on the last state. If a window has fewer than four steps, the graph
-# of that state doesn't reach the first input, so the gradient of ``u`` is 0.
+# call ``backward()`` on the last state. If a window has fewer than four steps, the
+# graph of that state doesn't reach the first input, so the gradient of ``u`` is 0.
 
 gradients = {}
 for window in 4, 2, 1:
