@@ -133,9 +133,9 @@ print(f"Peak for a slice with gaps: {new[2]} MiB")
 # %%
 # The graphs that you keep do add up
 # ----------------------------------
-# Each loss in a list keeps its graph alive. The graph keeps what it saved for the
-# backward pass, here the 4 MiB that ``exp`` returned. A detached loss doesn't keep a
-# graph (:doc:`what_stays_alive`).
+# Each loss in a list keeps its graph alive. Until ``backward()``, the graph keeps what
+# it saved, here the 4 MiB that ``exp`` returned. A detached loss doesn't keep a graph
+# (:doc:`what_stays_alive`).
 
 xs = [x] * 3
 _, kept = measure(lambda x: x.exp().sum(), *xs)

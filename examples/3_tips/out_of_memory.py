@@ -7,8 +7,8 @@ Out of memory: what to do
 =========================
 
 If the memory in use grows within each epoch, the epoch's loop keeps tensors, and if it
-grows from epoch to epoch, code outside the loop does. If it doesn't grow, one step is
-too large or the free memory is in pieces.
+only grows from epoch to epoch, code outside the loop does. If it doesn't grow, one step
+is too large or the free memory is in pieces.
 """
 
 # sphinx_gallery_setup = True
@@ -45,13 +45,19 @@ def measure(run, *inputs):
 # ----------------------------------------------
 # ``measure`` counts the MiB that a call leaves in use. It asks PyTorch's allocator on
 # CUDA and the profiler on the CPU. In your own loop on a GPU, print
-# ``torch.cuda.memory_allocated()`` after each step. Here, an epoch has four steps, and
-# the graph of a loss has three tensors of 1 MiB. We keep all losses of one epoch, the
-# last loss of each epoch, or only detached losses.
+# ``torch.cuda.memory_allocated()`` after each step. Here, an epoch has four steps
+# without ``backward()``, as in validation, and the graph of a loss saves three tensors
+# of 1 MiB. We keep all losses of one epoch, the last loss of each epoch, or only
+# detached losses.
 
 
 def forward(x):
     return x * w * w * w * w
+
+
+def train(x):
+    loss = forward(x).mean()
+    return loss, loss.backward()
 
 
 def step(kept, number, keep):
@@ -77,7 +83,7 @@ for keep in (*ways, "detached"):
     plt.text(12.4, in_use[-1], keep, va="center")
 plt.xlim(0, 17)
 plt.xticks([4, 8, 12])
-plt.title("A kept loss keeps its graph in memory")
+plt.title("Without backward(), kept losses fill memory")
 plt.xlabel("Step (an epoch has four)")
 plt.ylabel("MiB in use after the step")
 plt.show()
@@ -90,28 +96,29 @@ assert detached == [0] * 12
 
 # %%
 # If you only count once per epoch, you don't see the first case, but a longer epoch can
-# run out of memory. In both cases that grow, keep ``loss.detach()`` instead
-# (:doc:`what_stays_alive`).
+# run out of memory. In both, keep ``loss.detach()`` (:doc:`what_stays_alive`).
 #
 # In validation, an output keeps its graph
 # ----------------------------------------
-# Validation has no ``backward()``, so the graph stays in memory as long as you keep the
-# output. Under ``no_grad`` there is no graph.
+# In training, ``backward()`` frees the tensors that the graph saved. In validation they
+# stay in memory as long as you keep the output. Under ``no_grad`` there is no graph.
+# ``train`` returns a loss after ``backward()``. The numbers are MiB that stay in use.
 
+trained = measure(train, x)[1]
 with_graph = measure(forward, x)[1]
 with torch.no_grad():
     without = measure(forward, x)[1]
-print(f"{with_graph = } MiB, {without = } MiB")
-assert with_graph == 4 and without == 1
+print(f"{trained = }, {with_graph = }, {without = }")
+assert (trained, with_graph, without) == (0, 4, 1)
 
 # %%
 # No growth: one step is too large
 # --------------------------------
 # A step usually needs the most memory when ``backward()`` starts, and this peak grows
 # with the batch (:doc:`memory_of_a_step`). ``torch.cuda.max_memory_allocated()``
-# returns the peak. A clone needs its ``nbytes`` in one piece, which is more than an
-# expanded tensor has in memory. So clone or move it before you expand it
-# (:ref:`q-expanded-to-device`). Copy a contiguous one with ``to("cpu", copy=True)``.
+# returns the peak. A clone of an expanded tensor stores all of its elements, in one
+# piece. So clone or move a tensor before you expand it (:ref:`q-expanded-to-device`).
+# If the GPU has no room for a clone, copy to the CPU with ``to("cpu", copy=True)``.
 
 double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)
@@ -160,7 +167,7 @@ assert inside and not after
 # %%
 # Remember
 # --------
-# - If memory grows within an epoch, the loop keeps tensors. If it grows from epoch to
-#   epoch, code outside the loop does.
+# - If memory grows within an epoch, the loop keeps tensors. If it only grows from epoch
+#   to epoch, code outside the loop does.
 # - If it doesn't grow, one step is too large or the free memory is in pieces.
 # - Keep ``loss.detach()``, and validate under ``torch.no_grad()``.

@@ -8,7 +8,7 @@ Load batches: views, copies, workers
 
 A ``TensorDataset`` sample is a view of the data, and a batch is a copy. A worker
 process sees later writes only if the data is in shared memory, and the start methods
-``spawn`` and ``forkserver`` move it there, but ``fork`` doesn't.
+``spawn`` and ``forkserver`` move CPU tensors there, but ``fork`` doesn't.
 """
 
 # sphinx_gallery_setup = True
@@ -55,9 +55,9 @@ assert (data[0], batch[0]) == (11, 1)
 # What shares memory with the data?
 # ---------------------------------
 # A :class:`torch.utils.data.DataLoader` stacks samples into a batch, which copies them.
-# With ``batch_size=None`` it returns each sample without a copy. If there is a GPU,
-# ``pin_memory=True`` copies again, into page-locked memory that the GPU can read
-# directly (:ref:`silent-pinned-refill`).
+# With ``batch_size=None`` and no workers, it returns each sample without a copy. If
+# there is a GPU, ``pin_memory=True`` copies again, into page-locked memory that the GPU
+# can read directly (:ref:`silent-pinned-refill`).
 
 gpu = device == "cuda"
 ways = {
@@ -145,9 +145,15 @@ assert model.weight.is_shared()
 # Batches come back through shared memory. With ``model.share_memory()`` all processes
 # can train the same weights. A graph can't be shared (:ref:`send-to-process`).
 #
+# When a tensor moves to shared memory, its views move too, but NumPy arrays don't.
+# After the move, an array from ``numpy()`` points to freed memory, so make it again. If
+# the tensor came from ``from_numpy``, it no longer shares memory with that array
+# (:ref:`q-persistent-workers`).
+#
 # Remember
 # --------
 # - A sample is a view, so don't write to it in place. A batch is a copy of the samples.
-# - With ``fork``, a worker has its own copy of data that isn't in shared memory.
+# - A worker has its own copy of NumPy arrays and lists. With ``fork``, it also has its
+#   own copy of tensors that aren't in shared memory.
 # - Call ``share_memory_()`` before the workers start. Then all start methods share
-#   writes.
+#   writes. Make arrays of the data after that call.

@@ -7,8 +7,8 @@ Share weights with NumPy and DLPack
 ===================================
 
 An array from ``numpy()`` shares memory with a CPU weight, and a tensor from DLPack
-shares memory with a weight on any device. Every optimizer step also changes the array
-or tensor, and a write to it changes the model.
+shares memory with a weight on the CPU or a GPU. Every optimizer step also changes the
+array or tensor, and a write to it changes the model.
 """
 
 # sphinx_gallery_setup = True
@@ -81,7 +81,9 @@ assert w.grad.tolist() == [6, 6]
 assert w._version == 0 < alias._version
 
 # %%
-# (Since PyTorch 2.9 ``torch.from_dlpack(w.detach(), copy=True)`` copies.)
+# (Since PyTorch 2.9 ``torch.from_dlpack(w.detach(), copy=True)`` copies. For a device
+# that DLPack doesn't support, ``from_dlpack`` raises. With PyTorch 2.6 that includes
+# Apple's MPS.)
 #
 # A model that shares an array's memory
 # -------------------------------------
@@ -106,4 +108,5 @@ assert array.tolist() == [[2.5, 3.5]]
 # --------
 # - An array that shares memory with a weight changes with every step.
 # - To keep the weights in NumPy, use ``to("cpu", copy=True)``, not ``cpu()``.
-# - DLPack shares on every device. Pass in a clone if the other library may write.
+# - DLPack also shares on a GPU. If the other library may write, pass in
+#   ``w.detach().clone()``.

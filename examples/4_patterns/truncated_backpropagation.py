@@ -131,9 +131,9 @@ assert grows == [True, True, False]
 # %%
 # A short window doesn't reach early inputs
 # -----------------------------------------
-# The state is the sum of four inputs times ``u``, and only the first input isn't 0. If
-# a window has fewer than four steps, the last window doesn't reach back to that input.
-# So the gradient of ``u`` is 0.
+# The state is the sum of four inputs times ``u``, and only the first input isn't 0. We
+# call ``backward()`` on the last state. If a window has fewer than four steps, the
+# graph of that state doesn't reach the first input, so the gradient of ``u`` is 0.
 
 gradients = {}
 for window in 4, 2, 1:
