@@ -76,6 +76,10 @@
       .replace(/writeable/g, "writable")
       // A target or an index of the wrong dtype is another mistake than mixed floats.
       .replace(/(?<!got )\bscalar type long\b/g, "scalar type of_indices")
+      // The class that torch.load doesn't allow: a model's, or another.
+      .replace(/\bglobal (?:(?:torch\.nn|__main__)\.[\w.]+|[\w.]+(?:model|net)\b)/g, "global of_a_model")
+      .replace(/\bglobal (?!of_a_model)[\w.]+ was not an/g, "global of_other_data was not an")
+      .replace(/safe_globals\(\[[\w.]*\]\)/g, "safe_globals")
       // One word for what differs from reader to reader.
       .replace(/\b(?:cuda|cpu|meta|mps|xpu|hpu|npu|privateuseone|standin)(?::\d+)?(?![\w.])/g, " device ")
       .replace(/\b\w+backward\d*\b/g, " node ")
