@@ -163,7 +163,7 @@ REFUSED = {
     "numpy.core.multiarray.scalar": "weights-only-other",
     "argparse.Namespace": "weights-only-other",
     "omegaconf.dictconfig.DictConfig": "weights-only-other",
-    "pytorch_lightning.callbacks.model_checkpoint.ModelCheckpoint": "weights-only-other",
+    "pytorch_lightning.callbacks.ModelCheckpoint": "weights-only-other",
 }
 
 
@@ -173,8 +173,8 @@ def test_a_refused_file_is_told_by_what_it_has(name: str, tab: Any) -> None:
     refused = f"Unsupported global: GLOBAL {name} was not an allowed global by default."
     advice = f" Please use `torch.serialization.add_safe_globals([{short}])` or the "
     for before, after in (("", ""), ("Weights only load failed. ... ", advice)):
-        text = f"_pickle.UnpicklingError: {before}WeightsUnpickler error: {refused}{after}"
-        tab.fill(BOX, text)
+        text = f"{before}WeightsUnpickler error: {refused}{after}"
+        tab.fill(BOX, f"_pickle.UnpicklingError: {text}")
         assert tab.locator(COUNT).inner_text() == "This is your message:", text
         assert tab.evaluate(FOUND)[0] == REFUSED[name]
     tab.fill(BOX, "")
