@@ -20,6 +20,7 @@ import os
 import shutil
 import signal
 import subprocess
+from contextlib import suppress
 from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from sysconfig import get_path
@@ -42,6 +43,7 @@ except (SyntaxError, OSError) as error:
 
 BUILD = CONF.parent / "build"
 STAGING, SITE = BUILD / "staging", BUILD / "html"
+SOURCES = {".md", ".py", ".rst", ".toml"}
 SPHINX = (sys.executable, "-P", "-m", "tensor_copies.run.sphinx_process")
 ENVIRONMENT = {
     # Pages are read as UTF-8, and so is what is printed.
@@ -84,6 +86,7 @@ def build(options: argparse.Namespace) -> int:
                 for folder in (BUILD / "doctrees" / options.builder, STAGING):
                     shutil.rmtree(folder, ignore_errors=True)
             unfinished.touch()
+            sources = _sources()
             if status := _sphinx(options):
                 return status
             unfinished.unlink()
@@ -91,6 +94,9 @@ def build(options: argparse.Namespace) -> int:
                 publish(STAGING, SITE)
                 page = (SITE / "index.html").as_uri()
                 say(f"The site stands. Open {page}", sys.stdout)
+            for path, when in _sources().items():
+                if sources.get(path) != when:  # by a lesson, or by a person
+                    say(f"{path} changed while this ran: build again.", sys.stdout)
             return 0
     except Timeout:
         raise BuildProblem(
@@ -121,6 +127,17 @@ def _sphinx(options: argparse.Namespace) -> int:
 
 def _times(site: Path) -> dict[Path, int]:
     return {path: path.lstat().st_mtime_ns for path in site.resolve().rglob("*")}
+
+
+def _sources() -> dict[str, int]:
+    """Return when each source of the site was last written to."""
+    found = {}
+    for folder in ("docs", "examples"):
+        for path in (CONF.parent / folder).rglob("*.*"):
+            if path.suffix in SOURCES and "auto_examples" not in path.parts:
+                with suppress(OSError):  # an editor's own, which comes and goes
+                    found[str(path.relative_to(CONF.parent))] = path.stat().st_mtime_ns
+    return found
 
 
 def recover(site: Path) -> None:

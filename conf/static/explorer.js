@@ -502,7 +502,7 @@
         return "more";
       }
       compareThese(two.lanes);
-      return compare().titles.some((title) => title !== "Version counter") || compare().raises.includes(true) || "more";
+      return two.more ? "more" : compare().titles.some((title) => title !== "Version counter") || compare().raises.includes(true) || "more";
     }
     if (found.words) {
       told.append(found.said);
@@ -510,10 +510,14 @@
     }
     const lane = found.chain ?? found.row;
     if (lane) {
-      only(lane, states.includes(found.state) ? { x: found.state } : {});
+      const away = found.away && devices.find((one) => one !== "cpu" && seenOf(lane, one, found.state || now.x));
+      only(lane, { ...(states.includes(found.state) ? { x: found.state } : {}), ...(away ? { on: away } : {}) });
       const of = atlas.rows[lane]?.subject ?? "x";
       if (found.only) told.append(element("strong", found.only), " ");
       told.append(`${found.x === of ? "" : `${of} stands for ${found.x}. `}${found.said}`);
+      // Nobody has x itself: "torch.ones(2, requires_grad=True).to(device)".
+      if (/requires_grad=True\)$/.test(found.x) && seenOf(lane)?.requires_grad && !seenOf(lane).is_leaf)
+        told.append(" y is not a leaf, so backward() leaves y.grad None and an optimizer refuses y.");
       const other = !runs(lane) && states.find((x) => runs(lane, x));
       if (other) told.append(now.lanes[0].length < lane.length ? " Drawn up to the call that raises." : "", " It runs if x is ",
         offer(wordsOf(other), () => only(lane, { x: other })), ".");
@@ -530,7 +534,8 @@
         only(near);
       }));
     }
-    return found.more ? "more" : Boolean(lane);
+    // Of a line that says more than its picture shows, the pages may say the rest.
+    return found.more || found.only ? "more" : Boolean(lane);
   };
   const runs = (lane, x = now.x) => {
     const seen = seenOf(lane, now.on, x);
@@ -588,7 +593,7 @@
     const query = text.slice(-MOST);
     const all = window.searchFor(query);
     const known = messageOf(all);
-    const lanes = known || isMessage || answered ? [] : asksFor(text, !found.words);
+    const lanes = known || isMessage || answered ? [] : window.explorerQuestion(text, !found.words, { reads: data.reads, laneOf, seenOf, isRow });
     if (lanes.length) find("read").replaceChildren();
     if (lanes.length === 1) {
       // What a call does says more than for which x it raises.
@@ -598,24 +603,13 @@
     }
     if (lanes.length > 1) compareThese(lanes);
     shown(isDrawn || lanes.length > 0);
-    if (known) find("read").append("This is your message: ", element("a", known.heading, { href: entry(known, query) }));
-    else if (isMessage) find("read").append("This message has no entry here. ",
-      element("a", "See similar messages", { href: desk(text) }));
+    if (known) {
+      const same = all.filter(({ message, exact }) => message && exact);
+      find("read").append("This is your message", same.length > 1 ? `. ${same.length} things raise it: ` : ": ",
+        ...same.flatMap((one, at) => [at ? "; " : "", element("a", one.heading, { href: entry(one, query) })]));
+    } else if (isMessage) find("read").append("This message has no entry here. ",
+      element("a", "Open it in the list of messages", { href: desk(text) }));
     window.showAnswer(find("found"), query, 5, all);
-  };
-  // The calls that a question is about: two, or the chain that stands in it.
-  const WRITES = /[-+*/]=|(?:\]|\.data|\.grad)\s*=(?!=)/;
-  const asksFor = (text, isCode) => {
-    const { rows, half, left } = window.answersIn(text);
-    if (half || (isCode && left.length && !WRITES.test(text))) return [];
-    if (isCode && rows.length > 1 && !/ (?:or|vs\.?|versus) /i.test(text)) return []; // no pair
-    const lanes = rows.map(({ tried }) => tried && laneOf(tried)).filter(Boolean);
-    // What is drawn of a write shows the write.
-    if (WRITES.test(text)) return lanes.filter((lane) => isRow(lane) && /\ny = x$/.test(lane)).slice(0, 1);
-    if (lanes.length > 1 && lanes.every((lane) => seenOf(lane) !== undefined)) return lanes;
-    const [code] = text.match(/[\w.]+\.\w+\(.*\)|\w+\.(?:data|T)\b|\w+\[[^\]]+\]/) ?? [];
-    const { chain, row, words } = code ? data.reads(code) : {};
-    return (chain ?? row) && !words ? [chain ?? row] : lanes.slice(0, 1);
   };
   // The entry of a message that is here word for word, and where it stands.
   const messageOf = ([first]) => (first?.message && first.exact ? first : null);

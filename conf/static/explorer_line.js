@@ -183,6 +183,8 @@ window.explorerLine = (() => {
   const AROUND = /^(?:(?:for|if) [^:…]+:[;\s]*)?(?:(?:tuple|list|print)?[[({](?:[^…:]+:\s*)?…(?: for [^…]+? in (?:(?! if )[^…])+)?[\])}]|…[)\]}]*)$/;
   const OFF = /^with torch\.no_grad\(\):[;\s]*/;
   const MOST = 100; // characters of what is left of a line
+  const BATCH = /^(?:batch|samples?|data|inputs?|targets?|labels?|images?|imgs?)(?:\[[^\]]*\])?$/;
+  const AWAY = /(?:^|[._])(?:cuda|gpu)(?:$|[._(\d])|_(?:cuda|gpu)$/i; // what x is called, if it is on a GPU
   const NON_BLOCKING = ['x.to("cpu", non_blocking=True)', "x.to(device, non_blocking=True)"];
 
   // Lines whose brackets are open go on in the next one.
@@ -220,7 +222,7 @@ window.explorerLine = (() => {
     const letters = (text) => text.match(/\w+/)?.[0] ?? "";
     const all = [
       ...Object.entries(calls).map(([key, code]) => [letters(code), { chain: [key] }]),
-      ...names.map((code) => [(/[.](\w+)\W*[^.]*$/.exec(code) ?? [])[1] ?? "", { row: code }]),
+      ...names.map((code) => [(/[.](\w+)\W*$/.exec(code.replace(/\n[^]*|\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\]/g, "")) ?? [])[1] ?? "", { row: code }]),
     ];
     const near = all.map(([of, found]) => [away(name.toLowerCase(), of.toLowerCase()), found])
       .sort((a, b) => a[0] - b[0])[0];
@@ -235,8 +237,19 @@ window.explorerLine = (() => {
    */
   return (text, calls, names, most) => {
     const lines = logical(text.split("\n").map((line) => line.replace(/^\s*(?:>>>|\.\.\.|In ?\[\d*\]:|[-+]\s)\s*/, "").replace(/(^|\s)#.*/, "").trim()).filter(Boolean));
-    const [line] = lines.filter((one) => /[.(].*[^:]$/.test(one)).concat(lines);
-    if (!line) return { said: "" };
+    // Of several lines the first that can be drawn.
+    const all = [...new Set(lines.filter((one) => /[.(].*[^:]$/.test(one)).concat(lines))].slice(0, 9);
+    let first;
+    for (const line of all) {
+      const found = readLine(line, lines, calls, names, most);
+      if (found.chain ?? found.row) return found;
+      first ??= found;
+      if (first.words) break;
+    }
+    return first ?? { said: "" };
+  };
+
+  function readLine(line, lines, calls, names, most) {
     if (line.length > LONGEST) return { said: `That is ${line.length} characters. A line of code has at most ${LONGEST}.`, words: true };
     const { found, odd } = tokensOf(line);
     const sentence = /\p{L}\s+\p{L}{2}/u.test(line); // with "model's" in it, say
@@ -277,6 +290,8 @@ window.explorerLine = (() => {
       const from = [...code.matchAll(/\bfor\s+([^:=]+?)\s+in\s+(.*?)(?=\bfor\b|\bif\b|$)/g)]
         .filter(([, targets]) => targets.split(/[^\p{L}\p{N}_]+/u).includes(name)).map(([, , of]) => of);
       const all = [x, ...from].join(" "), off = OFF.test(code);
+      // What a loader gives, or what is called as if it did.
+      if (from.some((of) => /load|data|batch|\bdl\b/i.test(of)) || BATCH.test(x)) return "constant";
       if (/(?:keep_vars|requires_grad)=True/.test(all)) return "leaf";
       if (layout && /\.(?:expand\w*|permute|transpose|narrow|unfold|diagonal|as_strided|swap\w+|movedim|m?T|t)\b|\[[^\]]*,/.test(x)) return "view";
       if (/state_dict|buffers\(\)|\.grad\b|\bsd\[|ckpt|checkpoint|torch\.load\(/.test(all) || WHOLE.test(x) ||
@@ -289,7 +304,8 @@ window.explorerLine = (() => {
       const state = /\ba\b/.test(what.row?.replace(/\n[^]*/, "") ?? "") && !/\bx\b/.test(what.row) ? "" : what.state ?? kindOf(what.x, what.chain?.some((call) => /contiguous|view|reshape/.test(call)));
       const see = NON_BLOCKING[/["']cpu["']/.test(write(tokens)) ? 0 : 1];
       return {
-        near: null, ...what, state, only: only(tokens),
+        near: null, ...what, state, only: only(tokens), away: AWAY.test(what.x),
+        more: what.more || /requires_grad=True/.test(what.x),
         see: /non_blocking=(?!False)/.test(write(tokens)) && names.includes(see) && see,
         said: [...said, state === "constant" && /state_dict\(/.test(code) && "The tensors in a state_dict are detached: they don't require grad."].filter(Boolean).join(" "),
       };
@@ -463,7 +479,7 @@ window.explorerLine = (() => {
     }
     const { typed } = best, count = Math.max(1, typed.trailers.length - after.length);
     return shown({ chain: drawn.map((at) => chips[at][0]), x, near }, tokensIn(typed, count), said);
-  };
+  }
 })();
 // Reads "detach or clone?": what each side is, in people's words.
 window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
@@ -501,13 +517,15 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     const sides = line.split(/\s+(?:vs\.?|versus|or)\s+|\s*\|\s*/i).map((side) => side.trim());
     if (sides.length !== 2 || sides.every((side) => WORDS.has(side))) return null;
     const told = [];
+    let more = false;
     const found = sides.map((side) => {
       const known = named(side);
       const bare = /^\.?(\w+\(.*)$/.exec(side)?.[1] ?? /^\.(\w+\.\w+)$/.exec(side)?.[1].concat("()"); // "detach().clone()", ".data.copy_"
       const { chain, row, near, only, said: how } = known.length ? {}
         : [bare && data.reads(`x.${bare}`), data.reads(side)].find((one) => one?.chain ?? one?.row) ?? {};
       if (only) told.push(only);
-      if (how) told.push(how);
+      more ||= Boolean(only);
+      if (how) told.push(only ? how.replace(/The write into .*? isn't drawn\./, "").trim() : how);
       const close = near?.chain ?? near?.row;
       if (chain ?? row) return [chain ?? row, close].filter(Boolean);
       const name = /^\.?(\w{4,})(?:\(\))?$/.exec(side.trim())?.[1];
@@ -535,9 +553,23 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     const array = found.some((lanes) => lanes.every(ofArray)) || found.every((lanes) => lanes.some(ofArray));
     const lanes = found.map((one) => (array && one.find(ofArray)) || one[0]);
     sides.forEach((side, at) => { if (WORDS.has(side) && !codeOf(lanes[at]).startsWith(`x.${side}`)) told.push(`“${side}” is read as ${codeOf(lanes[at])}.`); });
-    return { lanes, said: [...new Set(told)].join(" ") };
+    return { lanes, more, said: [...new Set(told)].filter(Boolean).join(" ") };
   };
   return twoOf(line);
+};
+// The calls that a question is about: two, or the chain that stands in it.
+window.explorerQuestion = (text, isCode, { reads, laneOf, seenOf, isRow }) => {
+  const WRITES = /[-+*/]=|(?:\]|\.data|\.grad)\s*=(?!=)/;
+  const { rows, half, left } = window.answersIn(text);
+  if (half || (isCode && left.length && !WRITES.test(text))) return [];
+  if (isCode && rows.length > 1 && !/ (?:or|vs\.?|versus) /i.test(text)) return []; // no pair
+  const lanes = rows.map(({ tried }) => tried && laneOf(tried)).filter(Boolean);
+  // What is drawn of a write shows the write.
+  if (WRITES.test(text)) return lanes.filter((lane) => isRow(lane) && /\ny = x$/.test(lane)).slice(0, 1);
+  if (lanes.length > 1 && lanes.every((lane) => seenOf(lane) !== undefined)) return lanes;
+  const [code] = text.match(/[\w.]+\.\w+\(.*\)|\w+\.(?:data|T)\b|\w+\[[^\]]+\]/) ?? [];
+  const { chain, row, words } = code ? reads(code) : {};
+  return (chain ?? row) && !words ? [chain ?? row] : lanes.slice(0, 1);
 };
 // What the examples of two codes decide, and not their calls: a block's operation, the
 // shape where arguments choose it, and how large a copy is then.

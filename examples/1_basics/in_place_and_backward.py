@@ -46,9 +46,9 @@ assert "modified by an inplace operation" in message
 # %%
 # Which operations need their input or output?
 # --------------------------------------------
-# Each operation runs on a new ``x`` with a graph. Then its input or its output is
-# modified in place, before the backward pass. If ``backward()`` then raises, the
-# operation needs that tensor. *Saved* counts the tensors that the operation saves.
+# Each operation runs on a new ``x`` with a graph. We modify its input or its output in
+# place and call ``backward()``. If it raises, the operation needs that tensor. *Saved*
+# counts saved tensors (``x`` twice for ``x * x``; ``layer_norm`` adds mean and scale).
 
 operations = {
     "x + 1": lambda x: x + 1,
@@ -120,9 +120,9 @@ assert words[-3:] == ["neither"] * 3  # views, clone
 
 # %%
 # With ``no_grad`` around the write, the table is the same. The write isn't recorded
-# then, but it still overwrites the saved tensor. Autograd doesn't notice a write
-# through ``.data`` at all (:ref:`silent-data`). Where ``backward()`` needs only the
-# input, you may modify the output, and the other way round.
+# then, but it overwrites the saved tensor. Autograd doesn't notice a write through
+# ``.data`` (:ref:`silent-data`). If ``backward()`` needs only the input, you may modify
+# the output, and vice versa, unless another operation needs that tensor.
 #
 # Does it help to restore the values?
 # -----------------------------------

@@ -68,7 +68,7 @@ assert view.requires_grad and view.grad_fn is None
 #
 # What runs and what raises
 # -------------------------
-# An operation on ``t`` or a view of it raises if it writes in place or saves it
+# An operation raises if it saves ``t`` or modifies it in place, also through a view
 # (:doc:`which operations need what <in_place_and_backward>`). ``w + t`` does neither,
 # and with grad mode off no operation saves a tensor. ``t`` can't require grad either.
 # With a clone of ``t``, all these operations run.
@@ -82,8 +82,9 @@ tries = {
     "w.copy_(t) in no_grad": quiet(w.copy_),
     "t.cpu().numpy()": lambda t: t.cpu().numpy(),
     "t.add_(1) in no_grad": quiet(lambda t: t.add_(1)),
-    "t.add_(1) in a block": block(lambda t: t.add_(1)),
     "t[:1].add_(1)": lambda t: t[:1].add_(1),
+    "t.data[:1].add_(1)": lambda t: t.data[:1].add_(1),
+    "t.add_(1) in a block": block(lambda t: t.add_(1)),
     "t.detach().add_(1)": lambda t: t.detach().add_(1),
     "t.data.add_(1)": lambda t: t.data.add_(1),
     "t.requires_grad_()": lambda t: t.requires_grad_(),
@@ -108,18 +109,18 @@ for row in rows:
 seen = [tuple(row.values())[1:] for row in rows]
 assert seen[:2] == [("runs", "no"), ("raises", "no")]
 assert seen[2:5] == [("runs", "no")] * 3
-assert seen[5] == seen[7] == ("raises", "yes")
-assert seen[6] == seen[8] == seen[9] == ("runs", "yes")
-assert seen[10:] == [("raises", "no")] * 2
+assert seen[5:8] == [("raises", "yes")] * 3
+assert seen[8:11] == [("runs", "yes")] * 3
+assert seen[11:] == [("raises", "no")] * 2
 # sphinx_gallery_folded = "The code that tried them"
 # sphinx_gallery_table = "rows"
 
 # %%
 # An in-place operation on ``t`` or its view raises, but only after it has changed the
-# values. In another ``inference_mode`` block such an operation runs. A write through
-# ``detach()`` or ``.data`` changes the values without an error. So does a write to the
-# array of ``t.numpy()``, if ``t`` is on the CPU. The messages and their fixes:
-# :ref:`inference-saved`, :ref:`inference-in-place`.
+# values. In another ``inference_mode`` block such an operation runs. On the whole of
+# ``t.detach()`` or ``t.data`` it changes the values without an error, but on a slice
+# of them it raises. On the CPU, a write to the array of ``t.numpy()`` doesn't raise.
+# The messages and their fixes: :ref:`inference-saved`, :ref:`inference-in-place`.
 #
 # What happens to a gradient from the block?
 # ------------------------------------------
@@ -144,8 +145,8 @@ assert w.grad.is_inference()
 # sphinx_gallery_predict_instead_2 = "loss.backward() -> loss.backward(); w.grad = None"
 
 # %%
-# The gradient is an inference tensor, so ``backward()`` can't add to it. Set
-# ``w.grad = None``, or don't call ``backward()`` in such blocks.
+# The gradient is an inference tensor, so ``backward()`` can't add to it outside such
+# a block. Set ``w.grad = None``, or don't call ``backward()`` in such blocks.
 #
 # Remember
 # --------

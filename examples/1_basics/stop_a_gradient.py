@@ -51,11 +51,10 @@ assert not cut.requires_grad
 # %%
 # What stops in each of nine ways?
 # --------------------------------
-# In each row, one way on A gives the result ``h``. Layer B with the weight 5 takes
+# Each row applies one way to A, which returns ``h``. Layer B with the weight 5 takes
 # ``h``. Then come the backward pass and a step of SGD with ``lr=0.5``. If nothing stops
 # the gradients, they are ``3 * 5`` for ``x``, ``2 * 5`` for A and 6 for B. *saved*
-# counts tensors that A saves for backward, *h recorded* tells whether that result has a
-# ``grad_fn``.
+# counts the tensors that A saves. *h recorded* says if ``h`` has a ``grad_fn``.
 
 
 def under(mode):
@@ -143,12 +142,14 @@ assert of_b == [2, 2, 2, 2, 5, 2, 2, 2, 2]
 #   (:doc:`inference_tensors`).
 # - ``requires_grad_(False)`` freezes only A. The gradient flows through A to ``x``. An
 #   old gradient can still change A (:ref:`silent-momentum`).
-# - ``eval()`` changes layers like dropout and :ref:`batch norm <silent-batch-norm>`.
+# - ``eval()`` changes layers like dropout and :ref:`batch norm <silent-batch-norm>`. On
+#   CUDA, ``backward()`` through an LSTM in ``eval()`` raises (`From pytorch issue 5878
+#   <https://github.com/pytorch/pytorch/issues/5878>`__).
 #
 # What happens to a weight outside the optimizer?
 # -----------------------------------------------
 # In the last row A doesn't change, but ``backward()`` still computes A's gradient.
-# ``zero_grad()`` only clears the gradients of the optimizer's own parameters. B's
+# The optimizer's ``zero_grad()`` only clears the gradients of its own parameters. B's
 # weight is 5 in the first iteration and 2 in the second.
 
 a, b = layers()
@@ -165,8 +166,7 @@ assert a.weight.grad == 2 * 5 + 2 * 2
 # sphinx_gallery_predict_instead_2 = "optimizer.step() ->"
 
 # %%
-# A's gradient is the sum of both iterations. It stays None if you freeze A before the
-# first iteration.
+# A's gradient is the sum of both iterations. It stays None if you freeze A first.
 #
 # Remember
 # --------

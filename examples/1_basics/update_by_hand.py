@@ -104,8 +104,8 @@ assert seen[5] == (2, 1, 4)
 # - ``w -= step`` raises in grad mode (:ref:`leaf-in-place`).
 # - After ``w = w - step`` in grad mode, ``w`` isn't a leaf. Its ``grad`` stays None
 #   (:ref:`grad-is-none`), and ``0.25 * None`` raises the ``TypeError``.
-# - Under ``no_grad``, the new ``w`` doesn't require grad. The next loss has no graph,
-#   so ``backward()`` raises (:ref:`no-grad-fn`).
+# - Under ``no_grad``, the new ``w`` doesn't require grad. The next loss has no other
+#   weight, so ``backward()`` raises (:ref:`no-grad-fn`).
 # - ``.data`` gives the same numbers. But it hides the write from a backward pass that
 #   still needs the old weight (:ref:`silent-data`, :doc:`two_losses`).
 # - A new leaf can be trained, but an optimizer or a model that holds the first one

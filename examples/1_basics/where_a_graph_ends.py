@@ -23,7 +23,7 @@ print("This lesson runs on:", device)
 # A detached weight gets no gradient
 # ----------------------------------
 # We want to train ``first`` and ``second``, but the code detaches ``first``. The
-# backward pass still runs, and one gradient is None.
+# backward pass still runs, and one gradient is None. (``zero_grad()`` makes all None.)
 
 first = torch.tensor([3.0], device=device)
 second = torch.tensor([5.0], device=device)
@@ -124,7 +124,7 @@ assert all(w is ends(t)[0] for t in kept)
 # Which layer cuts the graph?
 # ---------------------------
 # A :meth:`forward hook <torch.nn.Module.register_forward_hook>` gets the inputs and the
-# output of a layer. The middle layer doubles its input with a Python number.
+# output of a layer, here one of each. The middle layer doubles its input as a number.
 
 
 class Twice(nn.Module):
@@ -155,8 +155,8 @@ assert missing == ["0.weight", "0.bias"]
 
 # %%
 # ``Twice`` breaks the graph. The model's output requires grad due to its last layer.
-# If you freeze the first layer, its output doesn't require grad. But its input doesn't
-# require grad either, so the hook doesn't report that layer.
+# The hook doesn't report a first layer that is frozen or cuts the graph itself, because
+# the layer's input ``x`` doesn't require grad.
 
 model[0].requires_grad_(False)
 cuts.clear()

@@ -96,14 +96,14 @@ assert same.item() == (1 if same is w else 7)
 # sphinx_gallery_predict_instead_2 = "copied[0] = 7.0 -> copied.clone()[0] = 7.0"
 
 # %%
-# On a CPU, ``same`` is a leaf and autograd raises. On CUDA only the copy changes.
+# On a CPU, ``same`` is a leaf and autograd raises. On CUDA, ``w`` doesn't change.
 #
 # Which operations may mix two devices?
 # -------------------------------------
 # An operation raises if its tensors are on two devices. The usual exceptions: a CPU
 # tensor without dimensions may join an element-wise operation, ``copy_`` copies
-# between devices, and a CPU index or mask works *in brackets*. Functions that take an
-# index need it on the same device. ``FakeTensorMode`` (private, so it may change) has
+# between devices, and a CPU index or mask works *in brackets*. Functions need an index
+# or a mask on the same device. ``FakeTensorMode`` (private, so it may change) makes
 # CUDA tensors without data, and checks devices without a GPU.
 
 with FakeTensorMode():

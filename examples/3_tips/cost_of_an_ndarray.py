@@ -6,8 +6,8 @@
 The fastest ndarray copy
 ========================
 
-The chart compares three ways to copy a CPU tensor into an array. All three copy once,
-so choose by what you need.
+The chart compares ``t.detach().numpy().copy()`` with two other ways to copy a CPU
+tensor into an array. On another machine, another way may be the fastest.
 """
 
 # sphinx_gallery_setup = True
@@ -28,9 +28,10 @@ print("This lesson runs on:", device)
 # Three calls that make the same copy
 # -----------------------------------
 # In the first way, NumPy copies the array that shares memory with the tensor. In the
-# others, PyTorch copies the tensor, either after ``detach`` or inside the graph. All
-# tensors here are on the CPU, so the chart only shows the time of the copy. For copies
-# from a GPU see :doc:`copy_between_devices`.
+# others, PyTorch copies the tensor, either after ``detach`` or before it. Autograd
+# would record a clone before ``detach``, but these tensors don't require grad. All of
+# them are on the CPU, so the chart only shows the time of the copy. For copies from a
+# GPU see :doc:`copy_between_devices`.
 
 ways = {
     "t.detach().numpy().copy()": (  # NumPy copies
@@ -54,11 +55,11 @@ assert all(a.tolist() == [7, 1, 1] for a in arrays)
 # %%
 # How are the calls compared?
 # ---------------------------
-# After a warm-up, ``perfplot.bench`` repeats each way for a twentieth of a second and
-# reports the fastest single call. Each round has a different order. In each round, we
-# divide the times by that of the first way. The bar is the middle half of these ratios,
-# the dot their median. The table has the median times. :doc:`pages_of_a_copy` explains
-# why 64 MiB take so long.
+# After a warm-up, ``perfplot.bench`` repeats each way for up to a twentieth of a second
+# and reports the fastest single call. The order differs from that of the round before.
+# In each round, we divide the times by that of the first way. The bar is the middle
+# half of these ratios, the dot their median. The table has the median times.
+# :doc:`pages_of_a_copy` explains why 64 MiB take so long, and why NumPy can be faster.
 
 
 SIZES = [1, 2**10, 2**20, 2**24]  # elements
@@ -129,5 +130,6 @@ for row in rows:
 #
 # Remember
 # --------
-# - All three copy once. NumPy's copy is always in C order (row by row).
+# - All three copy once. NumPy's copy is always in C order (row by row). ``clone`` keeps
+#   the strides of a tensor without gaps.
 # - From any device, use ``t.detach().to("cpu", copy=True).numpy()``.

@@ -66,7 +66,7 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 
 # %%
 # ``now.wait_stream(side)`` would wait for all work queued on ``side`` before the call.
-# The event belongs to one copy, so ``ready`` doesn't wait for a later copy.
+# Here that is the same. With two batches loaded ahead, ``ready`` waits for one copy.
 #
 # Which results are possible with and without waits?
 # --------------------------------------------------
@@ -112,7 +112,8 @@ assert can_be == [2, 4]
 # %%
 # ``wait_event`` excludes 0, which was in memory before. It doesn't exclude 4, because
 # the next copy may write before ``2 * x`` has read. ``record_stream`` excludes 4. The
-# allocator reuses the memory only after all work queued before ``x`` was freed is done.
+# allocator reuses the memory only after the recorded stream has done all work that was
+# queued on it before ``x`` was freed.
 
 without = results([one_stream])
 both = results([one_stream, wait_event, reuse_late])
@@ -120,8 +121,9 @@ print(f"{without = }, {both = }")
 assert without == [0, 2, 4] and both == [2]
 
 # %%
-# Instead of ``record_stream`` you can call ``side.wait_stream(now)`` before ``x`` is
-# freed. Then the next copy on ``side`` waits.
+# Instead of ``record_stream`` you can call ``side.wait_stream(now)``. Call it after you
+# queue the work that reads ``x``, but before ``x`` is freed. Then the next copy on
+# ``side`` waits.
 #
 # Copy a result back to the CPU
 # -----------------------------
@@ -141,7 +143,8 @@ assert result.tolist() == [20, 35]
 # %%
 # Remember
 # --------
-# - Before a stream reads what another one writes: ``wait_event`` or ``wait_stream``.
+# - Before a stream reads what another one writes, or overwrites what another one reads:
+#   ``wait_event`` or ``wait_stream``.
 # - Before you free a tensor that another stream uses: ``record_stream``.
 # - Before the CPU reads a ``non_blocking`` result: ``synchronize``. If you use one
 #   stream, only this rule matters.

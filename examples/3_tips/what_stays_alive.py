@@ -99,10 +99,10 @@ print("A loss after backward:", new_mib("loss", True))
 # %%
 # What stays in memory after three steps?
 # ---------------------------------------
-# Without ``backward()``, as in validation, a loss of 4 bytes keeps two tensors of its
-# step. ``backward()`` frees the saved tensors, but an output that you keep stays. A
-# detached output has no graph, but it still keeps its whole storage alive. A slice of
-# the output does the same. (``value`` is ``loss.detach()``.)
+# Without ``backward()``, as in validation without ``no_grad``, a loss of 4 bytes keeps
+# two tensors of its step. ``backward()`` frees the saved tensors, but an output that
+# you keep stays. A detached output has no graph, but it still keeps its whole storage
+# alive. A slice of the output does the same. (``value`` is ``loss.detach()``.)
 
 names = three_steps("loss", True)[1]
 rows = []
@@ -131,8 +131,8 @@ assert found[7] == ["0 MiB", "0 MiB"]
 #
 # ``backward()`` frees the saved tensors but not the nodes. So a running sum of losses
 # grows by a few nodes in each step (:doc:`../4_patterns/logging_without_leaking`). The
-# nodes take little memory, and only on the CPU. A second ``backward()`` through them
-# raises (:ref:`backward-twice`).
+# nodes take little memory, and only on the CPU. A second ``backward()`` raises at a
+# node whose saved tensors are freed (:ref:`backward-twice`).
 #
 # A file keeps the storage too
 # ----------------------------
@@ -155,4 +155,4 @@ assert file_bytes(part) > MIB > 99 * file_bytes(clone)
 # --------
 # - A stored tensor keeps its whole storage and what its graph saved for ``backward()``.
 # - Keep ``loss.detach()``, and run validation under ``torch.no_grad()``.
-# - To keep a slice, clone it. Also clone it before you save it to a file.
+# - To keep a slice or save it to a file, call ``detach().clone()`` on it.

@@ -22,7 +22,8 @@ print("This lesson runs on:", device)
 # B uses A's detached weight
 # --------------------------
 # A is ``y = x * w + b``. B is ``u = z * t + c``, and its input ``z`` is A's weight
-# ``w``, detached. So for B this weight is frozen. ``backward()`` only fills ``.grad``.
+# ``w``, detached. So for B this weight is frozen. ``backward()`` fills ``.grad`` but
+# doesn't change weights.
 
 x = torch.tensor([[2.0]], device=device)
 w = torch.tensor([4.0], device=device)
@@ -132,8 +133,8 @@ assert held.item() != net_a.weight.item() == 5
 # ----------------------------------------------
 # ``p`` is an input of A that requires grad. With ``detach()`` after A, neither A nor
 # ``p`` gets a gradient. If you freeze A with :meth:`torch.nn.Module.requires_grad_`,
-# only ``p`` gets a gradient, through A. :doc:`../1_basics/stop_a_gradient` compares all
-# ways.
+# ``p`` gets a gradient through A, and A doesn't get one.
+# :doc:`../1_basics/stop_a_gradient` compares more ways.
 
 p = x.clone().requires_grad_()
 net_b(net_a(p).detach()).backward()
@@ -148,7 +149,7 @@ assert frozen[0] is not None and frozen[1] is None
 # %%
 # Remember
 # --------
-# - ``w.detach()`` changes with A's steps. Call it again in each iteration, after A's
-#   step.
+# - ``w.detach()`` changes with A's steps, until a cast gives ``w`` new memory. So call
+#   it again in each iteration, after A's step.
 # - If A steps between B's forward and backward pass, add ``.clone()``.
 # - ``detach`` stops gradients on a path. ``requires_grad_(False)`` freezes weights.

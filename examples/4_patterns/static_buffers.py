@@ -27,7 +27,7 @@ capture = capture and hasattr(torch.cuda, "CUDAGraph")
 # ---------------------------------------------
 # A :class:`torch.cuda.CUDAGraph` records GPU work and repeats it without Python. Each
 # replay runs the same kernels with the same arguments, so it uses the same memory
-# addresses (`From the PyTorch documentation
+# addresses (from the `PyTorch documentation
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs>`__). So you need
 # one tensor for the input and one for the result, the *static buffers*, and you have
 # to keep both.
@@ -97,9 +97,9 @@ assert static_out.tolist() == [14, 16]
 # After a cast, a replay reads the old weights
 # --------------------------------------------
 # An optimizer and ``load_state_dict`` (without ``assign=True``) write in place, so the
-# next replay uses the new values. A cast, a move to another device or ``weight.data =
-# new`` gives the Parameter new memory. The replay still reads the old memory. That
-# memory has to stay alive, and here ``old`` keeps it.
+# next replay uses the new values. A cast to another dtype, a move to another device or
+# ``weight.data = new`` gives the Parameter new memory. The replay still reads the old
+# memory. If nothing keeps that alive, the results may be wrong. Here ``old`` keeps it.
 
 weight = torch.nn.Parameter(two.clone())
 old = weight.detach()
@@ -119,9 +119,9 @@ assert weight.tolist() == [0, 0]
 # %%
 # On a CUDA GPU, :func:`torch.compile` with ``mode="reduce-overhead"`` replays CUDA
 # graphs for you, and copies the inputs itself. If you read a result after the next
-# call, PyTorch raises ("has been overwritten by a subsequent run"). So clone the
-# results that you need later (`From the
-# PyTorch documentation
+# call, PyTorch raises ("has been overwritten by a subsequent run"), unless a
+# ``backward()`` is still to come. So clone the results that you need later (from the
+# `PyTorch documentation
 # <https://docs.pytorch.org/docs/stable/user_guide/torch_compiler/torch.compiler_cudagraph_trees.html>`__).
 #
 # Remember

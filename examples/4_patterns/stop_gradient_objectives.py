@@ -6,8 +6,8 @@
 Stop-gradient targets: ``detach`` in SimSiam and VQ
 ===================================================
 
-If a network computes its own target, detach it. Otherwise training also moves the
-target, and then the same output for every input gives the lowest loss.
+If a network computes its own target, detach the target. Otherwise training also moves
+it toward the prediction, which can end with the same output for every input.
 """
 
 # sphinx_gallery_setup = True
@@ -110,10 +110,10 @@ assert (z.grad, code.grad) == (1, -4)
 #
 # Compute the losses from the code itself
 # ---------------------------------------
-# The decoder gets ``z + (code - z).detach()``, which has the value of the code and the
-# gradient of ``z`` (:doc:`straight_through`). Compute the losses before it, from the
-# code itself. If the codebook loss uses the decoder's input, the code doesn't get a
-# gradient.
+# The decoder gets ``z + (code - z).detach()``. Up to rounding, this sum has the code's
+# value, and its gradient goes to ``z`` (:doc:`straight_through`). Compute the losses
+# before that, from the code itself. If the codebook loss uses the decoder's input, the
+# code doesn't get a gradient.
 
 z.grad = code.grad = None
 quantized = z + (code - z).detach()

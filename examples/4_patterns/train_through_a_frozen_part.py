@@ -52,7 +52,7 @@ assert a.grad.item() == 15 and b.grad is None
 # ------------------------------------------
 # The batch is 1 MiB. :class:`torch.autograd.graph.saved_tensors_hooks` reports the
 # tensors that the forward pass saves for ``backward()``. Tensors that share memory
-# count once.
+# count once. A's tensors count even if A's graph is freed after ``detach()``.
 
 MIB = 2**20
 big = torch.full((MIB // 4, 1), 3.0, device=device)
@@ -144,10 +144,11 @@ assert a.grad.item() == 15 and b.grad is None
 # %%
 # A weight gets a gradient only if it requires grad in the forward pass *and* in
 # ``backward()``. So one loss can use B twice and train it through only one of the two
-# calls. :doc:`freeze_and_unfreeze` shows what still changes in a frozen part.
+# calls. Freezing B doesn't stop its BatchNorm or dropout (:doc:`freeze_and_unfreeze`).
 #
 # Remember
 # --------
 # - Freeze B with ``requires_grad_(False)`` before the forward pass, and A still learns.
 # - ``detach`` and ``no_grad`` between A and the loss leave A without a gradient.
-# - Leaving B out of the optimizer doesn't freeze it. Its gradients add up.
+# - If you only leave B out of the optimizer, its weights don't change, but its
+#   gradients add up.

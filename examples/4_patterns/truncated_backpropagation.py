@@ -6,8 +6,8 @@
 Split a long sequence: truncated backpropagation
 ================================================
 
-Split the sequence into windows of a few steps, and call ``state = state.detach()``
-between two windows. It keeps the values, but no graph is longer than one window.
+Split the sequence into windows of a few steps. After each window, call ``backward()``
+and ``state = state.detach()``, which keeps the values but not the graph.
 """
 
 # sphinx_gallery_setup = True
@@ -91,9 +91,9 @@ assert split == whole[:4] * 4
 # Usually you call ``backward()`` after each window. Without ``detach``, the second call
 # goes back into the first window's graph. The first call has freed that graph, so
 # PyTorch raises (:ref:`backward-twice`). ``retain_graph=True``, which the message
-# suggests, keeps the graphs of all windows in memory, and PyTorch raises anyway if an
-# optimizer (without ``fused=True``) has changed a weight that a graph has saved
-# (:doc:`../1_basics/two_losses`).
+# suggests, keeps the graphs of all windows in memory. If an optimizer has changed a
+# weight that a graph has saved, PyTorch raises anyway. With a ``fused=True`` optimizer
+# it doesn't raise, but the gradient is wrong (:doc:`../1_basics/two_losses`).
 #
 # Detach both states of an LSTM
 # -----------------------------
@@ -152,5 +152,5 @@ assert list(gradients.values()) == [1, 0, 0]
 # Remember
 # --------
 # - Detach the state between two windows. Its values carry over, its graph doesn't.
-# - Detach every part of the state with ``tuple(s.detach() for s in state)``.
-# - A window can't learn from inputs before its first step.
+# - Detach both states of an LSTM with ``tuple(s.detach() for s in state)``.
+# - The gradient of a window doesn't reach inputs before its first step.

@@ -645,10 +645,15 @@ def test_the_next_build_sees_any_difference_and_is_a_clean_one(site: TinySite) -
     # of figures runs lessons.
     rewrite(page, "# Prose", "# Another title")
     rewrite(shows, "One thing.", "Another one.")
-    rewrite(shows, "plt.show()", "plt.show(); torch.equal(*2 * [torch.ones(1)])")
+    edits = f"_ = open({str(page)!r}, 'a').write('Late words.')"
+    rewrite(
+        shows, "plt.show()", f"plt.show(); {edits}; torch.equal(*2 * [torch.ones(1)])"
+    )
     rewrite(shows, "\nimport matplotlib", "\nimport torch, matplotlib")
     rewrite(conf / "tensor_copies" / "run" / "isolation.py", "(5.0, 3.9)", "(5.0, 2.9)")
-    assert built(site).lessons == "Lessons: 4 of 4 ran, 0 kept from earlier builds."
+    once = built(site)
+    assert once.lessons == "Lessons: 4 of 4 ran, 0 kept from earlier builds."
+    assert "docs/prose.md changed while this ran: build again." in once.output
     assert "Another title" in text_of(site.html / "computes.html")
     assert "Another one." in text_of(site.html / "gathers.html")
     assert soup(site.html / "gathers.html").find(id="torch.equal")
@@ -658,6 +663,7 @@ def test_the_next_build_sees_any_difference_and_is_a_clean_one(site: TinySite) -
     (site.folder / SECTION / "finds.py").rename(site.folder / SECTION / "renamed.py")
     rewrite(docs / "computes.md", "__debug__", "__debug__, 'edited'")
     again = built(site)
+    assert "changed while" not in again.output
     assert again.lessons == "Lessons: 1 of 4 ran, 3 kept from earlier builds."
     assert not any("finds" in name for name in site.published())
     assert "True edited 7" in text_of(site.html / "computes.html")

@@ -662,6 +662,36 @@ def test_a_typed_line_is_drawn(tab: Any, address: str) -> None:
     assert tab.locator(".explorer-lanes").is_visible()
 
 
+def test_a_line_tells_what_its_tensor_is(
+    browser: Any, address: str, explorer: Explorer
+) -> None:
+    """What a loader gives requires no grad, and pages say what no picture shows."""
+    page = browser.new_page()
+    go(page, address, "y=clone")
+    typed = page.locator(".explorer-typed")
+    lines = 'data = load()\nfor one in loader:\n    kept.append(one["x"].numpy())'
+    typed.evaluate(
+        """(box, lines) => {
+          const clipboardData = new DataTransfer();
+          clipboardData.setData("text/plain", lines);
+          box.dispatchEvent(new ClipboardEvent("paste", {clipboardData}));
+        }""",
+        lines,
+    )
+    page.wait_for_selector(".explorer-found .result")
+    assert page.inner_text(".explorer-code") == "y = x.numpy()"
+    assert page.locator(".explorer-state").input_value() == "constant"
+    assert 'x stands for one["x"]' in page.inner_text(".explorer-read")
+    if len(explorer.devices) > 1:
+        typed.fill('h = cuda_tensor.to("cpu")')
+        assert "if x is on cpu" in page.inner_text(".explorer-read")
+    typed.fill("w = torch.ones(2, requires_grad=True).clone()")
+    assert "leaves y.grad None" in page.inner_text(".explorer-read")
+    typed.fill("w = torch.ones(2, requires_grad=True).detach()")
+    assert "leaves y.grad None" not in page.inner_text(".explorer-read")
+    page.close()
+
+
 def test_the_box_is_one_key_away_and_its_note_stays(
     browser: Any, address: str, explorer: Explorer
 ) -> None:

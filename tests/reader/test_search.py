@@ -421,6 +421,7 @@ def test_a_chain_has_one_card(
         ("torch.tensor vs torch.Tensor", ["torch.tensor(a)", "torch.Tensor(a)"], []),
         ("torch.Tensor(5)", [], ["torch.Tensor(5)"]),
         ("is a torch.Tensor a copy", [], []),
+        ("does optimizer.load_state_dict copy or share momentum", [], []),
     ],
 )  # fmt: skip
 def test_a_card_leaves_nothing_out_in_silence(

@@ -351,7 +351,7 @@ def test_each_memory_is_told_once_with_its_names() -> None:
     assert json.loads(json.dumps(data)) == data and data["format"] == 1
     assert "MulBackward0.self (2, 3) float32" in repr(found)
     first, *rows = repr(found).split("\n")
-    assert first == "saved for backward: 48 bytes in 2 memories"
+    assert first == "saved for backward: 48 bytes in 2 blocks of memory"
     assert rows == [
         "24 bytes  h  MulBackward0.other (2, 3) float32; MulBackward0.self (2, 3) "
         "float32; ReluBackward0.result (2, 3) float32",

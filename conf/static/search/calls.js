@@ -21,6 +21,7 @@
     a: /\b(nd-?array|arrays?)\b(?!.*\bto\b)/,
   };
 
+  const OPTIMIZER = /\bopt\d*\b|optim|scheduler/i;
   const TYPE = "tensor_type"; // torch.Tensor, which is not torch.tensor
   const THROUGH_DATA = "data,add_"; // any write in place, with its row
   // The calls of a piece of code, in order. Those of one chain have the same number.
@@ -95,7 +96,6 @@
   };
 
   // -- What a row leaves unread of the code that a reader typed ------------------------
-  const OPTIMIZER = /optim|scheduler/i;
   // Arguments that change nothing which a card says.
   const HARMLESS = /^(?:non_blocking=\w+|memory_format=torch\.preserve_format|weights_only=\w+|strict=\w+|dim=.*|axis=.*)$/;
   const DTYPE = /^(?:dtype=.*|torch\.(?:\w*(?:int|float|complex)\d+|half|float|double|long|int|short|bool)|.*\bdtype)$/;
@@ -148,7 +148,7 @@
       if (known.has(name) && rows.length < 2 && !rows.some(({ names }) => names.includes(name) || names.join() === THROUGH_DATA)) left.push(whole);
     const [, into] = /([\w.[\]]+)\s*[-+*/]=/.exec(query) ?? [];
     if (into && kept.some(({ code }) => !/=/.test(code))) left.push(`the write into ${into}`);
-    const pair = query.replace(/\s*\?+\s*$/, "").match(SIDES);
+    const pair = query.replace(/\?(?!\S)/g, "").match(SIDES);
     const isCode = pair?.slice(1).some((side) => /[(._]/.test(side));
     if (pair && rows.length < 2 && (isCode || (rows.length && pair[0].length === pair.input.length)))
       for (const side of pair.slice(1))
@@ -193,11 +193,12 @@
     const meant = all.map((one, place) => {
       const name = SAME.get(one.name) ?? one.name;
       // Of Python itself: `float(loss)`.
-      if (!known.has(name) || (!one.dot && one.args && /^(?:float|int|bool|sum|list)$/.test(name))) return null;
+      if (!known.has(name) || OPTIMIZER.test(one.receiver) || (!one.dot && one.args && /^(?:float|int|bool|sum|list)$/.test(name))) return null;
       const isCode = (one.dot && name !== TYPE) || one.called; // "a torch.Tensor" is no call
-      const [before, after] = [all[place - 1]?.name ?? "", all[place + 1]?.name ?? ""];
+      const [past, before, after, next] = [-2, -1, 1, 2].map((step) => all[place + step]?.name ?? "");
       const alone = all.length === 1;
-      const beside = [before, after].some((word) => JOINS.has(word)) &&
+      // "copy or share" is no pair: the other word has to be a call as well.
+      const beside = [[before, past], [after, next]].some(([join, word]) => JOINS.has(join) && known.has(SAME.get(word) ?? word)) &&
         !["a", "an", "the"].includes(before);
       const sure = isCode || !PLAIN.has(name) || alone;
       const sharing = (name !== "copy" || after) && /^(does|is|do|can|will|would|if)$/.test(before) && SHARING.test(text);

@@ -26,6 +26,7 @@
     [/\bexpansions?\b/g, "expand"],
     [/\bbn\b/g, "batchnorm"],
     [/\bste\b/g, "straight through"],
+    [/\bopt\d*\.(?=[a-z])/g, "optimizer "],
     [/\bdiff?erentiable\b/g, "differentiate"],
     [/\bnd-?arrays?\b/g, "array numpy"],
     [/\bgrads\b/g, "grad"],

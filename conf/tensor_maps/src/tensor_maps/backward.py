@@ -48,7 +48,7 @@ class Saved:
         memories, total = data["memories"], size_of(data["total"])
         head = f"saved for backward: {total}"
         if memories[1:]:
-            head += f" in {len(memories)} memories"
+            head += f" in {len(memories)} blocks of memory"
         rows = [
             (size_of(one["bytes"]), listing(one["names"]) or "no name", _by_nodes(one))
             for one in memories[:MOST_LINES]

@@ -1,11 +1,13 @@
 """Assertions on shared memory and on gradients, for tests.
 
-from tensor_maps.testing import assert_gradient_reaches, assert_no_sharing
+For example::
 
-def test_frozen_copy():
-target = copy.deepcopy(net)
-assert_no_sharing(net, target)
-assert_gradient_reaches(loss(net(x)), net)
+    from tensor_maps.testing import assert_gradient_reaches, assert_no_sharing
+
+    def test_target_network():
+        target = copy.deepcopy(net)
+        assert_no_sharing(net, target)
+        assert_gradient_reaches(loss(net(x)), net)
 """
 
 from __future__ import annotations
