@@ -47,8 +47,8 @@ assert "cannot be saved" in message
 # %%
 # A clone made *in* the block is also an inference tensor. Tensors allocated after the
 # block are normal. ``t``, its views and ``t.detach()`` stay inference tensors.
-# A view of a normal tensor is normal, but has no graph, like a view made under
-# ``no_grad`` (:doc:`flags_inside_no_grad`).
+# In the block, a view of a normal tensor is also normal, but has no graph, like a view
+# made under ``no_grad`` (:doc:`flags_inside_no_grad`).
 
 with torch.inference_mode():
     inside = t.clone()
@@ -69,7 +69,7 @@ assert view.requires_grad and view.grad_fn is None
 # What runs and what raises
 # -------------------------
 # An operation raises if it saves ``t`` or modifies it in place, also through a view
-# (:doc:`which operations need what <in_place_and_backward>`). ``w + t`` does neither,
+# (:doc:`what operations save <in_place_and_backward>`). ``w + t`` does neither,
 # and with grad mode off no operation saves a tensor. ``t`` can't require grad either.
 # With a clone of ``t``, all these operations run.
 

@@ -96,8 +96,8 @@ assert found[4] == shares.replace("copy", "ValueError")
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``TypeError`` means that the call has no ``dtype`` argument. Every call raises for
-# ``a[::-1]``, because a tensor can't have negative strides. Use ``a[::-1].copy()``.
+# ``TypeError`` means that a call has no ``dtype``. Tensors can't have negative strides,
+# so use ``a[::-1].copy()``. ``frombuffer`` only takes contiguous arrays.
 #
 # Read-only arrays are modified anyway
 # ------------------------------------
@@ -132,8 +132,8 @@ assert wrong.tolist() == [0, 1.875]
 # ``torch.Tensor`` is not ``torch.tensor``
 # ----------------------------------------
 # From an array, the class makes a tensor of the default dtype, float32. So it shares
-# the memory of a float32 array and copies a float64 array. A *tensor* keeps its dtype
-# and shares its memory. A number is a size, so ``torch.Tensor(3)`` has three elements.
+# the memory of a float32 array and copies a float64 array. From a *tensor*, it keeps
+# the dtype and shares memory. A number is a size: ``torch.Tensor(3)`` has 3 elements.
 
 double = torch.ones(2, dtype=torch.float64)
 alias = torch.Tensor(double)

@@ -26,10 +26,10 @@ print("This lesson runs on:", device)
 # %%
 # The size matters only for large tensors
 # ---------------------------------------
-# The chart shows the time of two copies. While the lines are flat, the number of bytes
-# hardly matters, and the call that runs more operators takes longer. Where the lines
-# rise, moving bytes takes most of the time, and both calls take about the same. On a
-# CPU, the step up to 64 MiB is often due to :doc:`page faults <pages_of_a_copy>`.
+# The chart shows the time of two copies, with one CPU thread. The title names the last
+# size that takes under twice the shortest time. Up to there, the call that runs more
+# operators takes longer. Where the lines rise, moving bytes takes most of the time. On
+# a CPU, the step up to 64 MiB is often due to :doc:`page faults <pages_of_a_copy>`.
 
 warnings.simplefilter("ignore")  # one warns
 torch.set_num_threads(1)
@@ -111,7 +111,7 @@ assert max(numbers[:3]) < min(numbers[3:])
 # A number takes four bytes in ``float32``, and two in ``bfloat16``. ``clone`` keeps the
 # strides of a transposed tensor, so it copies the memory from start to end.
 # ``contiguous`` writes the numbers row by row, so it has to read from places that
-# aren't neighbours.
+# aren't neighbours. For a copy to or from a GPU see :doc:`copy_between_devices`.
 
 side = 1024 if device == "cpu" else 4096
 wide = torch.randn(side, side, device=device)
@@ -124,10 +124,10 @@ assert turned.contiguous().stride() == (side, 1)
 # %%
 # How long do the large copies take?
 # ----------------------------------
-# The calls take turns, as in :doc:`measure_a_copy`, and each time is divided by the
-# time of the first call. "The same" means that the middle half of these ratios overlaps
-# with 5/6 to 6/5. On CUDA the tensors are larger. Otherwise the times would mostly show
-# the cost of the calls.
+# The calls take turns, as in :doc:`measure_a_copy`, with one CPU thread. Each time is
+# divided by the time of the first call. "The same" means that the middle half of these
+# ratios overlaps with 5/6 to 6/5. On CUDA the tensors are larger. Otherwise the times
+# would mostly show the cost of the calls.
 
 cases = [
     ("x.clone()", "as made", wide),
@@ -172,6 +172,6 @@ for row in rows:
 # %%
 # Remember
 # --------
-# - In a small copy, only the operators matter. Choose the call whose result you need.
+# - In a small copy, the number of operators matters, not the number of bytes.
 # - A large copy takes time for each byte. Another order of the elements can take more
 #   time, depending on the machine.
