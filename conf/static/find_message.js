@@ -1,6 +1,6 @@
 // Find the known error message in what a reader has pasted: cut, wrapped, boxed, behind a
 // prefix, at the end of a traceback. Numbers, devices, dtypes, shapes and double quotes do
-// not count. The search page, the home page and the box of the error index ask here.
+// not count.
 (() => {
   "use strict";
   const FEWEST = 4; // words in a row that are like a message; a whole query may have one less
@@ -76,6 +76,10 @@
       .replace(/writeable/g, "writable")
       // A target or an index of the wrong dtype is another mistake than mixed floats.
       .replace(/(?<!got )\bscalar type long\b/g, "scalar type of_indices")
+      // The class that torch.load doesn't allow: a model's, or another.
+      .replace(/\bglobal (?:(?:torch\.nn|__main__)\.[\w.]+|[\w.]+(?:model|net)\b)/g, "global of_a_model")
+      .replace(/\bglobal (?!of_a_model)[\w.]+ was not/g, "global of_data was not")
+      .replace(/safe_globals\(\[[\w.]*\]\)/g, "safe_globals")
       // One word for what differs from reader to reader.
       .replace(/\b(?:cuda|cpu|meta|mps|xpu|hpu|npu|privateuseone|standin)(?::\d+)?(?![\w.])/g, " device ")
       .replace(/\b\w+backward\d*\b/g, " node ")

@@ -126,6 +126,17 @@ assert shared.dtype == copied.dtype == torch.float64
 # sphinx_gallery_tensor_map = "array, shared, copied"
 
 # %%
+# ``array += 1`` writes to the shared memory, so ``shared`` changes.
+# ``array = array + 1`` makes a new array and gives it the old name, so ``shared`` keeps
+# its values.
+
+array += 1
+array = array + 1
+print(f"{array = }, {shared = }")
+assert shared.tolist() == [6, 1]
+assert array.tolist() == [7, 2]
+
+# %%
 # Remember
 # --------
 # - ``numpy`` and ``from_numpy`` share memory. Copy first if you want to write.

@@ -155,6 +155,31 @@ def test_older_words_and_those_of_a_gpu_are_known(text: str, tab: Any) -> None:
     tab.fill(BOX, "")
 
 
+# torch.load names what it refuses: a model, or what else the file has.
+REFUSED = {
+    "torch.nn.modules.linear.Linear": "weights-only",
+    "__main__.Net": "weights-only",
+    "ultralytics.nn.tasks.DetectionModel": "weights-only",
+    "numpy.core.multiarray.scalar": "weights-only-other",
+    "argparse.Namespace": "weights-only-other",
+    "omegaconf.dictconfig.DictConfig": "weights-only-other",
+    "pytorch_lightning.callbacks.ModelCheckpoint": "weights-only-other",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_file_is_told_by_what_it_has(name: str, tab: Any) -> None:
+    short = name.rpartition(".")[2]
+    refused = f"Unsupported global: GLOBAL {name} was not an allowed global by default."
+    advice = f" Please use `torch.serialization.add_safe_globals([{short}])` or the "
+    for before, after in (("", ""), ("Weights only load failed. ... ", advice)):
+        text = f"{before}WeightsUnpickler error: {refused}{after}"
+        tab.fill(BOX, f"_pickle.UnpicklingError: {text}")
+        assert tab.locator(COUNT).inner_text() == "This is your message:", text
+        assert tab.evaluate(FOUND)[0] == REFUSED[name]
+    tab.fill(BOX, "")
+
+
 LIBRARY = """
   File "/usr/lib/python3/site-packages/torch/nn/modules/module.py", line {}, in _call
     return forward_call(*args, **kwargs)"""
