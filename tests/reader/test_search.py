@@ -31,7 +31,7 @@ GALLERY, FIRST = "auto_examples/", 3
 BOXES = "form[role=search] input[type=search]"
 QUESTION = "bring tensor back from gpu"
 KINDS = ["Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page"]
-MOST_KB = 165
+MOST_KB = 166
 # Of each part: how many have an answer in the first three, the mean reciprocal rank,
 # and of how many it says that nothing is here. New words of pages move these by 0.01.
 LEAST = {"tuned": (0.95, 0.87, 0.09), "held_out": (0.84, 0.79, 0.13)}
