@@ -29,7 +29,8 @@ print("This lesson runs on:", device)
 # -----------------------------
 # The first five are the copies of :doc:`copy_a_tensor`. The last one is a lower limit,
 # because it only writes to memory that already exists. The others make more calls and
-# need new memory.
+# need new memory. On a CPU, that also takes *page faults* if the copy is very large
+# (:doc:`pages_of_a_copy`).
 
 calls = [
     "x.detach().clone()",
@@ -49,8 +50,8 @@ print(f"{warm.copy_(x) is warm = }")
 # -----------------------
 # :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, and waits
 # for CUDA to finish. Here a *turn* runs one of the six calls for about a millisecond,
-# at least once. In a *round*, each call has one turn. If the machine slows down, it
-# then slows down all calls. Each round starts with a different call.
+# at least once. In a *round*, each call has one turn. So a machine that slows down for
+# a while slows down all six calls. Each round starts with a different call.
 
 quality = os.environ.get("BENCHMARK_QUALITY")
 rounds = {"quick": 33, "long": 300}.get(quality, 63)
@@ -86,8 +87,8 @@ samples = [
 # During one round, the machine is mostly in the same state. So divide two times of the
 # same round by each other. The middle half of these ratios is the bar in the chart at
 # the top. A call is slower if that whole half is above 4/3, and faster if it is below
-# 3/4. Then the title counts it, and the chart gives the median. The table has the
-# median times.
+# 3/4. Then the title counts it, and the chart gives the median. Smaller differences
+# aren't counted, even if they are outside the spread. The table has the median times.
 #
 # The assertions use the fastest runs, because other programs disturb those least. 4 KiB
 # take less than twice the time of 4 B. On a CPU, 64 MiB take more than twice the time
@@ -137,8 +138,7 @@ assert longer.all() if device == "cpu" else longer[-1]
 # %%
 # Remember
 # --------
-# - A difference counts if it is larger than the spread. Take turns, divide, and
-#   compare.
+# - A difference smaller than the spread doesn't count. Take turns, divide, and compare.
 # - With a small tensor you measure the cost of calls, with a large one the speed of
-#   memory.
+#   memory, and on a CPU also of page faults.
 # - One run is one sample. Run the script several times and trust what all runs say.

@@ -24,7 +24,7 @@ print("This lesson runs on:", device)
 # ---------------------------------------------
 # ``w`` has a gradient of 1 from its last step. Then we freeze it and set its value to
 # 1. An optimizer ignores ``requires_grad``. It only skips a parameter whose ``.grad``
-# is ``None``.
+# is ``None`` (except for LBFGS, which takes ``None`` as 0).
 
 
 def step(gradient, make=torch.optim.SGD, **options):
@@ -52,8 +52,7 @@ found = [round(w, 3) for w in after.values()]
 assert found == [0.5, 0.665, 0.75, 0.875, 1, 1, 1]
 
 # %%
-# The name of each bar gives the gradient at the second step and the optimizer. (*decay*
-# means weight decay.)
+# Each bar names the gradient at the second step and the optimizer, or its option.
 
 bars = plt.barh(list(after), found)
 plt.bar_label(bars, fmt="%.3g")
@@ -92,7 +91,8 @@ class StaysFrozen(Model):
 
 
 # %%
-# BatchNorm gets the batch 1 and 3, dropout gets 1000 ones (both on the CPU).
+# BatchNorm gets the batch 1 and 3, so momentum 0.5 takes its mean from 0 halfway to 2.
+# Dropout gets 1000 ones. (Both are on the CPU.)
 
 batch = torch.tensor([[1.0], [3.0]])
 models = Model().eval(), Model(), StaysFrozen().train()
@@ -119,8 +119,7 @@ assert seen[1:] == [(True, 1, True), (True, 0, False)]
 #
 # Does an unfrozen weight train again?
 # ------------------------------------
-# We create the optimizer without the frozen weight. After that, the weight requires
-# grad again.
+# We create the optimizer without the frozen weight. Then that weight is unfrozen.
 
 net = nn.Linear(1, 1, device=device)
 w = nn.init.constant_(net.weight, 2.0)
@@ -137,7 +136,8 @@ assert w.grad == 1 and w == 2
 # sphinx_gallery_predict_instead_2 = "optimizer.step() -> net.zero_grad(False)"
 
 # %%
-# The weight has a gradient, but the optimizer doesn't have the weight.
+# The weight has a gradient, but the optimizer doesn't have the weight. A new group gets
+# the ``lr`` of the constructor, whatever a scheduler has made of it since.
 
 # Give the weight to the optimizer, and it moves
 optimizer.add_param_group({"params": [w]})

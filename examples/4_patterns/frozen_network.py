@@ -59,7 +59,7 @@ assert w.item() == z.item() == 3
 # ---------------------------------------
 # We do the same with :class:`torch.nn.Linear`. A's weight goes from 4 to 3, 2.5 and
 # 2.25. After each step we detach A's weight again for B. B's ``backward()`` doesn't
-# give A a gradient.
+# give A a gradient. (``z`` follows A's steps without this, but not a cast, see below.)
 
 net_a = torch.nn.Linear(1, 1, bias=False, device=device)
 net_b = torch.nn.Linear(1, 1, bias=False, device=device)
@@ -118,9 +118,9 @@ assert found == 3
 #
 # After a cast, a detached weight no longer changes with A
 # --------------------------------------------------------
-# A cast to another dtype gives A's weights new memory, even if you cast back later. A
-# detached tensor keeps the old memory and no longer changes with A. So call
-# ``detach()`` again in each iteration.
+# A cast or a move to another device gives A's weights new memory, even if you cast or
+# move back later. A detached tensor keeps the old memory and no longer changes with A.
+# So call ``detach()`` again in each iteration.
 
 held = net_a.weight.detach()
 net_a.double().float()
@@ -149,7 +149,7 @@ assert frozen[0] is not None and frozen[1] is None
 # %%
 # Remember
 # --------
-# - ``w.detach()`` changes with A's steps, until a cast gives ``w`` new memory. So call
-#   it again in each iteration, after A's step.
+# - ``w.detach()`` changes with A's steps, until a cast or a move gives ``w`` new
+#   memory. So call it again in each iteration, after A's step.
 # - If A steps between B's forward and backward pass, add ``.clone()``.
 # - ``detach`` stops gradients on a path. ``requires_grad_(False)`` freezes weights.

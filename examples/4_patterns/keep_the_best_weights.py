@@ -113,8 +113,8 @@ assert saved.item() == 3
 # sphinx_gallery_predict_instead_2 = "model.load_state_dict(kept) ->"
 
 # %%
-# With ``assign=True`` the model gets the saved tensors as its parameters. The optimizer
-# doesn't know them, and a new optimizer would change the saved tensors.
+# With ``assign=True`` the model gets new parameters that share memory with the saved
+# tensors. The optimizer doesn't have them. A new one would change the saved tensors.
 #
 # The optimizer state is separate
 # -------------------------------

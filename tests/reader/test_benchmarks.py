@@ -270,12 +270,13 @@ def test_a_phone_names_what_does_not_differ() -> None:
         "x.clone()",
         "other(x)",
     ] * 2
-    assert figure.select_one(".alike").get_text() == "No difference: other(x)."
+    assert figure.select_one(".alike").get_text() == "No clear difference: other(x)."
     calm = json.loads(json.dumps(RATIOS))
     for panel in calm["panels"]:
         panel["rows"] = [one | {"text": ""} for one in panel["rows"]]
     figure = drawn(("here", calm))
-    assert figure.select_one(".alike").get_text() == "No difference at 4 B and 4 KiB."
+    alike = figure.select_one(".alike").get_text()
+    assert alike == "No clear difference at 4 B and 4 KiB."
     assert len(figure.select("table.quiet")) == 2
 
 

@@ -134,6 +134,11 @@ def test_a_message_is_known_however_it_was_pasted(how: str, tab: Any) -> None:
 
 
 OLD = {
+    "AttributeError: Can't pickle local object 'Data.__init__.<locals>.scale'": (
+        "pickle-lambda"
+    ),
+    "_pickle.PicklingError: Can't pickle <function <lambda> at 0x7f5bfebedf80>: "
+    "attribute lookup <lambda> on __mp_main__ failed": "pickle-lambda",
     "the buffers have already been freed. Specify retain_graph=True": "backward-twice",
     "some of the strides of a given numpy array are negative.": (
         "from-numpy-negative-stride"
