@@ -113,12 +113,12 @@ def memory_meaning(record: Record, subject: str) -> str:
         notices = "notices" if record["shares_version"] else "doesn't notice"
         return f"A write to y also changes {subject}. Autograd {notices}."
     if record["new_bytes"]:
-        views = "keep the old memory."
+        they = "keep the old memory."
         if record["operation"] == "share-memory":  # the storage itself gets new memory
-            views = f"move with it. An earlier {subject}.numpy() points to freed memory."
+            they = f"move with it. An earlier {subject}.numpy() points to freed memory."
         return (
             f"y is {subject} itself, now in new memory. Earlier views of {subject} "
-            f"{views}"
+            f"{they}"
         )
     if not record["writes_x"]:
         changed = ", changed" if record["changes_x"] else ", not a copy"
