@@ -24,8 +24,9 @@ print("This lesson runs on:", device)
 # When do ``cpu`` and ``to`` copy?
 # --------------------------------
 # On CUDA, ``same`` is a new tensor. On a CPU it *is* ``w``. :meth:`~torch.Tensor.to`
-# follows the same rule. It copies if the device, the dtype or the memory format has to
-# change, or if you ask for a copy.
+# follows the same rule. It copies if the device, the dtype or the memory format
+# (``channels_last`` or not) has to change, or if you ask for a copy. To make a
+# transposed matrix contiguous, call ``contiguous()``.
 
 w = torch.ones(1, device=device, requires_grad=True)
 same = w.cpu()
@@ -102,9 +103,9 @@ assert same.item() == (1 if same is w else 7)
 # -------------------------------------
 # An operation raises if its tensors are on two devices. The usual exceptions: a CPU
 # tensor without dimensions may join an element-wise operation, ``copy_`` copies
-# between devices, and a CPU index or mask works *in brackets*. Functions need an index
-# or a mask on the same device. ``FakeTensorMode`` (private, so it may change) makes
-# CUDA tensors without data, and checks devices without a GPU.
+# between devices, and a CPU index or mask works *in brackets*. Most functions need an
+# index or a mask on the same device. ``FakeTensorMode`` (private, so it may change)
+# makes CUDA tensors without data, and checks devices without a GPU.
 
 with FakeTensorMode():
     g = torch.ones(2, 2, device="cuda")

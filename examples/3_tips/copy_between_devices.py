@@ -51,10 +51,10 @@ assert same is x and copied[0] == 1
 # %%
 # When does the call return, and when is the copy done?
 # -----------------------------------------------------
-# Without the flag, the call returns when the copy is done. With the flag and pinned
-# memory, the call returns at once. With the flag and pageable memory, the driver first
-# copies to its own pinned memory, and the call returns after this *staging*. `From the
-# CUDA documentation
+# Without the flag, a call between CPU and GPU returns when the copy is done. With the
+# flag and pinned memory, it returns at once. With the flag and pageable memory, the
+# driver first copies to its own pinned memory, and the call to the GPU returns after
+# this *staging*. `From the CUDA documentation
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__
 #
 # Pinning also takes time. ``x.pin_memory().to(device, non_blocking=True)`` can be up to

@@ -66,7 +66,7 @@ assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
 
 # %%
 # ``now.wait_stream(side)`` would wait for all work queued on ``side`` before the call.
-# Here that is the same. With two batches loaded ahead, ``ready`` waits for one copy.
+# Here that is one copy. With two batches loaded ahead, it would wait for both.
 #
 # Which results are possible with and without waits?
 # --------------------------------------------------
@@ -147,4 +147,4 @@ assert result.tolist() == [20, 35]
 #   ``wait_event`` or ``wait_stream``.
 # - Before you free a tensor that another stream uses: ``record_stream``.
 # - Before the CPU reads a ``non_blocking`` result: ``synchronize``. If you use one
-#   stream, only this rule matters.
+#   stream, only this one of the three rules matters.

@@ -80,8 +80,8 @@ assert torch.eye(2, device="meta").inverse().is_meta
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``print`` doesn't raise on ``meta``, but waits on CUDA. So does ``torch.linalg.inv``
-# (from the `PyTorch documentation
+# ``print`` and ``torch.linalg.inv`` don't raise on ``meta``, but wait on CUDA (for
+# ``inv`` from the `PyTorch documentation
 # <https://docs.pytorch.org/docs/stable/generated/torch.linalg.inv.html>`__). A copy to
 # the GPU without ``non_blocking=True`` waits for the work queued before it (from the
 # `CUDA documentation

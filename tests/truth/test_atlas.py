@@ -256,6 +256,22 @@ def test_what_a_call_writes_by_an_alarm_in_the_backward_pass(observed: dict) -> 
     assert "detach-in-place-write" not in silent and "no-grad-in-place" not in silent
 
 
+def test_earlier_views_move_with_x_only_where_the_atlas_says_so(observed: dict) -> None:
+    said = {False: "keep the old memory", True: "move with it"}
+    seen = set()
+    for operation, state, record in each(observed):
+        if record["same_object"] and record["new_bytes"]:
+            again = Again(operation, state)
+            x = again.names["x"]
+            view = x.detach()
+            again.run()
+            after = x.untyped_storage().data_ptr()
+            moved = view.untyped_storage().data_ptr() == after
+            assert said[moved] in meaning(record), (operation.code, state)
+            seen.add(moved)
+    assert seen == {False, True}
+
+
 PINNED_AGAIN = """
 import json, torch
 from tensor_copies.stand_in import for_stand_in

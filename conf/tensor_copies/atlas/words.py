@@ -89,7 +89,8 @@ def _raised(record: Record) -> str | None:
 def meaning(record: Record, subject: str = "x") -> str:
     """Say in a sentence or two what the facts of a call mean for who writes it."""
     said = [memory_meaning(record, subject)]
-    if record["result_device"] not in (None, record["device"]):
+    away = record["result_device"] not in (None, record["device"])
+    if away and record["new_bytes"] is not None:  # a number is on no device
         said.append(f"y is on the {DEVICE_NAMES[record['result_device']]}.")
     if record["pinned"]:
         said.append("y is in pinned memory.")
@@ -112,9 +113,12 @@ def memory_meaning(record: Record, subject: str) -> str:
         notices = "notices" if record["shares_version"] else "doesn't notice"
         return f"A write to y also changes {subject}. Autograd {notices}."
     if record["new_bytes"]:
+        they = "keep the old memory."
+        if record["operation"] == "share-memory":  # the storage itself gets new memory
+            they = f"move with it. An earlier {subject}.numpy() points to freed memory."
         return (
             f"y is {subject} itself, now in new memory. Earlier views of {subject} "
-            "keep the old memory."
+            f"{they}"
         )
     if not record["writes_x"]:
         changed = ", changed" if record["changes_x"] else ", not a copy"
