@@ -1,4 +1,4 @@
-"""What watching costs, as ratios of two times taken together: no time is judged."""
+"""What watching costs, as ratios of two times of the processor, taken together."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from tensor_maps import steps, tensor_map
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """Return how long something takes, without a collection in between."""
+    """Return how long something computes, without a collection in between.
+
+    A busy machine interrupts what is long, and not what is short.
+    """
     gc.collect()
     gc.disable()
     try:
-        begin = time.perf_counter()
+        begin = time.process_time()
         run()
-        return time.perf_counter() - begin
+        return time.process_time() - begin
     finally:
         gc.enable()
 
 
 def ratio(one: Callable[[], object], other: Callable[[], object], of: int = 4) -> float:
-    """Return the least ratio of a few: a busy machine makes both times longer."""
+    """Return the least ratio of a few."""
     one(), other()
     return min(seconds(one) / seconds(other) for _ in range(of))
 
@@ -51,8 +54,8 @@ def looped(watch: bool, calls: Callable[[], int] | None = None) -> int:
 
 
 def test_watching_and_looking_are_not_many_times_slower() -> None:
-    assert ratio(lambda: looped(True), lambda: looped(False)) < 100
-    assert ratio(lambda: looped(True, calls), lambda: looped(False, calls)) < 30
+    assert ratio(lambda: looped(True), lambda: looped(False)) < 60
+    assert ratio(lambda: looped(True, calls), lambda: looped(False, calls)) < 20
     large, small, w = torch.zeros(10**7), torch.zeros(10), torch.ones(1)
 
     def drawn(x: torch.Tensor) -> Callable[[], object]:
