@@ -489,7 +489,7 @@
     const two = twoOf(line);
     if (two?.not) {
       const { said: why } = data.reads(two.not);
-      told.append(`Not compared, because ${two.not} isn't drawn here. ${/module/.test(why) ? `${why} ` : ""}Draw `,
+      told.append(`Not compared, because ${two.not} isn't drawn here. ${/module|lost/.test(why) ? `${why} ` : ""}Draw `,
         offer(inShort(two.only), () => { quiet(typed.value); only(two.only); }), " alone.");
       return "half";
     }
@@ -593,7 +593,7 @@
     const query = text.slice(-MOST);
     const all = window.searchFor(query);
     const known = messageOf(all);
-    const lanes = known || isMessage || answered ? [] : window.explorerQuestion(text, !found.words, { reads: data.reads, laneOf, seenOf, isRow });
+    const lanes = known || isMessage || answered || found.lost ? [] : window.explorerQuestion(text, !found.words, { reads: data.reads, laneOf, seenOf, isRow });
     if (lanes.length) find("read").replaceChildren();
     if (lanes.length === 1) {
       // What a call does says more than for which x it raises.

@@ -289,13 +289,14 @@ window.explorerLine = (() => {
       const [name] = /^[\p{L}_][\p{L}\p{N}_]*/u.exec(x) ?? [""];
       const from = [...code.matchAll(/\bfor\s+([^:=]+?)\s+in\s+(.*?)(?=\bfor\b|\bif\b|$)/g)]
         .filter(([, targets]) => targets.split(/[^\p{L}\p{N}_]+/u).includes(name)).map(([, , of]) => of);
-      const all = [x, ...from].join(" "), off = OFF.test(code);
+      const [, made = ""] = (x === name && new RegExp(`(?:^|; )${name}\\s*=\\s*([^;]*)`, "u").exec(code)) || [];
+      const all = [x, made, ...from].join(" "), off = OFF.test(code);
       // What a loader gives, or what is called as if it did.
       if (from.some((of) => /load|data|batch|\bdl\b/i.test(of)) || BATCH.test(x)) return "constant";
       if (/(?:keep_vars|requires_grad)=True/.test(all)) return "leaf";
       if (layout && /\.(?:expand\w*|permute|transpose|narrow|unfold|diagonal|as_strided|swap\w+|movedim|m?T|t)\b|\[[^\]]*,/.test(x)) return "view";
       if (/state_dict|buffers\(\)|\.grad\b|\bsd\[|ckpt|checkpoint|torch\.load\(/.test(all) || WHOLE.test(x) ||
-          /\.detach\(\)|\.data\b|torch\.(?:as_)?(?:tensor|from_numpy|zeros|ones|rand\w*|empty|arange)\(/.test(x)) return "constant";
+          /\.detach\(\)|\.data\b|torch\.(?:as_)?(?:tensor|from_numpy|zeros|ones|rand\w*|empty|arange)\(/.test(made || x)) return "constant";
       if (/parameters\(/.test(all)) return off ? "no_grad" : "leaf";
       return /\(/.test(x) ? (off ? "constant" : "nonleaf") : off ? "no_grad" : "";
     };
@@ -409,14 +410,22 @@ window.explorerLine = (() => {
         return { said: `${x} is a dict. Its tensors share memory with the module, and so do those of a shallow copy of it.` };
       return null;
     };
+    // A write through an index that may be a list or a tensor.
+    const lost = ({ row, x }) => {
+      const [, index = ""] = /\[([^[\]]*)\]$/.exec(x) ?? [];
+      return /\w_\(/.test(row) && /(?:^|, )(?!None)[A-Za-z_]\w*(?:,|$)/.test(index) ? {
+        lost: true,
+        said: `No picture: with a list or a tensor in [${index}], ${x} is a copy, and what is written into it is lost. With numbers it is a view.`,
+      } : null;
+    };
     const bound = equals > 0 && assigned();
     if (bound) return refused(bound.x) ?? shown(bound, statement, [bound.said]);
     const writing = first && inPlace(first);
     const single = first && (alone(first) ?? (asMethod(first) && alone(asMethod(first))));
     // The first of what a call returns is a part of that call.
     if (single && best.known < 2 && !(best.known === 1 && best.typed === first && best.chips[best.run[0]][0] !== "first"))
-      return refused(single.x) ?? shown(single, tokensIn(first), [single.said, written]);
-    if (writing) return refused(writing.x) ?? shown(writing, tokensIn(first), [writing.said]);
+      return refused(single.x) ?? lost(single) ?? shown(single, tokensIn(first), [single.said, written]);
+    if (writing) return refused(writing.x) ?? lost(writing) ?? shown(writing, tokensIn(first), [writing.said]);
     if (!best.known) {
       // The longest beginning that is a row of the Atlas.
       for (const { head, trailers } of looked)
@@ -552,6 +561,8 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     const ofArray = (lane) => isRow(lane) && atlas.rows[lane].subject === "a";
     const array = found.some((lanes) => lanes.every(ofArray)) || found.every((lanes) => lanes.some(ofArray));
     const lanes = found.map((one) => (array && one.find(ofArray)) || one[0]);
+    // Which elements are written to isn't compared.
+    if (codeOf(lanes[0]) === codeOf(lanes[1]) && sides.some((side) => side.includes("["))) return null;
     sides.forEach((side, at) => { if (WORDS.has(side) && !codeOf(lanes[at]).startsWith(`x.${side}`)) told.push(`“${side}” is read as ${codeOf(lanes[at])}.`); });
     return { lanes, more, said: [...new Set(told)].filter(Boolean).join(" ") };
   };

@@ -116,8 +116,8 @@ assert saved.item() == 3
 # With ``assign=True`` the model gets new parameters that share memory with the saved
 # tensors. The optimizer doesn't have them. A new one would change the saved tensors.
 #
-# The optimizer state is separate
-# -------------------------------
+# Load a copy of the optimizer's state
+# ------------------------------------
 # Momentum is in the optimizer's ``state_dict()``. The optimizer's ``load_state_dict``
 # copies it only if its dtype or device isn't the parameter's (below, the float64
 # ``double``). Otherwise it takes your tensor itself, so the next step would change the

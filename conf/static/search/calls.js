@@ -133,7 +133,8 @@
   };
   const SIDES = /(\S+(?:\([^()]*\))?)\s+(?:or|vs\.?|versus)\s+(\S+(?:\([^()]*\))?)/i;
   // The cards of a query, and what they leave out: other arguments, a side of "A or B".
-  window.answersIn = (query) => {
+  window.answersIn = (asked) => {
+    const query = asked.replace(/\s#(?!\d)[^\n]*/g, ""); // without comments
     const left = [], rows = callsIn(query);
     const typed = calls(withCasts(query)).flatMap((one) => [one, ...calls(one.args)]).filter(({ called }) => called);
     const kept = rows.filter((row) => {
