@@ -154,7 +154,7 @@
     if (pair && rows.length < 2 && (isCode || (rows.length && pair[0].length === pair.input.length)))
       for (const side of pair.slice(1))
         if (!callsIn(side).some((row) => kept.includes(row)) && !left.includes(side)) left.push(side);
-    return { rows: kept, left, half: pair !== null && left.length > 0 };
+    return { rows: kept, left, half: pair !== null && (left.length > 0 || rows.length === 1) };
   };
 
   // Where the explorer shows a row, or two beside each other.
