@@ -29,7 +29,8 @@
     const head = element("p", "", { className: "choice-line" });
     head.append(element("code", line), button);
     const said = element("p", `${want.textContent[0].toUpperCase()}${want.textContent.slice(1)}. `);
-    if (shares.querySelector(".away")) said.append("For an x on a GPU: a copy. ");
+    const away = shares.querySelector(".away")?.textContent;
+    if (away) said.append(away === "yes" ? "If x is on this GPU already, y shares its memory. " : "If x is on a GPU, y is a copy. ");
     const [lesson, shown] = write.querySelectorAll("a");
     said.append(element("a", "Lesson", { href: lesson.getAttribute("href") }));
     if (shown) said.append(" · ", element("a", "In the explorer", { href: shown.getAttribute("href") }));

@@ -98,7 +98,7 @@
   window.loadExplorer = loaded;
   window.explorerPicture = (code) => {
     const { chain, x } = data?.reads?.(code) ?? {};
-    if (x !== "x" || codeOf(chain) !== code.replace('.to("cpu")', ".cpu()")) return undefined;
+    if (x !== "x" || !chain || codeOf(chain) !== code.replace('.to("cpu")', ".cpu()")) return undefined;
     const first = (name) => Object.keys(data[name])[0];
     const of = (keys) => records[numbers.get(keyOf(first("devices"), first("states"), keys.join(".")))];
     return draw(of(chain), of([]).scene[0][0], "", first("devices"));

@@ -95,7 +95,7 @@ for line, name in zip(zip(*rows), names):
 names = "forward back step zero forward"
 plt.xticks(range(5), names.split())
 plt.yticks(range(0, 19, 6))
-plt.title("Forward pass 2 needs the most memory")
+plt.title("Forward pass 2 leaves the most in use")
 plt.ylabel("MiB in use after each phase")
 plt.show()
 assert [row[4] for row in rows] == [14, 4, 8, 6, 18]
@@ -104,8 +104,8 @@ assert rows[2] == [2, 2, 4, 0, 8] and rows[4][3] == 12
 # sphinx_gallery_folded = "The code that counts and draws"
 
 # %%
-# The first ``step()`` makes the averages, and they stay. So the second forward pass
-# needs more than the first (:ref:`q-training-memory`).
+# The averages stay, so the second forward pass leaves more in use than the first
+# (:ref:`q-training-memory`). Within ``backward()``, even more is in use for a moment.
 #
 # Adam keeps two tensors for each weight, plain SGD none
 # ------------------------------------------------------

@@ -1073,6 +1073,15 @@ def test_the_chooser_answers_each_wish(browser: Any, address: str) -> None:
     page.locator('.chooser input[value="gpu"]').check(force=True)
     page.locator('.chooser input[value="share"]').check(force=True)
     assert "its own memory" in page.inner_text(".choice")
+    page.locator('.chooser input[value="own"]').check(force=True)
+    if "y = " in page.inner_text(".choice"):
+        assert "If x is on this GPU already, y shares" in page.inner_text(".choice")
+    # A picture of the explorer's, where it has one.
+    page.evaluate("loadExplorer()")
+    page.wait_for_selector(".explorer.ready")
+    for name in ("share", "flows", "same"):
+        page.locator(f'.chooser input[value="{name}"]').check(force=True)
+    assert page.locator(".choice-line code").inner_text() == "y = x"
     page.get_by_role("button", name="All answers").click()
     assert page.locator("table.calls tbody tr").first.is_visible()
     context.close()
