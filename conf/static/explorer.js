@@ -164,12 +164,14 @@
 
   // -- The words ------------------------------------------------------------------------
   const kindOf = (error) => said(error).split(":")[0];
+  // What y is if it is neither a tensor nor an array.
+  const bare = ({ result }) => (said(result) === "list" ? "list" : "number");
   const headline = (seen, places) => {
     if (seen.error) return `It raises ${kindOf(seen.error)}.`;
     let words = seen.row?.other ? "y has new memory and other values than x." : "y is a copy with its own memory.";
-    if (seen.same_object) words = "y is x itself.";
+    if (seen.same_object) words = seen.new_bytes ? "y is x itself, now in new memory." : "y is x itself.";
     else if (seen.shares_memory) words = "y shares memory with x.";
-    else if (seen.new_bytes === null) words = "y is a number, not a tensor or array.";
+    else if (seen.new_bytes === null) words = `y is a ${bare(seen)}, not a tensor or array.`;
     if (seen.gradient_flows !== null)
       words += seen.gradient_flows ? " Gradients flow back to x." : " No gradient flows back.";
     return places[0] === places[1] ? words : `${words} y is on ${places[1]}.`;
@@ -179,9 +181,9 @@
     if (seen.error) return [];
     const made = seen.scene ? memoriesOf(seen) - 1 : 1;
     let memory = ["its own", `${made > 1 ? `${made} copies were made; y has ` : ""}${seen.new_bytes} new bytes`];
-    if (seen.same_object) memory = [`${subject} itself`, "no new memory"];
+    if (seen.same_object) memory = [`${subject} itself`, seen.new_bytes ? `${seen.new_bytes} new bytes` : "no new memory"];
     else if (seen.shares_memory) memory = [`shared with ${subject}`, "no new memory"];
-    else if (seen.new_bytes === null) memory = ["none", "a number in Python"];
+    else if (seen.new_bytes === null) memory = ["none", `a ${bare(seen)} in Python`];
     let flow = ["stops", "a backward pass does not reach x"];
     if (seen.gradient_flows === null) flow = ["none", `${subject} does not require grad`];
     else if (seen.gradient_flows) flow = ["flows back", "a backward pass reaches x"];
@@ -191,7 +193,7 @@
         `requires_grad: ${yes(seen.requires_grad)}`,
         seen.is_leaf ? "leaf: yes" : `leaf: no, ${said(seen.grad_fn)}`,
       ];
-    if (seen.changes_x) autograd[1] += "; x was changed too";
+    if (seen.changes_x) autograd[1] += "; the call changed x";
     return [
       ["Memory", ...memory],
       ["Gradient", ...flow],
@@ -517,7 +519,7 @@
       told.append(`${found.x === of ? "" : `${of} stands for ${found.x}. `}${found.said}`);
       // Nobody has x itself: "torch.ones(2, requires_grad=True).to(device)".
       if (/requires_grad=True\)$/.test(found.x) && seenOf(lane)?.requires_grad && !seenOf(lane).is_leaf)
-        told.append(" y is not a leaf, so backward() leaves y.grad None and an optimizer refuses y.");
+        told.append(" y is not a leaf, so backward() leaves y.grad None and an optimizer raises for y.");
       const other = !runs(lane) && states.find((x) => runs(lane, x));
       if (other) told.append(now.lanes[0].length < lane.length ? " Drawn up to the call that raises." : "", " It runs if x is ",
         offer(wordsOf(other), () => only(lane, { x: other })), ".");

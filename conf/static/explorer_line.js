@@ -415,7 +415,7 @@ window.explorerLine = (() => {
       const [, index = ""] = /\[([^[\]]*)\]$/.exec(x) ?? [];
       return /\w_\(/.test(row) && /(?:^|, )(?!None)[A-Za-z_]\w*(?:,|$)/.test(index) ? {
         lost: true,
-        said: `No picture: with a list or a tensor in [${index}], ${x} is a copy, and what is written into it is lost. With numbers it is a view.`,
+        said: `No picture: with a list or a mask in [${index}], or a tensor that has dimensions, ${x} is a copy, and the write is lost. With numbers it is a view.`,
       } : null;
     };
     const bound = equals > 0 && assigned();
@@ -453,7 +453,7 @@ window.explorerLine = (() => {
       const within = block && !/\w_\(|[^=!<>]=[^=]*$/.test(write(right)) && names.find((row) => row.startsWith(`with torch.${block}():`) && row.includes("* 2"));
       if (within) return shown({ row: within, x: "x", state: "" }, found, ["Drawn with another operation in the block."]);
       const [, list, at] = /^([\w.]+)\[(\w+)\]$/.exec(write(right)) ?? [];
-      if (at) return { said: `If ${at} is a number, ${list}[${at}] is a view. If it is a list or a tensor, it is a copy.`, near: names.includes("x[:, [0, 1]]") ? { row: "x[:, [0, 1]]" } : null };
+      if (at) return { said: `If ${at} is a number or an index tensor without dimensions, ${list}[${at}] is a view. If it is a list or a tensor with dimensions, it is a copy.`, near: names.includes("x[:, [0, 1]]") ? { row: "x[:, [0, 1]]" } : null };
       if (!called) return { said: "This line has no call on a tensor." };
       const known = [...Object.values(calls), ...names].filter((code) => code.includes(`.${called[1]}(`));
       return {
@@ -477,7 +477,7 @@ window.explorerLine = (() => {
       if (chips[at][1]) said.push(`${typed} is drawn as ${code}.`);
     }
     let near = null;
-    if (chips[drawn[0]][0] === "copy") said.push("A tensor has no copy(). That of an array has its own memory.");
+    if (chips[drawn[0]][0] === "copy") said.push("Tensors have no copy(). The copy() of an array makes new memory.");
     if (run.length > most) said.push("The explorer draws at most three calls.");
     else if (after[0]?.[0] === ".") near = nearest(after[0][1], calls, names);
     if (written) said.push(written);

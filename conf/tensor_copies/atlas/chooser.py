@@ -99,7 +99,8 @@ class Choice(Drawing):
                 "where": "gpu",
                 "memory": "share",
                 "gradient": "",
-                "why": "A GPU has its own memory, so x can only be copied there.",
+                "why": "A GPU has its own memory, so PyTorch copies an x that is on the "
+                "CPU. If x is on the GPU already, choose “where x is”.",
                 "raised": "",
             }
         ]

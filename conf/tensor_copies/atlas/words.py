@@ -126,7 +126,7 @@ def memory_meaning(record: Record, subject: str) -> str:
     raised = record["version_raised"]
     notices = "notices" if raised else "doesn't notice"
     count = f"{subject}'s version counter grows by {raised}"
-    why = count if raised else "no version counter changes"
+    why = count if raised else f"{subject}'s version counter stays the same"
     return f"The call modifies {subject} in place. Autograd {notices}, because {why}."
 
 

@@ -53,7 +53,7 @@ def facts_shown(
         leaf = "leaf: yes" if seen["is_leaf"] else f"leaf: no, {seen['grad_fn']}"
         autograd = f"requires_grad: {bool(seen['requires_grad'])}", leaf
     if seen["changes_x"]:
-        autograd = autograd[0], f"{autograd[1]}; x was changed too"
+        autograd = autograd[0], f"{autograd[1]}; the call changed x"
     return [
         ("Memory", *memory),
         ("Gradient", *gradient),
