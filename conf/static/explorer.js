@@ -174,7 +174,7 @@
     else if (seen.new_bytes === null) words = `y is a ${bare(seen)}, not a tensor or array.`;
     if (seen.gradient_flows !== null)
       words += seen.gradient_flows ? " Gradients flow back to x." : " No gradient flows back.";
-    return places[0] === places[1] ? words : `${words} y is on ${places[1]}.`;
+    return places[0] === places[1] || seen.new_bytes === null ? words : `${words} y is on ${places[1]}.`;
   };
   const yes = (value) => (value ? "True" : "False");
   const factsOf = (seen, places, subject) => {

@@ -99,8 +99,8 @@ class Choice(Drawing):
                 "where": "gpu",
                 "memory": "share",
                 "gradient": "",
-                "why": "A GPU has its own memory, so PyTorch copies an x that is on the "
-                "CPU. If x is on the GPU already, choose “where x is”.",
+                "why": "A GPU has its own memory, so PyTorch copies an x that is on "
+                "the CPU. If x is on the GPU already, choose “where x is”.",
                 "raised": "",
             }
         ]

@@ -24,7 +24,7 @@ def headline(seen: dict[str, Any], places: tuple[str, str]) -> str:
     if seen["gradient_flows"] is not None:
         flows = seen["gradient_flows"]
         said += " Gradients flow back to x." if flows else " No gradient flows back."
-    if places[0] != places[1]:
+    if places[0] != places[1] and seen["new_bytes"] is not None:
         said += f" y is on {places[1]}."
     return said
 
