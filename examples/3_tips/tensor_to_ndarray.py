@@ -7,8 +7,7 @@ Turn a tensor into an ndarray
 =============================
 
 ``t.detach().to("cpu", copy=True).numpy()`` gives you an array with its own memory.
-It works on the CPU and on a GPU, with or without a graph, for every dtype that NumPy
-has.
+It works on CPU and GPU, with or without a graph, for any dtype that NumPy has.
 """
 
 # sphinx_gallery_setup = True
