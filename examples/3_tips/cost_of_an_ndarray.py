@@ -29,9 +29,8 @@ print("This lesson runs on:", device)
 # -----------------------------------
 # In the first way, NumPy copies the array that shares memory with the tensor. In the
 # others, PyTorch copies the tensor, either after ``detach`` or before it. Autograd
-# would record a clone before ``detach``, but these tensors don't require grad. All of
-# them are on the CPU, so the chart only shows the time of the copy. For copies from a
-# GPU see :doc:`copy_between_devices`.
+# would record a clone before ``detach``, but these tensors don't require grad. All
+# tensors are on the CPU. For copies from a GPU see :doc:`copy_between_devices`.
 
 ways = {
     "t.detach().numpy().copy()": (  # NumPy copies
@@ -55,8 +54,8 @@ assert all(a.tolist() == [7, 1, 1] for a in arrays)
 # %%
 # How are the calls compared?
 # ---------------------------
-# After a warm-up, ``perfplot.bench`` repeats each way for up to a twentieth of a second
-# and reports the fastest single call. The order differs from that of the round before.
+# After a warm-up, ``perfplot.bench`` repeats each way for a fraction of a second and
+# reports the fastest single call. The order differs from that of the round before.
 # In each round, we divide the times by that of the first way. The bar is the middle
 # half of these ratios, the dot their median. The table has the median times.
 # :doc:`pages_of_a_copy` explains why 64 MiB take so long, and why NumPy can be faster.

@@ -40,9 +40,10 @@ assert rows.stride() == (0, 1)
 # %%
 # Which writes raise
 # ------------------
-# PyTorch raises if a call would write to one element more than once, but not every call
-# checks. ``fill_`` doesn't, and ``rows[:] = 7`` depends on the version. It raises in
-# torch 2.6 to 2.14, but not in 2.15. Each row of the table starts with zeros.
+# PyTorch raises if a call would write to the same element of an expanded tensor more
+# than once, but not every call checks. ``fill_`` doesn't, and ``rows[:] = 7`` depends
+# on the version. It raises in torch 2.6 to 2.14, but not in 2.15. Each row of the table
+# starts with zeros.
 
 sevens = torch.full((3, 2), 7.0, device=device)
 writes = {
@@ -158,5 +159,5 @@ assert x.untyped_storage().nbytes() == 16
 # Remember
 # --------
 # - ``expand`` shares memory, so clone before you write. ``repeat`` copies.
-# - The gradient of an expanded tensor is the sum over its repeats.
+# - The gradient of a tensor that you expanded is the sum over its repeats.
 # - To keep a tensor's values in a list, append ``t.detach().clone()``.

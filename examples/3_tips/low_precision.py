@@ -91,9 +91,10 @@ assert average == 1 < one.lerp(2 * one, 0.001)
 # %%
 # What autocast casts
 # -------------------
-# Under ``autocast``, matrix products, linear and convolution layers get bfloat16 copies
-# of their inputs and weights, and most losses get float32 copies. ``*`` doesn't cast.
-# Weights and their gradients stay float32. (This cell runs on the CPU.)
+# Under ``autocast`` to bfloat16, matrix products, linear and convolution layers get
+# bfloat16 copies of their inputs and weights, and most losses get float32 copies. ``*``
+# doesn't cast. Weights and their gradients stay float32. (This cell runs on the CPU. On
+# CUDA the default is float16.)
 
 layer = torch.nn.Linear(1, 1, bias=False)
 weight, x = layer.weight, torch.ones(1, 1)

@@ -6,8 +6,8 @@
 Is one copy really faster?
 ==========================
 
-Only if the difference is larger than the spread of the times. The chart compares the
-others with ``x.detach().clone()``.
+Only if the difference is larger than the spread of the times. The chart compares five
+calls with ``x.detach().clone()``.
 """
 
 # sphinx_gallery_setup = True
@@ -49,9 +49,10 @@ print(f"{warm.copy_(x) is warm = }")
 # Time the calls in turns
 # -----------------------
 # :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, and waits
-# for CUDA to finish. Here a *turn* runs one of the six calls for about a millisecond,
-# at least once. In a *round*, each call has one turn. So a machine that slows down for
-# a while slows down all six calls. Each round starts with a different call.
+# for CUDA to finish. Here a *turn* runs one of the six calls as often as
+# ``x.detach().clone()`` runs in about a millisecond, at least once. In a *round*, each
+# call has one turn. So a machine that slows down for a while slows down all six calls.
+# Each round starts with a different call.
 
 quality = os.environ.get("BENCHMARK_QUALITY")
 rounds = {"quick": 33, "long": 300}.get(quality, 63)
@@ -87,8 +88,9 @@ samples = [
 # During one round, the machine is mostly in the same state. So divide two times of the
 # same round by each other. The middle half of these ratios is the bar in the chart at
 # the top. A call is slower if that whole half is above 4/3, and faster if it is below
-# 3/4. Then the title counts it, and the chart gives the median. Smaller differences
-# aren't counted, even if they are outside the spread. The table has the median times.
+# 3/4. Then the chart gives the median, and the title counts it for the smallest and the
+# largest size. Smaller differences aren't counted, even if they are outside the spread.
+# The table has the median times.
 #
 # The assertions use the fastest runs, because other programs disturb those least. 4 KiB
 # take less than twice the time of 4 B. On a CPU, 64 MiB take more than twice the time

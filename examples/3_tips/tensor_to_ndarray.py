@@ -7,7 +7,7 @@ Turn a tensor into an ndarray
 =============================
 
 ``t.detach().to("cpu", copy=True).numpy()`` gives you an array with its own memory.
-It works on any device, with or without a graph.
+It works on CPU and GPU, with or without a graph, for any dtype that NumPy has.
 """
 
 # sphinx_gallery_setup = True
@@ -101,7 +101,8 @@ assert device == "cpu" or there[6:] == ["a copy"] * 3
 # %%
 # Only the last route copies on every device. If you only read, or want to share on the
 # CPU, write ``t.numpy(force=True)``. The times of three copies are in
-# :doc:`the next lesson <cost_of_an_ndarray>`.
+# :doc:`the next lesson <cost_of_an_ndarray>`. NumPy has no bfloat16, so all nine raise
+# for it (:doc:`../2_numpy_and_devices/numpy_force`).
 
 # %%
 # The order of the elements can differ
@@ -123,4 +124,4 @@ assert by_numpy and not by_torch
 # --------
 # - For an array with its own memory, use ``t.detach().to("cpu", copy=True).numpy()``.
 # - ``t.numpy(force=True)`` usually shares memory on a CPU and copies from CUDA.
-# - ``t.detach().numpy().copy()`` is in C order, and only works on a CPU.
+# - ``t.detach().numpy().copy()`` is in C order, and only works for a CPU tensor.

@@ -124,8 +124,9 @@ assert rows[2]["deepcopy()"] == "dropped"  # no warning
 
 # %%
 # ``deepcopy`` clones a ``Parameter``, so a deep-copied module has no gradients. No call
-# copies hooks, and ``deepcopy`` and ``clone`` don't warn about that. ``deepcopy``
-# raises for the result of a recorded operation (:ref:`why <deepcopy-non-leaf>`).
+# copies a tensor's hooks, and ``deepcopy`` and ``clone`` don't warn about that.
+# ``deepcopy`` raises for the result of a recorded operation
+# (:ref:`why <deepcopy-non-leaf>`).
 #
 # Do two views still share memory after a copy?
 # ---------------------------------------------

@@ -66,9 +66,9 @@ assert base[-1] > 2 * base[0]
 # Small tensors: count the operators
 # ----------------------------------
 # :class:`torch.profiler.profile` lists the operators that a call runs. They are the
-# same in every run. Another device may add some, but on every device the last two
-# calls run more operators than the other three. On a CPU with valgrind,
-# ``Timer.collect_callgrind`` also counts instructions.
+# same in every run. Another device may add some. The last two calls run more operators
+# than the other three. If valgrind is installed, ``Timer.collect_callgrind`` also
+# counts instructions on the CPU.
 
 copies = {
     "x.detach().clone()": lambda x: (  # node-free
