@@ -6,7 +6,7 @@
 When is a ``non_blocking`` copy done?
 =====================================
 
-With pinned memory, the call returns before the copy is done. Synchronize before you
+With pinned memory, the call can return before the copy is done. Synchronize before you
 refill the source or read a result on the CPU.
 """
 
@@ -167,8 +167,8 @@ assert late == 2
 # %%
 # Remember
 # --------
-# - With the flag and pinned memory, the call returns before the copy is done.
+# - With the flag and pinned memory, the call can return before the copy is done.
 #   Synchronize.
 # - Until then, don't refill the source or read the result. Nothing raises if you do.
-# - Pinning also copies. Reuse the pinned buffer, or use
+# - Pinning also copies. Reuse a pinned buffer once its copy is done, or use
 #   ``DataLoader(pin_memory=True)``.

@@ -84,8 +84,8 @@ assert f"can't convert {gpu.device.type}" in message
 # %%
 # The waste is one tensor, not ten
 # --------------------------------
-# We copy ten tensors of 4 MiB to the CPU, one after the other. The table shows the new
-# memory on the CPU and, if the tensors are on CUDA, the peak there.
+# Each call gets ten tensors of 4 MiB, one after the other, and we keep the results. The
+# table shows the new memory on the CPU and, if the tensors are on CUDA, the peak there.
 
 calls = {
     "x.detach().cpu()": lambda x: x.detach().cpu(),

@@ -32,7 +32,7 @@ weights = [first.weight, last.weight]
 # Activations: what autograd saves
 # --------------------------------
 # Each weight takes 1 MiB, the batch and the result of each layer 4 MiB. A hook gets
-# each tensor that autograd saves. The ``WeakSet`` holds each storage while it lives.
+# each tensor that autograd saves. The ``WeakSet`` has each storage while it lives.
 
 
 def size(tensors):
@@ -64,10 +64,11 @@ assert len(saved) == 0
 # These are the batch, the result of ``relu`` and the output. ``relu`` and ``last`` save
 # the same storage. Saved weights need no new memory. ``backward()`` freed all three.
 #
-# Which phase needs the most memory?
-# ----------------------------------
-# On CUDA, the folded code compares its total with ``torch.cuda.memory_allocated()``,
-# which rounds tensors up to 512 bytes and includes a work space for products (`notes
+# What stays in use after each phase?
+# -----------------------------------
+# The folded code counts after each phase of a step and after the next forward pass. On
+# CUDA it compares its total with ``torch.cuda.memory_allocated()``, which rounds
+# tensors up to 512 bytes and includes a work space for products (`notes
 # <https://docs.pytorch.org/docs/stable/notes/cuda.html#cublas-workspaces>`__).
 
 model.zero_grad()
@@ -105,11 +106,13 @@ assert rows[2] == [2, 2, 4, 0, 8] and rows[4][3] == 12
 
 # %%
 # The averages stay, so the second forward pass leaves more in use than the first
-# (:ref:`q-training-memory`). Within ``backward()``, even more is in use for a moment.
+# (:ref:`q-training-memory`). The peak is within ``backward()``, where even more is in
+# use for a moment.
 #
 # Adam keeps two tensors for each weight, plain SGD none
 # ------------------------------------------------------
-# For each weight, plain SGD keeps no tensor, SGD with momentum keeps one, Adam two.
+# For each weight, plain SGD keeps no tensor of its size, SGD with momentum keeps one,
+# Adam two.
 
 loss.backward()
 momentum, totals = SGD(weights, momentum=0.9), []
@@ -124,7 +127,8 @@ assert totals == [0, 1, 2]
 # How much memory does autocast save?
 # -----------------------------------
 # ``autocast`` leaves weights, gradients and averages in float32. It casts the input and
-# the weight of a layer, so the result has half the bytes. This part runs on the CPU.
+# the weight of a linear layer, so the result has half the bytes. This part runs on the
+# CPU.
 
 model.cpu()
 with torch.autocast("cpu", torch.bfloat16):

@@ -8,7 +8,7 @@ Out of memory: what to do
 
 If the memory in use grows within each epoch, the epoch's loop keeps tensors, and if it
 only grows from epoch to epoch, code outside the loop does. If it doesn't grow, one step
-is too large or the free memory is in pieces.
+is too large, the free memory is in pieces, or another program uses the GPU.
 """
 
 # sphinx_gallery_setup = True
@@ -169,5 +169,6 @@ assert inside and not after
 # --------
 # - If memory grows within an epoch, the loop keeps tensors. If it only grows from epoch
 #   to epoch, code outside the loop does.
-# - If it doesn't grow, one step is too large or the free memory is in pieces.
+# - If it doesn't grow, one step is too large, the free memory is in pieces, or another
+#   program uses the GPU (``nvidia-smi`` shows it).
 # - Keep ``loss.detach()``, and validate under ``torch.no_grad()``.

@@ -6,8 +6,8 @@
 Why are very large copies slow? Page faults
 ===========================================
 
-On the CPU, a copy of 64 MiB takes time to move the bytes. It also takes time for page
-faults, in which the system finds memory for each new page.
+On the CPU, a copy of 64 MiB into new memory takes time to move the bytes. It also takes
+time for page faults, in which the system finds memory for each new page.
 """
 
 # sphinx_gallery_setup = True
@@ -25,10 +25,10 @@ print("This lesson runs on:", device)
 # %%
 # The first write to each page causes a page fault
 # ------------------------------------------------
-# Allocating 64 MiB only reserves addresses. The first write to each *page*, a block of
-# often 4 KiB, makes the system find memory for it, which is a *page fault*. The system
-# counts page faults. ``warm`` already has its pages, so a write to it hardly causes
-# any.
+# Allocating 64 MiB usually only reserves addresses. The first write to each *page*,
+# often a block of 4 or 16 KiB, makes the system find memory for it. That's a *page
+# fault*. The system counts page faults. ``warm`` already has its pages, so a write to
+# it hardly causes any.
 
 try:
     from resource import RUSAGE_SELF, getrusage
@@ -67,10 +67,10 @@ assert empty < pages / 100
 # %%
 # NumPy asks for larger pages
 # ---------------------------
-# Linux also has larger pages, mostly of 2 MiB. With the policy ``madvise``, only
-# programs that ask for larger pages get them. NumPy asks (`NUMPY_MADVISE_HUGEPAGE
-# <https://numpy.org/doc/stable/reference/global_state.html>`_). PyTorch asks if the
-# process starts with `THP_MEM_ALLOC_ENABLE
+# Linux also has larger pages, mostly of 2 MiB. With the policy ``madvise``, a program
+# has to ask for them. NumPy asks for large arrays (`NUMPY_MADVISE_HUGEPAGE
+# <https://numpy.org/doc/stable/reference/global_state.html>`_). PyTorch asks for large
+# tensors if the process starts with `THP_MEM_ALLOC_ENABLE
 # <https://github.com/pytorch/pytorch/pull/107697>`_ set to 1.
 
 array = page_faults(x.numpy().copy)
@@ -128,8 +128,8 @@ plt.show()
 # Reuse a buffer in a loop
 # ------------------------
 # In a loop, allocate a buffer once and write to it. Autograd records ``copy_``, so
-# detach the source. Otherwise the graph connects each write to the one before, so the
-# graph grows as long as the buffer lives (:ref:`silent-buffer-graph`).
+# detach the source. Otherwise the graph connects each write to the one before, and
+# grows with each write (:ref:`silent-buffer-graph`).
 
 w = torch.ones(2, requires_grad=True)
 buffer, chain = torch.empty(2), torch.empty(2)
@@ -143,6 +143,6 @@ assert last and not buffer.grad_fn
 # %%
 # Remember
 # --------
-# - A very large copy into new memory is slow because of a page fault for each page.
+# - A very large copy into new memory also takes time for a page fault on each page.
 # - In a loop, allocate once and write: ``buffer.copy_(x.detach())``.
 # - On Linux, ``THP_MEM_ALLOC_ENABLE=1`` makes PyTorch ask for larger pages.

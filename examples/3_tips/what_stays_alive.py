@@ -126,8 +126,8 @@ assert found[7] == ["0 MiB", "0 MiB"]
 
 # %%
 # ``item()`` returns a Python number, so it doesn't keep a tensor alive. But on CUDA it
-# waits in each step (:doc:`what_waits`). You can keep an output on the CPU with
-# ``out.detach().cpu()``, which also waits.
+# waits in each step (:doc:`what_waits`). You can move an output from CUDA to the CPU
+# with ``out.detach().cpu()``, which also waits.
 #
 # ``backward()`` frees the saved tensors but not the nodes. So a running sum of losses
 # grows by a few nodes in each step (:doc:`../4_patterns/logging_without_leaking`). The

@@ -146,4 +146,4 @@ assert caught and old.requires_grad < new.requires_grad
 # --------
 # - A checkpoint keeps a block's inputs and runs the block again in the backward pass.
 # - Call ``backward()`` before the weights change. BatchNorm updates its averages twice.
-# - Pass ``use_reentrant=False``, so that weights behind a frozen layer get gradients.
+# - Pass ``use_reentrant=False``, so that weights after a frozen layer get gradients.
