@@ -55,9 +55,9 @@ assert (data[0], batch[0]) == (11, 1)
 # What shares memory with the data?
 # ---------------------------------
 # A :class:`torch.utils.data.DataLoader` stacks samples into a batch, which copies them.
-# With ``batch_size=None`` and no workers, it returns each sample without a copy. If
-# there is a GPU, ``pin_memory=True`` copies again, into page-locked memory that the GPU
-# can read directly (:ref:`silent-pinned-refill`).
+# With ``batch_size=None`` and no workers, it returns each sample without a copy. With
+# a CUDA GPU, ``pin_memory=True`` copies again, into page-locked memory that the GPU can
+# read directly (:ref:`silent-pinned-refill`).
 
 gpu = device == "cuda"
 ways = {

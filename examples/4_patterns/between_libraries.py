@@ -82,8 +82,8 @@ assert w._version == 0 < alias._version
 
 # %%
 # (Since PyTorch 2.9 ``torch.from_dlpack(w.detach(), copy=True)`` copies. For a device
-# that DLPack doesn't support, ``from_dlpack`` raises. With PyTorch 2.6 that includes
-# Apple's MPS.)
+# that DLPack doesn't support, ``from_dlpack`` raises. In PyTorch 2.6 and 2.7 that
+# includes Apple's MPS.)
 #
 # A model that shares an array's memory
 # -------------------------------------

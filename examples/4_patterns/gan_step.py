@@ -138,14 +138,14 @@ assert "inplace" in rows[6]["error"]
 # - If D doesn't zero its gradients, ``backward()`` adds the next gradients to the old
 #   ones.
 # - With ``detach()`` in G's step, no gradient reaches G, which stays at 3.
-# - Without ``detach()``, D's backward pass frees G's graph, and G's backward pass
-#   raises (:ref:`backward-twice`). With a new fake for G, D's backward pass through G
-#   only takes time. If G zeroes its gradients before D's pass, the result is wrong.
+# - Without ``detach()``, D's backward pass frees what G's graph saved, so G's backward
+#   pass raises (:ref:`backward-twice`). With a new fake for G, D's backward pass through
+#   G only takes time. If G zeroes its gradients before D's pass, the result is wrong.
 # - The early score saved D's weight, which D's step then changes in place. So G's
 #   backward pass raises (:ref:`saved-value-changed`).
 #
 # Remember
 # --------
 # - D's step uses ``net_d(fake.detach())``. G's next step uses ``net_d(fake)``.
-# - Each network zeroes its own gradients right before its own backward pass.
+# - Zero each network's gradients right before its own backward pass.
 # - Real data doesn't need ``detach()``.
