@@ -139,7 +139,7 @@ assert not shares_memory(model.weight, vector)
 # ------------------------------------------------
 # Gradient descent moves ``w`` toward 4, and ``clamp_`` keeps it at 3 or below. Without
 # ``no_grad`` the write raises (:ref:`leaf-in-place`). ``w = w - ...`` makes another
-# tensor and doesn't change the model's weight (:ref:`silent-rebinding`).
+# tensor and doesn't change the weight itself (:ref:`silent-rebinding`).
 
 w = torch.zeros((), device=device).requires_grad_()
 for _ in range(3):

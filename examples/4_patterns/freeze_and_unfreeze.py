@@ -24,7 +24,7 @@ print("This lesson runs on:", device)
 # ---------------------------------------------
 # ``w`` has a gradient of 1 from its last step. Then we freeze it and set its value to
 # 1. An optimizer ignores ``requires_grad``. It only skips a parameter whose ``.grad``
-# is ``None`` (except for LBFGS, which takes ``None`` as 0).
+# is ``None``. (LBFGS takes ``None`` as 0, and may still change the weight.)
 
 
 def step(gradient, make=torch.optim.SGD, **options):
@@ -71,7 +71,8 @@ plt.show()
 # ``train()`` wakes BatchNorm and dropout
 # ---------------------------------------
 # A forward pass in training mode updates running averages. ``eval()`` stops this until
-# you call ``train()`` on the *whole* model. The class ``StaysFrozen`` prevents that.
+# you call ``train()`` on the *whole* model. The ``train()`` of ``StaysFrozen`` keeps
+# the frozen part in ``eval()``. Call it once, because new modules are in training mode.
 
 
 class Model(nn.Module):
@@ -137,7 +138,8 @@ assert w.grad == 1 and w == 2
 
 # %%
 # The weight has a gradient, but the optimizer doesn't have the weight. A new group gets
-# the ``lr`` of the constructor, whatever a scheduler has made of it since.
+# the ``lr`` of the constructor, even if a scheduler has changed ``lr`` since then.
+# A ``LambdaLR`` made before doesn't have the group, and its next step may raise.
 
 # Give the weight to the optimizer, and it moves
 optimizer.add_param_group({"params": [w]})
@@ -148,6 +150,7 @@ assert w.item() == 1.5
 # %%
 # Remember
 # --------
-# - Freezing only stops new gradients. ``zero_grad()`` makes optimizers skip the weight.
+# - Freezing only stops new gradients. After ``zero_grad()``, optimizers (except LBFGS)
+#   skip the weight.
 # - After each ``train()``, call ``eval()`` on the frozen part.
 # - To unfreeze, set ``requires_grad``, and give the optimizer weights that it lacks.

@@ -114,7 +114,7 @@ assert found == 3
 # sphinx_gallery_predict_instead_2 = "gradient(torch.detach -> gradient(torch.clone"
 
 # %%
-# The gradient should be 4. It's wrong, and PyTorch doesn't raise.
+# The gradient should be 4, but PyTorch doesn't raise.
 #
 # After a cast, a detached weight no longer changes with A
 # --------------------------------------------------------

@@ -48,7 +48,7 @@ assert saved.item() == 3
 # sphinx_gallery_tensor_map_lead = "w, shared, saved, w copied to saved"
 
 # %%
-# ``shared`` changed in the two epochs after that (:ref:`silent-best-weights`), because
+# ``shared`` changed in epochs 4 and 5 (:ref:`silent-best-weights`), because
 # ``state.copy()`` copies the dict, but not its tensors. ``saved`` still has the weight
 # of epoch 3.
 #
@@ -114,7 +114,8 @@ assert saved.item() == 3
 
 # %%
 # With ``assign=True`` the model gets new parameters that share memory with the saved
-# tensors. The optimizer doesn't have them. A new one would change the saved tensors.
+# tensors. The optimizer doesn't have them. A new optimizer would change the saved
+# tensors.
 #
 # Load a copy of the optimizer's state
 # ------------------------------------

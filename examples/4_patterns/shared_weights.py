@@ -79,8 +79,8 @@ assert seen == [(12, None), (15, 21), (15, None)]
 
 # %%
 # With a copy, B doesn't get the change to 5. With the same Parameter, B's loss also
-# gives A a gradient. Only with ``functional_call`` B uses A's current weight and A gets
-# no gradient.
+# gives A a gradient. With ``functional_call``, B uses A's current weight and A gets no
+# gradient.
 #
 # What keeps the sharing, and what breaks it
 # ------------------------------------------
@@ -146,7 +146,7 @@ assert a.item() == 1 and b.item() == 0
 
 # %%
 # B has written into A's buffer. Call ``norm_b.eval()``, or leave the buffers out of
-# ``state``. Then B uses its own.
+# ``state``, so that B uses its own.
 #
 # Remember
 # --------

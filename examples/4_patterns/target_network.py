@@ -25,9 +25,9 @@ print("This lesson runs on:", device)
 # %%
 # A hard target copies, a soft target averages
 # --------------------------------------------
-# A target is a copy that follows ``net`` later. The weight of ``net`` starts at 0,
-# and each step adds 1 in place. The hard target copies it at every third step. The soft
-# target moves half of the way to it at each step (an exponential average, EMA).
+# A target is a copy that follows ``net`` with a delay. The weight of ``net`` starts at
+# 0, and each step adds 1 in place. The hard target copies it at every third step. The
+# soft target moves half of the way to it at each step (an exponential average, EMA).
 
 
 @torch.no_grad()
@@ -54,8 +54,8 @@ assert path["hard"] == [0, 0, 0, 3, 3, 3, 6, 6, 6]
 assert path["soft"][:4] == [0, 0.5, 1.25, 2.125]
 
 # %%
-# ``deepcopy`` gives each target its own memory, so a target only changes when you
-# update it.
+# ``deepcopy`` gives each target its own memory, so its weights only change when you
+# update them.
 
 for name, values in path.items():
     plt.plot(values, label=name)

@@ -51,7 +51,7 @@ assert inp.weight.grad.flatten().tolist() == [3, 8]
 # sphinx_gallery_tensor_map_lead = "inp.weight, out.weight, scores"
 
 # %%
-# ``parameters()`` returns the two numbers only once. ``state_dict()`` has both names.
+# ``parameters()`` returns the weight only once. ``state_dict()`` has both names.
 #
 # What keeps the tie
 # ------------------
@@ -147,4 +147,5 @@ assert rows == (7, 3)
 # --------
 # - ``out.weight = inp.weight`` ties. ``nn.Parameter(inp.weight)`` makes a second one.
 # - ``deepcopy``, casts and ``load_state_dict`` keep the tie, ``to("meta")`` doesn't.
-# - After ``assign=True`` or ``to_empty``, tie again, and then make the optimizer.
+# - After ``assign=True``, or ``to_empty`` of a meta model, tie again, and then make the
+#   optimizer.
