@@ -42,8 +42,8 @@ assert moved[0] == (7 if device == "cpu" else 1)
 # %%
 # Which of eight calls share the array's memory?
 # ----------------------------------------------
-# We fill each tensor. If the array then changes, the two share memory (*alias*). In the
-# second column, the call gets ``dtype=torch.float32`` for a float64 array.
+# We fill each tensor. If the array then changes, the two share memory (*alias*). For
+# *float64 to float32*, the call gets a float64 array and ``dtype=torch.float32``.
 
 copying = partial(torch.asarray, copy=True)
 sharing = partial(torch.asarray, copy=False)
@@ -97,7 +97,7 @@ assert found[4] == shares.replace("copy", "ValueError")
 
 # %%
 # ``TypeError`` means that a call has no ``dtype``. Tensors can't have negative strides,
-# so use ``a[::-1].copy()``. ``frombuffer`` only takes contiguous arrays.
+# so use ``a[::-1].copy()``. ``frombuffer`` only takes C-contiguous arrays.
 #
 # Read-only arrays are modified anyway
 # ------------------------------------
@@ -120,7 +120,7 @@ assert locked.tolist() == [5, 5]
 #
 # ``frombuffer`` reads bytes
 # --------------------------
-# :func:`torch.frombuffer` shares any contiguous buffer, such as a mapped file, and
+# :func:`torch.frombuffer` shares any C-contiguous buffer, such as a mapped file, and
 # doesn't convert it. Here it reads the bytes of one float64 as two float32 numbers.
 
 array = np.ones(1)
@@ -133,7 +133,7 @@ assert wrong.tolist() == [0, 1.875]
 # ----------------------------------------
 # From an array, the class makes a tensor of the default dtype, float32. So it shares
 # the memory of a float32 array and copies a float64 array. From a *tensor*, it keeps
-# the dtype and shares memory. A number is a size: ``torch.Tensor(3)`` has 3 elements.
+# the dtype and shares memory. An integer is a size: ``torch.Tensor(3)`` has 3 elements.
 
 double = torch.ones(2, dtype=torch.float64)
 alias = torch.Tensor(double)

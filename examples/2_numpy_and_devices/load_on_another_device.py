@@ -118,8 +118,9 @@ assert weight.dtype == torch.float64
 
 # %%
 # An optimizer's ``load_state_dict`` converts each tensor to the device and dtype of its
-# parameter, except Adam's count of steps. It doesn't copy a tensor that already has
-# both. Then the optimizer keeps the loaded tensor itself, and its steps change it.
+# parameter, except the count of steps (Adam has one). It doesn't copy a tensor that
+# already has both. Then the optimizer keeps the loaded tensor itself, and its steps
+# change it.
 
 found = []
 for module in again, nn.Linear(2, 1, False):

@@ -139,6 +139,7 @@ assert array.tolist() == [7, 2]
 # %%
 # Remember
 # --------
-# - ``numpy`` and ``from_numpy`` share memory. Copy first if you want to write.
+# - ``numpy`` and ``from_numpy`` share memory, so a write changes both. To prevent that,
+#   copy first.
 # - A write by NumPy can make a gradient wrong without an error.
 # - ``force=True`` copies from CUDA. On a CPU the array usually shares the memory.

@@ -91,7 +91,7 @@ assert all("Error" in found for found in forced[5:])
 # NumPy's functions call ``numpy()`` without ``force``
 # ----------------------------------------------------
 # ``np.asarray(t)`` calls ``t.numpy()`` without ``force``. Most of NumPy's functions do
-# the same. They convert a list tensor by tensor, and copy all into a new array.
+# the same. From a list, they convert each tensor and copy all of them into a new array.
 
 t = torch.zeros(2)
 one, many = np.asarray(t), np.stack([t, t])
@@ -108,7 +108,8 @@ assert one[0] == 7 and many[0, 0] == 0
 # %%
 # NumPy's functions raise where ``numpy()`` raises. So convert before you call them:
 # ``torch.stack(ts).numpy(force=True)``. ``np.mean`` and ``np.sum`` of one tensor always
-# raise :ref:`another error <numpy-axis>`. ``np.exp`` returns a *tensor* and warns.
+# raise :ref:`another error <numpy-axis>`. ``np.exp`` returns a *tensor*. NumPy 2 warns
+# about that.
 
 w = torch.ones(2, requires_grad=True)
 elsewhere = "cuda" if device == "cuda" else "meta"

@@ -88,8 +88,9 @@ assert net.count.dtype == torch.int64
 # %%
 # A plain tensor doesn't move, a buffer does
 # ------------------------------------------
-# A plain tensor doesn't move, and an operation with it raises (:ref:`devices-differ`).
-# Register the tensor as a buffer, or create it on the device of the input.
+# ``net.shift`` is still on the CPU, so adding it to ``h`` raises
+# (:ref:`devices-differ`). Register the tensor as a buffer, or create it on the device
+# of the input.
 
 h = net(torch.ones(1, 2).to(net.scale))
 try:
