@@ -499,7 +499,7 @@
       const [one, other] = two.lanes.map(codeOf);
       told.append(two.said);
       if (one === other) {
-        told.append(` Both sides are ${one} here.`);
+        told.append(` Both sides are drawn as ${one}, so the picture shows no difference.`);
         only(two.lanes[0]);
         return "more";
       }
@@ -558,6 +558,7 @@
   };
   // Without a drawing that answers, the last one is out of sight.
   const quiet = (text = "") => {
+    asked += 1; // what is being looked up comes too late
     typed.value = text;
     for (const name of ["read", "found"]) find(name).replaceChildren();
     shown(true);

@@ -170,7 +170,7 @@ window.explorerLine = (() => {
     ...Object.fromEntries(["stack", "cat"].map((name) => [`^torch\\.${name}\\((.+)\\)$`, `torch.${name}([x, x])`])),
     ...Object.fromEntries(["tensor", "as_tensor", "asarray", "Tensor"].map((name) => [`^torch\\.${name}${ARRAY}`, `torch.${name}(a)`])),
     "^torch\\.from_numpy\\((.+)\\)$": "torch.from_numpy(a)",
-    "^copy\\.deepcopy\\((.*\\.state_dict\\(\\))\\)$": "copy.deepcopy(x)",
+    "^(?:copy\\.)?deepcopy\\((.*\\.state_dict\\(\\))\\)$": "copy.deepcopy(x)",
     [`${DICT}), assign=True\\)$`]: `${LOADED}, assign=True)\ny = module.weight`,
     [`${DICT})\\)$`]: `${LOADED})\ny = module.weight`,
   }).map(([form, row]) => [new RegExp(form, "u"), row]);
@@ -530,10 +530,11 @@ window.explorerPair = (line, { data, atlas, names, calls, codeOf, isRow }) => {
     const found = sides.map((side) => {
       const known = named(side);
       const bare = /^\.?(\w+\(.*)$/.exec(side)?.[1] ?? /^\.(\w+\.\w+)$/.exec(side)?.[1].concat("()"); // "detach().clone()", ".data.copy_"
-      const { chain, row, near, only, said: how } = known.length ? {}
+      const { chain, row, near, only, x, said: how } = known.length ? {}
         : [bare && data.reads(`x.${bare}`), data.reads(side)].find((one) => one?.chain ?? one?.row) ?? {};
       if (only) told.push(only);
-      more ||= Boolean(only);
+      if (/\(/.test(x)) told.push(`In ${side}, x stands for ${x}.`);
+      more ||= Boolean(only) || /\(/.test(x);
       if (how) told.push(only ? how.replace(/The write into .*? isn't drawn\./, "").trim() : how);
       const close = near?.chain ?? near?.row;
       if (chain ?? row) return [chain ?? row, close].filter(Boolean);
@@ -607,7 +608,7 @@ window.explorerVerdict = (found, { codes, x, differs, others }) => {
   if (!differs(found)) {
     if (same.length === others.length)
       return found.besides.length ? `${found.besides.join(" ")} Nothing else differs for any kind of x here.`
-        : "Same memory, gradient, device and layout for every kind of x here. What you can do with the result later may differ.";
+        : "Same memory, gradient, device and layout for every kind of x here, called like this. Other arguments, and later uses of the result, may differ.";
     return found.raises[0] ? "Both raise for this x." : "No difference for this x. Try another kind of x.";
   }
   const said = found.titles.length

@@ -174,6 +174,24 @@ def test_memory_by_writing_through_the_result(observed: dict) -> None:
         assert bool(shares) is record["shares_memory"], (operation.code, state)
 
 
+def test_what_needs_no_grad_to_be_written_is_said(observed: dict) -> None:
+    said = set()
+    for operation, state, record in each(observed):
+        if record["same_object"] or not record["shares_memory"]:
+            continue
+        result = Again(operation, state).run()
+        if isinstance(result, torch.Tensor) and not result.is_inference():
+            try:
+                result.fill_(77.0)
+                raises = False
+            except RuntimeError:
+                raises = True
+            needs = "needs torch.no_grad()" in meaning(record, operation.subject)
+            assert needs is raises, (operation.code, state)
+            said.add(needs)
+    assert said == {False, True}
+
+
 def array_of(value: Any) -> np.ndarray:
     return value.detach().numpy() if isinstance(value, torch.Tensor) else value
 

@@ -111,6 +111,11 @@ def memory_meaning(record: Record, subject: str) -> str:
         if not tensor:
             return f"A write to y also changes {subject}."
         notices = "notices" if record["shares_version"] else "doesn't notice"
+        if what := _written_under_no_grad(record, subject):
+            return (
+                f"y is {what}, so a write to y needs torch.no_grad(). "
+                f"It also changes {subject}, and autograd {notices}."
+            )
         return f"A write to y also changes {subject}. Autograd {notices}."
     if record["new_bytes"]:
         they = "keep the old memory."
@@ -128,6 +133,18 @@ def memory_meaning(record: Record, subject: str) -> str:
     count = f"{subject}'s version counter grows by {raised}"
     why = count if raised else f"{subject}'s version counter stays the same"
     return f"The call modifies {subject} in place. Autograd {notices}, because {why}."
+
+
+def _written_under_no_grad(record: Record, subject: str) -> str:
+    """Say why a write to y raises in grad mode; nothing where it doesn't."""
+    if not record["requires_grad"]:
+        return ""
+    if record["is_leaf"]:
+        return "a leaf that requires grad"
+    if subject == "x" and record["state"] in ("leaf", "leaf_view"):
+        return "a view of a leaf that requires grad"
+    several = (record["grad_fn"] or "").startswith(("Split", "Unbind"))
+    return "one of several views of one call" if several else ""
 
 
 def other_facts(record: Record, other: Record) -> list[str]:
