@@ -526,6 +526,10 @@
       else {
         told.append(element("span", "", { className: "elsewhere" }));
         sayOther();
+        // Which dimensions x has isn't known: a transposed image of one channel has no gaps.
+        const answer = (x) => headline(seenOf(lane, now.on, x), placesOf(seenOf(lane, now.on, x)));
+        if (found.state === "view" && runs(lane, "constant") && answer("constant") !== answer("view"))
+          told.append(" The answer differs if ", offer("x is contiguous", () => only(lane, { x: "constant" })), ".");
       }
       if (found.see) told.append(` ${atlas.rows[found.see].says} `, element("a", "Its lesson", { href: atlas.rows[found.see].lesson }));
     } else told.append(found.said);
