@@ -120,4 +120,4 @@ assert not shares_memory(unrecorded, w)
 #   original.
 # - Gradients flow back through the clone if autograd recorded it.
 # - If you overwrite an element of the clone in grad mode, no gradient flows back
-#   through it.
+#   through that element.

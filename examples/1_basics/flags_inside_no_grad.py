@@ -96,8 +96,8 @@ assert [seen[0]] * 3 == seen[6:] == [["True"] * 3] * 3
 # -------------------------------------
 # ``view`` requires grad because its base ``w`` does. But it has no ``grad_fn``, so no
 # gradient flows back to ``w`` (:ref:`silent-no-grad-view`). You can modify ``view`` in
-# place only while grad mode is off (:ref:`view-made-without-grad`). After such a write,
-# even an operation that only reads ``view`` raises in grad mode.
+# place only while grad mode is off (:ref:`view-made-without-grad`). After such a write
+# to ``view`` or ``w``, even an operation that only reads ``view`` raises in grad mode.
 
 w.grad = None
 with torch.no_grad():

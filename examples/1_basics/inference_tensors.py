@@ -118,7 +118,7 @@ assert seen[11:] == [("raises", "no")] * 2
 # %%
 # An in-place operation on ``t`` or its view raises, but only after it has changed the
 # values. In another ``inference_mode`` block such an operation runs. On the whole of
-# ``t.detach()`` or ``t.data`` it changes the values without an error, but on a slice
+# ``t.detach()`` or ``t.data`` it changes the values without an error, but on a view
 # of them it raises. On the CPU, a write to the array of ``t.numpy()`` doesn't raise.
 # The messages and their fixes: :ref:`inference-saved`, :ref:`inference-in-place`.
 #

@@ -23,7 +23,7 @@ print("This lesson runs on:", device)
 # A detached weight gets no gradient
 # ----------------------------------
 # We want to train ``first`` and ``second``, but the code detaches ``first``. The
-# backward pass still runs, and one gradient is None. (``zero_grad()`` makes all None.)
+# backward pass still runs, and one gradient is None. (After ``zero_grad()``, all are.)
 
 first = torch.tensor([3.0], device=device)
 second = torch.tensor([5.0], device=device)
@@ -42,7 +42,7 @@ assert first.grad is None and second.grad == 3
 # ---------------------------------------------------
 # The ``next_functions`` of a node get the gradients next (:doc:`as a tree
 # <leaf_tensors>`). A node called ``AccumulateGrad`` belongs to a leaf, its
-# ``variable``. None belongs to an input without gradient, here ``cut``. If the loss has
+# ``variable``. None is an input that needs no gradient, here ``cut``. If the loss has
 # no ``grad_fn``, see :ref:`no-grad-fn`. For a non-leaf tensor, see :doc:`retain_grad`.
 
 
