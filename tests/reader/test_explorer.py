@@ -780,6 +780,8 @@ def test_what_is_drawn_does_not_hang_on_the_line_before(
     assert kind.input_value() == "constant"  # they differ for it alone
     typed.fill("x.detach()")
     assert kind.input_value() == "leaf"
+    typed.fill("h = h.detach()")  # the new h, not the old one
+    assert kind.input_value() == "leaf"
     kind.select_option("view")  # a reader's own choice is kept
     typed.fill("x.contiguous()")
     assert kind.input_value() == "view"
