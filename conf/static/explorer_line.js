@@ -313,7 +313,7 @@ window.explorerLine = (() => {
         near: null, ...what, state, only: only(tokens), away: AWAY.test(what.x),
         more: what.more || /requires_grad=True/.test(what.x),
         see: /non_blocking=(?!False)/.test(write(tokens)) && names.includes(see) && see,
-        said: [...said, state === "constant" && /state_dict\(/.test(code) && "The tensors in a state_dict are detached: they don't require grad."].filter(Boolean).join(" "),
+        said: [...said, what.row === "torch.Tensor(a)" && "a is a float32 array here. An array of another dtype is copied.", state === "constant" && /state_dict\(/.test(code) && "The tensors in a state_dict are detached: they don't require grad."].filter(Boolean).join(" "),
       };
     };
     // What is given to from_numpy is an array, and no call of a tensor.
@@ -604,6 +604,7 @@ window.explorerExamples = (codes) => {
     sized: one(/\.(?:view|reshape|expand|repeat\w*|narrow|unfold|as_strided|split|chunk|gather|take|\w+_select)\(|\[.*[\d:m]/) !== undefined,
     besides: [
       blocks === 1 && `The block applies to every operation in it, ${one(/^(?!with )/)} to x alone. x * 2 is an example: it makes new memory without the block too.`,
+      ...codes.map((code) => /^x\.float\(\)$|^torch\.Tensor\(a\)$/.test(code) && `${code.includes("(a)") ? "a" : "x"} is float32 here. From another dtype ${code} copies.`),
       turned && keeps && turned !== keeps && `Only ${turned} changes the order of the elements.`,
     ].filter(Boolean),
   };

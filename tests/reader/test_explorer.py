@@ -949,6 +949,8 @@ def test_two_calls_in_peoples_words_show_where_they_differ(
         if fact == "same":
             assert said.startswith("Same memory, gradient, device and"), (line, said)
             assert said.endswith("may differ."), (line, said)
+        elif fact == "dtype":
+            assert "is float32 here. From another dtype " in said, (line, said)
         elif fact == "example":
             assert "x * 2 is an example" in said, (line, said)
             assert "Memory" not in both[0]["other"], (line, both)
