@@ -158,6 +158,8 @@ window.explorerLine = (() => {
   const WRITES = /^\.(?!(?:t|(?:un)?squeeze|transpose|swap\w+|resize\w*|set|requires_grad|detach|share_memory|as_strided|rename|_\w*)_\()\w+_\(/;
   const OVERWRITES = /^\.(?:zero|fill|normal|uniform|random|bernoulli|exponential|log_normal|cauchy|geometric)_\(/;
   const CHANGING = /^\.(?:add|sub|mul|div|neg|exp|sqrt|relu|sigmoid|tanh|clamp|clamp_min|clamp_max|clip|addcmul|addcdiv|lerp)_\(/;
+  // A write may take another tensor, and with it that tensor's graph.
+  const takes = (writes) => /\p{L}/u.test(writes.join("").replace(/\.\w+_\(|\w+=|[\w.]+\.(?:detach\(\)|item\(\)|data|grad)\b|True|False|None/g, ""));
   const THROUGH = { ".data": "x.data.add_(1)\ny = x", ".detach()": "x.detach().add_(1)\ny = x" };
   // How calls are written of which a row of the Atlas is true, and where x stands in them.
   const LIBRARY = /^(?:torch|np|numpy|nn|F|copy|jnp|tf|cv2|plt|math|random)(?:\.|$)/;
@@ -196,6 +198,7 @@ window.explorerLine = (() => {
   // What may not be left out behind what is drawn: another dtype is a copy, a write changes
   // values. x is float32, so to float32 nothing happens.
   const CHANGES = /^\.(?:(?:to|type)\((?!(?:dtype=)?torch\.float(?:32)?\)$)|(?:half|double|long|int|short|bool|bfloat16|type_as)\(|\w+_\()/;
+  const CASTS = /^x\.(?:float|double|half|bfloat16|long)\(\)$/; // another dtype, unless x has it
   const notInChain = (call, near) => ({
     said: `No picture: ${call} changes the tensor or its dtype, and the explorer can't draw it there.`,
     near,
@@ -236,6 +239,7 @@ window.explorerLine = (() => {
    * as `state`, `said` for the reader, `near` for what to offer, `see` for another row.
    */
   return (text, calls, names, most) => {
+    if (text.includes("\n") && names.includes(text)) return { row: text, x: "x", said: "" };
     const lines = logical(text.split("\n").map((line) => line.replace(/^\s*(?:>>>|\.\.\.|In ?\[\d*\]:|[-+]\s)\s*/, "").replace(/(^|\s)#.*/, "").trim()).filter(Boolean));
     // Of several lines the first that can be drawn.
     const all = [...new Set(lines.filter((one) => /[.(].*[^:]$/.test(one)).concat(lines))].slice(0, 9);
@@ -287,9 +291,10 @@ window.explorerLine = (() => {
     // The kind of x, as far as the code tells: what x is, or what a loop takes it from.
     const kindOf = (x, layout) => {
       const [name] = /^[\p{L}_][\p{L}\p{N}_]*/u.exec(x) ?? [""];
-      const from = [...code.matchAll(/\bfor\s+([^:=]+?)\s+in\s+(.*?)(?=\bfor\b|\bif\b|$)/g)]
+      const from = [...code.matchAll(/\bfor\s+([^:=]+?)\s+in\s+(.*?)(?=:(?:[\s;]|$)|\bfor\b|\bif\b|$)/g)]
         .filter(([, targets]) => targets.split(/[^\p{L}\p{N}_]+/u).includes(name)).map(([, , of]) => of);
-      const [, made = ""] = (x === name && new RegExp(`(?:^|; )${name}\\s*=\\s*([^;]*)`, "u").exec(code)) || [];
+      const [, was = ""] = (x === name && new RegExp(`(?:^|; )${name}\\s*=\\s*([^;]*)`, "u").exec(code)) || [];
+      const made = was.split(/[^\p{L}\p{N}_]+/u).includes(name) ? "" : was; // x = x.detach() says nothing of the old x
       const all = [x, made, ...from].join(" "), off = OFF.test(code);
       // What a loader gives, or what is called as if it did.
       if (from.some((of) => /load|data|batch|\bdl\b/i.test(of)) || BATCH.test(x)) return "constant";
@@ -308,7 +313,7 @@ window.explorerLine = (() => {
         near: null, ...what, state, only: only(tokens), away: AWAY.test(what.x),
         more: what.more || /requires_grad=True/.test(what.x),
         see: /non_blocking=(?!False)/.test(write(tokens)) && names.includes(see) && see,
-        said: [...said, state === "constant" && /state_dict\(/.test(code) && "The tensors in a state_dict are detached: they don't require grad."].filter(Boolean).join(" "),
+        said: [...said, what.row === "torch.Tensor(a)" && "a is a float32 array here. An array of another dtype is copied.", state === "constant" && /state_dict\(/.test(code) && "The tensors in a state_dict are detached: they don't require grad."].filter(Boolean).join(" "),
       };
     };
     // What is given to from_numpy is an array, and no call of a tensor.
@@ -318,6 +323,7 @@ window.explorerLine = (() => {
     const looked = primaries[0]?.trailers.some((one) => /^\.\w+_\(/.test(write(one))) ? primaries.slice(0, 1) : primaries;
     const alone = ({ head, trailers }) => {
       const same = asRow({ head, trailers });
+      if (CASTS.test(same?.row)) same.said = `x is float32 here.${same.row === "x.float()" ? " From another dtype it copies." : ""}`;
       const cast = !same && trailers.length && asCast(trailers.at(-1));
       const other = cast && asRow({ head, trailers: [...trailers.slice(0, -1), cast] });
       return other ? { ...other, said: `${write(trailers.at(-1))} is drawn as ${other.row}. x is float32 here.` } : same;
@@ -325,7 +331,7 @@ window.explorerLine = (() => {
     const asRow = ({ head, trailers }) => {
       // The call as a row of the Atlas: what it is called on, or with, is any name.
       const whole = [...head, ...trailers.flat()];
-      for (const { head: of } of [{ head }, ...(primariesOf(trailers.flat().slice(trailers.flat().indexOf("(") + 1, -1)) ?? [])]) {
+      for (const { head: of } of [{ head }, ...trailers.flatMap((one) => primariesOf(one.slice(one.indexOf("(") + 1, -1)) ?? [])]) {
         const same = of.length === 1 && key(whole, of[0]);
         const [row, other] = [rows.get(same), ofArrays.get(same)];
         if (row && other)
@@ -344,7 +350,7 @@ window.explorerLine = (() => {
         const any = ANY.test(name) && /^(?:\[-?\d+\])?$/.test(write(trailers.slice(at + 1).flat())) &&
           names.find((row) => row.startsWith(`x.${name}(`) || row.endsWith(`].${name}()`));
         const row = rows.get(write(["·", ...trailers.slice(at).flat()])) ?? any;
-        if (row && !LIBRARY.test(x) && (!OF_MODULES.test(call) || OF_TENSORS.test(x)))
+        if (row && !(row === "x[0]" && x.endsWith(")")) && !LIBRARY.test(x) && (!OF_MODULES.test(call) || OF_TENSORS.test(x)))
           return { row, x, said: row === any ? `${call} is drawn as ${row}.` : "" };
       }
       // A part by its index.
@@ -366,7 +372,7 @@ window.explorerLine = (() => {
             : writes.every((one) => CHANGING.test(one)) ? "x.add_(1)" : ""));
       const x = wholeOf({ head, trailers: trailers.slice(0, through ? at - 1 : at) });
       return row && names.includes(row) && !/^(?:torch|F|nn|np)$/.test(x)
-        ? { row, x, said: `Drawn as ${row.replace("\ny = x", "")}. Only the values differ.` } : null;
+        ? { row, x, said: `Drawn as ${row.replace("\ny = x", "")}. Only the values differ${!through && !OFF.test(code) && takes(writes) ? ", if the argument doesn't require grad" : ""}.` } : null;
     };
     // `w.data = v`, `w.data[0] = 7`, `w.requires_grad = False`, `b = a`.
     const assigned = () => {
@@ -404,10 +410,11 @@ window.explorerLine = (() => {
     }
     const [first] = primaries;
     // A module, or what a tensor's call is given: no tensor's answer is true of it.
-    const refused = (x) => {
+    const refused = (x, row) => {
+      if (CASTS.test(row) && (WHOLE.test(x) || /\.(?:float|double|half|bfloat16|to|type)\(/.test(x))) return { said: `No picture: x is float32 here, and ${x} may have another dtype.` };
       if (isModule(x)) return { said: `${x} looks like a module or an optimizer, but the pictures show tensors.` };
       if (/\.state_dict\([^()]*\)$/.test(x) && !x.startsWith("each"))
-        return { said: `${x} is a dict. Its tensors share memory with the module, and so do those of a shallow copy of it.` };
+        return { said: `${x} is a dict. Its tensors share memory with those of ${x.replace(/\.state_dict\([^()]*\)$/, "")}, and so do those of a shallow copy of it.` };
       return null;
     };
     // A write through an index that may be a list or a tensor.
@@ -424,7 +431,7 @@ window.explorerLine = (() => {
     const single = first && (alone(first) ?? (asMethod(first) && alone(asMethod(first))));
     // The first of what a call returns is a part of that call.
     if (single && best.known < 2 && !(best.known === 1 && best.typed === first && best.chips[best.run[0]][0] !== "first"))
-      return refused(single.x) ?? lost(single) ?? shown(single, tokensIn(first), [single.said, written]);
+      return refused(single.x, single.row) ?? lost(single) ?? shown(single, tokensIn(first), [single.said, written]);
     if (writing) return refused(writing.x) ?? lost(writing) ?? shown(writing, tokensIn(first), [writing.said]);
     if (!best.known) {
       // The longest beginning that is a row of the Atlas.
@@ -432,7 +439,7 @@ window.explorerLine = (() => {
         for (let count = trailers.length; count > 0; count--) {
           const other = alone({ head, trailers: trailers.slice(0, count) });
           const after = write(trailers.slice(count).flat());
-          if (other && refused(other.x)) return refused(other.x);
+          if (other && refused(other.x, other.row)) return refused(other.x, other.row);
           if (other && CHANGES.test(after)) return notInChain(write(trailers[count]), { row: other.row });
           if (other) return shown(other, tokensIn({ head, trailers }, count), [other.said, written]);
         }
@@ -454,6 +461,9 @@ window.explorerLine = (() => {
       if (within) return shown({ row: within, x: "x", state: "" }, found, ["Drawn with another operation in the block."]);
       const [, list, at] = /^([\w.]+)\[(\w+)\]$/.exec(write(right)) ?? [];
       if (at) return { said: `If ${at} is a number or an index tensor without dimensions, ${list}[${at}] is a view. If it is a list or a tensor with dimensions, it is a copy.`, near: names.includes("x[:, [0, 1]]") ? { row: "x[:, [0, 1]]" } : null };
+      const [, of, item] = /^(.*\))(\[-?\d+\])$/.exec(write(right)) ?? [];
+      if (item) return { said: `If ${of} returns a tensor, ${item} is a view of it. If it returns a list or a tuple, ${item} is the item itself.`, near: "first" in calls ? { chain: ["first"] } : null };
+      if (called?.[1] === "state_dict" && refused(wholeOf(first))) return refused(wholeOf(first));
       if (!called) return { said: "This line has no call on a tensor." };
       const known = [...Object.values(calls), ...names].filter((code) => code.includes(`.${called[1]}(`));
       return {
@@ -595,6 +605,7 @@ window.explorerExamples = (codes) => {
     sized: one(/\.(?:view|reshape|expand|repeat\w*|narrow|unfold|as_strided|split|chunk|gather|take|\w+_select)\(|\[.*[\d:m]/) !== undefined,
     besides: [
       blocks === 1 && `The block applies to every operation in it, ${one(/^(?!with )/)} to x alone. x * 2 is an example: it makes new memory without the block too.`,
+      ...codes.map((code) => /^x\.float\(\)$|^torch\.Tensor\(a\)$/.test(code) && `${code.includes("(a)") ? "a" : "x"} is float32 here. From another dtype ${code} copies.`),
       turned && keeps && turned !== keeps && `Only ${turned} changes the order of the elements.`,
     ].filter(Boolean),
   };

@@ -780,6 +780,8 @@ def test_what_is_drawn_does_not_hang_on_the_line_before(
     assert kind.input_value() == "constant"  # they differ for it alone
     typed.fill("x.detach()")
     assert kind.input_value() == "leaf"
+    typed.fill("h = h.detach()")  # the new h, not the old one
+    assert kind.input_value() == "leaf"
     kind.select_option("view")  # a reader's own choice is kept
     typed.fill("x.contiguous()")
     assert kind.input_value() == "view"
@@ -947,6 +949,8 @@ def test_two_calls_in_peoples_words_show_where_they_differ(
         if fact == "same":
             assert said.startswith("Same memory, gradient, device and"), (line, said)
             assert said.endswith("may differ."), (line, said)
+        elif fact == "dtype":
+            assert "is float32 here. From another dtype " in said, (line, said)
         elif fact == "example":
             assert "x * 2 is an example" in said, (line, said)
             assert "Memory" not in both[0]["other"], (line, both)

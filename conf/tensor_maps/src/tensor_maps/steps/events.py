@@ -121,6 +121,8 @@ def _new(
     # What the statement names is what a reader looks for.
     share.sort(key=lambda other: (root_of(other) not in asked, root_of(other) != other))
     made_from = [o for o in known if root_of(o) in asked and root_of(o) != name]
+    # Of two with the same values, the one at the same place: copy.bias is of norm.bias.
+    made_from.sort(key=lambda other: _within(other) != _within(name))
     if share:
         required = any(entry[other]["requires_grad"] for other in share)
     else:
@@ -151,6 +153,11 @@ def _new(
         at_least,
         is_cut and not flows,
     )
+
+
+def _within(name: str) -> str:
+    """Return a path without its first name."""
+    return name[len(root_of(name)) :]
 
 
 def _read_in(step: Step) -> set[str]:
