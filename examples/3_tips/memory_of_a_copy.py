@@ -121,8 +121,8 @@ assert [n[2] for n in found] == [0, 4 * cuda, 0]
 # ``cpu`` doesn't copy there, so the clone is the only copy.
 
 # %%
-# A slice with gaps needs one more copy on CUDA, because PyTorch first `makes it
-# contiguous on the GPU
+# A slice with gaps, or an expanded tensor, needs one more copy on CUDA, because PyTorch
+# first `makes it contiguous on the GPU
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/Copy.cu>`_.
 # (That's from its source code. Without CUDA, the peak there is 0.)
 

@@ -47,8 +47,7 @@ def measure(run, *inputs):
 # CUDA and the profiler on the CPU. In your own loop on a GPU, print
 # ``torch.cuda.memory_allocated()`` after each step. Here, an epoch has four steps
 # without ``backward()``, as in validation, and the graph of a loss saves three tensors
-# of 1 MiB. We keep all losses of one epoch, the last loss of each epoch, or only
-# detached losses.
+# of 1 MiB. We keep all losses of one epoch, each epoch's last loss, or detached losses.
 
 
 def forward(x):
@@ -116,9 +115,10 @@ assert (trained, with_graph, without) == (0, 4, 1)
 # --------------------------------
 # A step usually needs the most memory when ``backward()`` starts, and this peak grows
 # with the batch (:doc:`memory_of_a_step`). ``torch.cuda.max_memory_allocated()``
-# returns the peak. A clone of an expanded tensor stores all of its elements, in one
-# piece. So clone or move a tensor before you expand it (:ref:`q-expanded-to-device`).
-# If the GPU has no room for a clone, copy to the CPU with ``to("cpu", copy=True)``.
+# returns the peak. A clone of an expanded tensor stores all of its elements, and a copy
+# to the CPU first does so on the GPU. So clone or move a tensor before you expand it
+# (:ref:`q-expanded-to-device`). If the GPU has no room for a clone of a tensor without
+# gaps, copy it to the CPU with ``to("cpu", copy=True)``.
 
 double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)

@@ -86,9 +86,9 @@ assert len(plain) == 32 and more and not memory
 #
 # The second run updates BatchNorm again
 # --------------------------------------
-# By default both runs draw the same random numbers, so dropout has the same mask. But
-# BatchNorm updates its averages twice. Here (on the CPU) the mean moves halfway from 0
-# to 2, and halfway again. A smaller momentum :ref:`corrects this
+# By default both runs get the same random numbers from PyTorch, so dropout has the same
+# mask. But BatchNorm updates its averages twice. Here (on the CPU) the mean moves
+# halfway from 0 to 2, and halfway again. A smaller momentum :ref:`corrects this
 # <q-checkpoint-batch-norm>`.
 
 norm, drawn = torch.nn.BatchNorm1d(1, momentum=0.5), []
