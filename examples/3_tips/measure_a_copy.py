@@ -28,8 +28,8 @@ print("This lesson runs on:", device)
 # Five copies and a lower limit
 # -----------------------------
 # The first five are the copies of :doc:`copy_a_tensor`. The last one is a lower limit,
-# because it only writes to memory that already exists. The others make more calls and
-# need new memory. On a CPU, that also takes *page faults* if the copy is very large
+# because it only writes to memory that already exists. The others run more operators
+# and need new memory. On a CPU, that also takes *page faults* if the copy is very large
 # (:doc:`pages_of_a_copy`).
 
 calls = [
@@ -88,9 +88,9 @@ samples = [
 # During one round, the machine is mostly in the same state. So divide two times of the
 # same round by each other. The middle half of these ratios is the bar in the chart at
 # the top. A call is slower if that whole half is above 4/3, and faster if it is below
-# 3/4. Then the chart gives the median, and the title counts it for the smallest and the
-# largest size. Smaller differences aren't counted, even if they are outside the spread.
-# The table has the median times.
+# 3/4. Beside such a bar is the median, and the title counts these calls for the
+# smallest and the largest size. Smaller differences aren't counted, even if they are
+# outside the spread. The table has the median times.
 #
 # The assertions use the fastest runs, because other programs disturb those least. 4 KiB
 # take less than twice the time of 4 B. On a CPU, 64 MiB take more than twice the time

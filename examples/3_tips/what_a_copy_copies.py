@@ -123,8 +123,9 @@ assert rows[2]["deepcopy()"] == "dropped"  # no warning
 # sphinx_gallery_table = "rows"
 
 # %%
-# ``deepcopy`` clones a ``Parameter``, so a deep-copied module has no gradients. No call
-# copies a tensor's hooks, and ``deepcopy`` and ``clone`` don't warn about that.
+# ``deepcopy`` clones a ``Parameter``, so a deep-copied module has no gradients, and its
+# Parameters lose attributes that you set. No call copies a tensor's hooks, and
+# ``deepcopy`` and ``clone`` don't warn about that.
 # ``deepcopy`` raises for the result of a recorded operation
 # (:ref:`why <deepcopy-non-leaf>`).
 #
