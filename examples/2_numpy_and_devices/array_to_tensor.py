@@ -116,7 +116,8 @@ assert locked.tolist() == [5, 5]
 
 # %%
 # So copy with ``torch.tensor(locked)``. Many arrays of pandas 3 are also read-only
-# (:ref:`from-pandas-and-pillow`).
+# (:ref:`from-pandas-and-pillow`). If a file is mapped read-only, the write crashes
+# (:ref:`q-memory-map-write`).
 #
 # ``frombuffer`` reads bytes
 # --------------------------
