@@ -81,7 +81,7 @@
       .replace(/\bglobal (?!of_a_model)[\w.]+ was not/g, "global of_data was not")
       .replace(/safe_globals\(\[[\w.]*\]\)/g, "safe_globals")
       // One word for what differs from reader to reader.
-      .replace(/'?(?:<function )?[\w.]+\.<locals>\.[\w.<>]+/g, " local_name ")
+      .replace(/'?(?:<function )?(?<![\w.])[\w.]+\.<locals>\.[\w.<>]+/g, " local_name ")
       .replace(/\b(?:cuda|cpu|meta|mps|xpu|hpu|npu|privateuseone|standin)(?::\d+)?(?![\w.])/g, " device ")
       .replace(/\b\w+backward\d*\b/g, " node ")
       .replace(new RegExp(`(?:torch\\.)?(?:cuda\\.)?${DTYPE}tensor\\b`, "g"), " tensortype ")

@@ -29,6 +29,20 @@ def visit(browser: Any, site: Path, address: str) -> Iterator[Visitor]:
     visitor.close()
 
 
+# First, so that under a load no test has all pages to visit.
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_lesson_begins_with_its_answer_and_picture(
+    script: Path, site: Path, visit: Visitor
+) -> None:
+    seen = visit(page_of(site, script).relative_to(site).as_posix()).beginning
+    assert seen["top"]
+    # The class of a part, in the order in which a reader meets them.
+    wanted = ["words", "lesson-lead", "lesson-actions", "setup"]
+    met = [name for part in seen["order"] for name in set(wanted) & {*part.split()}]
+    assert met[: len(wanted)] == wanted
+    assert seen["setup"] == [False, True, 0]  # hidden, shown by a press, and alone
+
+
 def test_no_page_is_heavy(site: Path, visit: Visitor) -> None:
     """The longest compute: the article, the Atlas, messages."""
     lessons = {page_of(site, script).relative_to(site).as_posix() for script in SCRIPTS}
@@ -47,19 +61,6 @@ def test_no_page_loads_from_elsewhere_or_complains(
         seen = visit(page)
         assert seen.wrong == [], page
         assert all(url.startswith(address) for url in seen.asked), page
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_a_lesson_begins_with_its_answer_and_picture(
-    script: Path, site: Path, visit: Visitor
-) -> None:
-    seen = visit(page_of(site, script).relative_to(site).as_posix()).beginning
-    assert seen["top"]
-    # The class of a part, in the order in which a reader meets them.
-    wanted = ["words", "lesson-lead", "lesson-actions", "setup"]
-    met = [name for part in seen["order"] for name in set(wanted) & {*part.split()}]
-    assert met[: len(wanted)] == wanted
-    assert seen["setup"] == [False, True, 0]  # hidden, shown by a press, and alone
 
 
 def test_axe_finds_nothing(site: Path, visit: Visitor) -> None:
