@@ -6,9 +6,10 @@
 Train with two losses and two optimizers
 ========================================
 
-Run both backward passes before either optimizer steps, or recompute the second loss
-after the first step. ``retain_graph=True`` alone doesn't help if the step changes a
-weight that the graph saved.
+Run both backward passes, each with ``inputs=`` of its own weights, before either
+optimizer steps, or recompute the second loss after the first step.
+``retain_graph=True`` alone doesn't help if the step changes a weight that the graph
+saved.
 """
 
 # sphinx_gallery_setup = True
@@ -141,6 +142,7 @@ assert others == [(22, 33), (-2, 36), (-2, 64)]
 #
 # Remember
 # --------
-# - Step after both backward passes, or recompute the second loss after the first step.
+# - Step after both backward passes, each with ``inputs=``, or recompute the second loss
+#   after the first step.
 # - ``step()`` modifies weights that a later backward pass may need.
 # - With ``retain_graph=True``, don't update a saved weight between the two passes.
