@@ -84,6 +84,8 @@ assert z.item() == 2.25 and net_a.weight.grad is None
 # ``a`` is A's weight, 4, which B's forward pass saves. So the gradient of ``t`` should
 # be 4. Then A steps too early and changes ``a`` to 3 in place. A clone still has the
 # value 4. With ``detach``, computing the gradient raises (:ref:`saved-value-changed`).
+# (Don't clone within a ``torch.compile`` function or a checkpointed one. Its backward
+# pass may clone again, after A's step.)
 
 
 def gradient(take, fused):
@@ -151,5 +153,6 @@ assert frozen[0] is not None and frozen[1] is None
 # --------
 # - ``w.detach()`` changes with A's steps, until a cast or a move gives ``w`` new
 #   memory. So call it again in each iteration, after A's step.
-# - If A steps between B's forward and backward pass, add ``.clone()``.
+# - If A steps between B's forward and backward pass, add ``.clone()``, outside of
+#   compiled and checkpointed functions.
 # - ``detach`` stops gradients on a path. ``requires_grad_(False)`` freezes weights.

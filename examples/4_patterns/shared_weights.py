@@ -80,7 +80,8 @@ assert seen == [(12, None), (15, 21), (15, None)]
 # %%
 # With a copy, B doesn't get the change to 5. With the same Parameter, B's loss also
 # gives A a gradient. With ``functional_call``, B uses A's current weight and A gets no
-# gradient.
+# gradient. For a name that A doesn't have, B uses its own weight, unless you pass
+# ``strict=True``, which raises.
 #
 # What keeps the sharing, and what breaks it
 # ------------------------------------------

@@ -67,7 +67,8 @@ plt.show()
 # sphinx_gallery_folded = "The code that draws"
 
 # %%
-# Keep soft targets in float32. In bfloat16, rounding loses a small update.
+# Keep soft targets in float32. In bfloat16, rounding loses a small update. (``lerp_``
+# raises for two dtypes. For a bfloat16 net call ``old.lerp_(new.float(), share)``.)
 
 low = torch.ones(1, dtype=torch.bfloat16)
 print(f"{low.lerp(2 * low, 0.001) = }")
