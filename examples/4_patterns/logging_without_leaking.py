@@ -113,7 +113,8 @@ assert [entry.item() for entry in log] == [7, 2, 1]
 # sphinx_gallery_predict_instead_2 = "total += loss -> total = total + loss"
 
 # %%
-# Start with zeros, and log clones of the sum. A list that has one tensor three times
+# Start the sum with zeros and ``best`` with a detached clone (these losses don't
+# require grad). Log clones of the sum. A list that has one tensor three times
 # :doc:`shows its last value three times <../3_tips/expanded_tensors>`.
 # :func:`torch.minimum` keeps the best loss on the device.
 

@@ -92,7 +92,7 @@ assert [row["loss"] for row in rows] == [36, 36, 0]
 # binary digits. That is enough for ``q = x.round()``, but not if ``q`` is far from
 # ``x``. For example, the sign of ``2**25`` is 1, but the float32 value of ``1 - 2**25``
 # has no digit left for the 1. Write ``q + (x - x.detach())`` instead. It adds exactly 0
-# to ``q`` for every finite ``x``.
+# to ``q`` for every finite ``x``. Detach ``q``, because gradients also flow to ``q``.
 
 x = torch.tensor(2.0**25, device=device)
 x.requires_grad_()
@@ -148,4 +148,4 @@ assert y.item() == x.grad.item() == 1
 # --------
 # - ``x + (x.round() - x).detach()`` has the rounded value and the gradient of ``x``.
 # - Detach the whole difference, not only the rounded part.
-# - ``q + (x - x.detach())`` has exactly the value of ``q``.
+# - ``q + (x - x.detach())`` has exactly the value of ``q``. Detach ``q``.
