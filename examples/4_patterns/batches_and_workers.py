@@ -36,9 +36,8 @@ def shares_memory(a, b):
 # %%
 # Does an in-place transform change the dataset?
 # ----------------------------------------------
-# ``dataset[0]`` indexes the data, which returns a view. Without workers, a transform
-# that adds in place changes the dataset again in each epoch. Write
-# ``sample = sample + 10``.
+# ``dataset[0]`` is a view of the data. Without workers, a transform that adds in
+# place changes the dataset again in each epoch. Write ``sample = sample + 10``.
 
 data = torch.tensor([[1.0], [2.0]])
 dataset = TensorDataset(data)
