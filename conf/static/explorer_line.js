@@ -604,7 +604,7 @@ window.explorerExamples = (codes) => {
     blocks,
     sized: one(/\.(?:view|reshape|expand|repeat\w*|narrow|unfold|as_strided|split|chunk|gather|take|\w+_select)\(|\[.*[\d:m]/) !== undefined,
     besides: [
-      blocks === 1 && `The block applies to every operation in it, ${one(/^(?!with )/)} to x alone. x * 2 is an example: it makes new memory without the block too.`,
+      blocks === 1 && `The block applies to every operation in it: autograd records none of them, so nothing is kept for backward(). ${one(/^(?!with )/)} applies to x alone, and operations before it stay recorded. x * 2 is an example: it makes new memory without the block too.`,
       ...codes.map((code) => /^x\.float\(\)$|^torch\.Tensor\(a\)$/.test(code) && `${code.includes("(a)") ? "a" : "x"} is float32 here. From another dtype ${code} copies.`),
       turned && keeps && turned !== keeps && `Only ${turned} changes the order of the elements.`,
     ].filter(Boolean),
@@ -618,7 +618,7 @@ window.explorerVerdict = (found, { codes, x, differs, others }) => {
   const same = of((seen) => !differs(seen));
   if (!differs(found)) {
     if (same.length === others.length)
-      return found.besides.length ? `${found.besides.join(" ")} Nothing else differs for any kind of x here.`
+      return found.besides.length ? `${found.besides.join(" ")}${/^The block/.test(found.besides[0]) ? "" : " Nothing else differs for any kind of x here."}`
         : "Same memory, gradient, device and layout for every kind of x here, called like this. Other arguments, and later uses of the result, may differ.";
     return found.raises[0] ? "Both raise for this x." : "No difference for this x. Try another kind of x.";
   }

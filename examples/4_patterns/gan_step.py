@@ -139,8 +139,9 @@ assert "inplace" in rows[6]["error"]
 #   ones.
 # - With ``detach()`` in G's step, no gradient reaches G, which stays at 3.
 # - Without ``detach()``, D's backward pass frees what G's graph saved, so G's backward
-#   pass raises (:ref:`backward-twice`). With a new fake for G, D's backward pass through
-#   G only takes time. If G zeroes its gradients before D's pass, the result is wrong.
+#   pass raises (:ref:`backward-twice`). With a new fake for G, D's backward pass
+#   through G only takes time. If G zeroes its gradients before D's pass, the result is
+#   wrong.
 # - The early score saved D's weight, which D's step then changes in place. So G's
 #   backward pass raises (:ref:`saved-value-changed`).
 #
