@@ -83,8 +83,8 @@ assert torch.eye(2, device="meta").inverse().is_meta
 # ``print`` and ``torch.linalg.inv`` don't raise on ``meta``, but wait on CUDA (for
 # ``inv`` from the `PyTorch documentation
 # <https://docs.pytorch.org/docs/stable/generated/torch.linalg.inv.html>`__). A copy
-# from the CPU to the GPU without ``non_blocking=True`` waits for the work queued before it
-# (from the `CUDA documentation
+# from the CPU to the GPU without ``non_blocking=True`` waits for the work queued before
+# it (from the `CUDA documentation
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__). Copies
 # that don't wait are in :doc:`copy_between_devices`.
 #
