@@ -121,8 +121,9 @@ assert locked.tolist() == [5, 5]
 #
 # ``frombuffer`` reads bytes
 # --------------------------
-# :func:`torch.frombuffer` shares any C-contiguous buffer, such as a mapped file, and
-# doesn't convert it. Here it reads the bytes of one float64 as two float32 numbers.
+# :func:`torch.frombuffer` shares any C-contiguous buffer, such as a mapped file. It
+# doesn't convert it or keep an array's shape. Here it reads the bytes of one float64 as
+# two float32 numbers.
 
 array = np.ones(1)
 wrong = torch.frombuffer(array, dtype=torch.float32)

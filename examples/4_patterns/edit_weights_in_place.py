@@ -115,8 +115,8 @@ assert columns[4][:4] == ("+1", "+1", "+0", "+0")
 # ----------------------------------------------
 # :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector. With
 # ``vector_to_parameters`` each parameter gets a part of the vector's memory without a
-# copy, and so the vector's dtype and device. We set the weights to ``best`` and take a
-# step of 0.5.
+# copy, so it also takes the vector's dtype and device. We set the weights to ``best``
+# and take a step of 0.5.
 
 model = nn.Linear(1, 1).to(device)
 best = torch.tensor([1.0, 2.0], device=device)
