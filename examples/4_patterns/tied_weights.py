@@ -58,7 +58,8 @@ assert inp.weight.grad.flatten().tolist() == [3, 8]
 # ``known`` is a copy of a tied model's state. Each call makes a model from it. The
 # table shows whether the model then has one Parameter or two, and one memory block or
 # two. Then a new optimizer with ``lr=1`` and ``weight_decay=1`` takes a step. Row 1 of
-# the weight is 3. Its gradients are 3 and 5. So it should become 3 - (3 + 5 + 3) = -8.
+# the weight is 3. Its gradient is 3 + 5, and weight decay adds 3. So it should become
+# 3 - (3 + 5 + 3) = -8.
 
 
 def load(**options):
