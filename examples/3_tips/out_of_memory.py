@@ -115,8 +115,8 @@ assert (trained, with_graph, without) == (0, 4, 1)
 # --------------------------------
 # A step usually needs the most memory when ``backward()`` starts, and this peak grows
 # with the batch (:doc:`memory_of_a_step`). ``torch.cuda.max_memory_allocated()``
-# returns the peak. A clone of an expanded tensor stores all of its elements, and so does
-# a copy to the CPU, first on the GPU. So clone or move a tensor before you expand it
+# returns the peak. A clone of an expanded tensor stores all of its elements. A copy to
+# the CPU also does, first on the GPU. So clone or move a tensor before you expand it
 # (:ref:`q-expanded-to-device`). If the GPU has no room for a clone, copy the tensor to
 # the CPU with ``to("cpu", copy=True)``. That needs no GPU memory if the tensor has no
 # gaps.
