@@ -138,7 +138,8 @@ assert others == [(22, 33), (-2, 36), (-2, 64)]
 #   is right here, because there is no step between the two backward passes.
 # - *Recomputed*: with the new ``b`` the score is 8, and the gradient is ``2 * 8 * 4``.
 #   You can train two competing networks this way. Because of ``detach``, the backward
-#   pass of the first loss doesn't go through A, whose gradient it doesn't need.
+#   pass of the first loss doesn't go through A, whose gradient it doesn't need. The
+#   second loss also adds to B's gradient, so zero it before B's next backward pass.
 #
 # Remember
 # --------

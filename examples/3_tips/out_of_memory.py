@@ -115,10 +115,11 @@ assert (trained, with_graph, without) == (0, 4, 1)
 # --------------------------------
 # A step usually needs the most memory when ``backward()`` starts, and this peak grows
 # with the batch (:doc:`memory_of_a_step`). ``torch.cuda.max_memory_allocated()``
-# returns the peak. A clone of an expanded tensor stores all of its elements, and a copy
-# to the CPU first does so on the GPU. So clone or move a tensor before you expand it
-# (:ref:`q-expanded-to-device`). If the GPU has no room for a clone of a tensor without
-# gaps, copy it to the CPU with ``to("cpu", copy=True)``.
+# returns the peak. A clone of an expanded tensor stores all of its elements. A copy to
+# the CPU also does, first on the GPU. So clone or move a tensor before you expand it
+# (:ref:`q-expanded-to-device`). If the GPU has no room for a clone, copy the tensor to
+# the CPU with ``to("cpu", copy=True)``. That needs no GPU memory if the tensor has no
+# gaps.
 
 double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)
@@ -145,8 +146,8 @@ assert (held, of_clone) == (4, 1)
 #
 # Recover after ``except``
 # ------------------------
-# Inside the ``except`` block, the error's traceback keeps the tensors of the failed
-# step alive. Retry with a smaller batch after the block.
+# Put the step into a function. Inside the ``except`` block, the error's traceback keeps
+# the function's tensors alive. Retry with a smaller batch after the block.
 
 
 def fails():

@@ -89,6 +89,8 @@ def _raised(record: Record) -> str | None:
 def meaning(record: Record, subject: str = "x") -> str:
     """Say in a sentence or two what the facts of a call mean for who writes it."""
     said = [memory_meaning(record, subject)]
+    if record["operation"] == "expand" and record["shares_memory"]:
+        said.append("But calls such as y.add_(1) raise, because y repeats elements.")
     away = record["result_device"] not in (None, record["device"])
     if away and record["new_bytes"] is not None:  # a number is on no device
         said.append(f"y is on the {DEVICE_NAMES[record['result_device']]}.")
@@ -126,8 +128,10 @@ def memory_meaning(record: Record, subject: str) -> str:
             f"{they}"
         )
     if not record["writes_x"]:
-        changed = ", changed" if record["changes_x"] else ", not a copy"
-        return f"y is {subject} itself{changed}."
+        if record["changes_x"]:
+            flag = record["requires_grad"]
+            return f"y is {subject} itself, now with requires_grad={flag}."
+        return f"y is {subject} itself, not a copy."
     raised = record["version_raised"]
     notices = "notices" if raised else "doesn't notice"
     count = f"{subject}'s version counter grows by {raised}"
