@@ -117,9 +117,8 @@ assert (trained, with_graph, without) == (0, 4, 1)
 # with the batch (:doc:`memory_of_a_step`). ``torch.cuda.max_memory_allocated()``
 # returns the peak. A clone of an expanded tensor stores all of its elements. A copy to
 # the CPU also does, first on the GPU. So clone or move a tensor before you expand it
-# (:ref:`q-expanded-to-device`). If the GPU has no room for a clone, copy the tensor to
-# the CPU with ``to("cpu", copy=True)``. That needs no GPU memory if the tensor has no
-# gaps.
+# (:ref:`q-expanded-to-device`). If the GPU has no room for a clone of a tensor without
+# gaps, copy it to the CPU with ``to("cpu", copy=True)``, which takes no GPU memory.
 
 double = measure(forward, torch.cat([x, x]))[1]
 wide = w.detach().expand(MIB // 4)

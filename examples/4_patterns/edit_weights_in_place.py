@@ -113,10 +113,9 @@ assert columns[4][:4] == ("+1", "+1", "+0", "+0")
 #
 # Does ``vector_to_parameters`` copy the vector?
 # ----------------------------------------------
-# :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector. With
-# ``vector_to_parameters`` each parameter gets a part of the vector's memory without a
-# copy, so it also takes the vector's dtype and device. We set the weights to ``best``
-# and take a step of 0.5.
+# :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector.
+# ``vector_to_parameters`` gives each parameter a part of the vector's memory, with its
+# dtype and device. We set the weights to ``best`` and take a step of 0.5.
 
 model = nn.Linear(1, 1).to(device)
 best = torch.tensor([1.0, 2.0], device=device)
@@ -156,7 +155,6 @@ assert w.item() == 3
 # Remember
 # --------
 # - Write in place under ``no_grad``, after ``step()`` and before the next forward pass.
-#   Within one ``autocast`` block, layers may still use old weights
-#   (:ref:`q-autocast-cache`).
+#   Within ``autocast``, layers may use old weights (:ref:`q-autocast-cache`).
 # - A new Parameter leaves the optimizer with the old weight.
 # - ``vector_to_parameters`` shares memory with the vector. Pass in a clone.
