@@ -113,9 +113,8 @@ assert columns[4][:4] == ("+1", "+1", "+0", "+0")
 #
 # Does ``vector_to_parameters`` copy the vector?
 # ----------------------------------------------
-# :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector.
-# ``vector_to_parameters`` gives each parameter a part of the vector's memory, with its
-# dtype and device. We set the weights to ``best`` and take a step of 0.5.
+# :func:`torch.nn.utils.parameters_to_vector` copies all weights into one vector. With
+# ``vector_to_parameters`` they get a vector's memory, dtype and device, without a copy.
 
 model = nn.Linear(1, 1).to(device)
 best = torch.tensor([1.0, 2.0], device=device)
