@@ -62,8 +62,8 @@ assert same is x and copied[0] == 1
 # because you only wait once for all of them. `From PyTorch's tutorial
 # <https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html>`__
 #
-# PyTorch keeps freed pinned memory and uses it again, so only the first call has to pin
-# new memory. `From PyTorch's source
+# PyTorch keeps freed pinned memory and uses it again, so a later call of the same size
+# usually doesn't have to pin new memory. `From PyTorch's source
 # <https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/core/CachingHostAllocator.h>`__
 #
 # On a GPU the folded code times the call with the CPU's clock, and the copy with CUDA's
@@ -123,8 +123,9 @@ for row in rows:
 # the result is usually 5.0. That's a race, so it isn't asserted. Without CUDA it's 1.0,
 # because the copy is done when the call returns.
 #
-# On PCIe systems a pageable source is safe, because it is staged before the call
-# returns. `From the CUDA documentation
+# A pageable source is safe if the driver stages it before the call returns, as on PCIe
+# systems. Don't rely on it where the GPU can read pageable memory itself. `From the
+# CUDA documentation
 # <https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html>`__
 
 
@@ -169,6 +170,7 @@ assert late == 2
 # --------
 # - With the flag and pinned memory, the call can return before the copy is done.
 #   Synchronize.
-# - Until then, don't refill the source or read the result. Nothing raises if you do.
+# - Until then, don't refill the source or read the result on the CPU. Nothing raises if
+#   you do.
 # - Pinning also copies. Reuse a pinned buffer once its copy is done, or use
 #   ``DataLoader(pin_memory=True)``.

@@ -6,9 +6,9 @@
 What memory does a stored loss, output or slice keep?
 =====================================================
 
-A tensor keeps its whole storage alive, as the slice ``part`` does, while its ``clone``
-has a small storage. A tensor with a graph also keeps everything that the graph saved,
-until ``backward()`` frees it.
+A tensor keeps its whole storage alive, even a small slice such as ``part``. A ``clone``
+of the slice has a small storage. A tensor with a graph also keeps everything that the
+graph saved, until ``backward()`` frees it.
 """
 
 # sphinx_gallery_setup = True
@@ -130,9 +130,10 @@ assert found[7] == ["0 MiB", "0 MiB"]
 # with ``out.detach().cpu()``, which also waits.
 #
 # ``backward()`` frees the saved tensors but not the nodes. So a running sum of losses
-# grows by a few nodes in each step (:doc:`../4_patterns/logging_without_leaking`). The
-# nodes take little memory, and only on the CPU. A second ``backward()`` raises at a
-# node whose saved tensors are freed (:ref:`backward-twice`).
+# grows by the nodes of the whole graph in each step
+# (:doc:`../4_patterns/logging_without_leaking`). A node takes little memory, and only
+# on the CPU. A second ``backward()`` raises at a node whose saved tensors are freed
+# (:ref:`backward-twice`).
 #
 # A file keeps the storage too
 # ----------------------------
