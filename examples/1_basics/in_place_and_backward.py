@@ -48,7 +48,7 @@ assert "modified by an inplace operation" in message
 # --------------------------------------------
 # Each operation runs on a new ``x`` with a graph. We modify its input or its output in
 # place and call ``backward()``. If it raises, the operation needs that tensor. *Saved*
-# counts saved tensors (``x`` twice for ``x * x``; ``layer_norm`` adds mean and scale).
+# counts saved tensors (``x`` twice for ``x * x``; ``layer_norm`` adds mean and 1/std).
 
 operations = {
     "x + 1": lambda x: x + 1,
@@ -122,7 +122,8 @@ assert words[-3:] == ["neither"] * 3  # views, clone
 # With ``no_grad`` around the write, the table is the same. The write isn't recorded
 # then, but it overwrites the saved tensor. Autograd doesn't notice a write through
 # ``.data`` (:ref:`silent-data`). If ``backward()`` needs only the input, you may modify
-# the output, and vice versa, unless another operation needs that tensor.
+# the output, and vice versa, unless another operation needs that tensor. In grad mode,
+# you can't modify a leaf that requires grad (:ref:`leaf-in-place`).
 #
 # Does it help to restore the values?
 # -----------------------------------
@@ -155,7 +156,7 @@ assert w.grad is None
 # Clone first, then modify the clone
 # ----------------------------------
 # Copy the tensor first, and modify the copy. The gradient of the root of 4 is 1/4. A
-# new tensor, ``y = y + 1``, gives the same result and is shorter.
+# new tensor, ``y = root + 1``, gives the same result and is shorter.
 
 root = w.sqrt()
 y = root.clone()
@@ -167,7 +168,8 @@ assert root == 2 and y == 3 and w.grad == 0.25
 # %%
 # Remember
 # --------
-# - ``backward()`` raises if a tensor it needs was modified, also under ``no_grad``.
+# - ``backward()`` raises if a tensor it needs was modified, also under ``no_grad``. It
+#   doesn't notice writes through ``.data`` or NumPy.
 # - ``exp``, ``sqrt``, ``relu`` and ``softmax`` need their output, ``x * x`` and ``log``
 #   need their input. Sums and views need neither.
 # - Modify a ``clone``, or make a new tensor. A copy saved elsewhere doesn't help.

@@ -126,9 +126,9 @@ assert alias.dtype == torch.float32 != weight.dtype
 # ``alias`` still uses the old memory.
 
 # %%
-# The momentum is still float32. Load the optimizer's state again to convert it. Between
-# CPU and CUDA, parameters also stay the same objects. On ``meta`` the parameters are
-# new objects, so ``sgd`` still has the old ones.
+# The momentum is still float32. Load the optimizer's state again to convert or move it.
+# Between CPU and CUDA, parameters also stay the same objects. On ``meta`` the
+# parameters are new objects, so ``sgd`` still has the old ones.
 
 cast_sgd.load_state_dict(cast_sgd.state_dict())
 momentum = cast_sgd.state[weight]["momentum_buffer"]

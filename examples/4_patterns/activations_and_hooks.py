@@ -31,8 +31,8 @@ def shares_memory(a, b):
 # %%
 # The next layer writes in place
 # ------------------------------
-# The linear layer returns its input, -1 and 2, and the hook stores this output in two
-# ways. Then the next layer, ``ReLU(inplace=True)``, overwrites it with its own result.
+# The weight is the identity, so the output is -1 and 2. The hook stores it in two ways.
+# Then the next layer, ``ReLU(inplace=True)``, overwrites it with its own result.
 
 layer = nn.Linear(2, 2, bias=False).to(device)
 nn.init.eye_(layer.weight)
@@ -69,8 +69,9 @@ assert shares_memory(alias, y)
 # ---------------------------------------------------
 # A full backward hook on the layer wraps the output, if it requires grad, after the
 # forward hooks have run. The next layer then gets a view of the tensor that the forward
-# hook stored, and PyTorch raises in grad mode if that layer works in place. (A forward
-# hook that returns a tensor also replaces the output.)
+# hook stored, and PyTorch raises in grad mode if that layer works in place
+# (:ref:`hook-view-in-place`). A forward hook that returns a tensor also replaces the
+# output.
 
 stored = []
 layer.register_full_backward_hook(lambda *_: None)
@@ -92,8 +93,8 @@ assert frozen is stored[1][2]
 # If a layer reuses its buffer, only ``clone()`` helps
 # ----------------------------------------------------
 # Caches, exported models and replayed CUDA graphs (:doc:`static_buffers`) may write
-# every result into the same memory. All results that you store then have the last
-# values. Only ``clone()`` helps. (For NumPy see :ref:`silent-from-numpy`.)
+# every result into the same memory. All results that you store without a copy then have
+# the last values. ``detach()`` doesn't help. (For NumPy see :ref:`silent-from-numpy`.)
 
 buffer = torch.zeros(2, device=device)
 batches = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
