@@ -107,9 +107,9 @@ assert one[0] == 7 and many[0, 0] == 0
 
 # %%
 # NumPy's functions raise where ``numpy()`` raises. So convert before you call them:
-# ``torch.stack(ts).numpy(force=True)``. ``np.mean`` and ``np.sum`` of one tensor always
-# raise :ref:`another error <numpy-axis>`. ``np.exp`` returns a *tensor*. NumPy 2 warns
-# about that.
+# ``torch.stack(ts).numpy(force=True)``. ``np.mean``, ``np.sum`` and ``np.max`` of one
+# tensor always raise :ref:`another error <numpy-axis>`. ``np.exp`` returns a *tensor*.
+# NumPy 2 warns about that.
 
 w = torch.ones(2, requires_grad=True)
 elsewhere = "cuda" if device == "cuda" else "meta"
