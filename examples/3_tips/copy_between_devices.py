@@ -170,7 +170,6 @@ assert late == 2
 # --------
 # - With the flag and pinned memory, the call can return before the copy is done.
 #   Synchronize.
-# - Until then, don't refill the source or read the result on the CPU. Nothing raises if
-#   you do.
+# - Until then, don't refill the source or read the result on the CPU. Nothing raises.
 # - Pinning also copies. Reuse a pinned buffer once its copy is done, or use
 #   ``DataLoader(pin_memory=True)``.

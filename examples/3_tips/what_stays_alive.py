@@ -6,9 +6,9 @@
 What memory does a stored loss, output or slice keep?
 =====================================================
 
-A tensor keeps its whole storage alive, even a small slice such as ``part``. A ``clone``
-of the slice has a small storage. A tensor with a graph also keeps everything that the
-graph saved, until ``backward()`` frees it.
+A tensor keeps its whole storage alive, even if it is a small slice such as ``part``
+(clone the slice). A tensor with a graph also keeps everything that the graph saved,
+until ``backward()`` frees it.
 """
 
 # sphinx_gallery_setup = True
