@@ -151,6 +151,6 @@ assert not here and thread and not entered
 # %%
 # Remember
 # --------
-# - In ``no_grad``, results don't require grad. Views of weights and new parameters do.
+# - In ``no_grad``, results don't require grad. New parameters and views of weights do.
 # - ``no_grad`` only stops new recording. Graphs and ``requires_grad`` from before stay.
 # - Gradients flow through a result or a view only if it has a ``grad_fn``.

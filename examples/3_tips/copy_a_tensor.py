@@ -98,7 +98,7 @@ assert t.new_tensor(1.0).dtype == t.dtype
 # -----------------------------------
 # This is the benchmark of a :doc:`2021 article <../../article>`, with tensors on the
 # CPU, without a graph, in one thread. Warnings aren't shown, but take time.
-# ``perfplot`` only reports the fastest single call, so the code runs it in rounds and
+# ``perfplot`` only reports its smallest time, so the code runs it in rounds and
 # compares as in :doc:`measure_a_copy`. The table has the median times.
 
 

@@ -82,8 +82,8 @@ assert [row["loss"] for row in rows] == [36, 36, 0]
 
 # %%
 # With ``round`` alone the gradient is 0. PyTorch doesn't raise, and the weight isn't
-# trained. The second form has the right value, but both uses of ``x`` are in the graph,
-# and the gradients of ``+ x`` and ``- x`` cancel. Put the whole difference into
+# trained. The second form has the right value here, but both uses of ``x`` are in the
+# graph, and the gradients of ``+ x`` and ``- x`` cancel. Put the whole difference into
 # ``detach``. (``x.round().detach()`` alone has no graph, see :ref:`no-grad-fn`.)
 #
 # For an exact value, write ``q + (x - x.detach())``
