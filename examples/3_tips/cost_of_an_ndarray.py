@@ -55,7 +55,7 @@ assert all(a.tolist() == [7, 1, 1] for a in arrays)
 # How are the calls compared?
 # ---------------------------
 # After a warm-up, ``perfplot.bench`` repeats each way for a fraction of a second and
-# reports the fastest single call. Each round starts with another way. In each round, we
+# reports its smallest time. Each round starts with another way. In each round, we
 # divide the times by that of the first way in the table. The bar is the middle half of
 # these ratios, the dot their median. The table has the median times.
 # :doc:`pages_of_a_copy` explains why 64 MiB take so long, and why NumPy can be faster.

@@ -736,7 +736,7 @@ def test_the_box_is_one_key_away_and_its_note_stays(
         ("net = Net().cuda()", "Net() looks like a module"),
         ("total += float(loss)", "The write into total isn't drawn"),
         ("flat.scatter_(0, rows[mask], 1)", "can't draw .scatter_(0, rows[mask], 1)"),
-        ("grid[chosen, :].copy_(new)", "what is written into it is lost"),
+        ("grid[chosen, :].copy_(new)", "and the write is lost"),
         ("a[:5].copy_(b) or c[chosen].copy_(b)", "isn't drawn here"),
     ],
 )
