@@ -164,7 +164,6 @@
 
   // -- The words ------------------------------------------------------------------------
   const kindOf = (error) => said(error).split(":")[0];
-  // What y is if it is neither a tensor nor an array.
   const bare = ({ result }) => (said(result) === "list" ? "list" : "number");
   const headline = (seen, places) => {
     if (seen.error) return `It raises ${kindOf(seen.error)}.`;
@@ -499,7 +498,7 @@
       const [one, other] = two.lanes.map(codeOf);
       told.append(two.said);
       if (one === other) {
-        told.append(` Both sides are drawn as ${one}, so the picture shows no difference.`);
+        told.append(` Both sides are drawn as ${one}.`);
         only(two.lanes[0]);
         return "more";
       }
@@ -526,10 +525,6 @@
       else {
         told.append(element("span", "", { className: "elsewhere" }));
         sayOther();
-        // Which dimensions x has isn't known: a transposed image of one channel has no gaps.
-        const answer = (x) => headline(seenOf(lane, now.on, x), placesOf(seenOf(lane, now.on, x)));
-        if (found.state === "view" && runs(lane, "constant") && answer("constant") !== answer("view"))
-          told.append(" The answer differs if ", offer("x is contiguous", () => only(lane, { x: "constant" })), ".");
       }
       if (found.see) told.append(` ${atlas.rows[found.see].says} `, element("a", "Its lesson", { href: atlas.rows[found.see].lesson }));
     } else told.append(found.said);
@@ -562,7 +557,7 @@
   };
   // Without a drawing that answers, the last one is out of sight.
   const quiet = (text = "") => {
-    asked += 1; // what is being looked up comes too late
+    asked += 1;
     typed.value = text;
     for (const name of ["read", "found"]) find(name).replaceChildren();
     shown(true);

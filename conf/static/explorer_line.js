@@ -313,7 +313,7 @@ window.explorerLine = (() => {
         near: null, ...what, state, only: only(tokens), away: AWAY.test(what.x),
         more: what.more || /requires_grad=True/.test(what.x),
         see: /non_blocking=(?!False)/.test(write(tokens)) && names.includes(see) && see,
-        said: [...said, what.row === "torch.Tensor(a)" && "a is a float32 array here. An array of another dtype is copied.", state === "constant" && /state_dict\(/.test(code) && "The tensors in a state_dict are detached: they don't require grad."].filter(Boolean).join(" "),
+        said: [...said, state === "view" && what.chain?.includes("contiguous") && "If x is contiguous (one channel, say), contiguous() returns x itself.", what.row === "torch.Tensor(a)" && "a is a float32 array here. An array of another dtype is copied.", state === "constant" && /state_dict\(/.test(code) && "The tensors in a state_dict are detached: they don't require grad."].filter(Boolean).join(" "),
       };
     };
     // What is given to from_numpy is an array, and no call of a tensor.
@@ -463,7 +463,7 @@ window.explorerLine = (() => {
       if (at) return { said: `If ${at} is a number or an index tensor without dimensions, ${list}[${at}] is a view. If it is a list or a tensor with dimensions, it is a copy.`, near: names.includes("x[:, [0, 1]]") ? { row: "x[:, [0, 1]]" } : null };
       const [, of, item] = /^(.*\))(\[-?\d+\])$/.exec(write(right)) ?? [];
       if (item) return { said: `If ${of} returns a tensor, ${item} is a view of it. If it returns a list or a tuple, ${item} is the item itself.`, near: "first" in calls ? { chain: ["first"] } : null };
-      if (called?.[1] === "state_dict" && refused(wholeOf(first))) return refused(wholeOf(first));
+      if (called?.[1] === "state_dict" && refused(wholeOf(first))) return { ...refused(wholeOf(first)), near: nearest("state_dict", calls, names) };
       if (!called) return { said: "This line has no call on a tensor." };
       const known = [...Object.values(calls), ...names].filter((code) => code.includes(`.${called[1]}(`));
       return {
