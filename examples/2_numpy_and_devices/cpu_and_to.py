@@ -150,12 +150,12 @@ assert w.detach()[torch.tensor([0])].device == w.device
 
 # %%
 # Brackets work in one direction only. ``g[i]`` and ``g[mask]`` take an index on the
-# CPU, but a CPU tensor doesn't take an index on CUDA (`pytorch#69607
-# <https://github.com/pytorch/pytorch/pull/69607>`_). For the fix, see
+# CPU, but a CPU tensor only takes an index on CUDA if the index has no dimensions
+# (`pytorch#69607 <https://github.com/pytorch/pytorch/pull/69607>`_). For the fix, see
 # :ref:`devices-differ`.
 #
 # Remember
 # --------
 # - ``cpu`` and ``to`` copy only if something has to change, or with ``copy=True``.
-# - If autograd records a copy, gradients flow back through it. Assign the result.
+# - Assign the result. If autograd records the copy, gradients flow back through it.
 # - For a copy on the CPU from any device, use ``w.detach().to("cpu", copy=True)``.

@@ -92,7 +92,7 @@ assert [row["loss"] for row in rows] == [36, 36, 0]
 # binary digits. That is enough for ``q = x.round()``, but not if ``q`` is far from
 # ``x``. For example, the sign of ``2**25`` is 1, but the float32 value of ``1 - 2**25``
 # has no digit left for the 1. Write ``q + (x - x.detach())`` instead. It adds exactly 0
-# to ``q`` for every finite ``x``. Detach ``q``, because gradients also flow to ``q``.
+# to ``q`` for every finite ``x``. Detach ``q``, or gradients also flow to ``q``.
 
 x = torch.tensor(2.0**25, device=device)
 x.requires_grad_()
@@ -105,9 +105,9 @@ assert (wrong.item(), right.item()) == (0, 1)
 assert x.grad.item() == 1
 
 # %%
-# With small numbers the error is small. Here ``x`` has a thousand values, and ``q`` is
-# always 0.1. ``error`` is in units of the last binary digit of 0.1, and ``wrong``
-# counts the results that aren't 0.1.
+# If ``x`` isn't much larger than ``q``, the error is small. Here ``x`` has a thousand
+# values, and ``q`` is always 0.1. ``error`` is in units of the last binary digit of
+# 0.1, and ``wrong`` counts the results that aren't 0.1.
 
 x = torch.arange(1, 1001, device=device) / 1000
 q = torch.full_like(x, 0.1)
