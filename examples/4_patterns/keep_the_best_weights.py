@@ -48,7 +48,7 @@ assert saved.item() == 3
 # sphinx_gallery_tensor_map_lead = "w, shared, saved, w copied to saved"
 
 # %%
-# ``shared`` changed in epochs 4 and 5 (:ref:`silent-best-weights`), because
+# ``shared`` has the changes of epochs 4 and 5 (:ref:`silent-best-weights`), because
 # ``state.copy()`` copies the dict, but not its tensors. ``saved`` still has the weight
 # of epoch 3.
 #

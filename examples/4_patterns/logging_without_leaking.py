@@ -99,7 +99,7 @@ assert nodes[-1] == 0
 # A running sum needs its own memory
 # ----------------------------------
 # Don't start a sum with the first loss of the log if you add to it in place.
-# ``detach()`` shares memory, so the first entry of the log becomes the sum.
+# Even its ``detach()`` shares memory, so the first entry of the log becomes the sum.
 
 losses = torch.tensor([4.0, 2.0, 1.0], device=device)
 log = [loss.detach() for loss in losses.clone()]
@@ -116,7 +116,7 @@ assert [entry.item() for entry in log] == [7, 2, 1]
 # Start the sum with zeros and ``best`` with a detached clone (these losses don't
 # require grad). Log clones of the sum. A list that has one tensor three times
 # :doc:`shows its last value three times <../3_tips/expanded_tensors>`.
-# :func:`torch.minimum` keeps the best loss on the device.
+# :func:`torch.minimum` keeps the best loss on the device (``fmin`` also ignores NaN).
 
 total = torch.zeros((), device=device)
 best = losses[0].clone()
