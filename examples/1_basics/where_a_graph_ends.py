@@ -124,7 +124,7 @@ assert all(w is ends(t)[0] for t in kept)
 # Which layer cuts the graph?
 # ---------------------------
 # A :meth:`forward hook <torch.nn.Module.register_forward_hook>` gets the inputs and the
-# output of a layer, here one of each. The middle layer doubles a number from ``item()``.
+# output of a layer, here one of each. The middle layer doubles a number, ``x.item()``.
 
 
 class Twice(nn.Module):

@@ -88,8 +88,8 @@ plt.show()
 # --------------------------------------------
 # Vector quantization (VQ) replaces an encoder's output ``z`` by the nearest ``code`` of
 # a codebook, a list of vectors that are also trained. The codebook loss moves the code
-# toward ``z``. The commitment loss, here times 1/4, keeps ``z`` near its code. Both have
-# the same value (before the 1/4). ``detach`` decides which one moves, the code or ``z``.
+# toward ``z``. The commitment loss, here times 1/4, keeps ``z`` near its code. Before
+# the factor, both are equal. ``detach`` decides whether a loss moves the code or ``z``.
 
 z = torch.tensor([3.0], device=device)
 code = torch.tensor([1.0], device=device)
