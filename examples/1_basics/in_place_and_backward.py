@@ -155,8 +155,8 @@ assert w.grad is None
 #
 # Clone first, then modify the clone
 # ----------------------------------
-# Copy the tensor first, and modify the copy. The gradient of the root of 4 is 1/4. A
-# new tensor, ``y = root + 1``, gives the same result and is shorter.
+# Copy the tensor first, and modify the copy. The derivative of the root at 4 is 1/4. It
+# is shorter to make a new tensor, ``y = root + 1``, with the same result.
 
 root = w.sqrt()
 y = root.clone()
@@ -172,4 +172,4 @@ assert root == 2 and y == 3 and w.grad == 0.25
 #   doesn't notice writes through ``.data`` or NumPy.
 # - ``exp``, ``sqrt``, ``relu`` and ``softmax`` need their output, ``x * x`` and ``log``
 #   need their input. Sums and views need neither.
-# - Modify a ``clone``, or make a new tensor. A copy saved elsewhere doesn't help.
+# - Modify a ``clone``, or make a new tensor. A clone kept aside doesn't help.

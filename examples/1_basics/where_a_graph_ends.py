@@ -124,7 +124,7 @@ assert all(w is ends(t)[0] for t in kept)
 # Which layer cuts the graph?
 # ---------------------------
 # A :meth:`forward hook <torch.nn.Module.register_forward_hook>` gets the inputs and the
-# output of a layer, here one of each. The middle layer doubles its input as a number.
+# output of a layer, here one of each. The middle layer doubles a number, ``x.item()``.
 
 
 class Twice(nn.Module):
@@ -154,9 +154,9 @@ assert missing == ["0.weight", "0.bias"]
 # sphinx_gallery_predict_instead_2 = "model(x).backward() -> model(x)"
 
 # %%
-# ``Twice`` breaks the graph. The model's output requires grad due to its last layer.
-# The hook doesn't report a first layer that is frozen or cuts the graph itself, because
-# the layer's input ``x`` doesn't require grad.
+# ``Twice`` cuts the graph. The model's output requires grad due to its last layer. The
+# hook can't report the first layer, because its input ``x`` doesn't require grad. If
+# the first layer is frozen, as below, the input of ``Twice`` doesn't either.
 
 model[0].requires_grad_(False)
 cuts.clear()

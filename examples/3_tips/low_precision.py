@@ -65,8 +65,8 @@ assert losses.sum() == 4000 and losses.mean() == 1
 # The largest bfloat16 number below 1 is 1 - 1/256, so 1 - 0.001 rounds to 1. A bfloat16
 # weight of 1 stays 1, however often an optimizer subtracts 0.001. An average that moves
 # in small steps, as in a :doc:`target network <../4_patterns/target_network>`, stops as
-# well. Keep both in float32, and cast a copy of this *master weight* for each forward
-# pass.
+# well. Keep both in float32. Such a weight is called a *master weight*. Cast a copy of
+# it for each forward pass.
 
 
 def train(weight):
@@ -144,6 +144,6 @@ assert torch.finfo(torch.bfloat16).max > 3e38
 #
 # Remember
 # --------
-# - A cast is a copy with fewer digits, and gradients flow back through it.
+# - A cast to fewer bits is a copy with fewer digits. Gradients flow back through it.
 # - Keep weights, sums and averages in float32. ``autocast`` casts copies of weights.
 # - In float16, scale the loss, and divide the gradients before you clip them.

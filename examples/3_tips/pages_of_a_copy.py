@@ -6,8 +6,8 @@
 Why are very large copies slow? Page faults
 ===========================================
 
-On the CPU, a copy of 64 MiB into new memory takes time to move the bytes. It also takes
-time for page faults, in which the system finds memory for each new page.
+On the CPU, a copy of 64 MiB into new memory takes time to move the bytes, and
+for page faults. In a page fault, the system finds memory for a new page.
 """
 
 # sphinx_gallery_setup = True
@@ -68,18 +68,18 @@ assert empty < pages / 100
 # NumPy asks for larger pages
 # ---------------------------
 # Linux also has larger pages, mostly of 2 MiB. With the policy ``madvise``, a program
-# has to ask for them. NumPy asks for large arrays (`NUMPY_MADVISE_HUGEPAGE
-# <https://numpy.org/doc/stable/reference/global_state.html>`_). PyTorch asks for large
-# tensors if the process starts with `THP_MEM_ALLOC_ENABLE
+# has to ask for them. NumPy does so for its large arrays (`NUMPY_MADVISE_HUGEPAGE
+# <https://numpy.org/doc/stable/reference/global_state.html>`_). PyTorch does so for
+# large tensors only if the process starts with `THP_MEM_ALLOC_ENABLE
 # <https://github.com/pytorch/pytorch/pull/107697>`_ set to 1.
 
 array = page_faults(x.numpy().copy)
 print(f"{array = }")
 
 # %%
-# Your numbers differ if your system gives larger pages to all programs, or if you use
-# another allocator. Otherwise, on Linux, the folded code checks that a clone causes a
-# fault for each page and, with ``madvise``, NumPy's copy fewer.
+# Your numbers may differ if all programs get larger pages, or with another allocator,
+# as on ARM Linux since PyTorch 2.10. Otherwise, on Linux, the folded code checks that a
+# clone causes a fault for each page and, with ``madvise``, NumPy's copy fewer.
 
 system = Path("/sys/kernel/mm/transparent_hugepage")
 files = sorted(system.rglob("enabled"))
@@ -127,9 +127,9 @@ plt.show()
 # %%
 # Reuse a buffer in a loop
 # ------------------------
-# In a loop, allocate a buffer once and write to it. Autograd records ``copy_``, so
-# detach the source. Otherwise the graph connects each write to the one before, and
-# grows with each write (:ref:`silent-buffer-graph`).
+# If a loop needs only the newest copy, allocate a buffer once and write to it. Autograd
+# records ``copy_`` from a source that requires grad, so detach it. Otherwise the graph
+# grows with each write (:ref:`silent-buffer-graph`), as each leads to the one before.
 
 w = torch.ones(2, requires_grad=True)
 buffer, chain = torch.empty(2), torch.empty(2)
@@ -144,5 +144,5 @@ assert last and not buffer.grad_fn
 # Remember
 # --------
 # - A very large copy into new memory also takes time for a page fault on each page.
-# - In a loop, allocate once and write: ``buffer.copy_(x.detach())``.
+# - In a loop, reuse one buffer for the newest copy: ``buffer.copy_(x.detach())``.
 # - On Linux, ``THP_MEM_ALLOC_ENABLE=1`` makes PyTorch ask for larger pages.

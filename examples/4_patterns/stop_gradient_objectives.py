@@ -88,8 +88,8 @@ plt.show()
 # --------------------------------------------
 # Vector quantization (VQ) replaces an encoder's output ``z`` by the nearest ``code`` of
 # a codebook, a list of vectors that are also trained. The codebook loss moves the code
-# to ``z``. The commitment loss, here times 1/4, keeps ``z`` near its code. Both losses
-# have the same value, and ``detach`` decides whether a loss moves the code or ``z``.
+# toward ``z``. The commitment loss, here times 1/4, keeps ``z`` near its code. Before
+# the factor, both are equal. ``detach`` decides whether a loss moves the code or ``z``.
 
 z = torch.tensor([3.0], device=device)
 code = torch.tensor([1.0], device=device)
@@ -111,9 +111,9 @@ assert (z.grad, code.grad) == (1, -4)
 # Compute the losses from the code itself
 # ---------------------------------------
 # The decoder gets ``z + (code - z).detach()``. Up to rounding, this sum has the code's
-# value, and its gradient goes to ``z`` (:doc:`straight_through`). Compute the losses
-# before that, from the code itself. If the codebook loss uses the decoder's input, the
-# code doesn't get a gradient.
+# value, and its gradient goes to ``z`` (:doc:`straight_through`). Don't use this sum in
+# the two losses. If the codebook loss uses it instead of the code, the code doesn't get
+# a gradient.
 
 z.grad = code.grad = None
 quantized = z + (code - z).detach()
