@@ -6,7 +6,7 @@
 What memory does a stored loss, output or slice keep?
 =====================================================
 
-A tensor keeps its whole storage alive, even if it is a small slice such as ``part``
+A tensor keeps its whole storage alive, even if it is a small slice like ``part`` below
 (clone the slice). A tensor with a graph also keeps everything that the graph saved,
 until ``backward()`` frees it.
 """
