@@ -154,6 +154,6 @@ assert w.item() == 3
 # Remember
 # --------
 # - Write in place under ``no_grad``, after ``step()`` and before the next forward pass.
-#   Within ``autocast``, layers may use old weights (:ref:`q-autocast-cache`).
+#   Within ``autocast``, layers may still use the old weights.
 # - A new Parameter leaves the optimizer with the old weight.
 # - ``vector_to_parameters`` shares memory with the vector. Pass in a clone.
