@@ -604,7 +604,7 @@ window.explorerExamples = (codes) => {
     blocks,
     sized: one(/\.(?:view|reshape|expand|repeat\w*|narrow|unfold|as_strided|split|chunk|gather|take|\w+_select)\(|\[.*[\d:m]/) !== undefined,
     besides: [
-      blocks === 1 && `The block applies to every operation in it: autograd records none of them, so nothing is kept for backward(). ${one(/^(?!with )/)} applies to x alone, and operations before it stay recorded. x * 2 is an example: it makes new memory without the block too.`,
+      blocks === 1 && `The block applies to every operation in it. Autograd records none of them, so nothing is kept for backward(). ${one(/^(?!with )/)} applies to x alone, and operations before it stay recorded. x * 2 is an example: it makes new memory without the block too.`,
       ...codes.map((code) => /^x\.float\(\)$|^torch\.Tensor\(a\)$/.test(code) && `${code.includes("(a)") ? "a" : "x"} is float32 here. From another dtype ${code} copies.`),
       turned && keeps && turned !== keeps && `Only ${turned} changes the order of the elements.`,
     ].filter(Boolean),
