@@ -90,8 +90,8 @@ assert "is a view and is being modified" in message
 assert frozen is stored[1][2]
 
 # %%
-# If a layer reuses its buffer, only ``clone()`` helps
-# ----------------------------------------------------
+# If a layer reuses its buffer, store a copy
+# ------------------------------------------
 # Caches, exported models and replayed CUDA graphs (:doc:`static_buffers`) may write
 # every result into the same memory. All results that you store without a copy then have
 # the last values. ``detach()`` doesn't help. (For NumPy see :ref:`silent-from-numpy`.)

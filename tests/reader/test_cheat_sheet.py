@@ -65,6 +65,23 @@ def test_a_sign_has_its_words(sheet: BeautifulSoup) -> None:
             assert sign.get_text(strip=True) or sign.svg["aria-label"]
 
 
+def test_a_result_with_other_values_than_x_is_not_called_a_plain_copy(
+    sheet: BeautifulSoup,
+) -> None:
+    seen = set()
+    for cell in sheet.select(".sheet-calls tr > td:nth-of-type(1)"):
+        if signs(cell) != "copies":
+            continue
+        code = cell.parent.code.get_text()
+        x = torch.arange(1.0, 7).reshape(2, 3)
+        names = {"x": x, "a": x.numpy(), "torch": torch, "device": "cpu"}
+        exec(code if "y =" in code else f"y = {code}", names)
+        others = not set(names["y"].flatten().tolist()) <= set(x.flatten().tolist())
+        assert cell.get_text().endswith("other values") == others, code
+        seen.add(others)
+    assert seen == {True, False}
+
+
 def test_the_pictures_show_what_happens_here(sheet: BeautifulSoup) -> None:
     figures = sheet.select(".sheet-pictures figure")
     assert len(figures) == 6

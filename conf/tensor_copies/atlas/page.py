@@ -294,7 +294,7 @@ class Drawing:
 
     def note(self) -> str:
         """Say whose facts these are, and what no machine has seen."""
-        text = f"x on the CPU: seen by {self.here.label}."
+        text = f"Machine for x on the CPU: {self.here.label}."
         if self.others:
             text += f" Underlined: {_labels(self.others)} saw a different result."
         return f"{text} {self.source()}"
@@ -322,7 +322,7 @@ class Drawing:
         """Say who saw what happens to an x on another device."""
         if not self.away:
             return "No machine here has a second device, so x is only on the CPU."
-        text = f"x on another device: seen by {_labels(self.away)}."
+        text = f"Machine for x on another device: {_labels(self.away)}."
         if not in_short and all(view.source == STAND_IN for view in self.away):
             text += (
                 " It is CPU memory that PyTorch treats as a device. PyTorch itself "

@@ -69,7 +69,8 @@ def _row(drawing: Drawing, row: Record) -> Record:
     if here is None:
         raise ExtensionError(f"the Atlas has not seen {row['code']} of a {PLAIN}")
     memory, *gradient = sign_of(here)
-    note = _if_transposed(drawing, row, memory)
+    other = row["values"] and memory == "copies"
+    note = "other values" if other else _if_transposed(drawing, row, memory)
     cells = [_cell([memory], note), _cell(gradient)]
     if drawing.away:
         there = drawing.on_another(row, PLAIN)
