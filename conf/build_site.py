@@ -32,6 +32,8 @@ for path in (*CONF.glob("*.py"), *CONF.glob("*/__init__.py")):
     if PathFinder.find_spec(named, [get_path("stdlib"), get_path("purelib")]):
         sys.exit(f"build_site: {path} hides Python's module {named}: move it away")
 sys.path[:0] = [str(CONF)]
+if not (CONF / "tensor_maps" / "pyproject.toml").is_file():
+    sys.exit("build_site: conf/tensor_maps is missing: check it out again")
 
 try:
     sys.dont_write_bytecode = True  # on a full disk Python keeps half a file
@@ -81,15 +83,18 @@ def build(options: argparse.Namespace) -> int:
     try:
         with FileLock(BUILD / "lock").acquire(timeout=0):
             recover(SITE)
-            unfinished = BUILD / f"unfinished.{options.builder}"
-            if unfinished.exists():  # its pages would not be warned about again
-                for folder in (BUILD / "doctrees" / options.builder, STAGING):
+            made = STAGING if options.builder == "html" else BUILD / options.builder
+            finished = BUILD / f"finished.{options.builder}"
+            # Of pages that a build has not finished nobody would be warned again, and
+            # those that somebody has changed since would be taken for its own.
+            if not finished.is_file() or finished.read_text("utf-8") != _state(made):
+                for folder in (BUILD / "doctrees" / options.builder, made):
                     shutil.rmtree(folder, ignore_errors=True)
-            unfinished.touch()
+            finished.unlink(missing_ok=True)
             sources = _sources()
             if status := _sphinx(options):
                 return status
-            unfinished.unlink()
+            finished.write_text(_state(made), encoding="utf-8")
             if options.builder == "html":
                 publish(STAGING, SITE)
                 page = (SITE / "index.html").as_uri()
@@ -125,6 +130,12 @@ def _sphinx(options: argparse.Namespace) -> int:
             processes.end_children()
 
 
+def _state(folder: Path) -> str:
+    """Return what is another as soon as anybody writes into a folder."""
+    found = [(one, one.lstat()) for one in sorted(folder.rglob("*.*")) if one.is_file()]
+    return "\n".join(f"{path.name} {s.st_size} {s.st_mtime_ns}" for path, s in found)
+
+
 def _times(site: Path) -> dict[Path, int]:
     return {path: path.lstat().st_mtime_ns for path in site.resolve().rglob("*")}
 
@@ -152,8 +163,14 @@ def publish(built: Path, site: Path) -> None:
     """Put a copy of what was built in the place of the site, whole or not at all."""
     site = site.resolve()
     new, old = (site.with_name(f"{site.name}.{end}") for end in ("new", "old"))
+    for page in built.rglob("*.html"):
+        if not page.stat().st_size:
+            raise BuildProblem(f"{page} is empty: look at conf/templates, build again.")
     for path in (new, old):
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        try:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        except OSError as error:
+            raise BuildProblem(f"{path}: {error.strerror}: remove it.") from None
     shutil.copytree(built, new)
     if site.exists():
         site.rename(old)
@@ -214,6 +231,8 @@ def main() -> int:
     # Where who started this ignores it, nobody hears that what failed has failed.
     if hasattr(signal, "SIGCHLD"):
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):  # else what ends is never heard of
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
     try:
         before = _times(SITE)  # RuntimeError where it is a link to itself
         fingerprint.check()

@@ -77,7 +77,7 @@ time.sleep(1)
 print("it left much")
 """
 FINDS = """
-import torch
+import wave, torch
 x = torch.ones(2, requires_grad=True)
 print("clone:", x.clone().grad_fn is not None, x.dtype)
 print("mm:", torch.mm(torch.ones(1, 1), torch.ones(1, 1)).dtype)
@@ -139,11 +139,13 @@ def surroundings(folder: Path) -> dict[str, str]:
     kernel.mkdir(parents=True)
     (kernel / "kernel.json").write_text('{"argv": ["false"], "language": "python"}')
     (folder / "random.py").write_text(SCRATCH)
+    (folder / "home" / "wave.py").write_text(SCRATCH)
     return {
         **os.environ,
         "HOME": str(folder / "home"),
         "NOTES": str(folder / "notes"),
         "PYTHONOPTIMIZE": "2",
+        "PYTHONPATH": "../home",
         "PYTHONWARNINGS": "ignore",
         "PYTHONSTARTUP": str(startup),
         "MPLBACKEND": "nonsense",
@@ -429,6 +431,8 @@ def test_what_fails_is_named_and_the_site_stays(site: TinySite) -> None:
     fails(
         site, "has the tag raises-exeption, which means nothing", "raised nothing: take"
     )
+    (docs / "computes.md").write_text(computing_page(code="%%capture\n1 / 0"))
+    fails(site, "the cell with `%%capture` raised an error, which a magic kept")
     (docs / "computes.md").write_text(computing_page(code=LEAVES_A_FILE))
     fails(site, "build_site: computes left the file docs/left.txt among")
     (docs / "left.txt").unlink()
@@ -451,8 +455,12 @@ def test_what_fails_is_named_and_the_site_stays(site: TinySite) -> None:
 
 def test_a_build_that_nobody_hears_and_mends_what_is_kept(site: TinySite) -> None:
     (site.folder / SECTION / "finds.py").write_text(NEW)
-    kept = {name: site.page(name).read_text() for name in ("times", "shows")}
-    made = site.folder / "docs" / "auto_examples"
+    kept = {name: site.page(name).read_text() for name in ("times", "shows", "leaves")}
+    made, prose = site.folder / "docs" / "auto_examples", site.html / "prose.html"
+    whole = prose.read_text()
+    staged = site.folder / "build" / "staging" / "prose.html"
+    rewrite(staged, "Some words", "Older words")  # as where a backup was put back
+    rewrite(made / "1_first" / "leaves.rst", "it left much", "it left less")
     for path in made.rglob("*times_thumb.png"):
         path.unlink()
     for path in made.rglob("*shows_001.svg"):  # as where the power failed
@@ -462,12 +470,14 @@ def test_a_build_that_nobody_hears_and_mends_what_is_kept(site: TinySite) -> Non
 
     def begin() -> None:
         os.umask(0o077)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM})
         for stream in range(3):
             os.close(stream)
 
     built(site, preexec_fn=begin, env={**os.environ, "PYTHONINSPECT": "1"})
     assert "new" in text_of(site.page("finds"))
     assert kept == {name: site.page(name).read_text() for name in kept}
+    assert prose.read_text() == whole
     assert database.read_bytes().startswith(b"SQLite")
     assert site.html.stat().st_mode & 0o777 == 0o755
     assert site.page("finds").stat().st_mode & 0o777 == 0o644

@@ -47,6 +47,9 @@ FAULTS = {
     "examples/order.txt, line 1: byte 0xf6": write("examples/order.txt", b"\xf6"),
     f"{PAGE}, line 1: it has the hidden character U+001B": write(PAGE, "a\x1bb"),
     f"{LESSON}, line 1: it has the hidden character U+202E": write(LESSON, "#\u202e"),
+    f"{PAGE}, line 1: it has the hidden character U+00A0": write(PAGE, "#\u00a0A\n"),
+    f"{PAGE}, line 1: it has the hidden character U+200B": write(PAGE, "a\u200bb\n"),
+    "docs/part.txt, line 1: a conflict": write("docs/part.txt", "<<<<<<< HEAD\n"),
     f"{LESSON}, line 2: it waits for a person": write(
         LESSON, "x = 1\nif x: breakpoint()\n"
     ),
@@ -62,6 +65,9 @@ FAULTS = {
         "examples/1_first/more/x.py", ""
     ),
     "docs/asked.toml is a folder": write("docs/asked.toml/x", ""),
+    "docs/former_sections.toml, line 1: byte 0xf6": write(
+        "docs/former_sections.toml", b"\xf6"
+    ),
     "examples/1_first/folder.py is a folder": write("examples/1_first/folder.py/x", ""),
     "docs/pipe.md is no file with text": lambda root: os.mkfifo(root / "docs/pipe.md"),
     "docs/404.md: the build makes a page of this name": write("docs/404.md", "# A\n"),

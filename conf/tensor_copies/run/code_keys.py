@@ -114,7 +114,7 @@ def pages_are_made_from() -> str:
         *(fingerprint().signature, quality(), platform.python_version()),
         # Where a compiler comes or goes, so does the simulated device.
         str(any(map(shutil.which, (os.environ.get("CXX", "c++"), "g++")))),
-        *sorted(packages),
+        *(hash_of(ROOT / "docs" / "former_sections.toml"), *sorted(packages)),
         *sorted(name for name in lessons if not name.startswith(".")),
         *sorted(one for one in said if one.startswith(ENVIRONMENT)),
     )

@@ -73,7 +73,7 @@ class Run:
     fingerprint: Fingerprint
     day: str
     seconds: float
-    files: list[str]
+    hashes: dict[str, str]  # of its files
 
     def save(self, path: Path) -> None:
         """Write the run as JSON, whole or not at all."""
@@ -103,10 +103,9 @@ def drop_what_is_stale(app: Sphinx) -> None:
     }
     for page, key in app.run_keys.items():
         run = Run.load(run_path(app, page))
-        left = [Path(app.srcdir, name) for name in run.files] if run else []
-        # A file without a byte is one that the system lost, as where the power fails.
-        whole = all(path.is_file() and path.stat().st_size for path in left)
-        if run is None or run.key != key or not whole:
+        left = run.hashes if run and run.key == key else {"": "none"}
+        # The system may have lost one, and somebody may have put an older one back.
+        if any(hash_of(Path(app.srcdir, name)) != was for name, was in left.items()):
             _remove_result(app, page)
     sections = {Path(app.srcdir, page).parent for page in lessons}
     for gallery in app.config.sphinx_gallery_conf["gallery_dirs"]:
@@ -146,11 +145,12 @@ def _note_run(app: Sphinx, page: str) -> None:
     # The notebook is finished in each build, from what the gallery made (notebooks.py).
     made = lesson.with_name(f"{lesson.name}{NOTEBOOK}")
     shutil.copyfile(made, lesson.with_name(f"{lesson.name}{NOTEBOOK_AS_MADE}"))
-    left = [
-        path.relative_to(app.srcdir).as_posix()
+    left = {
+        path.relative_to(app.srcdir).as_posix(): hash_of(path)
         for path in _results(app, page)
         if not path.match("*_steps.*.json")  # drawn again when its code changes
-    ]
+        and path not in (made, run_path(app, page))
+    }
     seconds = round(cost["time"], 2)
     run = Run(app.run_keys[page], fingerprint(), today(), seconds, left)
     run.save(run_path(app, page))

@@ -170,6 +170,7 @@ def _execute(
 ) -> NotebookNode:
     """Run the cells of a page; refuse what would be no page or changes others."""
     from nbclient.exceptions import DeadKernelError
+    from nbformat import ValidationError
 
     began, code = perf_counter(), _code_of(notebook)
     with (
@@ -182,6 +183,8 @@ def _execute(
             problem = _too_much(code)
         except DeadKernelError:
             problem = "a cell ended the process in which it ran"
+        except ValidationError as error:
+            problem = f"a cell shows what is no text: {error.message}"
         if problem:
             raise UnfitSource(f"{page}: {problem}")
     progress.say_time("page", page, perf_counter() - began)

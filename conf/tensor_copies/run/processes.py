@@ -27,8 +27,9 @@ def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if name in KEPT or not name.startswith(("PYTHON", "MPLBACKEND", "TORCH"))
     }
-    paths = [*map(str, PACKAGES), environment.get("PYTHONPATH", "")]
-    plain["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
+    theirs = environment.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [*map(str, PACKAGES), *filter(os.path.isabs, theirs)]  # no scratch files
+    plain["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
     return plain
 
 

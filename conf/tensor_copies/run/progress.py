@@ -6,7 +6,7 @@ import errno
 import shutil
 
 CURES = dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "make room")
-CURES[errno.ENOENT] = "build again"  # somebody has removed it meanwhile
+CURES |= {errno.ENOENT: "build again", errno.EBUSY: "mount its parent instead"}
 
 
 def say(text: str) -> None:

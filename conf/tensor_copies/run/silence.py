@@ -45,8 +45,10 @@ def _problems(cell: nodes.container) -> Iterator[str]:
     for tag in tags:
         if not TAG.fullmatch(tag):
             yield f"has the tag {tag}, which means nothing here: mend its spelling"
-    if "raises-exception" in tags and not any(
-        "traceback" in block["classes"] or RAISED.match(block.astext())
-        for block in cell.findall(nodes.literal_block)
-    ):
+    blocks = list(cell.findall(nodes.literal_block))
+    traceback = any("traceback" in block["classes"] for block in blocks)
+    if traceback and "raises-exception" not in tags:
+        yield "raised an error, which a magic kept from ending the build"
+    said = traceback or any(RAISED.match(one.astext()) for one in blocks)
+    if "raises-exception" in tags and not said:
         yield "raised nothing: take its tag raises-exception away"

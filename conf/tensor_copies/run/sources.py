@@ -23,7 +23,7 @@ from sphinx.errors import ExtensionError
 from tensor_copies.run.fingerprint import CONF
 
 ROOT = CONF.parent
-KINDS = {"docs": (".md", ".rst", "asked.toml"), "examples": (".py", ".rst", ".txt")}
+KINDS = {"docs": (".md", ".rst", ".toml", ".txt"), "examples": (".py", ".rst", ".txt")}
 # By editors and by the gallery.
 PASSED_OVER = re.compile(r"(^|/)(\.|__pycache__($|/))|~$|^docs/auto_examples($|/)")
 HEADER = "GALLERY_HEADER.rst"
@@ -46,7 +46,7 @@ UNFIT_IN_A_PAGE_THAT_RUNS = {
     r":tags: *[^\[\s]": "tags are a list: write `:tags: [NAME]`",
 }
 # Forbidden in HTML, or such that what is read is not what is written.
-HIDDEN = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+HIDDEN = re.compile(r"[\0-\x08\x0b\f\x0e-\x1f\x7f\xa0\u200b\u202a-\u202e\u2066-\u2069]")
 INCLUDE = re.compile(r"^(?:[`:]{3,} *\{include\}|\.\. include::) *(\S+)", re.M)
 FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,}|:{3,})(.*)")
 TITLE = re.compile(r"\S.*\n([=\-~#*^\"])\1*\s*$", re.M)
