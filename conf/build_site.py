@@ -131,13 +131,10 @@ def _sphinx(options: argparse.Namespace) -> int:
 
 
 def _state(folder: Path) -> str:
-    """Return what is another as soon as anybody writes into a folder."""
-    found = [(one, one.lstat()) for one in sorted(folder.rglob("*.*")) if one.is_file()]
-    return "\n".join(f"{path.name} {s.st_size} {s.st_mtime_ns}" for path, s in found)
-
-
-def _times(site: Path) -> dict[Path, int]:
-    return {path: path.lstat().st_mtime_ns for path in site.resolve().rglob("*")}
+    """Return what is another as soon as anybody writes a file in a folder."""
+    files = sorted(path for path in folder.resolve().rglob("*") if path.is_file())
+    found = ((path.relative_to(folder.resolve()), path.stat()) for path in files)
+    return "\n".join(f"{name} {s.st_size} {s.st_mtime_ns}" for name, s in found)
 
 
 def _sources() -> dict[str, int]:
@@ -223,7 +220,7 @@ def open_streams() -> None:
 def main() -> int:
     """Build with the command line's arguments; say a problem in one line."""
     open_streams()
-    before, status = {}, 2
+    before, status = "", 2
     for name in ("SIGTERM", "SIGHUP"):  # as Ctrl+C does, but for nohup
         number = getattr(signal, name, signal.SIGTERM)
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -234,7 +231,7 @@ def main() -> int:
     if hasattr(signal, "pthread_sigmask"):  # else what ends is never heard of
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
     try:
-        before = _times(SITE)  # RuntimeError where it is a link to itself
+        before = _state(SITE)  # RuntimeError where it is a link to itself
         fingerprint.check()
         status = build(_parse())
     except OSError as problem:
@@ -243,7 +240,7 @@ def main() -> int:
         say(f"build_site: {problem}", sys.stderr)
     except KeyboardInterrupt:
         say("build_site: interrupted", sys.stderr)
-    if status and before and before != _times(SITE):
+    if status and before and before != _state(SITE):
         say("The build failed, and wrote into build/html: build again.", sys.stdout)
     elif status and SITE.exists():
         say("The build failed: build/html is still the last good site.", sys.stdout)

@@ -103,9 +103,11 @@ def drop_what_is_stale(app: Sphinx) -> None:
     }
     for page, key in app.run_keys.items():
         run = Run.load(run_path(app, page))
-        left = run.hashes if run and run.key == key else {"": "none"}
+        left = run.hashes if run and run.key == key else None
         # The system may have lost one, and somebody may have put an older one back.
-        if any(hash_of(Path(app.srcdir, name)) != was for name, was in left.items()):
+        if left is None or any(
+            hash_of(Path(app.srcdir, name)) != was for name, was in left.items()
+        ):
             _remove_result(app, page)
     sections = {Path(app.srcdir, page).parent for page in lessons}
     for gallery in app.config.sphinx_gallery_conf["gallery_dirs"]:
@@ -151,8 +153,7 @@ def _note_run(app: Sphinx, page: str) -> None:
         if not path.match("*_steps.*.json")  # drawn again when its code changes
         and path not in (made, run_path(app, page))
     }
-    seconds = round(cost["time"], 2)
-    run = Run(app.run_keys[page], fingerprint(), today(), seconds, left)
+    run = Run(app.run_keys[page], fingerprint(), today(), round(cost["time"], 2), left)
     run.save(run_path(app, page))
 
 

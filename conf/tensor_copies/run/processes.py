@@ -20,16 +20,15 @@ def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:
     """Return variables with which a new Python finds the packages in conf/.
 
     Without those that would change what examples print: optimised assertions, warnings
-    that are ignored, a start file, another backend of matplotlib, logs of torch.
+    that are ignored, a start file, relative paths, matplotlib's backend, torch's log.
     """
     plain = {
         name: value
         for name, value in environment.items()
         if name in KEPT or not name.startswith(("PYTHON", "MPLBACKEND", "TORCH"))
     }
-    theirs = environment.get("PYTHONPATH", "").split(os.pathsep)
-    paths = [*map(str, PACKAGES), *filter(os.path.isabs, theirs)]  # no scratch files
-    plain["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
+    paths = [*map(str, PACKAGES), *environment.get("PYTHONPATH", "").split(os.pathsep)]
+    plain["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(os.path.isabs, paths)))
     return plain
 
 
