@@ -1,38 +1,34 @@
 """Options of the site. What is more than an option stands in tensor_copies/."""
 
+import logging
 import os
 import sys
 from pathlib import Path
 
+from sphinx.errors import ConfigError
+
 CONF = Path(__file__).resolve().parent
 PACKAGES = [str(CONF), str(CONF / "tensor_maps" / "src")]
 sys.path[:0] = PACKAGES
-# The kernels of pages find them too.
+# Fresh processes and the kernels of pages find them too.
 paths = [*PACKAGES, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, paths)))
+os.environ["IPYTHONDIR"] = str(CONF / "ipython")
+os.environ["KINETO_LOG_LEVEL"] = "6"  # torch's profiler says when it starts
 
-from sphinx.errors import ConfigError  # noqa: E402
-from tensor_copies.recordings.format import pages_digest  # noqa: E402
-from tensor_copies.run.code_keys import (  # noqa: E402
-    pages_are_dressed_in,
-    pages_are_made_from,
-)
-from tensor_copies.run.fingerprint import (  # noqa: E402
-    UnfitMachine,
-    check,
-    lesson_seconds,
-)
-from tensor_copies.run.freshness import pages_key  # noqa: E402
+if not __debug__:
+    raise ConfigError("Python runs with -O: its assertions would prove nothing.")
+
+from tensor_copies.gallery.kept import hash_of  # noqa: E402
+from tensor_copies.gallery.machine import this_machine  # noqa: E402
 from tensor_copies.web.address import site_address  # noqa: E402
 
-try:
-    kept_pages = pages_key()
-    check(("torch", "numpy"))  # refuses a day that is none too
-except UnfitMachine as unfit:
-    raise ConfigError(str(unfit)) from None
 address = site_address()
-pages_are_made_from = pages_are_made_from()
-pages_are_dressed_in = pages_are_dressed_in()
+# When code changes, all pages are read again; when a style does, they are written.
+code_of_the_site = hash_of(
+    "tensor_copies/**/*", "tensor_maps/src/**/*", extra=this_machine()
+)
+style_of_the_site = hash_of("static/**/*")
 
 # -- Project ------------------------------------------------------------------
 
@@ -46,8 +42,9 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "myst_nb",
     # ours: a room for each thing; its __init__ has all that it connects, in order
-    "tensor_copies.run",
-    "tensor_copies.recordings",
+    "tensor_copies.gallery",
+    "tensor_copies.simulated",
+    "tensor_copies.figures",
     "tensor_copies.explorer",
     "tensor_copies.atlas",
     "tensor_copies.errors",
@@ -59,29 +56,25 @@ exclude_patterns = ["auto_examples/**.ipynb", "maintainers", ".*", "**/.*"]
 templates_path = ["templates"]
 template_bridge = "tensor_copies.web.mending.MendingTemplates"
 nitpicky = True
-# It looks at the whole path, and so refuses a folder of the reader's with a space; a
-# lesson's own name is checked with its place in the reading order.
+# It looks at the whole path, and so refuses a folder of the reader's with a space.
 suppress_warnings = ["sphinx_gallery.space_in_filename"]
 
 # -- Lessons: scripts in examples/, run by sphinx-gallery -----------------------
 
-lesson_time_limit = lesson_seconds()
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"__init__\.py|(^|[\\/])\.[^\\/]*$",  # not what editors leave
-    "within_subsection_order": "tensor_copies.run.lesson_list.ReadingOrder",
+    "within_subsection_order": "tensor_copies.gallery.lessons.ReadingOrder",
     "reset_modules": (
         "tensor_copies.figures.steps.end_watching",
-        "tensor_copies.run.isolation.prepare",
+        "tensor_copies.gallery.isolation.prepare",
         "tensor_copies.lessons.code_links.link_methods",
         "tensor_copies.figures.steps.begin_watching",
     ),
     "reset_modules_order": "both",
-    "parallel": 2,  # each lesson in a process of its own: run/apart.py
     "image_scrapers": (
-        "tensor_copies.run.isolation.end_a_fork",
         "tensor_copies.figures.maps.scrape",
         "tensor_copies.figures.plots.scrape",
         "tensor_copies.figures.tables.scrape",
@@ -100,13 +93,10 @@ sphinx_gallery_conf = {
 
 # -- Pages that compute: docs/*.md, run by MyST-NB ------------------------------
 
+logging.getLogger("traitlets").setLevel("WARNING")  # says which kernel it starts
 nb_execution_mode = "cache"
-# Another machine, or another recording that a page shows, runs the pages again.
-nb_execution_cache_path = str(
-    CONF.parent / "build" / "pages" / f"{kept_pages}-{pages_digest(CONF.parent)}"
-)
+nb_execution_cache_path = str(CONF.parent / "build" / "jupyter-cache")
 nb_execution_timeout = 600
-nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_output_stderr = "error"  # a Python warning on a page fails the build
 nb_merge_streams = True
@@ -142,8 +132,11 @@ site_repository = address.repository
 site_is_indexed = address.is_indexed
 html_static_path = ["static"]
 html_favicon = "static/icon.svg"
-html_css_files = ["lessons.css", "site.css"]
-html_js_files = [(name, {"defer": "defer"}) for name in ("code.js", "predict.js")]
+# With their priority, which Sphinx else adds, and then takes the options for changed.
+html_css_files = [(name, {"priority": 800}) for name in ("lessons.css", "site.css")]
+html_js_files = [
+    (name, {"defer": "defer", "priority": 800}) for name in ("code.js", "predict.js")
+]
 html_copy_source = False
 html_show_sourcelink = False
 html_domain_indices = False  # one module has a directive: no page for it

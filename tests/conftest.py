@@ -15,7 +15,6 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from multiprocessing import set_forkserver_preload
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,8 @@ from bs4 import BeautifulSoup
 from hypothesis import settings
 from reading import EVERYTHING, PATIENCE, ROOT, pages_in, soup
 from sites import Built, TinySite, computing_page, lesson, new_tiny_site, plain
-from tensor_copies.run import apart
+from tensor_copies import simulated
+from tensor_copies.gallery import isolation
 
 __all__ = [
     "PATIENCE", "ROOT", "Built", "TinySite", "client_of", "computing_page", "lesson",
@@ -43,7 +43,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 # runs all probes of the Atlas.
 SLOW_FIXTURES = {
     *("site", "address", "start_chromium", "tiny_site", "hosted"),
-    *("recorded_site", "tiny", "stand_in_variables", "observed", "second"),
+    *("tiny", "simulated_device", "observed", "second"),
 }
 
 
@@ -61,19 +61,13 @@ def client_of(notebook: Any, folder: Path) -> Any:
 
 
 @pytest.fixture(scope="session")
-def stand_in_variables() -> dict[str, str]:
-    """Compile the stand-in device once; return what a Python needs to have it."""
-    from tensor_copies import stand_in
-    from tensor_copies.stand_in import compiling
-
-    try:
-        compiling.compiled(stand_in.CACHE)
-    except stand_in.NoCompiler as missing:
+def simulated_device() -> None:
+    """Skip where the simulated device cannot be compiled, but never on CI."""
+    if simulated.compiler() is None:
+        missing = "no C++ compiler: `apt-get install g++` for a second device"
         if os.environ.get("CI") == "true":
-            pytest.fail(str(missing), pytrace=False)
-        pytest.skip(str(missing))
-    quick = {"BENCHMARK_QUALITY": "quick", "MPLBACKEND": "agg"}
-    return {**os.environ, **stand_in.environment(stand_in.CACHE), **quick}
+            pytest.fail(missing, pytrace=False)
+        pytest.skip(missing)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -99,7 +93,7 @@ def forks_have_torch() -> None:
 
     An optimizer imports the compiler, for two seconds.
     """
-    set_forkserver_preload(["torch", "numpy", apart.COMPILER, apart.__name__])
+    isolation.PROCESSES.set_forkserver_preload(["torch", "numpy", isolation.COMPILER])
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
-from tensor_copies.run.lesson_list import READING_ORDER
+from tensor_copies.gallery.lessons import READING_ORDER
 
 ROOT = next(
     folder for folder in Path(__file__).resolve().parents if (folder / "conf").is_dir()
@@ -74,12 +74,11 @@ def page_of(site: Path, script: Path) -> Path:
 def parts_of(page: Path) -> list[Part]:
     """Return the code blocks of a lesson's page, each with the output below it."""
     parts: list[Part] = []
-    live = ".variant.live > pre.literal-block"
-    wanted = f"article .highlight > pre, article {live}, div.lesson-table table"
-    for block in soup(page).select(wanted):
+    for block in soup(page).select("article .highlight > pre, div.lesson-table table"):
+        if block.find_parent(class_="other-machine"):
+            continue
         if block.name == "table":  # what the script prints as its rows
-            if block.find_parent("details", class_="folded") is None:
-                parts[-1] = Part(parts[-1].code, parts[-1].output + rows_of(block))
+            parts[-1] = Part(parts[-1].code, parts[-1].output + rows_of(block))
             continue
         text = block.get_text()
         above = block.parent.parent

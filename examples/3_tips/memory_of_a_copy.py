@@ -103,7 +103,7 @@ for call, copy in calls.items():
     found.append(new)
     row = {"call": call, "on the CPU": f"{new[0]} MiB"}
     if device == "cuda":
-        row["peak on CUDA"] = f"{new[2]} MiB"
+        row["peak on the GPU"] = f"{new[2]} MiB"
     rows.append(row)
 print(*rows[0], sep=" | ")
 for row in rows:
@@ -129,6 +129,7 @@ assert [n[2] for n in found] == [0, 4 * cuda, 0]
 gaps = torch.ones(2 * MIB, device=device)[::2]
 _, new = measure(torch.Tensor.cpu, gaps)
 print(f"Peak for a slice with gaps: {new[2]} MiB")
+# sphinx_gallery_not_simulated = True
 
 # %%
 # The graphs that you keep do add up

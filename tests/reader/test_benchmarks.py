@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
-from reading import EXAMPLES, ROOT, SCRIPTS, page_of, rows_of, soup
+from reading import EXAMPLES, SCRIPTS, page_of, rows_of, soup
 from sphinx.errors import ExtensionError
 from tensor_copies.figures import charts, tables
-from tensor_copies.run import fingerprint as machine
+from tensor_copies.gallery.machine import this_machine
 
 TIPS = EXAMPLES / "3_tips"
 MEASURED = [
@@ -50,25 +50,15 @@ def test_the_samples_are_offered_with_who_measured_them(
     script: Path, site: Path
 ) -> None:
     comments, rows = samples_of(site, script)
-    here = machine.fingerprint()
-    assert str(here) in comments[0] and here.signature in comments[1]
+    assert str(this_machine()) in comments[0]
     assert {"method", "elements", "seconds"} <= set(rows[0])
     sizes = sorted({int(row["elements"]) for row in rows})
     assert sizes[0] == 1 and sizes[-1] == 2**24
     times = [float(row["seconds"]) for row in rows]
     assert min(times) > 0 and math.isfinite(sum(times))
-    links = soup(page_of(site, script)).select(".benchmark-data a[download]")
-    assert f"{len(rows)} samples" in links[0].get_text()
-    # Nothing that the stand-in times is shown.
-    others = {
-        recording.parent.name
-        for recording in ROOT.glob(f"docs/recordings/*/{script.stem}.json")
-        if not recording.parent.name.startswith("stand-in")
-    }
-    assert len(links) == 1 + len(others - {here.name})
-    for link in links:
-        file = page_of(site, script).parent / link["href"]
-        assert file.stat().st_size < 100_000
+    (link,) = soup(page_of(site, script)).select(".benchmark-data a[download]")
+    assert f"{len(rows)} samples" in link.get_text()
+    assert (page_of(site, script).parent / link["href"]).stat().st_size < 100_000
 
 
 def ratios_of(site: Path) -> dict[tuple[str, int], np.ndarray]:
@@ -82,9 +72,9 @@ def ratios_of(site: Path) -> dict[tuple[str, int], np.ndarray]:
 
 
 def panels(page: Any) -> dict[tuple[str, str], Any]:
-    """Return the cells of the first machine's chart, by method and size."""
+    """Return the cells of the first chart, by method and size."""
     found = {}
-    for table in page.select_one(".chart .machine").select("table"):
+    for table in page.select_one(".chart").select("table"):
         sizes = [head.find(string=True) for head in table.select("thead th")[1:]]
         for row in table.select("tbody tr"):
             for size, cell in zip(sizes, row.select("td"), strict=True):
@@ -211,61 +201,32 @@ BARS = {
 }
 
 
-def drawn(*charts_of: tuple[str, dict[str, Any]]) -> Any:
-    panels = [charts.Panel(name, f"p-{name}", data) for name, data in charts_of]
-    return BeautifulSoup(charts.draw(panels), "html.parser")
+def drawn(data: dict[str, Any]) -> Any:
+    return BeautifulSoup(charts.draw(data, "p"), "html.parser")
 
 
-def test_machines_share_one_axis_and_each_says_its_verdict() -> None:
-    figure = drawn(("here", RATIOS), ("there", {**RATIOS, "title": "Another."}))
+def test_ratios_stand_on_one_axis_and_say_what_differs() -> None:
+    figure = drawn(RATIOS)
     assert figure.select_one(".verdict").get_text() == RATIOS["title"]
-    here, there = figure.select(".machine")
-    assert "Another." in there.get_text() and "Another." not in here.get_text()
     ticks = [
-        [text.get_text() for text in part.select("tfoot text")]
-        for part in (here, there)
+        [text.get_text() for text in cell.select("text")]
+        for cell in figure.select("tfoot td:not(.corner)")
     ]
-    assert ticks[0] == ticks[1] and {"1", "2×"} <= set(ticks[0])
-    kinds = [cell["class"][0] for cell in here.select("tbody td")]
-    assert [kinds.count(kind) for kind in ("base", "slower", "faster", "same")] == [
-        3
-    ] * 4
+    assert ticks == 3 * [ticks[0]] and {"1", "2×"} <= {*ticks[0]}
+    kinds = [cell["class"][0] for cell in figure.select("tbody td")]
+    told = ("base", "slower", "faster", "same")
+    assert [kinds.count(kind) for kind in told] == [3] * 4
     for place in figure.select("circle"):
         assert 0 <= float(place["cx"].removesuffix("%")) <= 100
     for bar in figure.select("line[stroke-width]"):  # a long one is cut at the edge
-        assert (
-            0
-            <= float(bar["x1"].removesuffix("%"))
-            < float(bar["x2"].removesuffix("%"))
-            <= 100
-        )
-    words = here.select("td.slower svg")[0]["aria-label"]
+        left, right = (float(bar[end].removesuffix("%")) for end in ("x1", "x2"))
+        assert 0 <= left < right <= 100
+    words = figure.select_one("td.slower svg")["aria-label"]
     assert words == "1.6, middle half 1.5 to 1.7"
 
 
-def test_a_machine_that_says_the_same_is_not_drawn() -> None:
-    other = json.loads(json.dumps(RATIOS))
-    other["panels"][0]["rows"][1] |= {"low": 2, "middle": 2.1, "high": 2.2}
-    assert charts.said_by(other) == charts.said_by(RATIOS)
-    other["panels"][0]["rows"][1]["middle"] = 0.5  # the other direction
-    assert charts.said_by(other) != charts.said_by(RATIOS)
-    slow = {
-        **BARS,
-        "bars": [{**bar, "value": 2 * bar["value"]} for bar in BARS["bars"]],
-    }
-    assert charts.said_by(slow) == charts.said_by(BARS)  # measured: the order counts
-    counted = [{**bar, "text": str(bar["value"])} for bar in slow["bars"]]
-    assert charts.said_by({**BARS, "bars": counted}) != charts.said_by(BARS)
-    same = [("CPU, torch 2.6", "4 B: `a` is slower.")]
-    panels = [charts.Panel("here", "p", RATIOS)]
-    figure = BeautifulSoup(charts.draw(panels, same), "html.parser")
-    fold = figure.select_one("details")
-    assert fold.summary.get_text() == "The same on CPU, torch 2.6"
-    assert fold.code.get_text() == "a" and len(figure.select(".machine")) == 1
-
-
 def test_a_phone_names_what_does_not_differ() -> None:
-    figure = drawn(("here", RATIOS))
+    figure = drawn(RATIOS)
     assert [row.th.get_text() for row in figure.select("tr.quiet")] == [
         "x.clone()",
         "other(x)",
@@ -274,7 +235,7 @@ def test_a_phone_names_what_does_not_differ() -> None:
     calm = json.loads(json.dumps(RATIOS))
     for panel in calm["panels"]:
         panel["rows"] = [one | {"text": ""} for one in panel["rows"]]
-    figure = drawn(("here", calm))
+    figure = drawn(calm)
     alike = figure.select_one(".alike").get_text()
     assert alike == "No clear difference at 4 B and 4 KiB."
     assert len(figure.select("table.quiet")) == 2
@@ -284,14 +245,14 @@ def test_lines_end_at_names_that_do_not_meet() -> None:
     axis = {"ends": [0, 4], "log": False, "ticks": [[0, "0"], [4, "4"]]}
     lines = [{"name": name, "xs": [0, 4], "ys": [0, 4]} for name in ("a", "<b>")]
     data = {"title": "t", "xlabel": "x", "ylabel": "y", "lines": lines}
-    figure = drawn(("here", {**data, "across": axis, "up": axis}))
+    figure = drawn({**data, "across": axis, "up": axis})
     first, second = (figure.find("text", string=name) for name in ("a", "<b>"))
     assert abs(float(first["y"]) - float(second["y"])) >= charts.APART
     assert "<b>: 0, 4" in figure.svg["aria-label"]
     points = figure.polyline["points"].split()
     log = {**axis, "ends": [1, 16], "log": True, "ticks": []}
     lines = [line | {"xs": [1, 4, 16], "ys": [1, 4, 16]} for line in lines]
-    bent = drawn(("here", {**data, "lines": lines, "across": log, "up": log}))
+    bent = drawn({**data, "lines": lines, "across": log, "up": log})
     ends = bent.polyline["points"].split()
     assert [ends[0], ends[-1]] == points  # powers stand as far apart as numbers
     places = np.array([point.split(",") for point in points], dtype=float)
@@ -299,16 +260,12 @@ def test_lines_end_at_names_that_do_not_meet() -> None:
     assert abs(middle - places.mean(0)).max() < 0.1
 
 
-def test_bars_share_one_scale() -> None:
-    slow, none = (
-        {**BARS, "bars": [{**bar, "value": bar["value"] * by} for bar in BARS["bars"]]}
-        for by in (2, 0)
-    )
-    figure = drawn(("here", BARS), ("there", slow))
-    widths = [rect["width"] for rect in figure.select("rect")]
-    assert widths == ["50.0%", "12.5%", "100.0%", "25.0%"]
+def test_bars_are_shares_of_the_longest() -> None:
+    figure = drawn(BARS)
+    assert [rect["width"] for rect in figure.select("rect")] == ["100.0%", "25.0%"]
     assert "16,385 pages" in figure.get_text()
-    assert {rect["width"] for rect in drawn(("here", none)).select("rect")} == {"0.0%"}
+    none = {**BARS, "bars": [bar | {"value": 0} for bar in BARS["bars"]]}
+    assert {rect["width"] for rect in drawn(none).select("rect")} == {"0.0%"}
 
 
 def test_what_is_no_table_is_named() -> None:

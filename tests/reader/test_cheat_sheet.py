@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup, Tag
 from reading import ROOT, soup
 from tensor_copies.errors.messages import BestCure, best_cures, families
 from tensor_copies.explorer.signs import SIGNS
-from tensor_copies.run.fingerprint import fingerprint
+from tensor_copies.gallery.machine import this_machine
 from tensor_copies.web.cheat_sheet import foot_of
 
 ADDRESS = "https://example.org/tensors/"
@@ -191,7 +191,7 @@ def test_the_foot_has_torch_date_and_address() -> None:
     config = SimpleNamespace(project="Tensors", html_baseurl=ADDRESS)
     app: Any = SimpleNamespace(builder=builder, config=config)
     said = foot_of(app, "sheet").astext()
-    assert f"torch {fingerprint().torch}" in said
+    assert f"torch {this_machine().torch}" in said
     assert re.search(r"\d \w+ 20\d\d", said)
     assert said.endswith(f"{ADDRESS}sheet.html")
     config.html_baseurl = ""

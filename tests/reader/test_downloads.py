@@ -29,7 +29,7 @@ from reading import (
     parts_of,
     subjects,
 )
-from tensor_copies.run.apart import run_apart
+from tensor_copies.gallery.isolation import in_fresh_process
 
 MARKER = b"# sphinx_gallery_"
 
@@ -96,7 +96,7 @@ def test_script_runs_alone_and_prints_its_page(
     empty = tmp_path / "empty"
     empty.mkdir()
     environment = {"PATH": "", "HOME": str(empty), "MPLBACKEND": "agg"} | QUICK | QUIET
-    if script in FIRST or not hasattr(os, "fork"):
+    if script in FIRST:
         done = subprocess.run(
             [sys.executable, copy],
             cwd=empty,
@@ -108,10 +108,7 @@ def test_script_runs_alone_and_prints_its_page(
         status, printed, said = done.returncode, done.stdout, done.stderr
     else:
         status, said = 0, ""
-        printed = run_apart(
-            *(script.name, run_as_a_reader, copy, empty, environment),
-            root=empty, seconds=PATIENCE, megabytes=10_000,
-        )  # fmt: skip
+        printed = in_fresh_process(run_as_a_reader, copy, empty, environment)
     assert status == 0, said
     compare(site, script, printed)
 
@@ -123,6 +120,7 @@ def test_a_notebook_is_valid_and_has_the_code_of_its_script(
     notebook = nbformat.read(downloads_of(page_of(site, script))[".ipynb"], 4)
     nbformat.validate(notebook)
     assert "sphinx_gallery_" not in str(notebook)
+    assert not any(cell.get("outputs") for cell in notebook.cells)
     code = [cell.source for cell in notebook.cells[1:] if cell.cell_type == "code"]
     whole = ast.parse(script.read_text(encoding="utf-8"))
     whole.body = whole.body[1:]  # the docstring is text in a notebook

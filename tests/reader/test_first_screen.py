@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup, Tag
 from reading import NAMES, SCRIPTS, page_of, parsed, soup
+from tensor_copies.gallery.lessons import GROUPS
 from tensor_copies.lessons.short_titles import LONGEST, short_title
-from tensor_copies.run.lesson_list import GROUPS
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 MOST_PRINTS, LONGEST_RUN = 1 / 10, 3

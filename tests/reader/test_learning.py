@@ -16,8 +16,7 @@ import pytest
 from bs4 import Tag
 from conftest import PATIENCE
 from reading import NAMES, SCRIPTS, page_of, soup
-from tensor_copies.run.blocks import blocks_of
-from tensor_copies.run.markers import without_markers
+from tensor_copies.gallery.lessons import blocks_of, without_markers
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 ASKING = [

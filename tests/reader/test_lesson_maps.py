@@ -28,7 +28,7 @@ def test_each_lesson_of_basics_and_devices_shows_its_maps(
     script: Path, site: Path
 ) -> None:
     maps = soup(page_of(site, script)).select("figure.tensor-map")
-    live = [one for one in maps if one.find_parent(class_="recorded") is None]
+    live = [one for one in maps if one.find_parent(class_="other-machine") is None]
     text = script.read_text()
     # What opens the page stands first, wherever it is drawn.
     leads = re.findall(r"_tensor_map_lead = ([\"'])(.+)\1", text)

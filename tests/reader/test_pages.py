@@ -24,6 +24,8 @@ from bs4 import BeautifulSoup
 from conftest import ROOT
 from reading import EVERYTHING, NAMES, SCRIPTS, downloads_of, page_of, parts_of, soup
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+from tensor_copies import simulated
+from tensor_copies.machines.recording import recordings
 from visits import KINDS
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
@@ -34,6 +36,15 @@ NO_DOCUMENTS = {"404.html", "genindex.html", "search.html"}
 # Attributes that name another element of the page, or several.
 REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 CODE = "div.highlight-Python pre"
+# What each lesson says of the simulated device that it doesn't say of the CPU.
+ELSEWHERE = {
+    "cpu_and_to": ["same is w = False", "z.grad = tensor([7.]), y", "1.0 7.0 7.0"],
+    "numpy_bridge": ["p = tensor([2.]"],
+    "what_moves": ["found at least two devices", "left is net.weight = True"],
+    "memory_of_a_copy": ["y and gpu are the same object."],
+    "copy_between_devices": ["is_pinned() = True"],
+}
+MAPPED_ELSEWHERE = {"cpu_and_to", "memory_of_a_copy"}
 MAP = re.compile(r"^# sphinx_gallery_tensor_map(?:_lead)? = ", re.MULTILINE)
 ROLE = re.compile(r":[\w:]+:`[^`]*`")
 
@@ -197,10 +208,30 @@ def test_a_lesson_offers_its_downloads_and_leads_on_once(
         for suffix, path in downloads_of(page_of(site, script)).items()
     }
     assert offered == {".py": script.name, ".ipynb": f"{script.stem}.ipynb"}
-    assert not page.select(".sphx-glr-footer, .sphx-glr-download, .admonition")
+    assert not page.select(".sphx-glr-footer, .sphx-glr-download, .note")
     assert "sphinx_gallery_" not in page.get_text()
     assert not [p for p in page.select("#remember > p") if "Next:" in p.get_text()]
     assert len(page.select(".next-page .title")) == 1
+
+
+def test_what_the_simulated_device_gives_instead_stands_below_ours(
+    site: Path, pages: dict
+) -> None:
+    assert not any(page.select(".machine-tabs") for page in pages.values())
+    if recordings() or not simulated.is_wanted():
+        pytest.skip("the pages show no simulated device")
+    for script in SCRIPTS:
+        boxes = soup(page_of(site, script)).select(".other-machine")
+        for box in boxes:
+            label, *given = box.find_all(True, recursive=False)
+            assert label.get_text().startswith("On a simulated device (torch ")
+            above = box.find_previous_sibling()
+            assert given and "highlight-Python" not in above["class"], script.stem
+        texts = [" ".join(box.get_text().split()) for box in boxes]
+        for told in ELSEWHERE.get(script.stem, []):
+            assert any(told in text for text in texts), (script.stem, told)
+        if script.stem in MAPPED_ELSEWHERE:
+            assert any(box.select("figure.tensor-map svg") for box in boxes)
 
 
 def test_next_and_previous_lead_through_the_lessons(site: Path) -> None:

@@ -45,34 +45,6 @@ def test_all_by_keyboard(site: Path, address: str, tab: Any) -> None:
     assert sum(one.startswith(("<a", "<summary")) for one in reached) >= controls
 
 
-def test_the_tabs_of_all_blocks_show_one_machine_and_are_remembered(
-    site: Path, address: str, tab: Any
-) -> None:
-    pages = [page_of(site, script) for script in SCRIPTS]
-    tabbed = [page for page in pages if page.read_text().count("machine-tabs") > 1]
-    if not tabbed:
-        pytest.skip("no lesson differs between machines")
-    tab.goto(address + str(tabbed[0].relative_to(site)), wait_until="load")
-    tab.evaluate(UNFOLD)
-    groups = tab.locator(".machines-outputs").all()
-    shown = [group.locator(".variant:visible") for group in groups]
-    assert [variants.count() for variants in shown] == [1] * len(groups)
-    radios = [group.locator(".machine-tabs input") for group in groups]
-    other = radios[0].last.get_attribute("value")
-    radios[0].first.focus()
-    for _ in range(radios[0].count() - 1):
-        tab.keyboard.press("ArrowRight")
-    for group, inputs, variants in zip(groups, radios, shown, strict=True):
-        values = [one.get_attribute("value") for one in inputs.all()]
-        wanted = other if other in values else values[0]
-        assert variants.count() == 1
-        assert wanted in variants.first.get_attribute("class").split()
-        assert group.locator("input:checked").get_attribute("value") == wanted
-    tab.reload(wait_until="load")
-    first = tab.locator(".machine-tabs").first
-    assert first.locator("input:checked").get_attribute("value") == other
-
-
 def test_without_javascript_everything_is_there(
     site: Path, address: str, browser: Any
 ) -> None:

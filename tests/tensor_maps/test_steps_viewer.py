@@ -24,7 +24,7 @@ from reading import ROOT
 from steps_data import MOVING, moving
 from tensor_copies.figures.steps import size_of_events
 from tensor_copies.lessons.player import as_script, shown_first
-from tensor_copies.run.templates import TEMPLATES
+from tensor_copies.markup import TEMPLATES
 from tensor_maps import Steps
 from tensor_maps.steps.viewer import asset, save_steps, steps_frame, steps_page
 

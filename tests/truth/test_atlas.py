@@ -21,17 +21,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import PATIENCE
+import two_devices
 from reading import EVERYTHING, soup
-from recording import OTHER, OTHER_NAME
-from tensor_copies import stand_in
 from tensor_copies.atlas import data
 from tensor_copies.atlas.words import meaning
 from tensor_copies.explorer.signs import SIGNS
-from tensor_copies.recordings import check
-from tensor_copies.recordings import format as recordings
-from tensor_copies.run.fingerprint import Fingerprint, fingerprint
+from tensor_copies.gallery.isolation import in_fresh_process
+from tensor_copies.gallery.machine import Machine, this_machine
+from tensor_copies.machines.recording import Recording
 from tensor_maps.atlas import calls, probes
+from tensor_maps.atlas.run import run
 from torch import nn
 
 Record = dict[str, Any]
@@ -39,33 +38,19 @@ Record = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def observed() -> dict[tuple[str, str], Record]:
-    """Return what the probes see now, with ``x`` on the CPU.
-
-    In a new Python: this one has threads, which are not forked in their work, and says
-    of a probe that ends its process that a test did.
-    """
-    command = [sys.executable, *data.PROBES, "--device", "cpu"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 0, done.stderr
+    """Return what the probes see now, with ``x`` on the CPU."""
     return {
         (record["operation"], record["state"]): record
-        for record in json.loads(done.stdout)["records"]
+        for record in in_fresh_process(run, ["cpu"])["records"]
     }
 
 
 @pytest.fixture(scope="module")
-def second() -> dict[tuple[str, str, str], Record]:
-    """Return what the probes see now where the stand-in is a second device."""
-    try:
-        done = stand_in.new_python(*data.PROBES)
-    except stand_in.NoStandIn as missing:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(str(missing).partition("\n")[0])
-    assert done.returncode == 0, done.stderr
+def second(simulated_device: None) -> dict[tuple[str, str, str], Record]:
+    """Return what the probes see now where the simulated device is a second one."""
     return {
         (record["operation"], record["state"], record["device"]): record
-        for record in json.loads(done.stdout)["records"]
+        for record in in_fresh_process(data.probe, True)["records"]
     }
 
 
@@ -297,19 +282,6 @@ def test_earlier_views_move_with_x_only_where_the_atlas_says_so(observed: dict) 
     assert seen == {False, True}
 
 
-PINNED_AGAIN = """
-import json, torch
-from tensor_copies.stand_in import for_stand_in
-seen = {}
-for name, (given, call) in json.load(open(0)).items():
-    names = {"torch": torch, "x": torch.ones(2, 3)}
-    exec(for_stand_in(given), names)
-    y = eval(for_stand_in(call), names)
-    seen[name] = y.device.type == "cpu" and y.pin_memory().data_ptr() == y.data_ptr()
-print(json.dumps(seen))
-"""
-
-
 def test_pinned_memory_is_not_pinned_again(observed: dict, second: dict) -> None:
     """To pin a pinned tensor gives its own memory; without a GPU none is pinned."""
     assert not any(record["pinned"] for record in observed.values())
@@ -317,9 +289,7 @@ def test_pinned_memory_is_not_pinned_again(observed: dict, second: dict) -> None
         name: (calls.OPERATIONS[name].given, calls.OPERATIONS[name].code)
         for name in ("pin-memory", "pin-memory-to-device", "to-cpu", "clone", "detach")
     }
-    done = stand_in.new_python("-c", PINNED_AGAIN, text=json.dumps(calls_of))
-    assert done.returncode == 0, done.stderr
-    for name, pinned in json.loads(done.stdout).items():
+    for name, pinned in in_fresh_process(two_devices.pinned, calls_of).items():
         assert pinned is second[name, "constant", "cpu"]["pinned"], name
     assert second["pin-memory", "constant", "cpu"]["pinned"]
 
@@ -446,7 +416,7 @@ def test_new_runs_give_what_is_published(
     live = [facts_of(r) for r in by_source["live"] if r["device"] == "cpu"]
     assert live == list(observed.values()) and len(live) > 1100
     first = published["machines"][0]
-    assert (first["name"], first["source"]) == (fingerprint().name, "live")
+    assert (first["name"], first["source"]) == (this_machine().name, "live")
     assert {r["machine"] for r in by_source["live"]} == {first["name"]}
     made = by_source["stand-in"]
     for record in made:
@@ -725,7 +695,7 @@ def hidden(name):
 metadata.version = hidden
 """)
     done = subprocess.run(
-        [sys.executable, *data.PROBES, "--device", "cpu"],
+        [sys.executable, "-m", "tensor_maps.atlas", "--json", "--device", "cpu"],
         capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path)},
     )  # fmt: skip
     said = "Left out: 8 calls that need pandas and pillow, not installed."
@@ -736,76 +706,27 @@ metadata.version = hidden
     assert "frame-copy" in calls.OPERATIONS and "frame-copy" not in known
 
 
-def test_without_a_compiler_there_is_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    if fingerprint().device_kind != "cpu":
-        pytest.skip("a GPU needs no stand-in")
-    monkeypatch.setattr(data, "KEPT", tmp_path)
-
-    def none(*_: str, **__: object) -> None:
-        raise stand_in.NoCompiler
-
-    monkeypatch.setattr(stand_in, "new_python", none)
-    data.on_stand_in.forget()
-    try:
-        assert data.on_stand_in() is None
-    finally:
-        data.on_stand_in.forget()
-    said = f"Atlas: x on the CPU alone. {stand_in.NoCompiler()}\n"
-    assert capsys.readouterr().out == said and not list(tmp_path.iterdir())
-
-
-# -- Recordings ----------------------------------------------------------------------
-
-
-@pytest.fixture
-def recording(tmp_path: Path) -> Path:
-    """Return the file of another machine's Atlas of two records."""
-    rows = [[None] * len(calls.COLUMNS) for _ in range(2)]
-    rows[0][:3] = ["clone", "leaf", "cuda"]
-    rows[1][:3] = ["detach", "leaf", "cuda"]
-    saved = recordings.AtlasRecording(
-        Fingerprint(**OTHER), "2026-01-01", recordings.atlas_key(),
-        list(calls.COLUMNS), rows,
-    )  # fmt: skip
-    path = tmp_path / "recordings" / OTHER_NAME / "atlas.json"
-    recordings.save_atlas(saved, path.parent)
-    assert check.load_atlas(path) == saved
-    return path
-
-
-def change(recording: Path, **values: Any) -> None:
-    recording.write_text(json.dumps(json.loads(recording.read_text()) | values))
-
-
 def test_another_machines_records_are_told_from_live_ones(
-    site: Path, recording: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = recording.parents[2] / "out"
-    out.mkdir()
-    app = SimpleNamespace(
-        srcdir=recording.parents[2], outdir=out, builder=SimpleNamespace(format="html"),
-        env=SimpleNamespace(metadata={"atlas": {"atlas_probed": "today"}}),
-    )  # fmt: skip
-
-    def published() -> tuple[list[dict], list[dict]]:
-        data.publish_atlas(app, None)
-        whole = json.loads((out / "atlas.json").read_text())
-        theirs = [r for r in whole["records"] if r["machine"] == OTHER_NAME]
-        return theirs, [m for m in whole["machines"] if m["name"] == OTHER_NAME]
-
-    records, (machine,) = published()
-    assert [(r["operation"], r["source"]) for r in records] == [
-        *(("clone", "recorded"), ("detach", "recorded"))
-    ]
+    theirs = Machine("cuda", "Test Card 9", "2.11.0", "2.4.0", "3.12.3")
+    row = dict.fromkeys(calls.COLUMNS) | {"state": "leaf", "device": "cuda"}
+    records = [{**row, "operation": "clone"}, {**row, "operation": "detach"}]
+    kept = Recording(theirs, "2026-01-01", atlas={"records": records})
+    monkeypatch.setattr(data, "recordings", lambda: (kept,))
+    data.publish_atlas(
+        SimpleNamespace(
+            outdir=tmp_path,
+            builder=SimpleNamespace(format="html"),
+            env=SimpleNamespace(metadata={"atlas": {"atlas_probed": "today"}}),
+        ),
+        None,
+    )
+    whole = json.loads((tmp_path / "atlas.json").read_text())
+    (machine,) = [m for m in whole["machines"] if m["name"] == theirs.name]
     assert (machine["source"], machine["day"]) == ("recorded", "2026-01-01")
     assert machine["label"].startswith("CUDA (Test Card 9), torch 2.11.0")
-    change(recording, key="0123456789abcdef", columns=["old"], records=[["<script>"]])
-    assert published() == ([], [])
-    data.report_stale_atlas(app, None)
-    assert f"Stale: recordings/{OTHER_NAME}, atlas does not match" in (
-        capsys.readouterr().out
-    )
+    mine = {"machine": theirs.name, "source": "recorded"}
+    assert [r for r in whole["records"] if r["machine"] == theirs.name] == [
+        mine | record for record in records
+    ]

@@ -1,9 +1,4 @@
-"""Hold what the stand-in does against two other accounts of a second device.
-
-``python witnesses.py OPERATION``, with conf/ on Python's path, runs the rows of the
-Atlas and prints JSON: for each cell the row, how many facts another witness confirmed,
-and which it denied. Then it runs the named row once more, with a fault in the stand-in
-that a witness has to deny.
+"""Hold what the simulated device does against two other accounts of a second device.
 
 ``FakeTensorMode`` follows PyTorch's rules for CUDA with tensors that have no data; the
 ``meta`` device shares the refusals of all devices that are not the CPU. Neither runs
@@ -14,15 +9,13 @@ asked; the phrases by which it says so are listed here.
 from __future__ import annotations
 
 import copy
-import json
-import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
-from tensor_copies.stand_in import NAME, for_stand_in, load_device
+from tensor_copies.simulated import NAME, load_device, with_its_name
 from tensor_maps.atlas import calls, probes
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 
@@ -58,14 +51,18 @@ if torch.__version__ < "2.7":  # of 2.6 it is known, of 2.13 that it is not so
     WRONG_IN_FAKES['module.to("cpu").weight'] = ("device", of_module)
 
 
-def main(faulty: str) -> None:
-    """Print who denies what: of all calls, then of one of which the device is wrong."""
+def compare_all(faulty: str) -> list[list[tuple[str, int, list[str]]]]:
+    """Compare all rows of the Atlas, then one once more for which the device is wrong.
+
+    Of each cell return the row, how many facts a witness confirmed, and what one
+    denied. It changes this process.
+    """
     load_device()
     cells = [list(compared(calls.OPERATIONS))]
     copies = torch.Tensor.cpu
     torch.Tensor.cpu = lambda x: copies(x) if x.device.type != NAME else x
     cells.append(list(compared([faulty])))
-    print(json.dumps(cells))
+    return cells
 
 
 def compared(names: Iterable[str]) -> Iterator[tuple[str, int, list[str]]]:
@@ -76,12 +73,12 @@ def compared(names: Iterable[str]) -> Iterator[tuple[str, int, list[str]]]:
 
 
 def compare(operation: calls.Operation, state: str) -> tuple[int, list[str]]:
-    """Run one call on the stand-in and before both witnesses; return who disagrees."""
+    """Run one call on the device and before both witnesses; return who disagrees."""
 
     def look(place: str) -> dict[str, Any]:
         code = [operation.given, operation.code]
         if place == NAME:
-            code = map(for_stand_in, code)
+            code = map(with_its_name, code)
         with warnings.catch_warnings(), torch.set_grad_enabled(state != "no_grad"):
             warnings.simplefilter("ignore")
             return _facts(*code, state, place)
@@ -100,8 +97,8 @@ def compare(operation: calls.Operation, state: str) -> tuple[int, list[str]]:
                 confirmed += 1
             else:
                 denied.append(
-                    f"{operation.id}, {state}: {fact.replace('_', ' ')}: the stand-in "
-                    f"says {here[fact]}, {witness} says {facts[fact]}"
+                    f"{operation.id}, {state}: {fact.replace('_', ' ')}: the simulated "
+                    f"device says {here[fact]}, {witness} says {facts[fact]}"
                 )
     return confirmed, sorted(denied)
 
@@ -154,7 +151,3 @@ def _memory(tensor: torch.Tensor) -> tuple[str, int]:
     if tensor.device.type == NAME or type(tensor) is torch.Tensor:
         return tensor.device.type, storage.data_ptr()
     return tensor.device.type, storage._cdata  # a fake has no address
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -15,14 +15,14 @@ from reading import NAMES, READING_ORDER, SCRIPTS, code_lines
 from sites import lesson
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+from tensor_copies.figures.maps import requested_maps
+from tensor_copies.gallery.lessons import setup_line, without_markers
+from tensor_copies.lessons.actions import explorer_link
 from tensor_copies.lessons.checked import split, words_of
-from tensor_copies.lessons.opening import described
+from tensor_copies.lessons.opening import described, open_with_figure
 from tensor_copies.lessons.questions import of_lesson
 from tensor_copies.lessons.short_titles import short_title
-from tensor_copies.recordings import shown
-from tensor_copies.run.markers import setup_line, without_markers
 from tensor_copies.web import pages
-from tensor_copies.web.pages import explorer_link
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 # What a phone of 390 px shows without scrolling sideways, and what all lines keep.
@@ -140,9 +140,11 @@ def test_a_marker_that_cannot_be_followed_is_named_with_its_line(
         script.write_text(lesson("A", "print(1)", code))
         with pytest.raises(ExtensionError, match=rf"^a\.py: the block on .* 11 {said}"):
             read(script)
+    script.write_text(lesson("A", "print(1)", "1\n# sphinx_gallery_lead = True"))
+    block = SimpleNamespace(line=11, outputs=[])
     said = "a: the block on line 11 is to open the page and draws nothing"
     with pytest.raises(ExtensionError, match=said):
-        shown._opening(script, SimpleNamespace(line=11, outputs=[]))
+        open_with_figure(SimpleNamespace(script=script, blocks=[block]))
     # The explorer's link: to a chain that it has.
     (tmp_path / "index.md").write_text("# Home\n")
     env = SimpleNamespace(doc2path=lambda page: str(tmp_path / f"{page}.md"))
@@ -152,6 +154,21 @@ def test_a_marker_that_cannot_be_followed_is_named_with_its_line(
     said = r"^a\.py, line 7: .* 'x.detatch\(\)', which .*: write x\.detach\(\)"
     with pytest.raises(ExtensionError, match=said):
         pages.make_link(app, page, "a")
+
+
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [("_change = 'x'", "asks for a map of what"), (" = 'z'", "asks for a map of 'z'")],
+)
+def test_a_map_that_cannot_be_is_named_with_its_line(
+    marker: str, said: str, tmp_path: Path
+) -> None:
+    script, code = tmp_path / "a.py", f"x = 1\n# sphinx_gallery_tensor_map{marker}"
+    script.write_text(lesson("A", code))
+    block = SimpleNamespace(lineno=7, content=code)
+    variables = {"src_file": str(script), "example_globals": {"x": 1}}
+    with pytest.raises(ExtensionError, match=rf"^a\.py: the block on line 7 {said}"):
+        requested_maps(block, variables)
 
 
 # What a page folds of a block

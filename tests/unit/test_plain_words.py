@@ -10,13 +10,10 @@ from conftest import ROOT
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 DOCS = ROOT / "docs"
-# For makers, and what machines wrote.
-NOT_READ = ("maintainers", "recordings")
 PAGES = [
     page
     for page in sorted(DOCS.rglob("*.md"))
-    if page.relative_to(DOCS).parts[0] not in NOT_READ
-    and "auto_examples" not in page.parts
+    if page.relative_to(DOCS).parts[0] not in ("maintainers", "auto_examples")
 ]
 LESSONS = sorted((ROOT / "examples").rglob("*.py"))
 OWN = r"(its|their|your|my) own"

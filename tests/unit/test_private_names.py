@@ -18,8 +18,8 @@ from sphinx_gallery import backreferences
 
 # A folder stands for all that is in it.
 MAPS = "tensor_maps/src/tensor_maps"
-ATLAS, STAND_IN = f"{MAPS}/atlas", "tensor_copies/stand_in/loading.py"
-KERNELS, FRESHNESS = (f"tensor_copies/run/{n}.py" for n in ("kernels", "freshness"))
+ATLAS, SIMULATED = f"{MAPS}/atlas", "tensor_copies/simulated"
+ISOLATION = "tensor_copies/gallery/isolation.py"
 MODES = "torch.utils._python_dispatch"
 GALLERY, SHARED = "sphinx_gallery.gen_rst", "sphinx.ext.intersphinx._shared"
 HTML = "sphinx.builders.html:StandaloneHTMLBuilder"
@@ -46,37 +46,35 @@ TAKEN = [
      "apart: take Tensor.is_set_to"),
     ("torch.cuda._sleep", ATLAS, "any kernel that keeps the device busy for about a "
      "second does: a matmul in a loop"),
-    ("torch.cuda._parse_visible_devices", "tensor_copies/stand_in/torch_standin.py",
-     "it reads a variable of CUDA: see what a page on it shows, and drop the line"),
-    ("torch._register_device_module", STAND_IN, "PyTorch's page on PrivateUse1 names "
+    ("torch.cuda._parse_visible_devices", SIMULATED, "it reads a variable of CUDA: see "
+     "what a page on it shows, and drop the line"),
+    ("torch._register_device_module", SIMULATED, "PyTorch's page on PrivateUse1 names "
      "what to call"),
-    ("torch.autograd.Variable._execution_engine", STAND_IN, "see if a Python that ends "
-     "after a backward pass on the stand-in is aborted; if not, drop the last task"),
     ("sphinx_gallery.backreferences.NameFinder", "tensor_copies/lessons/code_links.py",
      "see if it finds methods written in C by now, and drop code_links.py"),
-    ("jupyter_cache.executors.utils.executenb", KERNELS, "see if MyST-NB has an option "
-     "for the kernel manager; or drop kernels.py: kernels then talk over TCP"),
-    ("jupyter_cache.cache.db.create_engine", KERNELS, "see if it makes the address of "
-     "its database from parts; if not, refuse a folder whose name has a question mark"),
+    ("sphinx_gallery.gen_rst.generate_file_rst", ISOLATION, "see by what name the "
+     "gallery makes the page of a lesson now"),
+    ("ipykernel.iostream.OutStream.flush_interval", "ipython", "see if MyST-NB joins "
+     "pieces of a line by now, and drop the line"),
+    ("myst_nb.core.read.read_myst_markdown_notebook", "tensor_copies/gallery/cells.py",
+     "see what MyST-NB reads a page with now"),
 ]  # fmt: skip
 # What is no name of Python: a place whose source must have these words.
 WRITTEN = [
-    (GALLERY, FRESHNESS, [".cost.json", "passing_examples"],
-     "let apart.py write the run of a lesson, which knows how it ended"),
+    (f"{GALLERY}:generate_dir_rst", ISOLATION, ["generate_file_rst("],
+     "as for generate_file_rst above"),
+    (GALLERY, ISOLATION, ['["failing_examples"]', '".md5"'],
+     "see where the gallery notes that a lesson failed, and that it passed"),
     (GALLERY, "tensor_copies/lessons/calls.py", [".codeobj.json"],
      "take the names from the links of the pages, or the gallery's mini-galleries"),
     (SHARED, "tensor_copies/lessons/calls.py", ["intersphinx_named_inventory"],
      "read conf/inventories/*.inv with sphinx.util.inventory.InventoryFile"),
     (SHARED, "tensor_copies/atlas/page.py", ["intersphinx_inventory"],
      "make pending_xref nodes, as calls.py does"),
-    ("sphinx.environment:BuildEnvironment", "tensor_copies/run/outdated.py",
-     ["self.dlfiles"], "let a page be read again when a file that it offers changes"),
-    ("myst_nb.sphinx_", FRESHNESS, ["nb_metadata", "exec_data"],
+    ("myst_nb.sphinx_", "tensor_copies/web/foot.py", ["nb_metadata", "exec_data"],
      "the stamp of a page that computes: take the day of its file in the cache"),
     (HTML, "tensor_copies/web/made_pages.py", ["if self.search:"],
      "drop replace_search: Sphinx then writes an index that nothing reads"),
-    ("joblib.parallel:BatchedCalls", "tensor_copies/run/apart.py",
-     ["self.items = list("], "take the name of the lesson from what is called"),
 ]  # fmt: skip
 # What lessons take: readers copy it, so there is little of it, and each has a reason.
 IN_LESSONS = {

@@ -1,133 +1,45 @@
-"""What is wrong with a source is said in one line, before anything is built."""
+"""What authors leave in a source by mistake, and no tool of the build names."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
-from pathlib import Path
+import re
 
 import pytest
-from conftest import ROOT
-from tensor_copies.run import sources
+from reading import ROOT
 
-pytestmark = pytest.mark.unit
-PAGE, LESSON = "docs/prose.md", "examples/1_first/good.py"
-SECTION = "examples/1_first/GALLERY_HEADER.rst"
-RUNS = "---\nfile_format: mystnb\n---\n"
-
-
-def write(name: str, text: str | bytes) -> Callable[[Path], None]:
-    """Return what writes a file."""
-    raw = text if isinstance(text, bytes) else text.encode()
-
-    def change(root: Path) -> None:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(raw)
-
-    return change
-
-
-def both(*changes: Callable[[Path], None]) -> Callable[[Path], None]:
-    """Return what makes several changes."""
-    return lambda root: [change(root) for change in changes]
-
-
-FAULTS = {
-    f"{PAGE}, line 2: a conflict": write(PAGE, "# Prose\n<<<<<<< HEAD\n"),
-    f"{LESSON}, line 1: a conflict": write(LESSON, "# >>>>>>> topic\n"),
-    f"{SECTION}, line 3: a conflict": write(SECTION, "One\n===\n>>>>>>> x\n"),
-    f"{PAGE}, line 2: byte 0xf6 is not UTF-8": write(PAGE, b"# A\nw\xf6rds\n"),
-    f"{PAGE}, line 1: byte 0xff is not": write(PAGE, "# A".encode("utf-16")),
-    f"{SECTION}, line 1: byte 0xf6": write(SECTION, b"\xf6\n=\n"),
-    "docs/asked.toml begins with a byte order mark": write(
-        "docs/asked.toml", b"\xef\xbb\xbf"
-    ),
-    "examples/order.txt, line 1: byte 0xf6": write("examples/order.txt", b"\xf6"),
-    f"{PAGE}, line 1: it has the hidden character U+001B": write(PAGE, "a\x1bb"),
-    f"{LESSON}, line 1: it has the hidden character U+202E": write(LESSON, "#\u202e"),
-    f"{PAGE}, line 1: it has the hidden character U+00A0": write(PAGE, "#\u00a0A\n"),
-    f"{PAGE}, line 1: it has the hidden character U+200B": write(PAGE, "a\u200bb\n"),
-    "docs/part.txt, line 1: a conflict": write("docs/part.txt", "<<<<<<< HEAD\n"),
-    f"{LESSON}, line 2: it waits for a person": write(
-        LESSON, "x = 1\nif x: breakpoint()\n"
-    ),
-    f"{PAGE}, line 4: this code does not run": write(PAGE, f"{RUNS}```python\n```\n"),
-    f"{PAGE}, line 5: tags are a list": write(
-        PAGE, f"{RUNS}```{{code-cell}}\n:tags: warning\n```\n"
-    ),
-    f"{PAGE}, line 3: this block does not end": write(PAGE, "# A\n\n````\n```\nx\n"),
-    "examples/1_first/index.py: the build makes a page of": write(
-        "examples/1_first/index.py", ""
-    ),
-    "examples/1_first/more/x.py: a section has no folders": write(
-        "examples/1_first/more/x.py", ""
-    ),
-    "docs/asked.toml is a folder": write("docs/asked.toml/x", ""),
-    "docs/former_sections.toml, line 1: byte 0xf6": write(
-        "docs/former_sections.toml", b"\xf6"
-    ),
-    "examples/1_first/folder.py is a folder": write("examples/1_first/folder.py/x", ""),
-    "docs/pipe.md is no file with text": lambda root: os.mkfifo(root / "docs/pipe.md"),
-    "docs/404.md: the build makes a page of this name": write("docs/404.md", "# A\n"),
-    "examples/2_more has no GALLERY_HEADER.rst": write("examples/2_more/x.txt", ""),
-    f"{SECTION} has no title": write(SECTION, "words\n"),
-    "docs/x is a link to a folder": lambda root: (root / "docs/x").symlink_to("."),
-    r"'docs/a\nb\udcff.png': give it a name": write("docs/a\nb\udcff.png", ""),
-    "prose.md includes itself: prose.md → prose.md": write(
-        PAGE, "```{include} prose.md\n```\n"
-    ),
-    "includes itself: part.md → prose.md → part.md": both(
-        write(PAGE, "# A\n\n```{include} part.md\n```\n"),
-        write("docs/part.md", ".. include:: prose.md\n"),
-    ),
+RUNS = re.compile(r"---\n.*?^file_format: mystnb$.*?^---$", re.MULTILINE | re.DOTALL)
+EVERYWHERE = {
+    r"^\W*[<>]{7} ": "a conflict",
+    "[\u00a0\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]": "a hidden character",
 }
-PASSED_OVER = (
-    *(f"examples/1_first/{name}" for name in (".#good.py", "._good.py")),
-    *("docs/._prose.md", "docs/.ipynb_checkpoints/x.md", "docs/auto_examples/x.rst"),
-)
+WHERE_CELLS_RUN = {
+    r"^\s*```\s*py(thon)?$": "code that does not run: write {code-cell} ipython3",
+    r"^\s*:tags:(?!\s*\[.*\]$)": "tags that are no list: write :tags: [one, two]",
+}
+MISTAKES = ("<<<<<<< HEAD", "# >>>>>>> x", "a\u200bb", "\u202e", "```py", ":tags: a")
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Return a folder with sources in which nothing is wrong."""
-    for folder in ("examples", "examples/1_first"):
-        write(f"{folder}/GALLERY_HEADER.rst", "One\n===\n\nSome words.\n")(tmp_path)
-    write(LESSON, '"""\nGood\n====\n"""\nprint(">>>>>>> no conflict")\n')(tmp_path)
-    blocks = "::::{a}\n:::{b}\n```python\r\nbreakpoint\n```\n:::\n::::\n```x```\n"
-    write(PAGE, f"# Prose\r\n\n{blocks}")(tmp_path)
-    for name in PASSED_OVER:
-        write(name, b"\xff\xfe <<<<<<< HEAD")(tmp_path)
-    (tmp_path / "examples" / "1_first" / ".#other.py").symlink_to("me@host.1:1")
-    return tmp_path
+def faults(text: str) -> list[str]:
+    """Return the lines that a source should not have, each with what it has."""
+    wanted = EVERYWHERE | (WHERE_CELLS_RUN if RUNS.match(text) else {})
+    return [
+        f"line {number}: {fault}"
+        for number, line in enumerate(text.split("\n"), 1)
+        for pattern, fault in wanted.items()
+        if re.search(pattern, line)
+    ]
 
 
-def test_nothing_is_wrong_here(root: Path) -> None:
-    assert list(sources.problems(root)) == []
-    assert list(sources.problems(ROOT)) == []
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_found(mistake: str) -> None:
+    (found,) = faults(f"---\nfile_format: mystnb\n---\n:tags: [a]\n{mistake}\nx")
+    assert found.startswith("line 5: ")
 
 
-@pytest.mark.parametrize("said", FAULTS)
-def test_a_fault_is_said_in_a_line(root: Path, said: str) -> None:
-    FAULTS[said](root)
-    (problem,) = sources.problems(root)
-    assert said in problem and "\n" not in problem
-
-
-def test_a_file_that_code_leaves_or_removes_is_named(root: Path) -> None:
-    watch = partial(sources.nothing_left, root=root)
-    with watch("page"):
-        for name in ("docs/.hidden", "docs/auto_examples/made.rst", "examples/x.py~"):
-            write(name, "")(root)
-    for name in ("docs/left.txt", "left.txt", "examples/1_first/left.txt"):
-        said = f"^page left the file {name} among"
-        with pytest.raises(sources.UnfitSource, match=said), watch("page"):
-            write(name, "")(root)
-    # What ended meanwhile may have done it, and what still runs.
-    said = f"^ended or fails or page removed the file {LESSON}"
-    with pytest.raises(sources.UnfitSource, match=said), watch("page"):
-        with watch("ended"):
-            pass
-        with suppress(sources.UnfitSource), watch("fails"):
-            (root / LESSON).unlink()
+def test_no_source_has_a_mistake() -> None:
+    kinds = [("docs", "md"), ("docs", "toml"), ("examples", "py"), ("examples", "rst")]
+    paths = {path for top, end in kinds for path in (ROOT / top).rglob(f"*.{end}")}
+    paths = {path for path in paths if "auto_examples" not in path.parts}
+    assert len(paths) > 100
+    read = {path: faults(path.read_text("utf-8")) for path in paths}
+    assert {path: found for path, found in read.items() if found} == {}

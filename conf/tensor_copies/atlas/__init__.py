@@ -5,13 +5,12 @@ from __future__ import annotations
 from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     """Register the table's directives; probe once, publish the data with the site."""
     from tensor_copies.atlas import chooser, data, lanes, page
-    from tensor_copies.run import ahead
+    from tensor_copies.gallery import PARALLEL
 
-    ahead.add("atlas", data.live_atlas)
-    ahead.add("atlas", data.on_stand_in)
+    app.connect("builder-inited", data.want_probes, priority=410)
     app.add_directive("atlas", page.AtlasTable)
     app.add_directive("atlas-calls", chooser.AtlasCalls)
     app.add_directive("atlas-columns", page.AtlasColumns)
@@ -20,5 +19,4 @@ def setup(app: Sphinx) -> None:
     app.connect("html-page-context", page.add_script)
     app.connect("html-page-context", chooser.add_script)
     app.connect("build-finished", data.publish_atlas)
-    # After the report, beside the stale recordings of lessons.
-    app.connect("build-finished", data.report_stale_atlas, priority=950)
+    return PARALLEL

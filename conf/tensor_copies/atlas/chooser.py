@@ -18,7 +18,7 @@ from tensor_copies.atlas.words import FLOWS, RESULT, SHARES, Record, breakable, 
 from tensor_copies.explorer.chains import CALLS, chain_of
 from tensor_copies.explorer.kept import live_explorer
 from tensor_copies.explorer.signs import STYLE, sheet
-from tensor_copies.run.templates import TEMPLATES
+from tensor_copies.markup import TEMPLATES
 
 SWITCHES = {
     "memory": ("Memory", {"share": "shared with x", "own": "its own"}),

@@ -1,13 +1,12 @@
 """The Atlas's data: probed once by each machine, kept, compared, and published.
 
-The probes (tensor_maps.atlas) run in a Python of their own, once for each machine. What
-they saw is kept under ``build/atlas``: a build that changes nothing imports no torch.
-All pages draw their cells from here, and so do ``atlas.json`` and ``atlas.csv``,
-which the build writes beside the pages.
+The probes (tensor_maps.atlas) run in a fresh process, once for each machine. All pages
+draw their cells from here, and so do ``atlas.json`` and ``atlas.csv``, which the build
+writes beside the pages.
 
 Where this machine has no GPU but a C++ compiler, the probes run once more, with the
-stand-in as a second device: what happens between two devices is then on the page of
-every machine. What CUDA machines recorded is shown before it.
+simulated device: what happens between two devices is then on the page of every machine.
+What other machines recorded is shown before it.
 """
 
 from __future__ import annotations
@@ -15,36 +14,18 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
-from tensor_copies.explorer.kept import printed_by
-from tensor_copies.recordings.check import load_atlas
-from tensor_copies.recordings.format import AtlasRecording, atlas_key
-from tensor_copies.recordings.others import loaded, report_problems
-from tensor_copies.run import kept_json, progress
-from tensor_copies.run.ahead import once
-from tensor_copies.run.code_keys import (
-    SHAPES_ATLAS,
-    SHAPES_STAND_IN,
-    digest_of,
-    key_of,
-)
-from tensor_copies.run.fingerprint import (
-    CONF,
-    Fingerprint,
-    fingerprint,
-    today,
-    version_of,
-)
+from tensor_copies import simulated
+from tensor_copies.gallery.kept import MAPS, Kept, hash_of
+from tensor_copies.gallery.machine import Machine, this_machine
+from tensor_copies.machines.recording import recordings, simulated_machine
 
-PROBES = ("-m", "tensor_maps.atlas", "--json")
-KEPT = CONF.parent / "build" / "atlas"
-RECORDED_ATLAS = "atlas.json"
-TIME_LIMIT = 300  # seconds
 SCHEMA = 1
 ABOUT_MACHINE = {
     "machine": "which machine ran the probe, by the name in the list of machines",
@@ -52,8 +33,8 @@ ABOUT_MACHINE = {
     "machine, and kept as data; stand-in: probed in that build, on a simulated "
     "device in CPU memory, whose name is standin, instead of a GPU",
 }
+SIMULATED = "tensor_copies/simulated/*"
 ACCELERATOR = "accelerator"  # what a call needs that goes to another device
-USED = ("pandas", "pillow")  # libraries that some probes use
 LIVE, RECORDED, STAND_IN = "live", "recorded", "stand-in"
 
 
@@ -61,7 +42,7 @@ LIVE, RECORDED, STAND_IN = "live", "recorded", "stand-in"
 class View:
     """What one machine saw with ``x`` on one kind of device."""
 
-    machine: Fingerprint
+    machine: Machine
     source: str
     day: str
     device: str
@@ -71,7 +52,7 @@ class View:
     def machine_label(self) -> str:
         """Name the machine; the stand-in by what it is."""
         if self.source == STAND_IN:
-            return f"simulated device, {fingerprint().label.partition(', ')[2]}"
+            return f"simulated device, {this_machine().label.partition(', ')[2]}"
         return self.machine.label
 
     @property
@@ -82,71 +63,55 @@ class View:
         return f"{self.machine.label}, x on the {self.device.upper()}"
 
 
-def probe(*, with_device: bool = False) -> dict[str, Any]:
-    """Run all probes in a new Python; return what they print."""
-    shown_by = " (`python -m tensor_maps.atlas` shows it)"
-    options = {"of": "The Atlas", "shown_by": shown_by, "seconds": TIME_LIMIT}
-    return json.loads(printed_by(*PROBES, with_device=with_device, **options))
+def probe(second_device: bool = False) -> dict[str, Any]:
+    """Run all probes, with the simulated device or not; return what they saw."""
+    from tensor_maps.atlas.run import run  # imports torch, as what builds need not
+
+    if second_device:
+        simulated.load_device()
+    day = datetime.now(UTC).date().isoformat()
+    return {"day": day, "key": probes_key(), **run()}
 
 
-@once
+def probes_key() -> str:
+    """Return the hash of what probes, by which a recording is known to be current."""
+    return hash_of("tensor_maps/src/tensor_maps/atlas/*")
+
+
+HERE = Kept("atlas", MAPS, probe)
+ON_SIMULATED = Kept("atlas-simulated", (*MAPS, SIMULATED), probe, (True,))
+
+
+def want_probes(app: Sphinx) -> None:
+    """Have the build run the probes, if a page shows what they see."""
+    docs = Path(app.srcdir).glob("*.md")
+    if any("```{atlas" in page.read_text(encoding="utf-8") for page in docs):
+        if simulated.is_wanted():  # first, since it may have to compile the device
+            ON_SIMULATED.want()
+        HERE.want()
+
+
 def live_atlas() -> dict[str, Any]:
-    """Return what this machine sees, from the last time it looked if it did."""
-    path = KEPT / f"{atlas_made_from()}.json"
-    return kept_json.load(path) or _probed(path)
+    """Return what this machine sees."""
+    return HERE.value()
 
 
-@once
-def on_stand_in() -> dict[str, Any] | None:
-    """Return what the probes see with the stand-in as a second device.
-
-    None where this machine has a GPU, or nothing to compile the device with.
-    """
-    if fingerprint().device_kind != "cpu":
-        return None
-    key = key_of(atlas_made_from(), digest_of(*SHAPES_STAND_IN))
-    path = KEPT / f"stand-in-{key}.json"
-    if (seen := kept_json.load(path)) is not None:
-        return seen
-    from tensor_copies.stand_in import NoStandIn  # which imports torch
-
-    try:
-        return _probed(path, with_device=True)
-    except NoStandIn as missing:
-        reason = str(missing).partition("\n")[0]
-        progress.say(f"Atlas: x on the CPU alone. {reason}")
-        return None
-
-
-def _probed(path: Path, *, with_device: bool = False) -> dict[str, Any]:
-    seen = {"day": today(), **probe(with_device=with_device)}
-    kept_json.save(path, seen)
-    where = " on the simulated device" if with_device else ""
-    progress.say(f"Atlas: probed {len(seen['records'])} records{where}")
-    return seen
-
-
-def atlas_made_from() -> str:
-    """Return the key of what the probes give on this machine."""
-    versions = (f"{name} {version_of(name)}" for name in USED)
-    return key_of(fingerprint().signature, digest_of(*SHAPES_ATLAS), *versions)
-
-
-def recorded(app: Sphinx) -> list[AtlasRecording]:
-    """Return the Atlases of other machines, stale ones too; warn of refused ones."""
-    return loaded(app, RECORDED_ATLAS, load_atlas)
+def on_simulated_device() -> dict[str, Any] | None:
+    """Return what the probes see with the simulated device, where there is no GPU."""
+    return ON_SIMULATED.value() if simulated.is_wanted() else None
 
 
 def views(app: Sphinx) -> list[View]:
     """Return what all machines saw: this one first, the stand-in last."""
-    atlas, here = live_atlas(), fingerprint()
+    atlas, here = live_atlas(), this_machine()
     found = list(_views(here, LIVE, atlas["day"], atlas["records"]))
     found.sort(key=lambda view: view.device != here.device_kind)
-    for other in recorded(app):
-        records = [dict(zip(other.columns, row, strict=True)) for row in other.records]
-        found += _views(other.machine, RECORDED, other.day, records)
-    if (second := on_stand_in()) is not None:
-        machine = replace(here, device_kind=STAND_IN, device_name="no GPU")
+    for other in recordings():
+        if other.atlas.get("key") == probes_key():  # else it is of other probes
+            records = other.atlas["records"]
+            found += _views(other.machine, RECORDED, other.day, records)
+    if (second := on_simulated_device()) is not None:
+        machine = simulated_machine()
         # For an x on the CPU the live probe is better, except where a call moves it to
         # a device.
         moving = {r["id"] for r in second["operations"] if r["needs"] == ACCELERATOR}
@@ -160,7 +125,7 @@ def views(app: Sphinx) -> list[View]:
 
 
 def _views(
-    machine: Fingerprint, source: str, day: str, records: list[dict[str, Any]]
+    machine: Machine, source: str, day: str, records: list[dict[str, Any]]
 ) -> Iterator[View]:
     by_device: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
     for record in records:
@@ -220,14 +185,3 @@ def publish_atlas(app: Sphinx, exception: Exception | None) -> None:
 def _in_csv(value: Any) -> Any:
     """Return JSON's word for a bool; what is null becomes nothing."""
     return str(value).lower() if isinstance(value, bool) else value
-
-
-def report_stale_atlas(app: Sphinx, exception: Exception | None) -> None:
-    """Name each Atlas of other probes than today's, and what renews it."""
-    if exception is not None or not _is_shown(app):
-        return
-    for recording in recorded(app):
-        if recording.key != atlas_key():
-            report_problems(
-                recording.machine, "atlas", "does not match tensor_maps.atlas"
-            )

@@ -44,9 +44,9 @@ from tensor_copies.atlas.words import (
 )
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS
+from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.lessons.short_titles import short_title
-from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.templates import TEMPLATES
+from tensor_copies.markup import TEMPLATES
 
 logger = logging.getLogger(__name__)
 ERRORS = "errors"  # the folder of the pages of messages

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
+from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     """Register what the page is made with; web/pages.py arranges it."""
-    from tensor_copies.errors import cards, search
-    from tensor_copies.run import kernels
+    from tensor_copies.errors import cards, elsewhere, search, watching
+    from tensor_copies.gallery import PARALLEL
 
-    for tag in ("wrong", "right"):
-        kernels.watch(tag, "tensor_copies.errors.watched_cells")
+    app.connect("builder-inited", elsewhere.want, priority=440)
+    app.add_directive("pair-steps", watching.PairSteps)
+    app.add_node(watching.pair_steps, html=(watching.leave_out, None))
     app.add_directive("error-box", cards.Box)
     app.add_directive("error-index", cards.ErrorIndex)
     app.add_directive("sign-legend", cards.Legend)
     app.add_directive("cures", cards.Cures)
-    app.add_directive("wording", cards.Wording)
     app.add_directive("wordings", cards.Wordings)
     app.add_node(cards.error_index)
     app.connect("env-updated", search.write_messages)
     app.connect("doctree-resolved", cards.fill_desk)
     app.connect("html-page-context", cards.load_card_styles)
+    return PARALLEL

@@ -25,8 +25,7 @@ from tensor_copies.errors.messages import DESK, entries, families
 from tensor_copies.errors.search import DATA, is_family, known_messages
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
-from tensor_copies.run.folds import fold
-from tensor_copies.run.templates import TEMPLATES
+from tensor_copies.markup import TEMPLATES, fold
 
 MACHINES = "machines"
 STAND_IN = "stand-in-device"
@@ -54,10 +53,9 @@ class _Drawn(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return what the template makes of the data."""
         app, page = self.env.app, self.env.docname
-        uri = app.builder.get_relative_uri(page, MACHINES)
         data = json.loads("\n".join(self.content) or "{}")
         markup = TEMPLATES.get_template(self.template).render(
-            stand_in=f"{uri}#{STAND_IN}", **self.facts(data)
+            stand_in=address_of_stand_in(app), **self.facts(data)
         )
         self.env.metadata[page][FACT] = True
         # What the search reads of a drawing: code, and words about it.
@@ -69,6 +67,12 @@ class _Drawn(SphinxDirective):
     def facts(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return what the template is told."""
         return data
+
+
+def address_of_stand_in(app: Sphinx) -> str:
+    """Return the address of what the site says of the simulated device."""
+    uri = app.builder.get_relative_uri(app.env.docname, MACHINES)
+    return f"{uri}#{STAND_IN}"
 
 
 class Box(_Drawn):
@@ -99,12 +103,6 @@ class Legend(_Drawn):
         """Return the signs that a cure may have."""
         legend = {sign: SIGNS[sign] for sign in LEGEND}
         return {"sheet": sheet(DRAWN), "legend": legend}
-
-
-class Wording(_Drawn):
-    """What other machines say in the place of a message (``{wording}``)."""
-
-    template = "errors/wording.html"
 
 
 class Wordings(SphinxDirective):
@@ -257,19 +255,14 @@ def _fold_code(section: nodes.section) -> None:
             place,
             [
                 met,
-                fold(
-                    "",
-                    cells[0],
-                    words=RAISED.format(met["by"]),
-                    kind="raised-here",
-                ),
+                fold(RAISED.format(met["by"]), cells[0], kind="raised-here"),
             ],
         )
         cells.pop(0)
     rest = section[section.index(cells[-1]) + 1 :]
     for node in rest:
         section.remove(node)
-    folded = fold("", code, words="The code that raises it")
+    folded = fold("The code that raises it", code, kind="raises")
     section += nodes.container("", folded, *rest, classes=["foot"])
 
 

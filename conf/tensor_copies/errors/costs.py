@@ -1,26 +1,20 @@
-"""What a cure costs: run it, here or on the stand-in, and look at what comes out.
-
-``python -m tensor_copies.errors.costs`` reads cures as JSON from its standard input,
-runs them with the stand-in in the place of CUDA and prints what each costs. It is a
-Python of its own because a second device changes what torch says in some messages.
-"""
+"""What a cure costs: run it, here or on the simulated device, look at its result."""
 
 from __future__ import annotations
 
 import ast
-import json
-import sys
 import textwrap
 import warnings
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from tensor_maps.relations import flows, sharing
 
+from tensor_copies import simulated
 from tensor_copies.errors.messages import said
-from tensor_copies.stand_in import NoStandIn, for_stand_in, new_python
+from tensor_copies.gallery.isolation import in_fresh_process
 
 LONGEST = 110  # characters of a result that is shown
 
@@ -115,29 +109,21 @@ def _state_of(value: object) -> str:
     return "constant" if value.is_contiguous() else "view"
 
 
-def costs_on_stand_in(cures: list[Cure]) -> list[Cost]:
-    """Return what each cure costs with the stand-in in the place of CUDA.
+def costs_on_simulated_device(cures: list[Cure]) -> list[Cost]:
+    """Return what each cure costs with the simulated device in the place of CUDA.
 
-    All costs are empty where there is no stand-in.
+    All costs are empty where there is none.
     """
-    text = json.dumps([asdict(cure) for cure in cures])
-    try:
-        done = new_python("-m", "tensor_copies.errors.costs", text=text)
-    except NoStandIn:
+    if not simulated.is_wanted():
         return [Cost()] * len(cures)
-    assert done.returncode == 0, done.stderr.strip().rpartition("\n")[2]
-    return [Cost(tuple(signs), *more) for signs, *more in json.loads(done.stdout)]
+    return in_fresh_process(_costs_there, cures)
 
 
-def main() -> None:
-    """Print the costs of the cures on the standard input; the device is there."""
+def _costs_there(cures: list[Cure]) -> list[Cost]:
+    simulated.load_device()
     costs = []
-    for cure in json.load(sys.stdin):
-        renamed = {name: for_stand_in(cure[name]) for name in ("setup", "code")}
+    for cure in cures:
+        setup, code = map(simulated.with_its_name, (cure.setup, cure.code))
         space = {"np": np, "torch": torch, "gpu": True}
-        costs.append(astuple(cost_of(Cure(**cure | renamed), space)))
-    print(json.dumps(costs))
-
-
-if __name__ == "__main__":
-    main()
+        costs.append(cost_of(replace(cure, setup=setup, code=code), space))
+    return costs

@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tensor_copies.recordings.cells import cells
-from tensor_copies.recordings.format import MESSAGES
+from tensor_copies.gallery.cells import cells
 
 # What stands right above the first cell of an entry, up to that cell.
 HEADING = re.compile(r"^\(([\w-]+)\)=\n## (.+)\n\s*", re.MULTILINE)
-DESK = MESSAGES  # the page that lists those of all families
+DESK = "errors"  # the page that lists those of all families, and their folder
 KINDS = ("raises-exception", "warning")
 # Where a message comes from in torch's own sources, or on the machine: no one's text.
 TAIL = re.compile(r"\s*\(Triggered internally at [^)]*\)")
@@ -40,8 +39,8 @@ class Entry:
     """One section of the error index, as its source has it.
 
     ``types`` are the names of the exceptions or warnings that its code may give,
-    ``since`` is the first release of torch that gives one. The code begins on ``line``
-    of the source ``page``.
+    ``since`` is the first release of torch that gives one. Its cell begins on
+    ``line`` of the source ``page``.
     """
 
     page: str
@@ -71,7 +70,7 @@ class Entry:
 
 def families(docs: Path) -> list[Path]:
     """Return the pages that have entries."""
-    return sorted((docs / MESSAGES).glob("[!.]*.md"))
+    return sorted((docs / DESK).glob("[!.]*.md"))
 
 
 def entries(page: Path) -> dict[str, Entry]:
@@ -100,7 +99,7 @@ def entries(page: Path) -> dict[str, Entry]:
         anchor, title = headings[cell.line]
         found[anchor] = Entry(
             page=page.name,
-            line=cell.code_line,
+            line=cell.line,
             anchor=anchor,
             title=title,
             kind=kind,
@@ -130,7 +129,7 @@ def best_cures(page: Path) -> dict[str, BestCure]:
     found: dict[str, BestCure] = {}
     anchor = None
     for cell in cells(page):
-        anchor = by_line.get(cell.code_line, anchor)
+        anchor = by_line.get(cell.line, anchor)
         for node in ast.walk(ast.parse(cell.code)):
             match node:
                 case ast.Call(func=ast.Name("cures"), args=[_, ranked, *_]) if anchor:
@@ -173,8 +172,10 @@ def raised(entry: Entry, namespace: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys([*map(said, caught), *error]))
 
 
-def observe_messages(page: Path) -> dict[str, dict[str, str]]:
+def observe_messages(page: Path) -> dict[str, str]:
     """Run the code of all entries of a page, as its kernel does, without Jupyter.
+
+    Return the messages by the anchors of the entries.
 
     Raises
     ------
@@ -186,11 +187,11 @@ def observe_messages(page: Path) -> dict[str, dict[str, str]]:
     torch.set_warn_always(True)
     start: dict[str, Any] = {"__name__": "__main__"}
     for cell in cells(page):
-        if "recorded" in cell.tags:
+        if "setup" in cell.tags:
             exec(compile(cell.code, page.name, "exec"), start)
     observed = {}
     for entry in entries(page).values():
         given = raised(entry, {**start})
         entry.check(given)
-        observed[entry.anchor] = {"message": "\n".join(given)}
+        observed[entry.anchor] = "\n".join(given)
     return observed

@@ -2,10 +2,9 @@
 
 The page's first cell makes :class:`Messages`. From then on a cell of an entry
 shows the type and the text of what it raised, without a traceback (whose paths are the
-machine's), and below it what other machines saw where that differs. The cell after
-it calls ``cures``, which runs each cure and looks at what it costs; the last one calls
-``finish``. What was seen leaves the kernel as data, in a directive: how it looks is
-:mod:`tensor_copies.errors.cards`.
+machine's). The cell after it calls ``cures``, which runs each cure and looks at what
+it costs; the last one calls ``finish``. What was seen leaves the kernel as data, in a
+directive: how it looks is :mod:`tensor_copies.errors.cards`.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from typing import Any
 
 import torch
 from IPython import get_ipython
-from IPython.display import Markdown, display
+from IPython.display import Markdown
 from myst_nb import glue
 
-from tensor_copies.errors.costs import Cost, Cure, cost_of, costs_on_stand_in
+from tensor_copies.errors.costs import Cost, Cure, cost_of, costs_on_simulated_device
 from tensor_copies.errors.messages import (
     Entry,
     WrongMessage,
@@ -30,7 +29,6 @@ from tensor_copies.errors.messages import (
     said,
     without_name,
 )
-from tensor_copies.recordings.format import PageRecording, seen_elsewhere
 
 NOTHING = "no message"
 
@@ -40,7 +38,6 @@ class Messages:
 
     def __init__(self, page: str) -> None:
         self._entries = entries(Path(page))
-        self._others = seen_elsewhere(Path(page))
         self._given: dict[str, list[str]] = {}
         self._running: Entry | None = None
         self._show_as_usual = warnings.showwarning
@@ -81,7 +78,7 @@ class Messages:
             need a device which not every machine has.
         off_cpu
             What runs instead, to see what the cures cost for a tensor on CUDA. Without
-            a GPU they are then priced on the stand-in, or not at all.
+            a GPU they are then priced on the simulated device, or not at all.
         """
         if not self._given:
             raise WrongMessage("these cures stand before the first entry")
@@ -96,10 +93,10 @@ class Messages:
             for words, truth in [(about, "True") if isinstance(about, str) else about]
         ]
         costs = [cost_of(cure, {**get_ipython().user_ns}) for _, cure in known]
-        on_stand_in = bool(off_cpu) and not torch.cuda.is_available()
-        if on_stand_in:
+        on_simulated = bool(off_cpu) and not torch.cuda.is_available()
+        if on_simulated:
             away = [replace(cure, setup=off_cpu) for _, cure in known]
-            costs = costs_on_stand_in(away)
+            costs = costs_on_simulated_device(away)
         rows = [
             {"code": without_name(cure.code), "words": words, "is_cure": cure.strict}
             | {"told": cure.told, **asdict(cost)}
@@ -110,17 +107,15 @@ class Messages:
             "cures",
             subject=subject,
             rows=rows,
-            away=("stand-in" if on_stand_in else "GPU") if priced else "",
+            away=("stand-in" if on_simulated else "GPU") if priced else "",
         )
 
     def finish(self) -> None:
-        """Hand what is true of all messages to the top of the page."""
+        """Check that all entries ran; hand torch's version to the top of the page."""
         # What is left to the end of the process is no message (torch 2.6: a folder).
         warnings.simplefilter("ignore", ResourceWarning)
         if missing := [anchor for anchor in self._entries if anchor not in self._given]:
             raise WrongMessage(f"these entries did not run: {', '.join(missing)}")
-        same = (self._same_as(other) for other in self._others)
-        glue("same", " ".join(same), display=False)
         glue("torch", torch.__version__, display=False)
 
     def _begin(self, info: Any) -> None:
@@ -136,25 +131,9 @@ class Messages:
             self._given[entry.anchor] = []
 
     def _end(self, *_: object) -> None:
-        """Below what this machine raised, show what others did, where it differs."""
-        if self._running is None:
-            return
-        anchor, self._running = self._running.anchor, None
-        live = "\n".join(self._given[anchor])
-        if not live:
+        if self._running is not None and not self._given[self._running.anchor]:
             print(f"({NOTHING} with torch {torch.__version__})")
-        differing = [
-            {
-                "text": there or f"({NOTHING})",
-                "label": other.machine.label,
-                "torch": other.machine.torch,
-                "is_stand_in": other.machine.device_kind == "stand-in",
-            }
-            for other in self._others
-            if (there := other.observed.get(anchor, {}).get("message", "")) != live
-        ]
-        if differing:
-            display(_directive("wording", others=differing))
+        self._running = None
 
     def _show_error(
         self, shell: Any, kind: type, error: Exception, *where: Any, **options: Any
@@ -175,14 +154,6 @@ class Messages:
         if text not in self._given[entry.anchor]:
             self._given[entry.anchor].append(text)
             print(text)
-
-    def _same_as(self, other: PageRecording) -> str:
-        """Say of how many entries another machine gave the same messages."""
-        same = sum(
-            "\n".join(given) == other.observed.get(anchor, {}).get("message")
-            for anchor, given in self._given.items()
-        )
-        return f"{other.machine.label}: {same} of {len(self._entries)} the same."
 
 
 def _directive(name: str, **data: Any) -> Markdown:

@@ -17,7 +17,6 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from tensor_copies.errors.messages import DESK, KINDS, entries
-from tensor_copies.recordings.format import BadRecording, seen_elsewhere
 
 DATA = "messages.js"
 
@@ -43,20 +42,17 @@ def list_messages(app: Sphinx, doctree: nodes.document) -> None:
         return
     source = Path(app.env.doc2path(page))
     labels = entries(source)
-    try:
-        others = seen_elsewhere(source)
-    except BadRecording:  # the page's own cells have refused it, and say so
-        others = []
     found = []
     for section in doctree.findall(nodes.section):
         label = section["ids"][0]
-        if label in labels and (live := _printed_by_entry(section)):
-            texts = [other.observed.get(label, {}).get("message") for other in others]
+        live = label in labels and "\n".join(printed_by(entry_cell(section)))
+        if live:
             title = next(section.findall(nodes.title)).astext()
-            drawn = [one for one in section.findall(nodes.raw) if one.hasattr("met")]
-            typed = {one["met"]: one["texts"] for one in drawn}
+            drawn = list(section.findall(nodes.raw))
+            typed = {one["met"]: one["texts"] for one in drawn if one.hasattr("met")}
             met, older = typed.get(True, []), typed.get(False, [])
-            told = list(dict.fromkeys([*met, live, *filter(None, texts), *older]))
+            there = [text for one in drawn for text in one.get("others", ())]
+            told = list(dict.fromkeys([*met, live, *there, *older]))
             entry = {"page": page, "anchor": label, "title": title, "texts": told}
             found.append(entry)
     app.env.metadata[page]["messages"] = json.dumps(found)
@@ -71,15 +67,17 @@ def known_messages(env: BuildEnvironment) -> list[dict[str, Any]]:
     ]
 
 
-def _printed_by_entry(section: nodes.section) -> str:
-    """Return what an entry's own cell printed, as one text."""
-    cell = next(
-        cell
-        for cell in section.findall(nodes.container)
-        if {f"tag_{kind}" for kind in KINDS} & set(cell["classes"])
-    )
+def entry_cell(section: nodes.section) -> nodes.container:
+    """Return the cell of an entry that raises its message."""
+    tags = {f"tag_{kind}" for kind in KINDS}
+    cells = section.findall(nodes.container)
+    return next(cell for cell in cells if tags & set(cell["classes"]))
+
+
+def printed_by(cell: nodes.container) -> list[str]:
+    """Return what a cell printed."""
     blocks = cell.findall(nodes.literal_block)
-    return "\n".join(b.astext().strip() for b in blocks if "stream" in b["classes"])
+    return [b.astext().strip() for b in blocks if "stream" in b["classes"]]
 
 
 def write_messages(app: Sphinx, env: BuildEnvironment) -> None:

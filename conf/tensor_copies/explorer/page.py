@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -22,14 +23,14 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 
+from tensor_copies.explorer import kept
 from tensor_copies.explorer.chains import Chain, chain_of, expression_of
 from tensor_copies.explorer.data import Explorer
 from tensor_copies.explorer.kept import live_explorer
-from tensor_copies.explorer.scenes import framed, pack_pictures, picture
+from tensor_copies.explorer.scenes import framed, picture
 from tensor_copies.explorer.words import facts_shown, headline
-from tensor_copies.run.code_keys import hash_of
-from tensor_copies.run.fingerprint import CONF
-from tensor_copies.run.templates import TEMPLATES
+from tensor_copies.gallery.kept import CONF
+from tensor_copies.markup import TEMPLATES
 
 DATA = "explorer_data.js"
 # What the script loads with the first touch; the Atlas writes the calls.
@@ -68,7 +69,7 @@ def short_hash(outdir: Path, name: str) -> str:
     """Return what tells versions of a static file apart, in its address."""
     written, source = outdir / "_static" / name, CONF / "static" / name
     path = source if source.exists() else written
-    return hash_of(path)[:8]
+    return sha256(path.read_bytes()).hexdigest()[:8] if path.exists() else ""
 
 
 class ExplorerDirective(SphinxDirective):
@@ -147,9 +148,8 @@ def address_of(
     not on the CPU. It is None for what is no chain of the explorer's calls, for one
     that is not there since a beginning of it raises, and if there is no such device.
     """
-    home = Path(app.env.doc2path(app.config.root_doc))
     chain = chain_of(code)
-    if chain is None or "```{explorer}" not in home.read_text(encoding="utf-8"):
+    if chain is None or not is_at_home(app):
         return None
     for kind in live_explorer().devices:
         if (kind != DEVICE) == away and (
@@ -162,6 +162,18 @@ def address_of(
             at = app.builder.get_relative_uri(page, app.config.root_doc)
             return f"{at}?{urlencode(asked)}#explorer"
     return None
+
+
+def want_probes(app: Sphinx) -> None:
+    """Have the build run the chains, if home has the explorer."""
+    if is_at_home(app):
+        kept.explorer_of_this_machine().want()
+
+
+def is_at_home(app: Sphinx) -> bool:
+    """Whether the home page has the explorer."""
+    home = Path(app.srcdir, f"{app.config.root_doc}.md")
+    return "```{explorer}" in home.read_text(encoding="utf-8")
 
 
 def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
@@ -188,7 +200,7 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
         **data,
         # Of the memories on the way the script shows the picture alone.
         "scenes": [scene[:-1] for scene in data["scenes"]],
-        **pack_pictures(live_explorer()),
+        **kept.pictures(),
         "errors": uri("errors") if "errors" in app.env.found_docs else "",
         "cures": {
             at: f"{uri(entry['page'])}#{entry['anchor']}"

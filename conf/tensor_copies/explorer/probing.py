@@ -1,8 +1,8 @@
-"""Run every chain of the explorer's calls on every kind of x; print what was seen.
+"""Run every chain of the explorer's calls on every kind of x; return what was seen.
 
-It runs in a Python of its own, which has the stand-in where there is no GPU. The facts
-of a chain are those that the Atlas's probe sees. In addition a chain is run again for
-each write: into ``x`` and into ``y``, as a reader would type it, and where autograd
+It runs in a fresh process, which has the simulated device where there is no GPU. The
+facts of a chain are those that the Atlas's probe sees. In addition a chain is run again
+for each write: into ``x`` and into ``y``, as a reader would type it, and where autograd
 refuses that, under ``torch.no_grad()``.
 
 A chain is not made longer once it raises: what follows would never run.
@@ -10,7 +10,6 @@ A chain is not made longer once it raises: what follows would never run.
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +28,8 @@ from tensor_copies.explorer.chains import (
     can_follow,
     expression_of,
 )
-from tensor_copies.stand_in import NAME, is_loaded
+from tensor_copies.explorer.data import Seen
+from tensor_copies.simulated import NAME
 
 WRITES = {"x": "x[0] = 7", "y": "y[0] = 7"}
 ITEM = 4  # bytes of an element
@@ -40,7 +40,7 @@ def devices_here() -> dict[str, str]:
     found = {"cpu": "the CPU"}
     if torch.cuda.is_available():
         return {**found, "cuda": f"CUDA ({torch.cuda.get_device_name()})"}
-    if is_loaded():
+    if hasattr(torch, NAME):
         return {**found, NAME: "a simulated GPU, in host memory"}
     return found
 
@@ -206,17 +206,19 @@ def chains(
                 yield from chains(state, device, other, (*keys, key))
 
 
-def main() -> None:
-    """Print the devices, then one line for each chain."""
+def probe_chains() -> tuple[dict[str, Any], Seen]:
+    """Run all chains.
+
+    Return the devices and the kinds of x, each by its key; and what was seen, by
+    device, kind of x and chain.
+    """
     torch.set_warn_always(True)  # or a warning would show in one chain alone
     warnings.simplefilter("ignore")  # the Atlas's probe looks at them itself
     found = devices_here()
     other = next((kind for kind in found if kind != "cpu"), None)
-    print(json.dumps({"devices": found, "states": STATES}))
-    for device, state in product(found, STATES):
-        for keys, seen in chains(state, device, other):
-            print(json.dumps([device, state, list(keys), seen]))
-
-
-if __name__ == "__main__":
-    main()
+    seen = {
+        (device, state, keys): one
+        for device, state in product(found, STATES)
+        for keys, one in chains(state, device, other)
+    }
+    return {"devices": found, "states": STATES}, seen

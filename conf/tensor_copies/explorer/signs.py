@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from tensor_copies.run.templates import TEMPLATES
+from tensor_copies.markup import TEMPLATES
 
 STYLE = "signs.css"
 SIGNS = {

@@ -1,7 +1,7 @@
 """Charts of a lesson: ratios with their spread, bars or lines, in the reader's colours.
 
 A chart is made from plain data (see :func:`figures.plots.data_of`), so that one that
-another machine recorded looks like the live one. Ratios and bars are a table
+another machine recorded looks like one of this build. Ratios and bars are a table
 (charts.html): its words can be read aloud and wrapped.
 
 The data of a chart are ``title``, the conclusion, and ``xlabel``, what is shown, with
@@ -18,15 +18,13 @@ code between backticks; and
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 from tensor_maps.pen import safe_width
 
-from tensor_copies.run.templates import TEMPLATES
+from tensor_copies.markup import TEMPLATES
 
 HALVES = {-1: "½", -2: "¼", -3: "⅛"}
 MOST_TICKS = 6
@@ -40,83 +38,46 @@ READING = (
     "A dot left of 1 is a faster call. Its bar is the middle half of all rounds. Only "
     "calls whose whole bar is clearly on one side of 1 have a number."
 )
-TIME = re.compile(r"\d (ns|µs|ms|s)\b")
 # Of a chart of lines, in pixels: all of it, its edges, the least between two names,
 # and what is beside the longest name.
 WIDE, HIGH, LEFT, TOP, BOTTOM, APART, BESIDE = 380, 190, 52, 10, 40, 16, 12
 DASHES = ("none", "7 4", "2 4", "7 3 2 3", "none")
 
 
-@dataclass(frozen=True)
-class Panel:
-    """The chart of one machine; ``name`` is empty if there is only one."""
-
-    name: str
-    prefix: str
-    data: dict[str, Any]
-
-
-def draw(panels: list[Panel], same: list[tuple[str, str]] | None = None) -> str:
-    """Return the charts of one or more machines as one HTML figure, on one scale.
-
-    ``same`` has the names and the verdicts of machines that say what the first one
-    says (see :func:`said_by`): these are not drawn.
-    """
-    first, ticks = panels[0].data, []
-    explained = first["xlabel"]
-    if "lines" in first:
-        parts = [{"drawing": _framed(panel.data)} for panel in panels]
-        explained = first["ylabel"]
-    elif "bars" in first:
-        most = _longest(bar for panel in panels for bar in panel.data["bars"])
-        parts = [_bars(panel.data, most) for panel in panels]
+def draw(data: dict[str, Any], prefix: str) -> str:
+    """Return a chart as an HTML figure; ``prefix`` is its id."""
+    explained, ticks, part = data["xlabel"], [], {"bars": [], "drawing": ""}
+    if "lines" in data:
+        part["drawing"] = _framed(data)
+        explained = data["ylabel"]
+    elif "bars" in data:
+        part |= _bars(data, _longest(data["bars"]))
     else:
-        axis = _Axis(panel.data for panel in panels)
-        parts = [_ratios(panel.data, axis) for panel in panels]
+        axis = _Axis(data)
+        part |= _ratios(data, axis)
         ticks = [
             {"value": 2.0**power, "at": axis.share(2.0**power), "text": _tick(power)}
             for power in axis.ticks
         ]
         explained = f"{explained}. {READING}"
-    shown = [
-        {"name": panel.name, "prefix": panel.prefix, "verdict": panel.data["title"]}
-        | {"bars": [], "drawing": ""}
-        | part
-        for panel, part in zip(panels, parts, strict=True)
-    ]
-    context = {"panels": shown, "explained": explained, "ticks": ticks}
-    context["same"] = same or []
-    return TEMPLATES.get_template("figures/charts.html").render(context)
-
-
-def said_by(data: dict[str, Any]) -> Any:
-    """Return what a chart says: charts that say the same are drawn once.
-
-    Of ratios it is which are told from 1, and in which direction; of measured bars,
-    their order. What is counted says its values.
-    """
-    if "panels" in data:
-        return {
-            (panel["title"], row["name"], kind_of(row))
-            for panel in data["panels"]
-            for row in panel["rows"]
-        }
-    if "bars" in data and any(TIME.search(bar["text"]) for bar in data["bars"]):
-        ranked = sorted(data["bars"], key=lambda bar: bar["value"])
-        return [bar["name"] for bar in ranked]
-    return data
+    return TEMPLATES.get_template("figures/charts.html").render(
+        chart=part,
+        prefix=prefix,
+        verdict=data["title"],
+        explained=explained,
+        ticks=ticks,
+    )
 
 
 class _Axis:
-    """The axis of all ratios of some charts: powers of two, 1 in sight.
+    """The axis of all ratios of a chart: powers of two, 1 in sight.
 
     All medians stand on it; a bar that goes on for long is cut at its end.
     """
 
-    def __init__(self, charts: Iterable[dict[str, Any]]) -> None:
+    def __init__(self, data: dict[str, Any]) -> None:
         values = [
             math.log2(row["middle"])
-            for data in charts
             for panel in data["panels"]
             for row in panel["rows"]
         ]

@@ -25,7 +25,7 @@ from xml.sax.saxutils import escape
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.run.markers import MAP_LEAD
+from tensor_copies.gallery.lessons import MAP_LEAD
 
 if TYPE_CHECKING:
     from tensor_maps.scene import Drawing

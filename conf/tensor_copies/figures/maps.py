@@ -27,7 +27,7 @@ from tensor_copies.figures.pictures import (
     keep_for_card,
     on_card,
 )
-from tensor_copies.run.blocks import blocks_of
+from tensor_copies.gallery.lessons import blocks_of
 
 if TYPE_CHECKING:
     from tensor_maps.scene import Drawing

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Return the reST of all open figures and close them (an image scraper).
 
-    The data of each is kept as a file, from which the page draws it, beside those of
-    other machines; the first drawing of lines is the picture of the lesson.
+    The data of each is kept as a file, from which the page draws it; the first
+    drawing of lines is the picture of the lesson.
     """
     parts = []
-    for place, data in enumerate(open_charts(block, block_vars)):
+    for data in open_charts(block, block_vars):
         path = Path(next(block_vars["image_path_iterator"])).with_suffix(".svg")
         path.write_text(NO_DRAWING, encoding="utf-8")  # the gallery looks for a file
         path.with_suffix(".json").write_text(json.dumps(data), encoding="utf-8")
@@ -40,7 +40,7 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
             drawing = on_card(charts.WIDE, charts.HIGH, charts.line_marks(data))
             kept = {"drawing": drawing}
             keep_for_card(kept, path, Path(block_vars["src_file"]), block.lineno)
-        parts.append(f".. lesson-chart:: {path.stem}\n    :place: {place}\n")
+        parts.append(f".. lesson-chart:: {path.stem}\n")
     return "\n".join(parts)
 
 

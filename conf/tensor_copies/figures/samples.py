@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import csv
 import io
+from datetime import UTC, datetime
 from typing import Any
 
 from tensor_copies.figures.tables import handed_out, path_of
-from tensor_copies.run.fingerprint import Fingerprint, fingerprint, today
+from tensor_copies.gallery.machine import Machine, this_machine
 
 MARKER = "benchmark_data"
 CLASS = "benchmark-data"
@@ -24,8 +25,9 @@ def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any])
     table = requested_samples(block, block_vars)
     if table is None:
         return ""
-    path, machine = path_of(block_vars, "samples.csv"), fingerprint()
-    path.write_text(as_csv(table, machine, today()), encoding="utf-8")
+    path, machine = path_of(block_vars, "samples.csv"), this_machine()
+    today = datetime.now(UTC).date().isoformat()
+    path.write_text(as_csv(table, machine, today), encoding="utf-8")
     target = f"{path.parent.name}/{path.name}"
     label = link_text(table, machine)
     return f".. container:: {CLASS}\n\n    :download:`{label} <{target}>`\n"
@@ -36,18 +38,18 @@ def requested_samples(block: Any, block_vars: dict[str, Any]) -> dict[str, Any] 
     return handed_out(block, block_vars, MARKER, "samples", _plain)
 
 
-def as_csv(table: dict[str, Any], machine: Fingerprint, day: str) -> str:
+def as_csv(table: dict[str, Any], machine: Machine, day: str) -> str:
     """Return samples as CSV, after comments that say who measured them and when."""
     text = io.StringIO()
     text.write(f"# measured on {day} with {machine}\n")
-    text.write(f"# fingerprint {machine.signature}; times in seconds per call\n")
+    text.write("# times in seconds per call\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table["columns"])
     writer.writerows(table["rows"])
     return text.getvalue()
 
 
-def link_text(table: dict[str, Any], machine: Fingerprint) -> str:
+def link_text(table: dict[str, Any], machine: Machine) -> str:
     """Return what the link to samples says."""
     return f"All {len(table['rows'])} samples as CSV: {machine.label}"
 

@@ -3,9 +3,7 @@
 The gallery runs a lesson; :func:`begin` and :func:`end` are its hooks around that run.
 In between each statement of the lesson is followed by a look at all tensors that have a
 name (tensor_maps.steps). So the run that is watched is the one that is shown.
-What was seen is kept beside the lesson's pictures, and goes with them when the lesson
-has to be run again. Its sentences and drawings are made from that, again where the code
-that makes them has changed: no lesson runs for another word.
+What was seen is kept beside the lesson's pictures, in sentences and drawings.
 What a watched lesson leaves to chance is the same in each build: its steps show all
 values, also those that it does not print.
 
@@ -19,13 +17,8 @@ from __future__ import annotations
 
 import ast
 import gzip
-import io
 import json
-import pickle
 import re
-import sys
-import weakref
-from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +26,15 @@ from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.figures.lead import read_lead
-from tensor_copies.run.blocks import blocks_of, script_of
-from tensor_copies.run.clocks import takes_times
-from tensor_copies.run.code_keys import DRAWS_STEPS, digest_of
-from tensor_copies.run.isolation import seed_everything
-from tensor_copies.run.markers import LINE, MAP_LEAD, lead_line
+from tensor_copies.gallery.isolation import seed_everything
+from tensor_copies.gallery.lessons import (
+    MARKER_LINE,
+    MAP_LEAD,
+    blocks_of,
+    lead_line,
+    script_of,
+    takes_times,
+)
 
 if TYPE_CHECKING:
     from tensor_maps.steps.watch import Steps
@@ -73,8 +70,8 @@ def begin_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None
     """Begin to watch a lesson (a ``reset_modules`` hook: the last before it runs)."""
     if when != "before":
         return
-    script = script_of(gallery_conf, lesson)
-    if script is None or not is_watched(script):
+    script = script_of(lesson)
+    if not is_watched(script):
         return
     _watching[lesson] = watch_script(script, script.read_text(encoding="utf-8"))
 
@@ -101,74 +98,32 @@ def end_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
     if when != "after" or seen is None:
         return
     seen.stop()
-    script = script_of(gallery_conf, lesson)
-    if script is None:
-        return
-    for gallery in gallery_conf["gallery_dirs"]:
-        folder = Path(gallery_conf["src_dir"], gallery, script.parent.name)
-        if (folder / f"{lesson}.md5").exists():  # the gallery's note that it has passed
-            if seen.failed:
-                raise ExtensionError(f"{lesson} could not be watched:\n{seen.failed}")
-            path = _seen_path(folder, script.stem)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("wb") as file:
-                _Pickler(file).dump(seen)
-            _drawn(path, script)  # several lessons run at once, and pages do not
+    script = script_of(lesson)
+    gallery = gallery_conf["gallery_dirs"][0]
+    folder = Path(gallery_conf["src_dir"], gallery, script.parent.name)
+    passed = folder / f"{lesson}.md5"  # the gallery's note
+    if passed.exists():
+        if seen.failed:
+            passed.unlink()
+            raise ExtensionError(f"{lesson} could not be watched:\n{seen.failed}")
+        path = _path(folder, script.stem)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_as_json(seen, script), encoding="utf-8")
 
 
-def _seen_path(folder: Path, lesson: str) -> Path:
+def _path(folder: Path, lesson: str) -> Path:
     """Return where what was seen of a lesson is kept, beside its picture for cards."""
-    return folder / "images" / "thumb" / f"sphx_glr_{lesson}_steps.pickle"
+    return folder / "images" / "thumb" / f"sphx_glr_{lesson}_steps.json"
 
 
-class _Pickler(pickle.Pickler):
-    """Keeps only which one it is of what tells things apart and cannot be found again.
-
-    That are weak references to storages, and classes of the lesson or of autograd.
-    """
-
-    def persistent_id(self, value: object) -> int | None:
-        """Return what is kept in the place of a value, or None to keep the value."""
-        lost = isinstance(value, weakref.ref) or (
-            isinstance(value, type)
-            and getattr(sys.modules.get(value.__module__), value.__qualname__, None)
-            is not value
-        )
-        return id(value) if lost else None
-
-
-class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BufferedReader) -> None:
-        super().__init__(file)
-        self._stand_for: dict[int, object] = defaultdict(object)
-
-    def persistent_load(self, number: int) -> object:
-        """Return an object for a number: the same for the same."""
-        return self._stand_for[number]
-
-
-def steps_file(source: str | Path, page: str, script: Path) -> Path | None:
+def steps_file(source: str | Path, page: str) -> Path | None:
     """Return the steps of the lesson that a page shows, as JSON, if it has steps.
 
     ``source`` is the folder of all pages.
     """
     folder, _, name = page.rpartition("/")
-    path = _seen_path(Path(source, folder), name)
-    return _drawn(path, script) if path.exists() else None
-
-
-def _drawn(path: Path, script: Path) -> Path:
-    """Return the JSON of steps as this code draws them; draw them if it is lacking."""
-    drawn = path.with_suffix(f".{digest_of(*DRAWS_STEPS)}.json")
-    if not drawn.exists():
-        for other in path.parent.glob(f"{path.stem}.*.json"):
-            other.unlink()
-        with path.open("rb") as file:
-            seen = _Unpickler(file).load()
-        aside = drawn.with_suffix(".new")
-        aside.write_text(_as_json(seen, script), encoding="utf-8")
-        aside.replace(drawn)
-    return drawn
+    path = _path(Path(source, folder), name)
+    return path if path.exists() else None
 
 
 def _as_json(seen: Steps, script: Path) -> str:
@@ -231,7 +186,7 @@ def shown_lines(script: Path) -> tuple[list[str], dict[int, int]]:
         lines = [
             (first + at, line)
             for at, line in enumerate(content.split("\n"))
-            if not LINE.fullmatch(line)
+            if not MARKER_LINE.fullmatch(line)
         ]
         for end in (0, -1):
             while lines and not lines[end][1].strip():

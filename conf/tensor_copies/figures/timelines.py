@@ -19,8 +19,8 @@ from typing import Any
 from sphinx.errors import ExtensionError
 
 from tensor_copies.figures.pictures import on_card
-from tensor_copies.run.markers import timeline_of
-from tensor_copies.run.templates import TEMPLATES
+from tensor_copies.gallery.lessons import timeline_of
+from tensor_copies.markup import TEMPLATES
 
 LANES = {
     **{"cpu": "CPU (your Python)", "copy": "Copy engine", "gpu": "GPU kernels"},

@@ -6,7 +6,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from tensor_copies.lessons.lesson_page import LessonPage
-from tensor_copies.lessons.notebooks import BRANCH, offered_script
+from tensor_copies.lessons.notebooks import BRANCH, offered
 from tensor_copies.lessons.short_titles import of_first_block
 
 LABELS = {".py": "Script", ".ipynb": "Notebook"}
@@ -23,9 +23,9 @@ class explorer_link(nodes.paragraph):
 
 def offer_files(app: Sphinx, page: LessonPage) -> None:
     """Link to the script, without its marker comments, and to the notebook."""
-    page.files[".py"]["reftarget"] = f"/{offered_script(app.env.docname)}"
     for ending, label in LABELS.items():
         link = page.files[ending]
+        link["reftarget"] = f"/{offered(app.env.docname, ending)}"
         link.clear()
         link += nodes.inline(text=label)
         page.actions.append(nodes.paragraph("", "", link))

@@ -1,78 +1,52 @@
 """Three answers to choose from: what a block shows, and what two exchanges print.
 
-No wrong answer is typed: before pages are read, the programs of their questions are run
-(programs.py), and what they print is kept. The right answer is the live output. What
-another machine printed is never offered as wrong.
+No wrong answer is typed: the programs of the questions of a page are run in a fresh
+process (programs.py), and what they print is kept. The right answer is the live output.
+What another machine printed is never offered as wrong.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import shorten
 
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
+from tensor_copies.gallery.kept import ISOLATION, Kept, key_of
 from tensor_copies.lessons import programs
-from tensor_copies.lessons.questions import Question, questions_of
-from tensor_copies.recordings.comparing import on_one_device
-from tensor_copies.run import kept_json, progress
-from tensor_copies.run.apart import AT_ONCE, run_apart
-from tensor_copies.run.code_keys import hash_of, key_of
-from tensor_copies.run.fingerprint import CONF, SHAPING, fingerprint, version_of
+from tensor_copies.lessons.questions import Question, questions_of, sources
+from tensor_copies.machines.comparing import on_one_device
 
-KEPT = CONF.parent / "build" / "predictions" / "answers.json"
-MOST_KEPT = 400  # questions, of a few branches
-# Of the programs of one page, most of which take less than a second.
-LIMITS = {"seconds": 60, "megabytes": 8000}
+CODE = ("tensor_copies/lessons/programs.py", ISOLATION)
 MOST_LINES, MOST_CHARACTERS = 2, 128  # of an answer, on a screen that is wide
 SENTENCE = re.compile(r"\. |: \[|\n")  # ends what is shown of an error
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
-def key(question: Question) -> str:
-    """Return the key of what the programs of a question print."""
-    versions = [version_of(package) for package in SHAPING]
-    run_by = [hash_of(Path(one.__file__)) for one in (programs, programs.isolation)]
-    made_of = [question.programs, fingerprint().signature, versions, run_by]
-    return key_of(json.dumps(made_of))
+def _kept(source: Path) -> Kept | None:
+    """Return what the programs of the questions of a page print, if it has some."""
+    asked = [one for one in questions_of(source) if one.exchanges]
+    if not asked:
+        return None
+    blocks = [program for one in asked for program in one.programs]
+    return Kept(f"answers-{source.stem}", CODE, programs.run_all, (source.name, blocks))
 
 
-def run_missing(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Run the programs of questions on these pages that were not run before."""
-    app.answers = kept_json.load(KEPT) or {}
-    lacking = [
-        [
-            one
-            for one in questions_of(app, page)
-            if one.exchanges and key(one) not in app.answers
-        ]
-        for page in pages
-    ]
-    if missing := list(filter(None, lacking)):
-        progress.say(f"Running {2 * sum(map(len, missing))} wrong answers")
-        app.answers |= run(missing)
-        kept_json.save(KEPT, dict([*app.answers.items()][-MOST_KEPT:]))
+def want(app: Sphinx) -> None:
+    """Have the build run the programs of all questions."""
+    for source in sources(app):
+        if (kept := _kept(source)) is not None:
+            kept.want()
 
 
-def run(pages: list[list[Question]]) -> dict[str, list[programs.Printed]]:
-    """Return what the programs print and raise, by the keys of the questions."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        printed = [one for page in pool.map(_run_page, pages) for one in page]
-    asked = [one for page in pages for one in page]
-    return {key(one): printed[4 * n : 4 * n + 4] for n, one in enumerate(asked)}
-
-
-def _run_page(page: list[Question]) -> list[programs.Printed]:
-    """Run the four programs of each question of a page in one process."""
-    name = page[0].where.partition(",")[0]
-    all_blocks = [blocks for one in page for blocks in one.programs]
-    return run_apart(name, programs.run_all, name, all_blocks, **LIMITS)
+def answers_of(source: Path, question: Question) -> list[programs.Printed]:
+    """Return what the four programs of a question print, and the errors they raise."""
+    asked = [one for one in questions_of(source) if one.exchanges]
+    place = 4 * [one.line for one in asked].index(question.line)
+    return _kept(source).value()[place : place + 4]
 
 
 def choices_for(
@@ -80,8 +54,9 @@ def choices_for(
 ) -> list[tuple[list[str], str, bool]]:
     """Return the choices: their lines, what is said of each, and if it is right.
 
-    Of ``answers``, see :func:`run`; ``live`` is the output on the page, ``elsewhere``
-    that of other machines. Whatever is no other answer raises an ``ExtensionError``.
+    Of ``answers``, see :func:`answers_of`; ``live`` is the output on the page,
+    ``elsewhere`` that of other machines. Whatever is no other answer raises an
+    ``ExtensionError``.
     """
     right, (first, *wrong, last) = normal(live), answers
     if first != last or first[1] or normal(first[0]) != right:

@@ -17,10 +17,12 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.run.blocks import blocks_of
-from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.markers import setup_line
-from tensor_copies.run.outdated import depend_on_lessons
+from tensor_copies.gallery.lessons import (
+    blocks_of,
+    depend_on_lessons,
+    lesson_scripts,
+    setup_line,
+)
 
 LIBRARIES = {"torch": "PyTorch", "numpy": "NumPy"}
 

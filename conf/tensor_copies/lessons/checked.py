@@ -13,10 +13,10 @@ from itertools import takewhile
 
 from docutils import nodes
 
+from tensor_copies.lessons.blocks import set_text
 from tensor_copies.lessons.lesson_page import LessonPage
-from tensor_copies.recordings.beside import FOLDED
-from tensor_copies.recordings.live import set_text
-from tensor_copies.run.folds import fold
+from tensor_copies.lessons.opening import FOLDED
+from tensor_copies.markup import fold
 
 CHECKED = "checked"  # the class of the fold
 
@@ -28,7 +28,7 @@ def fold_proofs(page: LessonPage) -> None:
             block.proof = take_proof(block.code)
 
 
-def take_proof(code: nodes.literal_block) -> list[fold]:
+def take_proof(code: nodes.literal_block) -> list[nodes.admonition]:
     """Take the proof off a block's code; return the fold with it, if there is one."""
     text = code.astext()
     shown, proof = split(text)
@@ -39,7 +39,7 @@ def take_proof(code: nodes.literal_block) -> list[fold]:
     set_text(folded, proof)
     # The search and the text for machines read the block as it was written.
     code["whole"], folded["whole"] = text, ""
-    return [fold("", folded, kind=f"{FOLDED} {CHECKED}", words=words_of(proof))]
+    return [fold(words_of(proof), folded, kind=f"{FOLDED} {CHECKED}")]
 
 
 def split(code: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 
-from tensor_copies.recordings.live import LiveBlock, UnknownPage, read_blocks
+from tensor_copies.lessons.blocks import LiveBlock, UnknownPage, read_blocks
 
 ACTIONS, LEAD = "lesson-actions", "lesson-lead"  # classes
 FILES = (".py", ".ipynb")

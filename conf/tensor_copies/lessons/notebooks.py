@@ -6,7 +6,7 @@ first cell that installs what the header names, and plain names for links. On Co
 asks for a machine with a GPU.
 
 A script is offered without its marker comments, which say where on a page something
-stands. The gallery's own copy, which it compares with the original, stays as it is.
+stands. The gallery's own files stay as they are: what is offered has a folder beside.
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from tensor_copies.run.freshness import NOTEBOOK, NOTEBOOK_AS_MADE
-from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.markers import without_markers
+from tensor_copies.gallery.lessons import lesson_scripts, without_markers
 
-OFFERED = ".offered"  # the ending of the folder beside a page that has its script
+OFFERED = ".offered"  # the ending of the folder beside a page that has its files
 ARCHIVE = "tensor_copies_lessons.zip"
 BRANCH = "notebooks"  # where the workflow puts what Colab opens
 GPU = "T4"
@@ -70,9 +68,9 @@ def finished(notebook: dict[str, Any], needed: list[str]) -> dict[str, Any]:
     return notebook | {"cells": cells, "metadata": metadata}
 
 
-def offered_script(page: str) -> str:
-    """Return where the script that a page offers lies, from the sources."""
-    return f"{page}{OFFERED}/{page.rpartition('/')[2]}.py"
+def offered(page: str, ending: str) -> str:
+    """Return where the script or the notebook of a page lies, from the sources."""
+    return f"{page}{OFFERED}/{page.rpartition('/')[2]}{ending}"
 
 
 def finish_all(app: Sphinx) -> None:
@@ -84,18 +82,15 @@ def finish_all(app: Sphinx) -> None:
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for page, script in lesson_scripts(app).items():
-            path = Path(app.srcdir, f"{page}{NOTEBOOK}")
-            made = Path(app.srcdir, f"{page}{NOTEBOOK_AS_MADE}")
-            notebook = json.loads(made.read_text(encoding="utf-8"))
-            whole = json.dumps(finished(notebook, packages(script)), indent=2) + "\n"
-            _write(path, whole.encode())
-            offered = Path(app.srcdir, offered_script(page))
-            text = script.read_bytes().decode()  # line endings are kept
-            _write(offered, without_markers(text).encode())
+            made = Path(app.srcdir, f"{page}.ipynb").read_text(encoding="utf-8")
+            notebook = finished(json.loads(made), packages(script))
+            text = without_markers(script.read_text(encoding="utf-8"))
+            whole = json.dumps(notebook, indent=2) + "\n"
             name = f"tensor_copies/{page.removeprefix(f'{gallery}/')}"
-            # An entry without a date: the same files are the same archive.
-            archive.writestr(zipfile.ZipInfo(f"{name}.py"), offered.read_bytes())
-            archive.writestr(zipfile.ZipInfo(f"{name}.ipynb"), path.read_bytes())
+            for ending, content in ((".py", text), (".ipynb", whole)):
+                _write(Path(app.srcdir, offered(page, ending)), content.encode())
+                # An entry without a date: the same files are the same archive.
+                archive.writestr(zipfile.ZipInfo(name + ending), content)
     _write(Path(app.srcdir, gallery, ARCHIVE), packed.getvalue())
 
 

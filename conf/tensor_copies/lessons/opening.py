@@ -12,17 +12,36 @@ from __future__ import annotations
 import ast
 
 from docutils import nodes
+from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.figures.timelines import timeline_for
+from tensor_copies.gallery.lessons import LEAD, blocks_of, lead_line, setup_line
+from tensor_copies.lessons.blocks import LiveBlock
 from tensor_copies.lessons.lesson_page import LessonPage
 from tensor_copies.lessons.predictions import set_words
-from tensor_copies.recordings.beside import FOLDED
-from tensor_copies.run.blocks import blocks_of
-from tensor_copies.run.folds import fold, fold_words
-from tensor_copies.run.markers import setup_line
+from tensor_copies.markup import fold
 
 SETUP = "setup"
+FOLDED = "folded"  # the class of the fold, and the marker that asks for it
+
+
+def open_with_figure(page: LessonPage) -> None:
+    """Let the first figure of the block that is marked open the page."""
+    line = lead_line(page.script)
+    for block in (one for one in page.blocks if one.line == line):
+        block.lead = [_first_figure(page, block)]
+        block.outputs.remove(block.lead[0])
+
+
+def _first_figure(page: LessonPage, block: LiveBlock) -> nodes.raw:
+    for node in block.outputs:
+        if isinstance(node, nodes.raw):
+            return node
+    raise ExtensionError(
+        f"{page.script.stem}: the block on line {block.line} is to open the page and "
+        f"draws nothing: put sphinx_gallery_{LEAD} into a block with a map or a chart"
+    )
 
 
 def open_with_timeline(page: LessonPage) -> None:
@@ -44,10 +63,10 @@ def fold_setup(page: LessonPage) -> None:
     """Fold the block that is the setup, with its outputs."""
     setup = setup_line(page.script)
     for block in (one for one in page.blocks if one.line == setup):
-        line = fold_words()
+        line = nodes.title()
         set_words(line, f"Setup: {described(block.code.astext())}")
         folded = (block.code, *block.outputs, *block.samples)
-        block.fold = fold("", line, *folded, kind=SETUP)
+        block.fold = fold(line, *folded, kind=SETUP)
         block.outputs, block.samples = [], []
 
 
@@ -60,7 +79,7 @@ def fold_code(page: LessonPage) -> None:
     }
     for block in page.blocks:
         if words := asked[block.line]:
-            block.fold = fold("", block.code, kind=FOLDED, words=str(words))
+            block.fold = fold(str(words), block.code, kind=FOLDED)
 
 
 def described(code: str) -> str:

@@ -24,11 +24,10 @@ from sphinx.application import Sphinx
 from tensor_copies.figures.maps import drawn_card
 from tensor_copies.figures.pictures import card_file
 from tensor_copies.figures.timelines import card as timeline_card
+from tensor_copies.gallery.lessons import GROUPS, blocks_of, lesson_scripts
+from tensor_copies.lessons.blocks import UnknownPage
 from tensor_copies.lessons.predictions import set_words
 from tensor_copies.lessons.short_titles import short_title
-from tensor_copies.recordings.live import UnknownPage
-from tensor_copies.run.blocks import blocks_of
-from tensor_copies.run.lesson_list import GROUPS, lesson_scripts
 
 # Roles in an answer: a page with its own words, any other name.
 TEXT_LINK = re.compile(r":\w+:`([^`<]+?)\s*<[^`>]*>`")

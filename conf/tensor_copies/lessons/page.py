@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from docutils.nodes import document
 from sphinx.application import Sphinx
 
+from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.lessons import (
     actions,
     checked,
@@ -13,10 +16,9 @@ from tensor_copies.lessons import (
     player,
     predictions,
 )
+from tensor_copies.lessons.below import add_below
 from tensor_copies.lessons.former import keep_former_addresses
 from tensor_copies.lessons.lesson_page import read
-from tensor_copies.recordings import beside, live, shown
-from tensor_copies.run.lesson_list import lesson_scripts
 
 
 def change_lesson(app: Sphinx, doctree: document) -> None:
@@ -25,16 +27,19 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     if script is None:
         overviews.change_overview(app, doctree)
         return
+    # A run that is new has another stamp at the foot of the page.
+    app.env.note_dependency(str(Path(app.srcdir, f"{app.env.docname}.py.md5")))
     page = read(doctree, script)
     actions.offer_files(app, page)
     actions.link_to_colab(app, page)
     actions.leave_place_for_explorer(page)
-    beside.say_tables_once(app, page.blocks)
-    live.bound_outputs(script, page.blocks)
-    shown.add_recordings(app, script, page.blocks)
+    opening.open_with_figure(page)
+    add_below(app, script, page.blocks)
     opening.open_with_timeline(page)
     player.play(app, page)
     # The folds take the outputs of all machines, so they come last.
+    for block in page.blocks:
+        block.name_outputs()
     opening.fold_setup(page)
     opening.fold_code(page)
     checked.fold_proofs(page)

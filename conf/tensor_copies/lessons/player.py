@@ -20,10 +20,10 @@ from tensor_maps.pen import text_width
 from tensor_maps.steps.viewer import asset
 
 from tensor_copies.figures.steps import steps_file
+from tensor_copies.gallery.kept import key_of
+from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.lessons.lesson_page import LessonPage
-from tensor_copies.run.code_keys import key_of
-from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.templates import TEMPLATES
+from tensor_copies.markup import TEMPLATES
 
 FOLDER = "_static"
 VIEWER = ("steps.js", "steps.css")
@@ -36,7 +36,7 @@ def play(app: Sphinx, page: LessonPage) -> None:
     Where it is a chart, or no event leads to it, a button opens the steps.
     """
     name = app.env.docname
-    if (kept := steps_file(app.srcdir, name, page.script)) is None:
+    if (kept := steps_file(app.srcdir, name)) is None:
         return
     app.env.note_dependency(kept)
     text = kept.read_text(encoding="utf-8")
@@ -108,8 +108,8 @@ def publish_steps(app: Sphinx, error: Exception | None) -> None:
     """Write the viewer, and the steps of each lesson, as files that a page loads."""
     if error is not None or app.builder.format != "html":
         return
-    for page, script in lesson_scripts(app).items():
-        if (kept := steps_file(app.srcdir, page, script)) is not None:
+    for page in lesson_scripts(app):
+        if (kept := steps_file(app.srcdir, page)) is not None:
             data = json.loads(kept.read_text(encoding="utf-8"))
             data["title"] = app.env.titles[page].astext()
             write_file(app, published_name(page), as_script(data))

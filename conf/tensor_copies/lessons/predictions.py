@@ -33,15 +33,18 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.lessons.answers import choices_for, key, normal
+from tensor_copies.gallery.kept import key_of
+from tensor_copies.gallery.machine import this_machine
+from tensor_copies.lessons.answers import answers_of, choices_for, normal
 from tensor_copies.lessons.lesson_page import LessonPage
-from tensor_copies.lessons.questions import ASK, Question, questions_of
-from tensor_copies.recordings.comparing import on_one_device
-from tensor_copies.recordings.provenance import short
-from tensor_copies.run.code_keys import key_of
-from tensor_copies.run.fingerprint import fingerprint
-from tensor_copies.run.folds import fold, fold_words
-from tensor_copies.run.templates import TEMPLATES
+from tensor_copies.lessons.questions import (
+    ASK,
+    Question,
+    questions_of,
+    source_of,
+)
+from tensor_copies.machines.comparing import on_one_device
+from tensor_copies.markup import TEMPLATES, fold
 
 PREDICT = "predict"
 CODE = re.compile(r"``(.+?)``")
@@ -64,7 +67,7 @@ class Score(SphinxDirective):
 def ask(app: Sphinx, page: LessonPage) -> None:
     """Put the answers of a lesson's questions out of sight."""
     blocks = {block.line: block for block in page.blocks}
-    for number, asked in enumerate(questions_of(app, app.env.docname), 1):
+    for number, asked in enumerate(questions_of(page.script), 1):
         block = blocks[asked.line]
         shown = [*block.outputs, *block.samples]
         if not shown and not block.words:
@@ -72,14 +75,14 @@ def ask(app: Sphinx, page: LessonPage) -> None:
                 f"{page.script.name}: a block asks {asked.words!r} and shows nothing"
             )
         offered = _choices(app, asked, number, block.printed, block.elsewhere)
-        answer = [*shown, *block.proof, *block.words]
+        answer = [*shown, *block.below, *block.proof, *block.words]
         block.outputs = [*offered, _reveal(asked.words, answer)]
-        block.samples, block.proof, block.words = [], [], []
+        block.below, block.samples, block.proof, block.words = [], [], [], []
 
 
 def ask_in_cells(app: Sphinx, doctree: nodes.document) -> None:
     """Put the answers of the questions of a page that computes out of sight."""
-    asked = questions_of(app, app.env.docname)
+    asked = questions_of(source_of(app))
     cells = [
         cell
         for cell in doctree.findall(nodes.container)
@@ -122,10 +125,10 @@ def _choices(
     if not asked.exchanges:
         return []
     others = [one for one in others if on_one_device(one) != on_one_device(live)]
-    offered = choices_for(asked, app.answers[key(asked)], live, others)
+    offered = choices_for(asked, answers_of(source_of(app), asked), live, others)
     if not offered:
         return []
-    notes = [f"On {short(fingerprint())}."] if others else []
+    notes = [f"On {this_machine().short}."] if others else []
     (right,) = (lines for lines, _, is_right in offered if is_right)
     if " ".join(right).split() != normal(live).split():
         notes.append("Only the differences are shown.")
@@ -143,14 +146,13 @@ def _choices(
     return [choices("", markup, format="html", words=asked.words)]
 
 
-def _reveal(words: str, answer: list[nodes.Node]) -> fold:
+def _reveal(words: str, answer: list[nodes.Node]) -> nodes.admonition:
     """Return a fold: in sight is the question, which opens its answer."""
     # The style sheet adds what to do, and leaves the question to the choices.
     asked = nodes.inline(classes=["predict-question"])
     set_words(asked, words)
     begin, end = _html('<div class="predict-answer">\n'), _html("</div>\n")
-    line = fold_words("", "", asked)
-    return fold("", line, begin, *answer, end, kind=PREDICT)
+    return fold(nodes.title("", "", asked), begin, *answer, end, kind=PREDICT)
 
 
 def _html(markup: str) -> nodes.raw:

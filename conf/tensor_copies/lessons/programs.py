@@ -6,7 +6,7 @@ import contextlib
 import io
 from tempfile import TemporaryDirectory
 
-from tensor_copies.run import isolation
+from tensor_copies.gallery import isolation
 
 Printed = tuple[str, str]  # what a program prints, and the error that ends it
 

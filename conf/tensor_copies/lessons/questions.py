@@ -17,14 +17,12 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.recordings.cells import cells
-from tensor_copies.recordings.format import PREDICT
-from tensor_copies.run.blocks import blocks_of
-from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.markers import without_markers
+from tensor_copies.gallery.cells import cells
+from tensor_copies.gallery.lessons import blocks_of, lesson_scripts, without_markers
 
 ASK = "What does it print?"  # on a page that computes
 INSTEAD = "predict_instead"
+PREDICT = r"^[ \t]*#[ \t]*sphinx_gallery_predict\b"
 EXCHANGE = re.compile(r"(.+?)\s*->\s*(.*?)\s*(\braises)?")
 
 
@@ -52,9 +50,19 @@ class Question(NamedTuple):
         return [self.blocks, *(one.blocks for one in self.exchanges), self.blocks]
 
 
-def questions_of(app: Sphinx, page: str) -> list[Question]:
+def sources(app: Sphinx) -> list[Path]:
+    """Return the scripts of lessons and the pages that may ask."""
+    return [*lesson_scripts(app).values(), *sorted(Path(app.srcdir).glob("*.md"))]
+
+
+def source_of(app: Sphinx) -> Path:
+    """Return the source of the page that is read: the script of a lesson."""
+    page = app.env.docname
+    return lesson_scripts(app).get(page) or Path(app.env.doc2path(page))
+
+
+def questions_of(source: Path) -> list[Question]:
     """Return the questions of a lesson or a page, in order."""
-    source = lesson_scripts(app).get(page) or Path(app.env.doc2path(page))
     if source.suffix == ".py":
         return of_lesson(source)
     if source.suffix != ".md" or "predict" not in source.read_text("utf-8"):
@@ -63,8 +71,7 @@ def questions_of(app: Sphinx, page: str) -> list[Question]:
     for cell in cells(source):
         program.append(cell.code)
         if "predict" in cell.tags:
-            named = {name: text.strip("'\"") for name, text in cell.options.items()}
-            found.append(_question(source, cell.line, ASK, program, named))
+            found.append(_question(source, cell.line, ASK, program, cell.options))
     return found
 
 

@@ -11,8 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.outdated import depend_on_lessons
+from tensor_copies.gallery.lessons import depend_on_lessons, lesson_scripts
 
 HEADING = "Remember"
 

@@ -14,8 +14,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.run.blocks import blocks_of
-from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.gallery.lessons import blocks_of, lesson_scripts
 
 SHORT_TITLE = "short_title"
 LONGEST = 28  # characters: one line of the sidebar

@@ -5,8 +5,9 @@ from __future__ import annotations
 from sphinx.application import Sphinx
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the writing of the pages, and to what is written beside them."""
+    from tensor_copies.gallery import PARALLEL
     from tensor_copies.web import (
         cheat_sheet,
         files,
@@ -56,3 +57,4 @@ def setup(app: Sphinx) -> None:
             wheel.publish_wheel(app)
 
     app.connect("build-finished", finish)
+    return PARALLEL

@@ -16,7 +16,7 @@ from tensor_copies.atlas.page import PLAIN, Drawing
 from tensor_copies.atlas.words import one_line, sign_of
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, sheet
-from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.gallery.lessons import lesson_scripts
 
 ATLAS = "atlas"
 NO_GRAD_NEEDED = "constant"  # the x of a call that a leaf does not allow

@@ -28,9 +28,9 @@ from tensor_copies.explorer.chains import CALLS, chain_of
 from tensor_copies.explorer.kept import live_explorer as live_explorer
 from tensor_copies.explorer.page import still
 from tensor_copies.explorer.signs import sheet
-from tensor_copies.run.fingerprint import fingerprint
-from tensor_copies.run.freshness import in_words
-from tensor_copies.run.templates import TEMPLATES
+from tensor_copies.gallery.machine import this_machine
+from tensor_copies.markup import TEMPLATES
+from tensor_copies.web.foot import in_words
 
 OTHER = "view"  # the kind of x whose memory is laid out in another order
 LONGEST = 125  # characters of a message
@@ -192,7 +192,7 @@ def _messages(app: Sphinx, page: str, anchors: list[str]) -> Iterator[nodes.Node
 def foot_of(app: Sphinx, page: str) -> nodes.paragraph:
     """Return who saw what the sheet shows, when, and the sheet's address if known."""
     day = in_words(live_atlas()["day"])
-    name, torch = app.config.project, fingerprint().torch
+    name, torch = app.config.project, this_machine().torch
     said = f"{name}, cheat sheet. Seen on {day} with torch {torch}. "
     foot = nodes.paragraph("", said, classes=["sheet-foot"])
     if base := app.config.html_baseurl:

@@ -15,8 +15,8 @@ from urllib.parse import urljoin
 
 from sphinx.application import Sphinx
 
+from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.lessons.player import write_file
-from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.web.head import SITE
 from tensor_copies.web.search_index import pages_in_order
 from tensor_copies.web.sections import sections_of

@@ -6,15 +6,16 @@ Furo's edit link leads to what the page is made from: for a lesson, its script.
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from babel.dates import format_date
 from sphinx.application import Sphinx
 
-from tensor_copies.run.fingerprint import fingerprint
-from tensor_copies.run.freshness import stamp
-from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.gallery.lessons import lesson_scripts
+from tensor_copies.gallery.machine import this_machine
 from tensor_copies.web.address import BRANCH
 from tensor_copies.web.files import markdown_name
 
@@ -26,7 +27,7 @@ REPORT = """What is wrong, and what did you expect?
 
 Page: {page}
 {stamp}
-Fingerprint: {signature} {machine}
+Machine: {machine}
 """
 
 
@@ -39,7 +40,6 @@ def add_foot(
     context["stamp"] = stamp(app, page)
     uri = app.builder.get_target_uri(page).rpartition("/")[2]
     context["markdown_link"] = markdown_name(uri)
-    context["elsewhere"] = app.env.metadata[page].get("elsewhere", "")
     if MACHINES in app.env.found_docs and page != MACHINES:
         context["machines_link"] = context["pathto"](MACHINES)
     if repository := app.config.site_repository:
@@ -48,6 +48,36 @@ def add_foot(
             f"{repository}/edit/{BRANCH}/{source_of(app, page)}"
         )
         context["report_link"] = report_link(app, page, context["stamp"])
+
+
+def stamp(app: Sphinx, page: str) -> str:
+    """Return the line that says which machine ran what a page shows, and when."""
+    facts, machine = app.env.metadata.get(page, {}), this_machine().in_sentence
+    ran = getattr(app.env, "nb_metadata", {}).get(page, {}).get("exec_data")
+    if page in lesson_scripts(app):
+        note = Path(app.srcdir, f"{page}.py.md5")  # the gallery's, of the run
+        day = day_of(note.stat().st_mtime)
+    elif ran:
+        day = day_of(ran["mtime"])
+    elif "atlas_probed" in facts:
+        day = facts["atlas_probed"]
+    else:
+        return f"No code runs on this page. The lessons ran on {machine}."
+    return f"Ran on {machine} on {in_words(day)}."
+
+
+def day_of(moment: float) -> str:
+    """Return the ISO date of a moment, in seconds since 1970."""
+    return datetime.fromtimestamp(moment, UTC).date().isoformat()
+
+
+def in_words(day: str) -> str:
+    """Return an ISO date as a reader writes it, such as 21 November 2026.
+
+    In English, whatever the locale of the machine that builds: Sphinx sets it, and
+    ``strftime`` would follow.
+    """
+    return format_date(date.fromisoformat(day), "d MMMM y", locale="en")
 
 
 def source_of(app: Sphinx, page: str) -> str:
@@ -68,8 +98,7 @@ def report_link(app: Sphinx, page: str, stamp: str) -> str:
     body = REPORT.format(
         page=app.config.html_baseurl + uri,
         stamp=stamp,
-        machine=fingerprint(),
-        signature=fingerprint().signature,
+        machine=this_machine(),
     )
     title = f"{app.env.titles[page].astext()}: "
     query = urlencode({"title": title, "body": body})

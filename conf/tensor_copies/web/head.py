@@ -19,7 +19,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.gallery.lessons import lesson_scripts
 
 logger = logging.getLogger(__name__)
 LONGEST = 160  # characters; what a search engine shows of a description

@@ -14,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.atlas.data import live_atlas, note_use
 from tensor_copies.errors.messages import entries, families
-from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.gallery.lessons import lesson_scripts
 
 QUESTION = re.compile(r"^## \d+\. ", re.MULTILINE)
 MISTAKE = re.compile(r"^### ", re.MULTILINE)

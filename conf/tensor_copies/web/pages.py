@@ -12,13 +12,12 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from tensor_copies.errors import cards, pairs, search
+from tensor_copies.errors import cards, elsewhere, pairs, search
 from tensor_copies.explorer.chains import chain_of, nearest
 from tensor_copies.explorer.page import address_of
+from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.lessons.actions import TRY, explorer_link
 from tensor_copies.lessons.predictions import ask_in_cells
-from tensor_copies.recordings.live import bound_cells
-from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.web import questions, steps_of_pairs
 
 
@@ -26,8 +25,8 @@ def change_page(app: Sphinx, doctree: nodes.document) -> None:
     """Change a page that is no lesson: cells, errors, pairs, questions."""
     if app.env.docname in lesson_scripts(app):
         return
-    bound_cells(app, doctree)
     search.keep_labels(app, doctree)
+    elsewhere.add_wordings(app, doctree)
     search.list_messages(app, doctree)
     # These move what was looked for before.
     cards.arrange(app, doctree)

@@ -32,12 +32,12 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
+from tensor_copies.gallery.cells import cells_in
+from tensor_copies.gallery.kept import ELSEWHERE
+from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.lessons.checked import split, take_proof
 from tensor_copies.lessons.overviews import row_filter
 from tensor_copies.lessons.predictions import set_words
-from tensor_copies.recordings.cells import CELL
-from tensor_copies.run.lesson_list import lesson_scripts
-from tensor_copies.run.outdated import ELSEWHERE
 
 FOLDER, ENTRY = "questions", "question-entry"
 # Lines of a question's source that are not blank, lines of code before the assertions,
@@ -88,7 +88,7 @@ def faults_of(question: Asked) -> Iterator[str]:
     answer = question.source.partition(f"## {question.heading}\n")[2].lstrip("\n")
     if not re.match(r"[^`\-(:#>|]", answer) and not re.match(r"`[^`]", answer):
         yield "does not begin with its answer: write a sentence below its heading"
-    codes = [cell["code"] for cell in CELL.finditer(question.source)]
+    codes = [cell.code for cell in cells_in(question.source)]
     if len(codes) != 1:
         yield f"has {len(codes)} cells that run: show its answer in one"
     for code in codes:

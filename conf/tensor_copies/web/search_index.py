@@ -28,9 +28,9 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
+from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.lessons.player import FOLDER, write_file
 from tensor_copies.lessons.short_titles import short_title
-from tensor_copies.run.lesson_list import lesson_scripts
 from tensor_copies.web.call_cards import cards
 from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_of
 

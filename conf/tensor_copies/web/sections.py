@@ -22,10 +22,10 @@ from sphinx.util import docname_join
 from tensor_copies.atlas.data import live_atlas
 from tensor_copies.atlas.words import one_line, sign_of
 from tensor_copies.explorer.signs import SIGNS
+from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.lessons.opening import SETUP
 from tensor_copies.lessons.predictions import PREDICT, PRINTED, choices
-from tensor_copies.run.folds import is_fold
-from tensor_copies.run.lesson_list import lesson_scripts
+from tensor_copies.markup import is_fold
 from tensor_copies.web.head import LONGEST, beginning
 
 LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (
@@ -35,7 +35,7 @@ FACT = "sections"
 # Furniture of a page, by the class of the part that has it: no text of a section.
 # A cell that is folded or removed computes what the page shows.
 FURNITURE = {
-    *("lesson-actions", "side", "machine-tabs", "variant-label"),
+    *("lesson-actions", "side", "output-head"),
     *("tag_hide-input", "tag_hide-cell", "tag_remove-input", "tag_remove-cell"),
 }
 OF_CLASS = {"entry": ERROR, "mistake": MISTAKE, "question-entry": QUESTION}

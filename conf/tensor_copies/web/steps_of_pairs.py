@@ -2,48 +2,54 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from tensor_copies.errors.watched_cells import watched_pairs
+from tensor_copies.errors.watching import one_below_the_other, pair_steps
 from tensor_copies.lessons.player import FOLDER, as_script, button, write_file
 
-# The headings of the pairs that have a button, by the name of their steps.
-FACT = "steps_of_pairs"
+LABEL = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)
+FACT = "steps_of_pairs"  # of a page that has some
 
 
 def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
-    """Put a button below each pair whose steps there are."""
+    """Put a button below each pair that was watched.
+
+    What was seen of it stays beside the button, as one: it is published from there.
+    """
     page = app.env.docname
-    pairs = [n for n in doctree.findall(nodes.container) if "pair" in n["classes"]]
-    if not pairs:
+    if not next(doctree.findall(pair_steps), None):
         return
-    steps, headings = watched_pairs(app, page), {}
-    for pair in pairs:
-        wrong = next(pair.findall(nodes.literal_block)).astext().strip()
-        heading = next(pair.parent.findall(nodes.title)).astext()
-        for name, data in steps.items():
-            code = "\n".join(data["code"])
-            if name not in headings and code.startswith(f"# Wrong\n{wrong}\n"):
-                headings[name] = heading
-                made = button(
-                    app, _file(page, name), as_script(data), f"{name}-step", heading
-                )
-                pair.parent.insert(pair.parent.index(pair) + 1, made)
-                break
-    app.env.metadata[page][FACT] = headings
+    labels = set(LABEL.findall(Path(app.env.doc2path(page)).read_text("utf-8")))
+    names: set[str] = set()
+    for pair in doctree.findall(nodes.container):
+        if "pair" not in pair["classes"]:
+            continue
+        halves = list(pair.findall(pair_steps))
+        for half in halves:
+            half.parent.remove(half)
+        section = pair.parent
+        label = next(one for one in section["ids"] if one in labels)
+        name = label if label not in names else f"{label}-2"
+        names.add(name)
+        data = one_below_the_other(*(half["data"] for half in halves))
+        heading = next(section.findall(nodes.title)).astext()
+        data["title"] = heading
+        file = f"{FOLDER}/steps/{page}/{name}.js"
+        place = section.index(pair) + 1
+        section.insert(place, [
+            button(app, file, as_script(data), f"{name}-step", heading),
+            pair_steps(data=data, file=file),
+        ])  # fmt: skip
+    app.env.metadata[page][FACT] = True
 
 
 def publish_pairs(app: Sphinx) -> None:
     """Write the steps of each pair that has a button."""
     for page, facts in app.env.metadata.items():
-        headings = facts.get(FACT, {})
-        steps = watched_pairs(app, page) if headings else {}
-        for name, heading in headings.items():
-            write_file(
-                app, _file(page, name), as_script({**steps[name], "title": heading})
-            )
-
-
-def _file(page: str, name: str) -> str:
-    return f"{FOLDER}/steps/{page}/{name}.js"
+        if FACT in facts:
+            for steps in app.env.get_doctree(page).findall(pair_steps):
+                write_file(app, steps["file"], as_script(steps["data"]))

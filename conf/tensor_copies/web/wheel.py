@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 from tensor_maps import __version__
 
-from tensor_copies.run.fingerprint import CONF
+from tensor_copies.gallery.kept import CONF
 
 FOLDER = "_downloads"
 WHEEL = f"{FOLDER}/tensor_maps-{__version__}-py3-none-any.whl"

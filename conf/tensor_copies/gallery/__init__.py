@@ -1,0 +1,41 @@
+"""How the gallery runs lessons here, and what is kept between two builds."""
+
+from __future__ import annotations
+
+from sphinx.application import Sphinx
+
+# What each room's ``setup`` returns: Sphinx may read and write pages in two processes.
+PARALLEL = {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
+    from tensor_copies.gallery import isolation, kept
+
+    # Sphinx reads all pages again when the first changes, and writes them again when
+    # the second does.
+    app.add_config_value("code_of_the_site", "", "env", str)
+    app.add_config_value("style_of_the_site", "", "html", str)
+    app.connect("config-inited", kept.forget_what_is_stale)
+    app.connect("builder-inited", before_the_gallery, priority=490)
+    app.connect("builder-inited", after_the_gallery, priority=510)
+    app.connect("env-get-outdated", kept.remove_pages_that_are_gone)
+    app.connect("env-before-read-docs", isolation.spread_pages)
+    app.connect("env-updated", kept.write_all_if_titles_changed, priority=50)
+    return PARALLEL
+
+
+def before_the_gallery(app: Sphinx) -> None:
+    """Begin what other rooms want; give each lesson a fresh process."""
+    from tensor_copies.gallery import isolation, kept
+
+    kept.begin_what_is_wanted()
+    isolation.use_fresh_processes(app)
+
+
+def after_the_gallery(app: Sphinx) -> None:
+    """Stop if lessons failed, before any page is read; wait for what was begun."""
+    from tensor_copies.gallery import isolation, kept
+
+    isolation.stop_if_lessons_failed(app)
+    kept.finish_what_was_begun()

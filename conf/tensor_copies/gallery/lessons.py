@@ -1,0 +1,166 @@
+"""The lessons: their scripts, pages and order, their code blocks, their markers.
+
+Lessons are sorted by folder, and inside a folder by ``examples/order.txt``. Its lines
+``# ...`` are the headings under which the list of lessons shows those that follow.
+
+A marker is a comment that begins with ``sphinx_gallery_``. Some are the gallery's own;
+those of the site are in ``docs/maintainers/markers.md``. No reader meets one: neither
+page, notebook nor download shows it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.errors import ConfigError, ExtensionError
+from sphinx_gallery.py_source_parser import (
+    extract_file_config,
+    split_code_and_text_blocks,
+)
+from sphinx_gallery.sorting import FunctionSortKey
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+ORDER = EXAMPLES / "order.txt"
+SETUP, LEAD, MAP_LEAD = "setup", "lead", "tensor_map_lead"
+TIMELINE = "timeline"
+MARKER_LINE = re.compile(r"^[ \t]*#[ \t]*sphinx_gallery_\w+.*(?:\n|\Z)", re.MULTILINE)
+CLOCKS = (
+    *("perf_counter", "perf_counter_ns", "process_time", "process_time_ns"),
+    *("monotonic", "monotonic_ns", "time_ns", "elapsed_time"),
+    *("timeit", "Timer", "blocked_autorange", "adaptive_autorange", "timings_s"),
+    "BENCHMARK_QUALITY",  # how long a lesson takes times
+)
+# The library's name alone stands also where its version is looked up.
+TIMING = re.compile(rf"\b(?:{'|'.join(CLOCKS)}|perfplot\.\w+)\b")
+
+
+def _groups() -> dict[str, str]:
+    """Return the heading above each name in the order; it is empty above the first."""
+    heading, found = "", {}
+    text = ORDER.read_text(encoding="utf-8") if ORDER.exists() else ""
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if line.startswith("#"):
+            heading = line.removeprefix("#").strip()
+        else:
+            found[line] = heading
+    return found
+
+
+GROUPS = _groups()
+READING_ORDER = tuple(GROUPS)
+
+
+class ReadingOrder(FunctionSortKey):
+    """Sort key of the gallery: the place of a lesson in the order."""
+
+    def __init__(self, src_dir: str) -> None:
+        super().__init__(_place)
+
+
+def _place(lesson: str) -> int:
+    if lesson not in READING_ORDER:
+        raise ConfigError(f"{lesson}: add a line with its name to examples/order.txt.")
+    return READING_ORDER.index(lesson)
+
+
+def lesson_scripts(app: Sphinx) -> dict[str, Path]:
+    """Return the script of each lesson, by the name of its page, in reading order."""
+    gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
+    return {
+        f"{gallery}/{script.parent.name}/{script.stem}": script for script in _scripts()
+    }
+
+
+@cache
+def _scripts() -> tuple[Path, ...]:
+    return tuple(
+        sorted(
+            EXAMPLES.glob("*/[!.]*.py"),
+            key=lambda path: (path.parent, _place(path.name)),
+        )
+    )
+
+
+def depend_on_lessons(app: Sphinx) -> None:
+    """Read the page that is being read again when any lesson changes."""
+    for script in lesson_scripts(app).values():
+        app.env.note_dependency(str(script))
+
+
+def script_of(lesson: str) -> Path:
+    """Return the script of a lesson, of which a hook is told only the file's name."""
+    return next(EXAMPLES.glob(f"*/{lesson}"))
+
+
+def blocks_of(script: Path | str) -> list[Any]:
+    """Return the blocks of text and code that the gallery splits a script into."""
+    return list(_split(str(script), Path(script).stat().st_mtime_ns))
+
+
+@cache  # most rooms look at the blocks of all lessons: 20 milliseconds each
+def _split(script: str, _changed: int) -> tuple[Any, ...]:
+    return tuple(split_code_and_text_blocks(script)[1])
+
+
+def takes_times(code: str) -> bool:
+    """Whether code uses a clock, or what a clock has shown.
+
+    Nothing runs beside such code, nobody watches its statements, and its output is not
+    compared with that of other machines.
+    """
+    return TIMING.search(code) is not None
+
+
+def without_markers(script: str) -> str:
+    """Return the text of a script without its marker comments."""
+    return MARKER_LINE.sub("", script)
+
+
+def setup_line(script: Path) -> int | None:
+    """Return the line of the block that is the setup of a lesson, if one is.
+
+    Raises ``ExtensionError`` if another block than the first is marked.
+    """
+    blocks = _marked(script)
+    marked = [line for line, asked in blocks if asked.get(SETUP)]
+    if marked and marked != [blocks[0][0]]:
+        raise ExtensionError(
+            f"{script.name}: the block on line {marked[-1]} is marked as the setup; "
+            f"only the first block can be: remove sphinx_gallery_{SETUP} there"
+        )
+    return marked[0] if marked else None
+
+
+def lead_line(script: Path) -> int | None:
+    """Return the line of the block whose first figure opens the page, if one does.
+
+    Where a timeline opens it, none does. Raises ``ExtensionError`` if more than one
+    block is marked.
+    """
+    opening = {LEAD, MAP_LEAD, TIMELINE}
+    marked = [line for line, asked in _marked(script) if opening & set(asked)]
+    if len(marked) > 1:
+        raise ExtensionError(
+            f"{script.name}: the blocks on lines {', '.join(map(str, marked))} each "
+            f"ask to open the page. Leave sphinx_gallery_{LEAD} or {MAP_LEAD} in one"
+        )
+    return marked[0] if marked and not timeline_of(script) else None
+
+
+def timeline_of(script: Path) -> tuple[int, str] | None:
+    """Return the line and the name of the timeline that opens the page, if one does."""
+    asked = ((line, asked.get(TIMELINE)) for line, asked in _marked(script))
+    return next(((line, name) for line, name in asked if name), None)
+
+
+def _marked(script: Path) -> list[tuple[int, dict[str, Any]]]:
+    """Return the line of each code block, and what its markers ask for."""
+    return [
+        (block.lineno, extract_file_config(block.content))
+        for block in blocks_of(script)
+        if block.type == "code"
+    ]

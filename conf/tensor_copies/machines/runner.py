@@ -1,0 +1,64 @@
+"""Run the blocks of a lesson and keep what each gave, without making a page of it.
+
+So a build sees what the simulated device gives, and ``nox -s record`` what a machine
+with a GPU does.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Callable
+from contextlib import chdir, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from tensor_copies.gallery.isolation import prepare
+from tensor_copies.gallery.lessons import takes_times
+from tensor_copies.machines.recording import Block, keyed_blocks
+
+# Marks a block of which the simulated device gives nothing that is true.
+NOT_SIMULATED = "sphinx_gallery_not_simulated"
+
+
+def run_lesson(
+    script: Path,
+    look: Callable[[Any, dict[str, Any]], list[dict[str, Any]]],
+    *,
+    simulated: bool = False,
+) -> list[Block]:
+    """Run a lesson in this process; return what its blocks gave.
+
+    On the simulated device a lesson runs up to its first block that takes times.
+
+    Parameters
+    ----------
+    look
+        Returns the data of what a block drew, as the scrapers of the gallery keep them;
+        it is given the block and what the gallery gives a scraper.
+    """
+    rename = str
+    if simulated:
+        from tensor_copies.simulated import UNTRUE, load_device
+        from tensor_copies.simulated import with_its_name as rename
+
+        load_device()
+    prepare({}, script.name)
+    space: dict[str, Any] = {"__name__": "__main__"}
+    about = {"src_file": str(script), "example_globals": space}
+    seen = []
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        for key, block in keyed_blocks(script):
+            if simulated and takes_times(block.content):
+                break
+            code = "\n" * (block.lineno - 1) + rename(block.content)
+            with redirect_stdout(io.StringIO()) as printed:
+                exec(compile(code, script.name, "exec"), space)
+            figures = look(block, about)
+            if simulated and (
+                UNTRUE.search(block.content) or NOT_SIMULATED in block.content
+            ):
+                continue
+            lines = map(str.rstrip, printed.getvalue().strip("\n").split("\n"))
+            seen.append(Block(key, "\n".join(lines), figures))
+    return seen

@@ -1,0 +1,256 @@
+"""The simulated device: a second device in CPU memory, and no claim beyond that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import two_devices
+import witnesses
+from reading import EVERYTHING, ROOT, SCRIPTS, page_of, soup
+from tensor_copies import simulated
+from tensor_copies.atlas import data
+from tensor_copies.gallery.isolation import in_fresh_process
+from tensor_copies.gallery.lessons import takes_times
+
+RULES = {
+    "the rules of placement": """
+x = torch.ones(3, device=d, requires_grad=True)
+assert str(x.device) == 'standin:0' and not x.is_cuda and x.is_standin
+assert x.to(d) is x and x.to('standin:0') is x and x.standin() is x
+host = x.cpu()
+assert host is not x and host.device.type == 'cpu' and not host.is_leaf
+(host * 2).sum().backward()
+assert x.grad.device == x.device and x.grad.tolist() == [2, 2, 2]
+y = x.detach()
+y[0] = 7
+assert x[0].item() == 7 and x._version == 1 and host[0].item() == 1
+assert y.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+assert x.view(3, 1).T.shape == (1, 3) and y[1:].storage_offset() == 1
+assert torch.accelerator.current_accelerator().type == d
+assert torch.ones(2, dtype=torch.complex64, device=d).mul(1j).conj().cpu()[0] == -1j
+""",
+    "two devices do not mix": """
+def refused(call):
+    try:
+        call()
+    except (TypeError, RuntimeError) as error:
+        return f'{type(error).__name__}: {error}'
+x, c = torch.ones(2, 2, device=d), torch.ones(2, 2)
+net = torch.nn.Linear(2, 2)
+for call in (
+    lambda: x + c, lambda: c.add_(x), lambda: x @ c, lambda: torch.cat([x, c]),
+    lambda: torch.where(c > 0, x, x), lambda: net(x), lambda: c + x[0, 0],
+):
+    said = refused(call)
+    assert 'all tensors to be on the same device' in said and 'standin:0' in said
+assert (x + c[0, 0]).device == x.device  # without dimensions
+assert x[torch.tensor([1])].device == x[c > 0].device == x.device  # indices
+assert x.clone().copy_(c).device == x.device and c.copy_(x).device.type == 'cpu'
+assert refused(x.numpy).startswith("TypeError: can't convert standin:0 device type")
+assert 'cannot pin' in refused(x.pin_memory)
+assert 'only dense CPU' in refused(x.pin_memory).replace('Only', 'only')
+assert 'Cannot copy out of meta' in refused(lambda: c.to('meta').to(d))
+assert 'not standin:1' in refused(lambda: torch.ones(1, device='standin:1'))
+""",
+    "memory is counted in blocks": """
+m = torch.standin
+start = m.memory_allocated()
+a = torch.empty(1, device=d)
+assert m.memory_allocated() - start == 512
+b = torch.empty(129, device=d)
+assert m.memory_allocated() - start == 512 + 1024
+alias = b.detach()[1:]
+del b
+assert m.memory_allocated() - start == 512 + 1024
+del alias
+assert m.memory_allocated() - start == 512
+assert m.max_memory_allocated() - start >= 512 + 1024
+m.reset_peak_memory_stats()
+assert m.max_memory_allocated() - start == 512 == m.memory_reserved() - start
+host = torch.empty(2**20).pin_memory()
+assert m.memory_allocated() - start == 512
+asked = m.memory_stats()['requested_bytes.all.allocated']
+a.clone()
+assert m.memory_stats()['requested_bytes.all.allocated'] - asked == 4
+a.resize_(1000)
+assert m.memory_allocated() - start == 4096
+""",
+    "pinned host memory": """
+c = torch.ones(4)
+p = c.pin_memory()
+assert p.is_pinned() and p[2:].is_pinned() and not c.is_pinned()
+assert p.data_ptr() != c.data_ptr() and p.pin_memory() is p
+x = p.to(d, non_blocking=True)
+assert x.to('cpu', non_blocking=True).is_pinned() and not x.cpu().is_pinned()
+assert not x.is_pinned()
+""",
+    "random numbers": """
+def draw(**more):
+    return torch.randn(3, device=d, **more).tolist()
+torch.manual_seed(1)
+first, second = draw(), draw()
+torch.manual_seed(1)
+torch.randn(3)  # the CPU's numbers are not the device's
+assert draw() == first != second
+own = torch.Generator(device=d).manual_seed(1)
+assert own.device.type == d and draw(generator=own) == first
+state = torch.standin.get_rng_state()
+after = draw()
+torch.standin.set_rng_state(state)
+assert draw() == after
+with torch.random.fork_rng(device_type=d):
+    draw()
+""",
+    "modules, copies and files": """
+import copy, io
+net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 2), torch.nn.Flatten(),
+                          torch.nn.Linear(8, 1))
+kept = net[0].weight
+assert net.to(d) is net and net[0].weight is kept and kept.device.type == d
+net(torch.ones(1, 1, 3, 3, device=d)).sum().backward()
+halves = net[2].weight.detach().reshape(2, 4).sum(1)
+assert torch.allclose(net[0].bias.grad, halves)
+norm = torch.nn.BatchNorm1d(1, momentum=0.5).to(d)
+norm(torch.tensor([[1.0], [3.0]], device=d)).sum().backward()
+averages = norm.running_mean, norm.running_var, norm.num_batches_tracked
+assert [one.item() for one in averages] == [1, 1.5, 1]
+assert averages[0].device.type == d and averages[0]._version == 0
+assert norm.eval()(torch.ones(1, 1, device=d)).item() == 0 == norm.bias.item()
+assert averages[0].item() == 1 and norm.weight.grad.item() == 0
+other = copy.deepcopy(net)
+assert other[0].weight.device.type == d
+assert other[0].weight.data_ptr() != kept.data_ptr()
+other.load_state_dict(net.cpu().state_dict())
+file = io.BytesIO()
+torch.save(other.state_dict(), file)
+file.seek(0)
+assert torch.load(file)['0.weight'].device.type == d
+file.seek(0)
+assert torch.load(file, map_location='cpu')['0.weight'].device.type == 'cpu'
+x = torch.ones(2, device=d)
+assert torch.from_dlpack(x).data_ptr() == x.data_ptr()
+""",
+    "optimizers": """
+def steps(**how):
+    x = torch.ones(2, device=d, requires_grad=True)
+    x.grad = torch.ones_like(x)
+    torch.optim.SGD([x], lr=0.5, **how).step()
+    assert x.tolist() == [0.5, 0.5]
+    return x._version
+assert steps(foreach=True) == steps(foreach=False) == 1
+assert steps(fused=True) == 0
+""",
+    "clocks": """
+from torch.utils.benchmark import Timer
+a, b = (torch.standin.Event(enable_timing=True) for _ in range(2))
+a.record(), b.record(), torch.standin.synchronize()
+assert b.query() and a.elapsed_time(b) >= 0
+x = torch.ones(2, device=d)
+assert Timer('x + 1', globals={'x': x}).timeit(3).mean > 0
+with torch.profiler.profile() as seen:
+    x.clone()
+names = [event.key for event in seen.key_averages()]
+assert sorted(names) == ['aten::clone', 'aten::copy_', 'aten::empty_strided']
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def broken(simulated_device: None) -> dict[str, list[str]]:
+    """Return the rules that do not hold: the line, and what it raised."""
+    return in_fresh_process(two_devices.broken_rules, RULES)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_is_a_second_device(broken: dict[str, list[str]], rule: str) -> None:
+    assert broken.get(rule) is None
+
+
+PAGES = two_devices.pages_that_ask()
+PLACES = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=PLACES)
+def test_a_page_that_asks_for_a_device_runs_on_it(
+    page: Path, simulated_device: None
+) -> None:
+    """A build runs lessons and messages on it, but of pages only what the CPU does."""
+    in_fresh_process(two_devices.run_page, page)
+
+
+# A build runs a lesson on it up to its first block that takes times. All to their end
+# take a minute: those about devices are enough here.
+TIMED = [
+    script
+    for script in SCRIPTS
+    if takes_times(script.read_text())
+    and (EVERYTHING or script.stem in ("copy_between_devices", "what_waits"))
+]
+
+
+@pytest.mark.parametrize("script", TIMED, ids=lambda script: script.stem)
+def test_a_lesson_that_takes_times_runs_on_it(
+    script: Path, simulated_device: None
+) -> None:
+    in_fresh_process(two_devices.run_to_its_end, script)
+
+
+def test_no_output_of_it_says_that_it_is_cuda(site: Path) -> None:
+    said = {
+        (script.stem, box.get_text())
+        for script in SCRIPTS
+        for box in soup(page_of(site, script)).select(".other-machine")
+    }
+    of_it = [(name, text.lower()) for name, text in said if "simulated" in text]
+    assert {name for name, text in of_it if "cuda" in text} == set()
+
+
+@pytest.fixture(scope="module")
+def compared(simulated_device: None) -> list[list[list]]:
+    """Return what witnesses say of all cells, and of those of a call with a fault."""
+    return in_fresh_process(witnesses.compare_all, "cpu")
+
+
+def test_agrees_with_other_accounts_of_a_second_device(compared: list) -> None:
+    cells, _ = compared
+    assert [denied for _, _, denied in cells if denied] == []
+    # Arrays, numbers, masks, DLPack and shared memory need data: no witness has any.
+    unseen = {operation for operation, _, _ in cells}
+    unseen -= {operation for operation, confirmed, _ in cells if confirmed}
+    assert unseen <= {
+        "numpy-force", "detach-cpu-numpy", "independent-array", "np-from-dlpack",
+        "from-dlpack", "tolist", "item", "numpy-copy", "mask", "share-memory",
+        "masked-select", "fused-step",
+    }  # fmt: skip
+    assert sum(confirmed for _, confirmed, _ in cells) > 4 * len(cells)
+
+
+def test_a_disagreement_names_the_cell(compared: list) -> None:
+    said = [line for _, _, denied in compared[1] for line in denied]
+    says = "the simulated device says True, FakeTensorMode says False"
+    assert f"cpu, leaf: same object: {says}" in said
+
+
+def test_gives_the_other_name() -> None:
+    written = """
+cuda = torch.cuda.is_available() and torch.version.cuda
+device = "cuda:0" if cuda else "cpu"  # CUDA
+def on_cuda(): return x.cuda(), x.is_cuda, cudaMalloc
+"""
+    assert (
+        simulated.with_its_name(written)
+        == """
+standin = torch.standin.is_available() and torch.version.cuda
+device = "standin:0" if standin else "cpu"  # CUDA
+def on_standin(): return x.standin(), x.is_standin, cudaMalloc
+"""
+    )
+
+
+def test_without_a_compiler_nothing_is_simulated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("CXX", raising=False)
+    assert simulated.compiler() is None and data.on_simulated_device() is None

@@ -1,0 +1,159 @@
+"""What other machines give: run, kept, compared with ours, put below it."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+from reading import ROOT, SCRIPTS
+from sites import lesson
+from tensor_copies.figures import figures_of
+from tensor_copies.gallery.isolation import in_fresh_process
+from tensor_copies.gallery.machine import Machine
+from tensor_copies.lessons import below
+from tensor_copies.lessons.blocks import LiveBlock
+from tensor_copies.machines import comparing, recording
+from tensor_copies.machines.recording import Block, Recording, keyed_blocks
+from tensor_copies.machines.runner import run_lesson
+
+CUDA = Machine("cuda", "Test Card 9", "2.11.0", "2.4.0", "3.12.3")
+
+
+def test_a_recording_is_saved_and_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "RECORDINGS", tmp_path / "recordings")
+    blocks = [Block("1f", "x is 2", [{"map": {"tensors": []}}]), Block("2e")]
+    said, atlas = {"devices#numpy": "TypeError: no"}, {"records": [{"device": "cuda"}]}
+    other = Recording(CUDA, "2026-01-01", {"clone": blocks}, said, atlas)
+    assert recording.load(other.save()) == other
+    Recording(recording.this_machine(), "2026-01-01").save()
+    assert recording.recordings.__wrapped__() == (other,)  # ours is on the page
+
+
+def keys_of(folder: Path, text: str) -> list[str]:
+    (folder / "a.py").write_text(text)
+    return [key for key, _ in keyed_blocks(folder / "a.py")]
+
+
+def test_a_key_changes_with_code_and_not_with_prose_or_markers(tmp_path: Path) -> None:
+    first, second = before = keys_of(tmp_path, lesson("A", "x = 1", "print(x)"))
+    asking = "x = 1\n# sphinx_gallery_predict = 'What is x?'"
+    assert keys_of(tmp_path, lesson("B", asking, "print(x)")) == before
+    code = keys_of(tmp_path, lesson("A", "x = 2", "print(x)"))
+    assert first != code[0] and second != code[1]
+    later = keys_of(tmp_path, lesson("A", "x = 1", "print(x + 1)"))
+    assert later[0] == first and later[1] != second
+
+
+ON_CPU, ON_CUDA = "y tensor([5.])", "y tensor([5.], device='cuda:0')"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (ON_CPU, ON_CUDA, True),
+        (f"{ON_CPU}\n{ON_CPU}", f"{ON_CUDA}\n{ON_CPU}", False),  # two devices
+        ("y tensor([5.])", "y tensor([6.], device='cuda:0')", False),
+        ("device cpu", "device cuda:0", False),
+    ],
+)
+def test_the_name_of_the_only_device_is_no_difference(
+    one: str, other: str, same: bool
+) -> None:
+    assert comparing.same_text(one, other) is same
+
+
+def test_a_figure_of_one_device_may_be_of_another() -> None:
+    def figure(*devices: str) -> dict:
+        return {"map": {"tensors": [{"device": device} for device in devices]}}
+
+    assert comparing.same_figure(figure("cpu", "cpu"), figure("cuda:0", "cuda:0"))
+    assert not comparing.same_figure(figure("cpu", "cpu"), figure("cuda:0", "cpu"))
+    assert not comparing.same(Block("", "1", [figure("cpu")]), Block("", "1"))
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "measured"),
+    [
+        ("start = time.perf_counter()", "", True),
+        ("print(seen)", "clone 12 \N{MICRO SIGN}s, 3 ns", True),
+        ("print(ratio)", "1.7 times as long", True),
+        ("print(seen)", "in microseconds: 4", True),
+        ("print(z.nbytes)", "4 bytes, 2 storages, sizes 4 MiB", False),
+        ("s[0] = 5.0", "s = tensor([5.])", False),
+    ],
+)
+def test_what_was_measured_is_known(code: str, output: str, measured: bool) -> None:
+    assert comparing.is_measured(code, output) is measured
+
+
+def given(script: Path, simulated: bool) -> list[Block]:
+    return run_lesson(script, figures_of, simulated=simulated)
+
+
+def test_a_lesson_gives_what_the_gallery_has_of_it(site: Path) -> None:
+    """One with texts, a map and a table."""
+    (script,) = (script for script in SCRIPTS if script.stem == "what_moves")
+    page = ROOT / "docs" / "auto_examples" / script.parent.name / script.stem
+    output = r"script-out\n\n \.\. code-block:: none\n\n((?:    .*\n|\n)+)"
+    texts = re.findall(output, page.with_suffix(".rst").read_text())
+    files = (page.parent / "images").glob(f"sphx_glr_{script.stem}_*.json")
+    blocks = in_fresh_process(given, script, False)
+    kept = [textwrap.dedent(text).strip("\n") for text in texts]
+    assert [block.text for block in blocks if block.text] == kept
+    figures = [figure for block in blocks for figure in block.figures]
+    drawn = sorted(json.dumps(figure, sort_keys=True) for figure in figures)
+    data = [json.loads(path.read_text()) for path in files]
+    assert drawn == sorted(json.dumps(one, sort_keys=True) for one in data)
+    assert {"map", "table"} <= {name for figure in figures for name in figure}
+
+
+DEVICE = 'import torch\nd = "cuda" if torch.cuda.is_available() else "cpu"\nprint(d)'
+NOT_THERE = "print('untrue')\n# sphinx_gallery_not_simulated = True"
+TIMED = "from time import perf_counter\nprint('timed')"
+
+
+def test_the_simulated_device_runs_a_lesson_up_to_what_takes_times(
+    tmp_path: Path, simulated_device: None
+) -> None:
+    script, parts = tmp_path / "a.py", (NOT_THERE, "print('then')", TIMED, "print(1)")
+    script.write_text(lesson("A", DEVICE, "\n# %%\n# Then\n\n".join(parts)))
+    texts = [block.text for block in in_fresh_process(given, script, True)]
+    assert texts == ["standin", "then"]
+
+
+BLOCKS = {  # code: what it printed here and there
+    "# sphinx_gallery_setup = True\nprint(1)": ("on cpu", "on cuda"),
+    "print(2)": ("same", "same"),
+    "print(3)": ("<b>here</b>", "<b>there</b>"),
+    "print(4)": ("took 3 ms", "took 5 ms"),
+    "print(5)": ("stale", "of other code"),
+}
+
+
+def test_what_differs_stands_below_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "a.py"
+    first, *others = BLOCKS
+    script.write_text(lesson("A", first, "\n# %%\n# Then\n\n".join(others)))
+    live, theirs = [], []
+    for (key, block), (here, there) in zip(
+        keyed_blocks(script), BLOCKS.values(), strict=True
+    ):
+        text, code = nodes.literal_block(text=here), nodes.literal_block(text="print()")
+        live.append(LiveBlock(block.lineno, nodes.comment(), code, [text]))
+        theirs.append(Block("old" if here == "stale" else key, there))
+    monkeypatch.setattr(below, "_elsewhere", lambda _: [(CUDA, theirs)])
+    below.add_below(SimpleNamespace(), script, live)
+    (box,) = (node for block in live for node in block.below)
+    assert box is live[2].below[0]
+    label, output = (node.astext() for node in box)
+    assert label == "On CUDA (Test Card 9) with torch 2.11.0"
+    assert output == "<b>there</b>"
