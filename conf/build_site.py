@@ -3,8 +3,6 @@
 ``python conf/build_site.py [options of sphinx-build]`` is what ``nox -s docs`` runs.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -19,15 +17,14 @@ def main(*options: str) -> int:
     """Build into build/staging, then put a copy in the place of build/html."""
     where = ("-d", "build/doctrees", "docs", "build/staging")
     if status := subprocess.run([*SPHINX, *options, *where], cwd=ROOT).returncode:
-        # What Sphinx has warned of once it would not warn of again, and what it left
-        # of pages that are gone by the next build it would not know.
-        shutil.rmtree(BUILD / "doctrees", ignore_errors=True)
-        shutil.rmtree(BUILD / "staging", ignore_errors=True)
+        if status == 1:  # of warnings: Sphinx would not warn again of what it keeps
+            shutil.rmtree(BUILD / "doctrees", ignore_errors=True)
+            shutil.rmtree(BUILD / "staging", ignore_errors=True)
         print("The build failed: build/html is still the last good site.")
         return status
     site, new, old = BUILD / "html", BUILD / "html.new", BUILD / "html.old"
-    for left in (new, old):
-        shutil.rmtree(left, ignore_errors=True)
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
     shutil.copytree(BUILD / "staging", new)
     if site.exists():
         site.rename(old)

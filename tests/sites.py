@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from reading import PATIENCE, ROOT
 
 INDEX = "# Tiny\n\n```{{toctree}}\n{}\n```\n"
-TINY_LESSON = '''"""{title}
+PAGE = """---
+file_format: mystnb
+kernelspec: {{name: python3}}
+---
+
+# {title}
+
+```{{code-cell}} ipython3
+{code}
+```
+"""
+LESSON = '''"""{title}
 =============================
 
 A lesson of a tiny site.
@@ -29,13 +40,12 @@ A lesson of a tiny site.
 
 def lesson(title: str, first: str, second: str = "print('end')") -> str:
     """Return a script of two code blocks; ``first`` starts on line 7."""
-    return TINY_LESSON.format(title=title, first=first, second=second)
+    return LESSON.format(title=title, first=first, second=second)
 
 
 def computing_page(title: str = "Computes", code: str = 'print("the page ran")') -> str:
-    """Return a page with one cell, which MyST-NB runs; its fence is on line 8."""
-    front = "---\nfile_format: mystnb\nkernelspec: {name: python3}\n---\n"
-    return f"{front}\n# {title}\n\n```{{code-cell}} ipython3\n{code}\n```\n"
+    """Return a page with one cell, which MyST-NB runs."""
+    return PAGE.format(title=title, code=code)
 
 
 def plain(text: str) -> str:
@@ -51,16 +61,11 @@ class Built:
     output: str
 
 
-@dataclass(frozen=True)
 class TinySite:
     """A site in a folder of its own."""
 
-    folder: Path
-
-    @property
-    def html(self) -> Path:
-        """The published site."""
-        return self.folder / "build" / "html"
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.html = folder, folder / "build" / "html"
 
     def page(self, name: str) -> Path:
         """Return the published page of a lesson."""
@@ -71,11 +76,11 @@ class TinySite:
         examples = self.folder / "examples"
         shutil.rmtree(examples, ignore_errors=True)
         (examples / "1_first").mkdir(parents=True)
+        (examples / "order.txt").write_text("\n".join(lessons))
         for place in (examples, examples / "1_first"):
             (place / "GALLERY_HEADER.rst").write_text("Overview\n========\n")
         for name, text in lessons.items():
             (examples / "1_first" / name).write_text(text)
-        (examples / "order.txt").write_text("\n".join(lessons))
 
     def forward(self, moved: dict[str, str]) -> None:
         """Make the old names of pages forward to the new ones."""
@@ -85,32 +90,23 @@ class TinySite:
 
     def build(self, *command: str, env: dict[str, str] | None = None) -> Built:
         """Build the site as a person does, or with another command of Python."""
-        done = subprocess.run(
-            [sys.executable, *(command or ["conf/build_site.py"])],
-            cwd=self.folder,
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=PATIENCE,
-        )
+        command = (sys.executable, *(command or ["conf/build_site.py"]))
+        said = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        options = {"cwd": self.folder, "env": env, "timeout": PATIENCE, **said}
+        done = subprocess.run(command, **options)
         return Built(done.returncode, plain(done.stdout))
 
     def published(self, where: str = "html") -> dict[str, str]:
-        """Return a hash of every published file, by its path."""
+        """Return a hash of every file of a folder in build/, by its path."""
         root = self.folder / "build" / where
+        files = (path for path in root.rglob("*") if path.is_file())
         return {
-            path.relative_to(root).as_posix(): hashlib.sha256(
-                path.read_bytes()
-            ).hexdigest()
-            for path in root.rglob("*")
-            if path.is_file()
+            str(f.relative_to(root)): sha256(f.read_bytes()).hexdigest() for f in files
         }
 
     def copy_to(self, folder: Path) -> TinySite:
         """Return a copy of this site, with all that it has built."""
-        shutil.copytree(self.folder, folder)
-        return TinySite(folder)
+        return TinySite(shutil.copytree(self.folder, folder))
 
 
 def new_tiny_site(folder: Path) -> TinySite:

@@ -126,7 +126,7 @@ def test_a_lesson_that_fails_is_named_and_the_site_stays(
     if how == "hangs":
         isolation = site.folder / "conf" / "tensor_copies" / "gallery" / "isolation.py"
         rewrite(isolation, "else 600", "else 5")
-    fails(site, said)
+    assert "reading sources" not in fails(site, said)
 
 
 def test_all_pages_that_fail_are_named_each_time_and_leave_nothing(

@@ -21,7 +21,7 @@ import torch
 from reading import EVERYTHING, SCRIPTS, page_of, soup
 from tensor_copies.explorer.chains import CALLS, LONGEST, chain_of, expression_of, walk
 from tensor_copies.explorer.data import Explorer
-from tensor_copies.explorer.kept import ProbesFailed, live_explorer, printed_by
+from tensor_copies.explorer.kept import live_explorer
 from tensor_copies.explorer.page import entry_of
 from tensor_maps.atlas.calls import OPERATIONS, Operation
 from tensor_maps.atlas.probes import observe
@@ -234,18 +234,6 @@ def test_a_message_leads_to_its_own_entry(published: dict, site: Path) -> None:
         if text and text.startswith("RuntimeError: Can't call numpy() on Tensor")
     )
     assert told[at] == "errors/to_numpy.html#numpy-requires-grad"
-
-
-def test_probes_that_fail_are_told_in_one_line() -> None:
-    options = {"of": "The probes", "with_device": False}
-    with pytest.raises(ProbesFailed, match=r"^a probe failed \(see\): no$") as failed:
-        code = "import sys; print('words'); sys.exit('lines\\nno')"
-        printed_by("-c", code, shown_by=" (see)", seconds=600, **options)
-    assert failed.value.category == "The probes"
-    with pytest.raises(ProbesFailed, match="took more than"):
-        printed_by(
-            "-c", "input() or 1; import time; time.sleep(99)", seconds=0, **options
-        )
 
 
 # The script

@@ -72,7 +72,7 @@ def is_right(name: str, address: str) -> bool:
 
 @pytest.fixture(scope="module")
 def messages(site: Path) -> dict[str, list[str]]:
-    """Return the texts of each entry as its page shows them, live and recorded."""
+    """Return the texts of each entry as its page shows them, here and elsewhere."""
     found = {}
     cells = ".cell:is(.tag_raises-exception, .tag_warning)"
     pages = sorted((site / "errors").glob("*.html"))

@@ -9,16 +9,13 @@ import ast
 import gzip
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from bs4 import BeautifulSoup
-from conftest import ROOT
+from reading import ROOT, soup
 from running import problems_of_data
-from tensor_copies.errors import watched_cells
+from tensor_copies.errors.watching import TAGS, one_below_the_other
 from tensor_copies.figures import steps as kept_steps
-from tensor_copies.recordings.cells import cells
-from tensor_copies.run import kernels
+from tensor_copies.gallery.cells import cells
 from tensor_maps import Steps
 
 LESSONS = sorted((ROOT / "examples").glob("*/*.py"))
@@ -61,7 +58,7 @@ def test_the_steps_of_each_lesson_are_kept_and_light(site: Path) -> None:
     docs = ROOT / "docs"
     for script in LESSONS:
         page = f"auto_examples/{script.parent.name}/{script.stem}"
-        path = kept_steps.steps_file(docs, page, script)
+        path = kept_steps.steps_file(docs, page)
         assert (path is not None) == (script in WATCHED), script.stem
         if path is None:
             continue
@@ -81,34 +78,26 @@ def test_the_steps_of_each_lesson_are_kept_and_light(site: Path) -> None:
 
 
 def test_pairs_are_watched_in_the_run_that_is_shown(site: Path) -> None:
-    page = ROOT / "docs" / "silent_mistakes.md"
-    sources = [cell.code for cell in cells(page)]
-    pairing = [cell for cell in cells(page) if {"wrong", "right"} & set(cell.tags)]
-    name = kernels.kept_of(Path(), sources).name
-    # What was built with another quality, or before, may be kept beside it.
-    found = (ROOT / "build" / "pages").glob(f"*/watched/{name}")
-    path = max(found, key=lambda one: one.stat().st_mtime)
-    seen = json.loads(path.read_text())
-    assert len(seen) == len(pairing)
-    shown = (site / "silent_mistakes.html").read_text()
-    text = BeautifulSoup(shown, "html.parser").get_text()
-    for cell, data in zip(pairing, seen, strict=True):
-        assert [*problems_of_data(data)] == []
-        assert "\n".join(data["code"]).rstrip() == cell.code.rstrip()
+    text = soup(site / "silent_mistakes.html").get_text()
+    halves = []
+    for path in (site / "_static" / "steps" / "silent_mistakes").glob("*.js"):
+        script = path.read_text(encoding="utf-8")
+        data = json.loads(script[script.index("(") + 1 : script.rindex(")")])
+        assert [*problems_of_data(data)] == [], path.stem
+        halves += "\n".join(data["code"]).removeprefix("# Wrong\n").split("# Right\n")
         for step in data["steps"]:
             for line in step["printed"].splitlines():
-                assert line.rstrip() in text, (cell.line, line)
+                assert line.rstrip() in text, (path.stem, line)
+    pairing = [cell for cell in cells(ROOT / "docs" / "silent_mistakes.md")
+               if TAGS & {*cell.tags}]  # fmt: skip
+    watched = sorted(half.rstrip() for half in halves)
+    assert watched == sorted(cell.code.rstrip() for cell in pairing) != []
 
 
 def test_a_pair_is_one_program_below_the_other() -> None:
-    app = SimpleNamespace(
-        env=SimpleNamespace(doc2path=lambda page: str(ROOT / "docs" / f"{page}.md")),
-        config=SimpleNamespace(nb_execution_cache_path="nowhere"),
-    )
-    assert watched_cells.watched_pairs(app, "silent_mistakes") == {}
     wrong = Steps().run("import torch\nx = torch.ones(2)\ny = x\n", {}).data()
     right = Steps().run("import torch\nx = torch.ones(2)\ny = x.clone()\n", {}).data()
-    both = watched_cells.one_below_the_other("mine", wrong, right)
+    both = one_below_the_other(wrong, right)
     assert [*problems_of_data(both)] == []
     assert both["code"][0] == "# Wrong" and both["code"][5] == "# Right"
     assert [step["first"] for step in both["steps"]] == [2, 3, 4, 7, 8, 9]

@@ -37,7 +37,9 @@ def rooms_imported(module: Path) -> set[str]:
 def test_every_room_is_known() -> None:
     there = {path.name for path in HOUSE.iterdir() if list(path.glob("*.py"))}
     assert there == set(ROOMS)
-    assert {path.name for path in HOUSE.glob("*.py")} == {"__init__.py", "markup.py"}
+    # No room imports what records: it may import all.
+    beside = {path.stem for path in HOUSE.glob("*.py")}
+    assert beside == {"__init__", "markup", "record"}
     assert rooms_imported(HOUSE / "markup.py") == set()
 
 

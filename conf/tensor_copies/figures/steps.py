@@ -28,8 +28,8 @@ from sphinx_gallery.py_source_parser import extract_file_config
 from tensor_copies.figures.lead import read_lead
 from tensor_copies.gallery.isolation import seed_everything
 from tensor_copies.gallery.lessons import (
-    MARKER_LINE,
     MAP_LEAD,
+    MARKER_LINE,
     blocks_of,
     lead_line,
     script_of,

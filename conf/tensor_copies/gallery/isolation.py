@@ -49,6 +49,7 @@ _pool = ThreadPoolExecutor(AT_ONCE)
 _begun: list[Future[Any]] = []
 _pages: dict[Path, Future[Any]] = {}  # of lessons, by their script
 
+
 def in_fresh_process(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function in a process of its own; return what it returns.
 

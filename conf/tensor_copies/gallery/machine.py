@@ -14,17 +14,10 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-# What a device is called in a sentence, and in a label, by its kind.
-DEVICES = {
-    "cpu": ("the CPU ({})", "CPU"),
-    "cuda": ("CUDA ({})", "CUDA ({})"),
-    "stand-in": ("the simulated device (in CPU memory)", "simulated device"),
-}
-
 
 @dataclass(frozen=True)
 class Machine:
-    """What runs the examples; ``device_kind`` is a key of :data:`DEVICES`."""
+    """What runs the examples; ``device_kind`` is cpu, cuda or stand-in."""
 
     device_kind: str
     device_name: str
@@ -60,17 +53,17 @@ class Machine:
 
     @property
     def _device(self) -> str:
-        return DEVICES[self.device_kind][1].format(self.device_name)
+        if self.device_kind == "cuda":
+            return f"CUDA ({self.device_name})"
+        return "CPU" if self.device_kind == "cpu" else "simulated device"
 
     @property
     def _torch(self) -> str:
         return self.torch.partition("+")[0]
 
     def __str__(self) -> str:
-        device = DEVICES[self.device_kind][0].format(self.device_name)
-        return (
-            f"torch {self.torch}, NumPy {self.numpy}, Python {self.python} on {device}"
-        )
+        versions = f"torch {self.torch}, NumPy {self.numpy}, Python {self.python}"
+        return f"{versions} on {self.device_name}"
 
 
 @cache

@@ -19,7 +19,6 @@ _parse_visible_devices = torch.cuda._parse_visible_devices
 
 
 def is_available() -> bool:
-    """Say that the device is there, and needs no start."""
     return True
 
 
@@ -48,12 +47,10 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
 
 
 def device_count() -> int:
-    """Return how many such devices there are: one."""
     return 1
 
 
 def current_device() -> int:
-    """Return the index of the current device."""
     return 0
 
 
@@ -73,12 +70,10 @@ stream = device
 
 
 def get_device_name(device: Any = None) -> str:
-    """Return what a reader sees as the name of the device."""
     return "simulated device (no GPU)"
 
 
 def current_stream(device: Any = None, priority: int = 0) -> torch.Stream:
-    """Return the device's only stream, whatever is asked for."""
     return torch.accelerator.current_stream(NAME)
 
 
@@ -96,7 +91,6 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Return the most bytes in use since :func:`reset_peak_memory_stats`."""
     return torch.ops.standin.memory()[1]
 
 
@@ -104,7 +98,6 @@ memory_reserved, max_memory_reserved = memory_allocated, max_memory_allocated
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Let :func:`max_memory_allocated` start from what is in use now."""
     torch.ops.standin.reset_peak()
 
 
@@ -119,12 +112,10 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 
 
 def get_allocator_backend() -> str:
-    """Name the allocator: it is none of CUDA's two."""
     return "malloc"
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the device's default generator."""
     torch.ops.standin.generator().manual_seed(seed)
 
 
@@ -132,10 +123,8 @@ manual_seed_all = manual_seed
 
 
 def get_rng_state(device: Any = None) -> torch.Tensor:
-    """Return the state of the device's default generator."""
     return torch.ops.standin.generator().get_state()
 
 
 def set_rng_state(state: torch.Tensor, device: Any = None) -> None:
-    """Set the state of the device's default generator."""
     torch.ops.standin.generator().set_state(state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 from docutils import nodes
@@ -51,5 +52,6 @@ def publish_pairs(app: Sphinx) -> None:
     """Write the steps of each pair that has a button."""
     for page, facts in app.env.metadata.items():
         if FACT in facts:
+            shutil.rmtree(Path(app.outdir, FOLDER, "steps", page), ignore_errors=True)
             for steps in app.env.get_doctree(page).findall(pair_steps):
                 write_file(app, steps["file"], as_script(steps["data"]))
