@@ -587,8 +587,8 @@ def test_what_is_folded_opens_for_search_filter_address_and_paper(
     assert not fold.is_visible()
     search.fill("numpy")
     code = page.locator("table.atlas tr[id] summary").filter(visible=True)
-    texts = code.all_inner_texts()
-    assert {"np.asarray(x)", "torch.from_numpy(a)"} <= set(texts) and "x.T" not in texts
+    texts = {text.strip() for text in code.all_text_contents()}
+    assert {"np.asarray(x)", "torch.from_numpy(a)"} <= texts and "x.T" not in texts
     search.fill("")
     for event, wanted in (("beforeprint", True), ("afterprint", False)):
         page.evaluate(f"dispatchEvent(new Event('{event}'))")
@@ -712,7 +712,7 @@ def test_another_machines_records_are_told_from_live_ones(
     theirs = Machine("cuda", "Test Card 9", "2.11.0", "2.4.0", "3.12.3")
     row = dict.fromkeys(calls.COLUMNS) | {"state": "leaf", "device": "cuda"}
     records = [{**row, "operation": "clone"}, {**row, "operation": "detach"}]
-    kept = Recording(theirs, "2026-01-01", atlas={"records": records})
+    kept = Recording(theirs, "2026-01-01", atlas={"key": data.probes_key(), "records": records})
     monkeypatch.setattr(data, "recordings", lambda: (kept,))
     data.publish_atlas(
         SimpleNamespace(

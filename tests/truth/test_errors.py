@@ -418,7 +418,7 @@ def test_what_other_machines_say_stands_below_and_is_found(
     listed = {one["anchor"]: one["texts"] for one in known}
     differing = 0
     for entry in shown:
-        there = [said[entry.anchor] for said in given if entry.anchor in said]
+        there = [said[entry.anchor][1] for said in given if entry.anchor in said]
         there = [text or f"({elsewhere.NOTHING})" for text in there]
         there = [text for text in there if text != entry.message]
         below = entry.section.select(".variant:has(.variant-label) pre")
