@@ -80,7 +80,7 @@ def lint(session: nox.Session) -> None:
 @task()
 def record(session: nox.Session) -> None:
     """Record what this machine gives into docs/recordings."""
-    env = {"PYTHONPATH": str(Path("conf").resolve())}
+    env = {"PYTHONPATH": f"{Path('conf').resolve()}{os.pathsep}conf/tensor_maps/src"}
     install("docs")("-m", "tensor_copies.record", env=env)
 
 

@@ -8,16 +8,20 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build"
-SPHINX = (sys.executable, "-m", "sphinx", "-W", "-j", "2", "-c", "conf")
+BUILD = Path(__file__).resolve().parents[1] / "build"
+AT_ONCE = ("-j", "2") if sys.platform == "linux" else ()
+SPHINX = (sys.executable, "-m", "sphinx", "-W", *AT_ONCE, "-c", "conf")
 
 
 def main(*options: str) -> int:
     """Build into build/staging, then put a copy in the place of build/html."""
     where = ("-d", "build/doctrees", "docs", "build/staging")
-    if status := subprocess.run([*SPHINX, *options, *where], cwd=ROOT).returncode:
-        if status == 1:  # of warnings: Sphinx would not warn again of what it keeps
+    try:
+        status = subprocess.call([*SPHINX, *options, *where], cwd=BUILD.parent)
+    except KeyboardInterrupt:
+        status = 1
+    if status:
+        if status == 1:  # Sphinx would neither warn again nor write what it kept
             shutil.rmtree(BUILD / "doctrees", ignore_errors=True)
             shutil.rmtree(BUILD / "staging", ignore_errors=True)
         print("The build failed: build/html is still the last good site.")

@@ -19,14 +19,14 @@ os.environ["KINETO_LOG_LEVEL"] = "6"  # torch's profiler says when it starts
 if not __debug__:
     raise ConfigError("Python runs with -O: its assertions would prove nothing.")
 
-from tensor_copies.gallery.kept import hash_of  # noqa: E402
-from tensor_copies.gallery.machine import this_machine  # noqa: E402
+from tensor_copies.gallery.kept import hash_of, made_by  # noqa: E402
 from tensor_copies.web.address import site_address  # noqa: E402
 
 address = site_address()
 # When code changes, all pages are read again; when a style does, they are written.
 code_of_the_site = hash_of(
-    "tensor_copies/**/*", "tensor_maps/src/**/*", extra=this_machine()
+    *("tensor_copies/**/*.*", "tensor_maps/src/**/*.*", "../docs/recordings/*.json"),
+    extra=made_by(),
 )
 style_of_the_site = hash_of("static/**/*")
 

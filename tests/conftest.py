@@ -24,8 +24,7 @@ from bs4 import BeautifulSoup
 from hypothesis import settings
 from reading import EVERYTHING, PATIENCE, ROOT, pages_in, soup
 from sites import Built, TinySite, computing_page, lesson, new_tiny_site, plain
-from tensor_copies import simulated
-from tensor_copies.gallery import isolation
+from tensor_copies.gallery import isolation, machine
 
 __all__ = [
     "PATIENCE", "ROOT", "Built", "TinySite", "client_of", "computing_page", "lesson",
@@ -63,7 +62,7 @@ def client_of(notebook: Any, folder: Path) -> Any:
 @pytest.fixture(scope="session")
 def simulated_device() -> None:
     """Skip where the simulated device cannot be compiled, but never on CI."""
-    if simulated.compiler() is None:
+    if machine.compiler() is None:
         missing = "no C++ compiler: `apt-get install g++` for a second device"
         if os.environ.get("CI") == "true":
             pytest.fail(missing, pytrace=False)

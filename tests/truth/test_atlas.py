@@ -712,7 +712,9 @@ def test_another_machines_records_are_told_from_live_ones(
     theirs = Machine("cuda", "Test Card 9", "2.11.0", "2.4.0", "3.12.3")
     row = dict.fromkeys(calls.COLUMNS) | {"state": "leaf", "device": "cuda"}
     records = [{**row, "operation": "clone"}, {**row, "operation": "detach"}]
-    kept = Recording(theirs, "2026-01-01", atlas={"key": data.probes_key(), "records": records})
+    kept = Recording(
+        theirs, "2026-01-01", atlas={"key": data.probes_key(), "records": records}
+    )
     monkeypatch.setattr(data, "recordings", lambda: (kept,))
     data.publish_atlas(
         SimpleNamespace(

@@ -253,4 +253,4 @@ def test_without_a_compiler_nothing_is_simulated(
 ) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CXX", raising=False)
-    assert simulated.compiler() is None and data.on_simulated_device() is None
+    assert not simulated.is_wanted() and data.on_simulated_device() is None

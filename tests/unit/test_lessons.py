@@ -132,14 +132,11 @@ def test_a_marker_that_cannot_be_followed_is_named_with_its_line(
     tmp_path: Path,
 ) -> None:
     script = tmp_path / "a.py"
-    for marker, read, said in (
-        ("predict = 7", of_lesson, "has a prediction without a question"),
-        ("setup = True", setup_line, "is marked as the setup"),
-    ):
-        code = f"print('end')\n# sphinx_gallery_{marker}"
-        script.write_text(lesson("A", "print(1)", code))
-        with pytest.raises(ExtensionError, match=rf"^a\.py: the block on .* 11 {said}"):
-            read(script)
+    code = "print('end')\n# sphinx_gallery_predict = 7"
+    script.write_text(lesson("A", "print(1)", code))
+    said = r"^a\.py: the block on .* 11 has a prediction without a question"
+    with pytest.raises(ExtensionError, match=said):
+        of_lesson(script)
     script.write_text(lesson("A", "print(1)", "1\n# sphinx_gallery_lead = True"))
     block = SimpleNamespace(line=11, outputs=[])
     said = "a: the block on line 11 is to open the page and draws nothing"

@@ -42,12 +42,8 @@ def test_what_is_drawn_is_inside_and_has_words(name: str) -> None:
             assert text_width(text, 12) <= float(box["width"]), text
 
 
-def test_an_unknown_name_and_two_openings_are_refused(tmp_path: Path) -> None:
+def test_an_unknown_name_is_refused(tmp_path: Path) -> None:
     script = tmp_path / "a.py"
     script.write_text('"""\nA\n=\n"""\nx = 1\n# sphinx_gallery_timeline = "none"\n')
     with pytest.raises(ExtensionError, match=r"a\.py: .* 'none'.* has non_blocking"):
         timelines.timeline_for(script)
-    more = "\n# %%\n# Text\n\ny = 1\n# sphinx_gallery_lead = True\n"
-    script.write_text(script.read_text() + more)
-    with pytest.raises(ExtensionError, match="each ask to open the page"):
-        lead_line(script)

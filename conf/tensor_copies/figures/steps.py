@@ -71,6 +71,7 @@ def begin_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None
     if when != "before":
         return
     script = script_of(lesson)
+    _path(_folder(gallery_conf, script), script.stem).unlink(missing_ok=True)
     if not is_watched(script):
         return
     _watching[lesson] = watch_script(script, script.read_text(encoding="utf-8"))
@@ -99,8 +100,7 @@ def end_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
         return
     seen.stop()
     script = script_of(lesson)
-    gallery = gallery_conf["gallery_dirs"][0]
-    folder = Path(gallery_conf["src_dir"], gallery, script.parent.name)
+    folder = _folder(gallery_conf, script)
     passed = folder / f"{lesson}.md5"  # the gallery's note
     if passed.exists():
         if seen.failed:
@@ -109,6 +109,11 @@ def end_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
         path = _path(folder, script.stem)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_as_json(seen, script), encoding="utf-8")
+
+
+def _folder(gallery_conf: dict[str, Any], script: Path) -> Path:
+    gallery = gallery_conf["gallery_dirs"][0]
+    return Path(gallery_conf["src_dir"], gallery, script.parent.name)
 
 
 def _path(folder: Path, lesson: str) -> Path:

@@ -1,4 +1,4 @@
-"""How the gallery runs lessons here, and what is kept between two builds."""
+"""Connect sphinx-gallery to fresh processes and to kept results."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def before_the_gallery(app: Sphinx) -> None:
-    """Begin what other rooms want; give each lesson a fresh process."""
+    """Give each lesson a fresh process; begin what other rooms want."""
     from tensor_copies.gallery import isolation, kept
 
+    isolation.use_fresh_processes(app, also=len(kept.Kept.wanted))
     kept.begin_what_is_wanted()
-    isolation.use_fresh_processes(app)
 
 
 def after_the_gallery(app: Sphinx) -> None:

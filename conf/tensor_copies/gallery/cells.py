@@ -1,4 +1,4 @@
-"""The code cells of a page (MyST), as MyST-NB reads them."""
+"""Read the code cells of a MyST page as MyST-NB does."""
 
 from __future__ import annotations
 

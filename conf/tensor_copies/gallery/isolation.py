@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from itertools import zip_longest
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -37,10 +38,9 @@ PRELOADED = (
     *(f"tensor_copies.figures.{name}" for name in ("maps", "plots", "steps", "tables")),
     *("tensor_maps.steps.watch", __name__),
 )
-# Any optimizer imports it, for two seconds: worth it for more lessons than a few.
+# Any optimizer imports it, for two seconds: worth it for more processes than a few.
 COMPILER, FEW = "torch._dynamo", 5
 AT_ONCE = 2
-SPREAD = 5  # runs of pages
 # Seconds for one process; "long" is of the benchmarks.
 TIME_LIMIT = 3600 if os.environ.get("BENCHMARK_QUALITY") == "long" else 600
 FIGURE = {"figure.figsize": (5.0, 3.9), "font.size": 11}
@@ -73,20 +73,25 @@ def begin(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
 
 
 def cancel() -> None:
-    """Let nothing begin that waits for room."""
+    """Cancel what has not begun; wait for what runs."""
     _pool.shutdown(cancel_futures=True)
 
 
-def use_fresh_processes(app: Sphinx) -> None:
-    """Let the gallery make the page of a lesson that has to run in a fresh process."""
+def use_fresh_processes(app: Sphinx, also: int) -> None:
+    """Let the gallery make the page of a lesson that has to run in a fresh process.
+
+    It is called before the first process begins; ``also`` so many others will run.
+    """
     scripts = lesson_scripts(app)
     waiting = {
         script: Path(app.srcdir, page).parent
         for page, script in scripts.items()
         if not _is_kept(script, Path(app.srcdir, page).parent)
     }
+    for script, folder in waiting.items():  # if it fails, its page is no result
+        (folder / f"{script.name}.md5").unlink(missing_ok=True)
     generate_here = gen_rst.generate_file_rst
-    preloaded = [*PRELOADED, *([COMPILER] if len(waiting) > FEW else [])]
+    preloaded = [*PRELOADED, *([COMPILER] if len(waiting) + also > FEW else [])]
     PROCESSES.set_forkserver_preload(preloaded)
 
     def make_page(
@@ -95,11 +100,12 @@ def use_fresh_processes(app: Sphinx) -> None:
         if (script := Path(source, lesson).resolve()) not in waiting:
             return generate_here(lesson, target, source, conf)
         if not _pages:
-            # Of what the gallery notes in `conf` meanwhile a lesson needs nothing.
+            # The gallery notes in `conf` while this copy is pickled.
+            copy = {**conf, "titles": {}, "failing_examples": {}}
             for one, folder in waiting.items():
                 if not takes_times(one.read_text(encoding="utf-8")):
                     folder.mkdir(parents=True, exist_ok=True)
-                    asked = one.name, folder, one.parent, {**conf, "titles": {}}
+                    asked = one.name, folder, one.parent, copy
                     _pages[one] = begin(_generate, *asked)
         try:
             if script in _pages:
@@ -133,14 +139,15 @@ def stop_if_lessons_failed(app: Sphinx) -> None:
         raise ExtensionError("\n".join(problems))
 
 
-def prepare(gallery_conf: object, lesson: str | None, when: str = "before") -> None:
-    """Give a lesson strict warnings and plain figures (a ``reset_modules`` hook)."""
-    if when != "before" or lesson is None:  # None: the gallery enters a folder
+def prepare(gallery_conf: object, lesson: str, when: str = "before") -> None:
+    """Prepare what a lesson finds: seeds, warnings, figures (``reset_modules``)."""
+    if when != "before":
         return
     import matplotlib.pyplot
     import perfplot  # noqa: F401  its first import changes matplotlib's settings
     import torch
 
+    seed_everything()
     torch.set_warn_always(True)  # of a page all warnings are seen, not the first
     matplotlib.rcdefaults()
     matplotlib.use("agg")
@@ -152,10 +159,7 @@ def prepare(gallery_conf: object, lesson: str | None, when: str = "before") -> N
 
 
 def seed_everything() -> None:
-    """Begin all random numbers anew, from a fixed seed.
-
-    What is watched shows all values: so they are the same in each build.
-    """
+    """Begin all random numbers anew, from a fixed seed: of what is watched all shows."""
     import numpy
     import torch
 
@@ -165,8 +169,13 @@ def seed_everything() -> None:
 
 
 def spread_pages(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Spread the pages whose cells run over all that Sphinx's processes read.
+    """Put two other pages behind each page whose cells run.
 
-    A process takes a run of neighbours, and by their names those pages are neighbours.
+    Sphinx gives each of its processes a run of pages, and by their names those whose
+    cells run are neighbours.
     """
-    pages[:] = [page for start in range(SPREAD) for page in pages[start::SPREAD]]
+    texts = {page: env.doc2path(page).read_text(encoding="utf-8") for page in pages}
+    running = [page for page in pages if "file_format: mystnb" in texts[page]]
+    others = [page for page in pages if page not in running]
+    spread = zip_longest(running, others[::2], others[1::2])
+    pages[:] = [page for three in spread for page in three if page is not None]

@@ -1,4 +1,4 @@
-"""What may be kept between two builds: nothing, once what made it has changed.
+"""Keep results between builds; throw them away when what made them changes.
 
 sphinx-gallery runs a lesson again when its text changes, jupyter-cache a page when its
 code does. Both know nothing of torch, the device or our own code. So a hash of these
@@ -20,22 +20,26 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 
+from jupyter_cache import get_cache
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
 
-from tensor_copies.gallery.isolation import begin, cancel, in_fresh_process
+from tensor_copies.gallery.isolation import begin, cancel
 from tensor_copies.gallery.lessons import lesson_scripts
-from tensor_copies.gallery.machine import this_machine
+from tensor_copies.gallery.machine import compiler, this_machine
 
 CONF = Path(__file__).resolve().parents[2]
 KEPT = CONF.parent / "build" / "kept"
-PACKAGES = ("matplotlib", "perfplot", "sphinx-gallery", "myst-nb", "ipykernel")
-MAPS = ("tensor_maps/src/**/*.py", "tensor_maps/src/**/*.toml")
+PACKAGES = ("matplotlib", "perfplot", "pandas", "pillow", "sphinx-gallery", "myst-nb")
+MAPS = ("tensor_maps/src/**/*.*",)
 ISOLATION = "tensor_copies/gallery/isolation.py"
+CODE_LINKS = "tensor_copies/lessons/code_links.py"
 # What runs in the process of a lesson, and in the kernel of a page.
-BY_LESSONS = (*MAPS, "tensor_copies/figures/*.py", "tensor_copies/gallery/*.py")
-BY_PAGES = (*MAPS, "tensor_copies/errors/*.py", "tensor_copies/simulated/*", ISOLATION)
+GALLERY = "tensor_copies/gallery/*.py"
+BY_LESSONS = (*MAPS, "tensor_copies/figures/*.py", GALLERY, CODE_LINKS)
+BY_PAGES = (*MAPS, "tensor_copies/errors/*.py", "tensor_copies/simulated/*", GALLERY)
 # What other pages show of a page, by its name among the facts of that page.
 ELSEWHERE = "shown_elsewhere"
 
@@ -60,6 +64,12 @@ def key_of(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()[:16]
 
 
+@cache
+def made_by() -> str:
+    """Return what all results hang on: the machine, its compiler, some packages."""
+    return repr((this_machine(), compiler(), [version(one) for one in PACKAGES]))
+
+
 @dataclass(frozen=True, eq=False)
 class Kept:
     """What a function gives in a fresh process, kept as JSON for the builds to come.
@@ -77,7 +87,7 @@ class Kept:
     @cached_property
     def path(self) -> Path:
         """The file, whose name has the hash."""
-        key = hash_of(*self.code, extra=(this_machine(), self.arguments))
+        key = hash_of(*self.code, extra=(made_by(), self.arguments))
         return KEPT / f"{self.name}-{key}.json"
 
     def want(self) -> None:
@@ -86,16 +96,19 @@ class Kept:
             self.wanted.append(self)
 
     def value(self) -> Any:
-        """Return it as read from JSON; make it now, if nobody wanted it before."""
+        """Return it as read from JSON.
+
+        Raises ``ExtensionError`` if no room has wanted it before pages are read.
+        """
         if not self.path.exists():
-            self.keep(in_fresh_process(self.function, *self.arguments))
+            raise ExtensionError(f"{self.name} was not made: call want() for its page")
         return _read(self.path)
 
     def keep(self, made: Any) -> None:
         """Write what was made, in the place of what other code or machines made."""
         KEPT.mkdir(parents=True, exist_ok=True)
         for old in KEPT.glob(f"{self.name}-{'?' * 16}.json"):
-            old.unlink()
+            old.unlink(missing_ok=True)
         aside = self.path.with_suffix(f".{os.getpid()}")
         aside.write_text(json.dumps(made), encoding="utf-8")
         aside.replace(self.path)
@@ -117,10 +130,13 @@ def finish_what_was_begun() -> None:
     """Wait for all of it: the processes in which Sphinx reads find it as files."""
     try:
         for one, begun in _begun:
-            one.keep(begun.result())
-    except BaseException:
+            try:
+                one.keep(begun.result())
+            except Exception as error:
+                said = f"{one.name}: {error!r}\n{error.__cause__ or ''}"
+                raise ExtensionError(said) from None
+    finally:
         cancel()
-        raise
 
 
 _begun: list[tuple[Kept, Future[Any]]] = []
@@ -128,21 +144,23 @@ _begun: list[tuple[Kept, Future[Any]]] = []
 
 def forget_what_is_stale(app: Sphinx, config: Config) -> None:
     """Throw away what lessons and pages gave to another torch, device or code."""
-    ran_by = this_machine(), [version(package) for package in PACKAGES]
     gallery = Path(app.srcdir, config.sphinx_gallery_conf["gallery_dirs"][0])
     for folder, code in (
         (gallery, BY_LESSONS),
         (Path(config.nb_execution_cache_path), BY_PAGES),
     ):
-        now, note = hash_of(*code, extra=ran_by), folder / "made_by.txt"
+        now, note = hash_of(*code, extra=made_by()), folder / "made_by.txt"
         if not note.exists() or note.read_text() != now:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
             note.write_text(now)
+            if code == BY_PAGES:  # else two processes may make its database at once
+                get_cache(folder).list_cache_records()
     pages = {Path(app.srcdir, page) for page in lesson_scripts(app)}
     for page in gallery.glob("*/*.rst"):  # also of lessons that are gone or renamed
         if page.stem != "index" and page.with_suffix("") not in pages:
             page.unlink()
+            page.with_suffix(".py.md5").unlink(missing_ok=True)
 
 
 def remove_pages_that_are_gone(

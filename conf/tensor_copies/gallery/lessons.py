@@ -3,9 +3,8 @@
 Lessons are sorted by folder, and inside a folder by ``examples/order.txt``. Its lines
 ``# ...`` are the headings under which the list of lessons shows those that follow.
 
-A marker is a comment that begins with ``sphinx_gallery_``. Some are the gallery's own;
-those of the site are in ``docs/maintainers/markers.md``. No reader meets one: neither
-page, notebook nor download shows it.
+A marker is a comment that begins with ``sphinx_gallery_``, which no reader meets:
+``docs/maintainers/markers.md`` lists them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx.errors import ConfigError, ExtensionError
+from sphinx.errors import ConfigError
 from sphinx_gallery.py_source_parser import (
     extract_file_config,
     split_code_and_text_blocks,
@@ -121,34 +120,18 @@ def without_markers(script: str) -> str:
 
 
 def setup_line(script: Path) -> int | None:
-    """Return the line of the block that is the setup of a lesson, if one is.
-
-    Raises ``ExtensionError`` if another block than the first is marked.
-    """
-    blocks = _marked(script)
-    marked = [line for line, asked in blocks if asked.get(SETUP)]
-    if marked and marked != [blocks[0][0]]:
-        raise ExtensionError(
-            f"{script.name}: the block on line {marked[-1]} is marked as the setup; "
-            f"only the first block can be: remove sphinx_gallery_{SETUP} there"
-        )
-    return marked[0] if marked else None
+    """Return the line of the block that is the setup of a lesson, if one is."""
+    return next((line for line, asked in _marked(script) if asked.get(SETUP)), None)
 
 
 def lead_line(script: Path) -> int | None:
     """Return the line of the block whose first figure opens the page, if one does.
 
-    Where a timeline opens it, none does. Raises ``ExtensionError`` if more than one
-    block is marked.
+    Where a timeline opens it, none does.
     """
-    opening = {LEAD, MAP_LEAD, TIMELINE}
-    marked = [line for line, asked in _marked(script) if opening & set(asked)]
-    if len(marked) > 1:
-        raise ExtensionError(
-            f"{script.name}: the blocks on lines {', '.join(map(str, marked))} each "
-            f"ask to open the page. Leave sphinx_gallery_{LEAD} or {MAP_LEAD} in one"
-        )
-    return marked[0] if marked and not timeline_of(script) else None
+    opening = set() if timeline_of(script) else {LEAD, MAP_LEAD}
+    marked = (line for line, asked in _marked(script) if opening & set(asked))
+    return next(marked, None)
 
 
 def timeline_of(script: Path) -> tuple[int, str] | None:

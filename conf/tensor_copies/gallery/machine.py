@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -91,6 +93,12 @@ def _cpu_name() -> str:
     said = info.read_text() if info.exists() else ""
     named = re.search(r"^model name\s*:\s*(.+)$", said, re.MULTILINE)
     return named[1].strip() if named else platform.machine()
+
+
+def compiler() -> str | None:
+    """Return the C++ compiler of this machine, or None: then nothing is simulated."""
+    named = () if sys.platform == "win32" else (os.environ.get("CXX"), "g++", "c++")
+    return next(filter(None, map(shutil.which, filter(None, named))), None)
 
 
 def _minor(python: str) -> str:

@@ -16,6 +16,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from tensor_copies import simulated
+from tensor_copies.errors.cards import STAND_IN
 from tensor_copies.figures import figures_of
 from tensor_copies.figures.placed import figure_node, kept
 from tensor_copies.figures.tables import without_table
@@ -33,11 +34,10 @@ from tensor_copies.machines.recording import (
 from tensor_copies.machines.runner import run_lesson
 
 CODE = (*BY_LESSONS, "tensor_copies/machines/*.py", "tensor_copies/simulated/*")
-NOTE = "stand-in-device"  # the label of what the site says of the simulated device
 
 
 def on_simulated_device(script: str, text: str) -> list[dict[str, Any]]:
-    """Run a lesson, whose script has this text, on the simulated device."""
+    """Run a lesson on the simulated device; its ``text`` is only a part of the key."""
     return [
         asdict(block) for block in run_lesson(Path(script), figures_of, simulated=True)
     ]
@@ -111,8 +111,8 @@ def _box(machine: Machine, here: Block, there: Block) -> nodes.container:
     name: nodes.Node = nodes.Text(said)
     if machine.device_kind == "stand-in":
         name = addnodes.pending_xref(
-            "", nodes.inline(text=said), refdomain="std", reftype="ref", reftarget=NOTE,
-            refexplicit=True, refwarn=True,
+            "", nodes.inline(text=said), refdomain="std", reftype="ref",
+            reftarget=STAND_IN, refexplicit=True, refwarn=True,
         )  # fmt: skip
     box = nodes.container(classes=["variant", "other-machine"])
     box += nodes.paragraph("", "", name, classes=["variant-label"])

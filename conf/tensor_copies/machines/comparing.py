@@ -1,4 +1,4 @@
-"""What is another output: times and the name of an only device make no difference.
+"""Compare outputs of two machines, but for times and the name of an only device.
 
 Where all tensors of an output or a map are on one device, ``tensor([1.],
 device='cuda:0')`` says what ``tensor([1.])`` says on a CPU. Where they are on two

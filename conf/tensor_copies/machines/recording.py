@@ -54,7 +54,7 @@ class Recording:
         """Write it to its file; return which."""
         path = RECORDINGS / f"{self.machine.name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(self)) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
         return path
 
 

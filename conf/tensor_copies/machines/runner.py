@@ -16,9 +16,7 @@ from typing import Any
 from tensor_copies.gallery.isolation import prepare
 from tensor_copies.gallery.lessons import takes_times
 from tensor_copies.machines.recording import Block, keyed_blocks
-
-# Marks a block of which the simulated device gives nothing that is true.
-NOT_SIMULATED = "sphinx_gallery_not_simulated"
+from tensor_copies.simulated import UNTRUE, load_device, with_its_name
 
 
 def run_lesson(
@@ -37,11 +35,7 @@ def run_lesson(
         Returns the data of what a block drew, as the scrapers of the gallery keep them;
         it is given the block and what the gallery gives a scraper.
     """
-    rename = str
     if simulated:
-        from tensor_copies.simulated import UNTRUE, load_device
-        from tensor_copies.simulated import with_its_name as rename
-
         load_device()
     prepare({}, script.name)
     space: dict[str, Any] = {"__name__": "__main__"}
@@ -51,13 +45,12 @@ def run_lesson(
         for key, block in keyed_blocks(script):
             if simulated and takes_times(block.content):
                 break
-            code = "\n" * (block.lineno - 1) + rename(block.content)
+            code = "\n" * (block.lineno - 1) + block.content
+            code = with_its_name(code) if simulated else code
             with redirect_stdout(io.StringIO()) as printed:
                 exec(compile(code, script.name, "exec"), space)
             figures = look(block, about)
-            if simulated and (
-                UNTRUE.search(block.content) or NOT_SIMULATED in block.content
-            ):
+            if simulated and UNTRUE.search(block.content):
                 continue
             lines = map(str.rstrip, printed.getvalue().strip("\n").split("\n"))
             seen.append(Block(key, "\n".join(lines), figures))

@@ -15,27 +15,20 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from tensor_copies.gallery.machine import this_machine
+from tensor_copies.gallery.machine import compiler, this_machine
 
 logger = logging.getLogger(__name__)
 NAME = "standin"
 SOURCE = Path(__file__).with_name("device.cpp")
 COMPILED = Path(__file__).parents[3] / "build" / "simulated"
-# What the device can't show, by what code asks it for.
-UNTRUE = re.compile(r"Stream|Event|_sleep|memory_reserved")
-
-
-def compiler() -> str | None:
-    """Return the C++ compiler of this machine, or None: then nothing is simulated."""
-    named = filter(None, (os.environ.get("CXX"), "g++", "c++"))
-    return next(filter(None, map(shutil.which, named)), None)
+# What the device can't show, by what code asks it for, or says so by a marker.
+UNTRUE = re.compile(r"Stream|Event|_sleep|memory_reserved|gallery_not_simulated")
 
 
 def is_wanted() -> bool:
@@ -47,10 +40,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Say in one line what the site lacks where the device can't be compiled."""
     from tensor_copies.gallery import PARALLEL
 
-    if compiler() is None:
+    if this_machine().device_kind == "cpu" and not is_wanted():
         logger.info(
-            "No C++ compiler: the Atlas, the explorer, five lessons and some messages "
-            "lack what the simulated device shows. Install g++ to have it."
+            "No C++ compiler: the Atlas, the explorer, some lessons and messages lack "
+            "what the simulated device shows. Install g++ to have it."
         )
     return PARALLEL
 

@@ -7,7 +7,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies import simulated
 from tensor_copies.gallery.machine import this_machine
-from tensor_copies.machines.recording import RECORDINGS, recordings
+from tensor_copies.machines.recording import recordings
 from tensor_copies.web.foot import in_words
 
 
@@ -16,13 +16,11 @@ class Machines(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return one item for each machine."""
-        for file in RECORDINGS.glob("*.json"):
-            self.env.note_dependency(str(file))
         said = [f"{this_machine().label}: the machine of this build, {this_machine()}."]
         for one in recordings():
             day = in_words(one.day)
             said.append(f"{one.machine.label}: recorded on {day}, {one.machine}.")
-        if len(said) == 1 and simulated.is_wanted():
+        if not recordings() and simulated.is_wanted():
             said.append("The simulated device: run in this build.")
         items = [nodes.list_item("", nodes.paragraph(text=line)) for line in said]
         return [nodes.bullet_list("", *items)]

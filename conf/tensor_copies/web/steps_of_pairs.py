@@ -8,6 +8,7 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 from tensor_copies.errors.watching import one_below_the_other, pair_steps
 from tensor_copies.lessons.player import FOLDER, as_script, button, write_file
@@ -33,7 +34,12 @@ def add_buttons(app: Sphinx, doctree: nodes.document) -> None:
         for half in halves:
             half.parent.remove(half)
         section = pair.parent
-        label = next(one for one in section["ids"] if one in labels)
+        label = next((one for one in section["ids"] if one in labels), None)
+        if label is None or len(halves) != 2:
+            raise ExtensionError(
+                f"{page}: a pair stands in a section with a label, and both its cells "
+                f"are tagged: see {section['ids'][0]}"
+            )
         name = label if label not in names else f"{label}-2"
         names.add(name)
         data = one_below_the_other(*(half["data"] for half in halves))
