@@ -159,7 +159,7 @@ def prepare(gallery_conf: object, lesson: str, when: str = "before") -> None:
 
 
 def seed_everything() -> None:
-    """Begin all random numbers anew, from a fixed seed: of what is watched all shows."""
+    """Begin all random numbers anew: of what is watched all values are shown."""
     import numpy
     import torch
 
