@@ -418,7 +418,7 @@ def test_new_runs_give_what_is_published(
     first = published["machines"][0]
     assert (first["name"], first["source"]) == (this_machine().name, "live")
     assert {r["machine"] for r in by_source["live"]} == {first["name"]}
-    made = by_source["stand-in"]
+    made = by_source["simulated"]
     for record in made:
         key = record["operation"], record["state"], record["device"]
         assert facts_of(record) == second[key]
@@ -428,7 +428,7 @@ def test_new_runs_give_what_is_published(
     assert {key for key in second if key[2] == "standin"} <= {
         (r["operation"], r["state"], r["device"]) for r in made
     }
-    with_it = [m for m in published["machines"] if m["source"] == "stand-in"]
+    with_it = [m for m in published["machines"] if m["source"] == "simulated"]
     assert [m["label"].partition(",")[0] for m in with_it] == ["simulated device"]
     # A call that goes to no device gives the same whether there is one or not.
     for (name, state), record in observed.items():
@@ -498,7 +498,7 @@ def test_the_page_and_home_show_the_published_records(
     here: dict[tuple[str, str], Record] = {}
     there: dict[tuple[str, str], Record] = {}
     # Of an x on the CPU: live, or of whom has a second device to go to.
-    for source in ("live", "stand-in"):
+    for source in ("live", "simulated"):
         for record in published["records"]:
             if record["source"] == source:
                 shown_in = here if record["device"] == "cpu" else there

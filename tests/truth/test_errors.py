@@ -480,8 +480,8 @@ def test_wrong_without_right_is_refused() -> None:
 
 def test_what_another_machine_said_is_shown_as_text() -> None:
     hostile = "<script>alert(1)</script>"
-    other = {"text": hostile, "label": hostile, "torch": hostile, "is_stand_in": False}
+    other = {"text": hostile, "label": hostile, "torch": hostile, "is_simulated": False}
     template = cards.TEMPLATES.get_template("errors/wording.html")
-    shown = parsed(template.render(others=[other], stand_in="machines.html"))
+    shown = parsed(template.render(others=[other], about_device="machines.html"))
     assert shown.select_one("details.wording .variant pre").get_text() == hostile
     assert not shown.select("script")

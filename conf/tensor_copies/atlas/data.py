@@ -30,12 +30,12 @@ SCHEMA = 1
 ABOUT_MACHINE = {
     "machine": "which machine ran the probe, by the name in the list of machines",
     "source": "live: probed in the build that made this file; recorded: by another "
-    "machine, and kept as data; stand-in: probed in that build, on a simulated "
+    "machine, and kept as data; simulated: probed in that build, on a simulated "
     "device in CPU memory, whose name is standin, instead of a GPU",
 }
-SIMULATED = "tensor_copies/simulated/*"
+DEVICE_CODE = "tensor_copies/simulated/*"
 ACCELERATOR = "accelerator"  # what a call needs that goes to another device
-LIVE, RECORDED, STAND_IN = "live", "recorded", "stand-in"
+LIVE, RECORDED, SIMULATED = "live", "recorded", "simulated"
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class View:
 
     @property
     def machine_label(self) -> str:
-        """Name the machine; the stand-in by what it is."""
-        if self.source == STAND_IN:
+        """Name the machine; the simulated device by what it is."""
+        if self.source == SIMULATED:
             return f"simulated device, {this_machine().label.partition(', ')[2]}"
         return self.machine.label
 
     @property
     def label(self) -> str:
         """Name the machine, and the device of ``x`` where that is not its own."""
-        if self.source == STAND_IN or self.device == self.machine.device_kind:
+        if self.source == SIMULATED or self.device == self.machine.device_kind:
             return self.machine_label
         return f"{self.machine.label}, x on the {self.device.upper()}"
 
@@ -79,7 +79,7 @@ def probes_key() -> str:
 
 
 HERE = Kept("atlas", MAPS, probe)
-ON_SIMULATED = Kept("atlas-simulated", (*MAPS, SIMULATED), probe, (True,))
+ON_SIMULATED = Kept("atlas-simulated", (*MAPS, DEVICE_CODE), probe, (True,))
 
 
 def want_probes(app: Sphinx) -> None:
@@ -102,7 +102,7 @@ def on_simulated_device() -> dict[str, Any] | None:
 
 
 def views(app: Sphinx) -> list[View]:
-    """Return what all machines saw: this one first, the stand-in last."""
+    """Return what all machines saw: this one first, the simulated device last."""
     atlas, here = live_atlas(), this_machine()
     found = list(_views(here, LIVE, atlas["day"], atlas["records"]))
     found.sort(key=lambda view: view.device != here.device_kind)
@@ -120,7 +120,7 @@ def views(app: Sphinx) -> list[View]:
             for record in second["records"]
             if record["device"] != "cpu" or record["operation"] in moving
         ]
-        found += _views(machine, STAND_IN, second["day"], records)
+        found += _views(machine, SIMULATED, second["day"], records)
     return found
 
 

@@ -24,7 +24,7 @@ from sphinx.util.osutil import relative_uri
 from tensor_copies.atlas.data import (
     ABOUT_MACHINE,
     ACCELERATOR,
-    STAND_IN,
+    SIMULATED,
     View,
     live_atlas,
     note_use,
@@ -85,8 +85,8 @@ class Drawing:
         seen = views(app)
         on_cpu = [view for view in seen if view.device == "cpu"]
         self.here, *others = on_cpu
-        self.others = [view for view in others if view.source != STAND_IN]
-        # x on another device: a GPU's answers before the stand-in's.
+        self.others = [view for view in others if view.source != SIMULATED]
+        # x on another device: a GPU's answers before those of the simulated device.
         self.away = [view for view in seen if view.device != "cpu"]
         self.from_cpu = [view for view in on_cpu if view.machine.device_kind != "cpu"]
         self.rows = {row["id"]: row for row in self.atlas["operations"]}
@@ -323,7 +323,7 @@ class Drawing:
         if not self.away:
             return "No machine here has a second device, so x is only on the CPU."
         text = f"Machine for x on another device: {_labels(self.away)}."
-        if not in_short and all(view.source == STAND_IN for view in self.away):
+        if not in_short and all(view.source == SIMULATED for view in self.away):
             text += (
                 " It is CPU memory that PyTorch treats as a device. PyTorch itself "
                 "decides what is copied, what raises and where results are. Code that "

@@ -28,7 +28,7 @@ from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
 from tensor_copies.markup import TEMPLATES, fold
 
 MACHINES = "machines"
-STAND_IN = "stand-in-device"
+ABOUT_DEVICE = "stand-in-device"
 RAISED = "What this page raised, without {}"
 GPU = "a GPU"
 FACT, BOX, LIST = "has_cards", "has_box", "has_list"
@@ -55,7 +55,7 @@ class _Drawn(SphinxDirective):
         app, page = self.env.app, self.env.docname
         data = json.loads("\n".join(self.content) or "{}")
         markup = TEMPLATES.get_template(self.template).render(
-            stand_in=address_of_stand_in(app), **self.facts(data)
+            about_device=address_of_device(app), **self.facts(data)
         )
         self.env.metadata[page][FACT] = True
         # What the search reads of a drawing: code, and words about it.
@@ -69,10 +69,10 @@ class _Drawn(SphinxDirective):
         return data
 
 
-def address_of_stand_in(app: Sphinx) -> str:
+def address_of_device(app: Sphinx) -> str:
     """Return the address of what the site says of the simulated device."""
     uri = app.builder.get_relative_uri(app.env.docname, MACHINES)
-    return f"{uri}#{STAND_IN}"
+    return f"{uri}#{ABOUT_DEVICE}"
 
 
 class Box(_Drawn):

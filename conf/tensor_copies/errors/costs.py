@@ -14,7 +14,6 @@ from tensor_maps.relations import flows, sharing
 
 from tensor_copies import simulated
 from tensor_copies.errors.messages import said
-from tensor_copies.gallery.isolation import in_fresh_process
 
 LONGEST = 110  # characters of a result that is shown
 
@@ -116,6 +115,9 @@ def costs_on_simulated_device(cures: list[Cure]) -> list[Cost]:
     """
     if not simulated.is_wanted():
         return [Cost()] * len(cures)
+    # Imported here: with it comes the gallery, which most kernels need not wait for.
+    from tensor_copies.gallery.isolation import in_fresh_process
+
     return in_fresh_process(_costs_there, cures)
 
 

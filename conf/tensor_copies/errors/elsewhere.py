@@ -10,7 +10,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from tensor_copies import simulated
-from tensor_copies.errors.cards import address_of_stand_in
+from tensor_copies.errors.cards import address_of_device
 from tensor_copies.errors.messages import entries, families, observe_messages
 from tensor_copies.errors.search import entry_cell, printed_by
 from tensor_copies.gallery.isolation import prepare
@@ -81,7 +81,7 @@ def add_wordings(app: Sphinx, doctree: nodes.document) -> None:
                 "text": message or f"({NOTHING})",
                 "label": machine.label,
                 "torch": machine.torch,
-                "is_stand_in": machine.device_kind == "stand-in",
+                "is_simulated": machine.device_kind == "simulated",
             }
             for machine, messages in elsewhere
             for its_key, message in [messages.get(anchor, ["", ""])]
@@ -89,7 +89,7 @@ def add_wordings(app: Sphinx, doctree: nodes.document) -> None:
         ]
         if others:
             markup = TEMPLATES.get_template("errors/wording.html").render(
-                others=others, stand_in=address_of_stand_in(app)
+                others=others, about_device=address_of_device(app)
             )
             texts = [one["text"] for one in others]
             cell.children[-1] += nodes.raw("", markup, format="html", others=texts)

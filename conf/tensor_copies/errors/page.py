@@ -107,7 +107,7 @@ class Messages:
             "cures",
             subject=subject,
             rows=rows,
-            away=("stand-in" if on_simulated else "GPU") if priced else "",
+            away=("simulated" if on_simulated else "GPU") if priced else "",
         )
 
     def finish(self) -> None:

@@ -34,9 +34,10 @@ from tensor_copies.gallery.lessons import lesson_scripts, takes_times
 
 PROCESSES = get_context("forkserver" if sys.platform == "linux" else "spawn")
 PRELOADED = (
-    *("torch", "matplotlib.pyplot", "perfplot", "sphinx_gallery.gen_gallery"),
+    *("torch", "matplotlib.backends.backend_agg", "matplotlib.pyplot", "perfplot"),
+    *("sphinx_gallery.gen_gallery", "tensor_copies.lessons.below"),
     *(f"tensor_copies.figures.{name}" for name in ("maps", "plots", "steps", "tables")),
-    *("tensor_maps.steps.watch", __name__),
+    *("tensor_copies.errors.elsewhere", "tensor_maps.steps.watch", __name__),
 )
 # Any optimizer imports it, for two seconds: worth it for more processes than a few.
 COMPILER, FEW = "torch._dynamo", 5

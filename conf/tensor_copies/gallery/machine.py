@@ -19,7 +19,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Machine:
-    """What runs the examples; ``device_kind`` is cpu, cuda or stand-in."""
+    """What runs the examples; ``device_kind`` is cpu, cuda or simulated."""
 
     device_kind: str
     device_name: str
@@ -49,7 +49,7 @@ class Machine:
     @property
     def in_sentence(self) -> str:
         """What stands after "on" in a sentence."""
-        if self.device_kind == "stand-in":
+        if self.device_kind == "simulated":
             return f"a {self._device} (torch {self._torch})"
         return f"{self._device} with torch {self._torch}"
 

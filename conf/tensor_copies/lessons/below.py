@@ -16,7 +16,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from tensor_copies import simulated
-from tensor_copies.errors.cards import STAND_IN
+from tensor_copies.errors.cards import ABOUT_DEVICE
 from tensor_copies.figures import figures_of
 from tensor_copies.figures.placed import figure_node, kept
 from tensor_copies.figures.tables import without_table
@@ -109,10 +109,10 @@ def _box(machine: Machine, here: Block, there: Block) -> nodes.container:
     """Return what a machine gave instead, under one line that names it."""
     said = f"On {machine.in_sentence}"
     name: nodes.Node = nodes.Text(said)
-    if machine.device_kind == "stand-in":
+    if machine.device_kind == "simulated":
         name = addnodes.pending_xref(
             "", nodes.inline(text=said), refdomain="std", reftype="ref",
-            reftarget=STAND_IN, refexplicit=True, refwarn=True,
+            reftarget=ABOUT_DEVICE, refexplicit=True, refwarn=True,
         )  # fmt: skip
     box = nodes.container(classes=["variant", "other-machine"])
     box += nodes.paragraph("", "", name, classes=["variant-label"])

@@ -77,7 +77,7 @@ def recordings() -> tuple[Recording, ...]:
 
 def simulated_machine() -> Machine:
     """Return this machine with the simulated device in the place of a GPU."""
-    return replace(this_machine(), device_kind="stand-in", device_name="no GPU")
+    return replace(this_machine(), device_kind="simulated", device_name="no GPU")
 
 
 def keyed_blocks(script: Path) -> list[tuple[str, Any]]:
