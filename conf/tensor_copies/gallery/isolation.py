@@ -170,13 +170,14 @@ def seed_everything() -> None:
 
 
 def spread_pages(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Put two other pages behind each page whose cells run.
+    """Spread the pages whose cells run: two others stand behind each.
 
-    Sphinx gives each of its processes a run of pages, and by their names those whose
-    cells run are neighbours.
+    Sphinx gives each of its processes a run of pages, some four in all. By their names
+    the pages whose cells run are neighbours, and those that take long, too.
     """
     texts = {page: env.doc2path(page).read_text(encoding="utf-8") for page in pages}
     running = [page for page in pages if "file_format: mystnb" in texts[page]]
     others = [page for page in pages if page not in running]
+    running = [page for start in range(4) for page in running[start::4]]
     spread = zip_longest(running, others[::2], others[1::2])
     pages[:] = [page for three in spread for page in three if page is not None]
