@@ -135,7 +135,8 @@ def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
     places = (DEVICE, DEVICE if not seen["moved"] else "device")
     said = headline(seen, places)
     name = f"y = {expression_of(chain)}: {said}"
-    return framed(data, picture(seen, [], places, write), name), said
+    frame = kept.pictures()["frame"]
+    return framed(frame, picture(seen, [], places, write), name), said
 
 
 def address_of(

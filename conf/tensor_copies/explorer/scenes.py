@@ -8,7 +8,6 @@ The reader's browser gets each mark of SVG once, and each picture as numbers of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import pairwise
 from math import ceil, floor, prod
 from typing import Any
@@ -187,9 +186,9 @@ def _cells_held(
     }
 
 
-def framed(data: Explorer, drawing: Drawing, label: str) -> str:
+def framed(frame: tuple[int, int, int], drawing: Drawing, label: str) -> str:
     """Return a picture as SVG, in the middle of the frame that all pictures have."""
-    width, top, height = pack_pictures(data)["frame"]
+    width, top, height = frame
     height = max(height, ceil(drawing.top + drawing.height) - top)
     left = (round(drawing.width) - width) / 2
     return (
@@ -199,7 +198,6 @@ def framed(data: Explorer, drawing: Drawing, label: str) -> str:
     )
 
 
-@cache
 def pack_pictures(data: Explorer) -> dict[str, Any]:
     """Return all pictures as numbers of marks.
 
