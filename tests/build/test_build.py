@@ -173,6 +173,11 @@ def test_a_wrong_answer_of_a_marker_ends_the_build_before_anything_runs(
     assert "generating gallery" not in said
 
 
+def test_a_section_without_a_header_is_named(site: TinySite) -> None:
+    (site.folder / "examples" / "1_first" / "GALLERY_HEADER.rst").unlink()
+    fails(site, r"(?m)examples/1_first has no GALLERY_HEADER\.rst\.$")
+
+
 def test_a_python_without_assertions_is_refused(site: TinySite) -> None:
     done = built(site, PYTHONOPTIMIZE="1")
     assert done.status != 0

@@ -75,13 +75,13 @@ def lesson_scripts(app: Sphinx) -> dict[str, Path]:
 
 
 @cache
-def _scripts() -> tuple[Path, ...]:
-    return tuple(
-        sorted(
-            EXAMPLES.glob("*/[!.]*.py"),
-            key=lambda path: (path.parent, _place(path.name)),
-        )
-    )
+def _scripts() -> list[Path]:
+    scripts = EXAMPLES.glob("*/[!.]*.py")
+    found = sorted(scripts, key=lambda path: (path.parent, _place(path.name)))
+    for section in {script.parent for script in found}:
+        if not (section / "GALLERY_HEADER.rst").exists():  # the gallery passes over it
+            raise ConfigError(f"examples/{section.name} has no GALLERY_HEADER.rst.")
+    return found
 
 
 def depend_on_lessons(app: Sphinx) -> None:
@@ -106,11 +106,7 @@ def _split(script: str, _changed: int) -> tuple[Any, ...]:
 
 
 def takes_times(code: str) -> bool:
-    """Whether code uses a clock, or what a clock has shown.
-
-    Nothing runs beside such code, nobody watches its statements, and its output is not
-    compared with that of other machines.
-    """
+    """Whether code uses a clock, or what one has shown: it runs alone, unwatched."""
     return TIMING.search(code) is not None
 
 
