@@ -14,7 +14,7 @@ from tensor_copies.errors.messages import families
 from tensor_copies.figures import figures_of
 from tensor_copies.gallery.isolation import in_fresh_process
 from tensor_copies.gallery.kept import CONF
-from tensor_copies.gallery.lessons import EXAMPLES
+from tensor_copies.gallery.lessons import scripts
 from tensor_copies.gallery.machine import this_machine
 from tensor_copies.machines.recording import Recording
 from tensor_copies.machines.runner import run_lesson
@@ -23,14 +23,13 @@ from tensor_copies.machines.runner import run_lesson
 def main() -> None:
     """Run all, each lesson and page in a fresh process; write one JSON file."""
     seen = Recording(this_machine(), datetime.now(UTC).date().isoformat())
-    for script in sorted(EXAMPLES.glob("*/*.py")):
+    for script in scripts():
         print(script.name, flush=True)
         seen.lessons[script.stem] = in_fresh_process(run_lesson, script, figures_of)
     for page in families(CONF.parent / "docs"):
         print(page.name, flush=True)
         text = page.read_text(encoding="utf-8")
-        given = in_fresh_process(messages_of, page.name, text, False)
-        seen.messages[page.stem] = given
+        seen.messages[page.stem] = in_fresh_process(messages_of, page.name, text, False)
     seen.atlas = in_fresh_process(probe)
     path = seen.save().relative_to(CONF.parent)
     print(f"Wrote {path}: look at the difference, build the site, commit it.")

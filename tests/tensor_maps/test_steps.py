@@ -15,7 +15,7 @@ from reading import ROOT, soup
 from running import problems_of_data
 from tensor_copies.errors.watching import TAGS, one_below_the_other
 from tensor_copies.figures import steps as kept_steps
-from tensor_copies.gallery.cells import cells
+from tensor_copies.gallery.pages import cells
 from tensor_maps import Steps
 
 LESSONS = sorted((ROOT / "examples").glob("*/*.py"))

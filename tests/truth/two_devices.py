@@ -15,8 +15,8 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from reading import ROOT
 from tensor_copies.figures import figures_of
-from tensor_copies.gallery.cells import cells
 from tensor_copies.gallery.isolation import prepare
+from tensor_copies.gallery.pages import cells
 from tensor_copies.machines import runner
 from tensor_copies.simulated import NAME, load_device, with_its_name
 from traitlets.config import Config

@@ -16,10 +16,10 @@ from sites import lesson
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies.figures.maps import requested_maps
-from tensor_copies.gallery.lessons import setup_line, without_markers
+from tensor_copies.gallery.lessons import without_markers
 from tensor_copies.lessons.actions import explorer_link
 from tensor_copies.lessons.checked import split, words_of
-from tensor_copies.lessons.opening import described, open_with_figure
+from tensor_copies.lessons.opening import described, open_with_figure, setup_line
 from tensor_copies.lessons.questions import of_lesson
 from tensor_copies.lessons.short_titles import short_title
 from tensor_copies.web import pages

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,7 @@ from tensor_copies.gallery.isolation import in_fresh_process
 from tensor_copies.gallery.machine import Machine
 from tensor_copies.lessons import below
 from tensor_copies.lessons.blocks import LiveBlock
-from tensor_copies.machines import comparing, recording
+from tensor_copies.machines import comparing, others, recording
 from tensor_copies.machines.recording import Block, Recording, keyed_blocks
 from tensor_copies.machines.runner import run_lesson
 
@@ -28,8 +29,9 @@ def test_a_recording_is_saved_and_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "RECORDINGS", tmp_path / "recordings")
-    blocks = [Block("1f", "x is 2", [{"map": {"tensors": []}}]), Block("2e")]
-    said, atlas = {"devices#numpy": "TypeError: no"}, {"records": [{"device": "cuda"}]}
+    blocks = [asdict(Block("1f", "x is 2", [{"map": {"tensors": []}}]))]
+    said = {"devices": {"numpy": ["2e", "TypeError: no"]}}
+    atlas = {"records": [{"device": "cuda"}]}
     other = Recording(CUDA, "2026-01-01", {"clone": blocks}, said, atlas)
     assert recording.load(other.save()) == other
     Recording(recording.this_machine(), "2026-01-01").save()
@@ -61,6 +63,7 @@ ON_CPU, ON_CUDA = "y tensor([5.])", "y tensor([5.], device='cuda:0')"
         (f"{ON_CPU}\n{ON_CPU}", f"{ON_CUDA}\n{ON_CPU}", False),  # two devices
         ("y tensor([5.])", "y tensor([6.], device='cuda:0')", False),
         ("device cpu", "device cuda:0", False),
+        ("device meta", "device standin", True),  # each in the place of a GPU
     ],
 )
 def test_the_name_of_the_only_device_is_no_difference(
@@ -85,6 +88,7 @@ def test_a_figure_of_one_device_may_be_of_another() -> None:
         ("print(seen)", "clone 12 \N{MICRO SIGN}s, 3 ns", True),
         ("print(ratio)", "1.7 times as long", True),
         ("print(seen)", "in microseconds: 4", True),
+        ("print(share)", "wait = False, share = 97%", True),
         ("print(z.nbytes)", "4 bytes, 2 storages, sizes 4 MiB", False),
         ("s[0] = 5.0", "s = tensor([5.])", False),
     ],
@@ -94,7 +98,7 @@ def test_what_was_measured_is_known(code: str, output: str, measured: bool) -> N
 
 
 def given(script: Path, simulated: bool) -> list[Block]:
-    return run_lesson(script, figures_of, simulated=simulated)
+    return [Block(**one) for one in run_lesson(script, figures_of, simulated=simulated)]
 
 
 def test_a_lesson_gives_what_the_gallery_has_of_it(site: Path) -> None:
@@ -141,19 +145,38 @@ def test_what_differs_stands_below_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "a.py"
-    first, *others = BLOCKS
-    script.write_text(lesson("A", first, "\n# %%\n# Then\n\n".join(others)))
+    first, *rest = BLOCKS
+    script.write_text(lesson("A", first, "\n# %%\n# Then\n\n".join(rest)))
     live, theirs = [], []
     for (key, block), (here, there) in zip(
         keyed_blocks(script), BLOCKS.values(), strict=True
     ):
         text, code = nodes.literal_block(text=here), nodes.literal_block(text="print()")
         live.append(LiveBlock(block.lineno, nodes.comment(), code, [text]))
-        theirs.append(Block("old" if here == "stale" else key, there))
-    monkeypatch.setattr(below, "_elsewhere", lambda _: [(CUDA, theirs)])
+        theirs.append(asdict(Block("old" if here == "stale" else key, there)))
+    recorded = Recording(CUDA, "2026-01-01", {"a": theirs})
+    monkeypatch.setattr(others, "recordings", lambda: (recorded,))
     below.add_below(SimpleNamespace(), script, live)
     (box,) = (node for block in live for node in block.below)
     assert box is live[2].below[0]
     label, output = (node.astext() for node in box)
     assert label == "On CUDA (Test Card 9) with torch 2.11.0"
     assert output == "<b>there</b>"
+
+
+def test_a_recording_of_cuda_takes_the_place_of_the_simulated_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(others.simulated, "is_wanted", lambda: True)
+    asks, does_not = tmp_path / "a.py", tmp_path / "b.py"
+    asks.write_text("x.cuda()")
+    does_not.write_text("x.cpu()  # CUDA")
+    on_cpu = replace(CUDA, device_kind="cpu", device_name="Other")
+    for machine, is_shown in ((None, True), (on_cpu, True), (CUDA, False)):
+        recorded = () if machine is None else (Recording(machine, "2026-01-01"),)
+        monkeypatch.setattr(others, "recordings", lambda recorded=recorded: recorded)
+        kept = others.simulated_run("what", (), given, asks)
+        assert (kept is not None) is is_shown
+        assert others.simulated_run("what", (), given, does_not) is None
+        found = others.given_elsewhere(lambda one: one.day, None)
+        assert list(found) == [(one.machine, one.day) for one in recorded]

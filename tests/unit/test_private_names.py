@@ -15,6 +15,7 @@ import pytest
 import torch
 from reading import ROOT, SCRIPTS
 from sphinx_gallery import backreferences
+from tensor_copies.gallery import isolation
 
 # A folder stands for all that is in it.
 MAPS = "tensor_maps/src/tensor_maps"
@@ -56,7 +57,7 @@ TAKEN = [
      "gallery makes the page of a lesson now"),
     ("ipykernel.iostream.OutStream.flush_interval", "ipython", "see if MyST-NB joins "
      "pieces of a line by now, and drop the line"),
-    ("myst_nb.core.read.read_myst_markdown_notebook", "tensor_copies/gallery/cells.py",
+    ("myst_nb.core.read.read_myst_markdown_notebook", "tensor_copies/gallery/pages.py",
      "see what MyST-NB reads a page with now"),
 ]  # fmt: skip
 # What is no name of Python: a place whose source must have these words.
@@ -152,3 +153,9 @@ def test_lessons_take_no_other_private_name() -> None:
         assert found <= set(IN_LESSONS), script
         used |= found
     assert used == set(IN_LESSONS), "take it off the list"
+
+
+def test_what_fresh_processes_find_imported_is_there() -> None:
+    # The server that forks them passes over what it cannot import.
+    for name in (*isolation.PRELOADED, isolation.COMPILER):
+        resolve_name(name)

@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 from reading import SCRIPTS
 from sphinx.errors import ExtensionError
 from tensor_copies.figures import timelines
-from tensor_copies.gallery.lessons import lead_line, timeline_of
+from tensor_copies.figures.lead import lead_line, timeline_of
 from tensor_maps.pen import text_width
 
 ASKING = [script for script in SCRIPTS if timeline_of(script)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from docutils import nodes
@@ -11,28 +10,31 @@ from sphinx.application import Sphinx
 
 from tensor_copies import simulated
 from tensor_copies.errors.cards import address_of_device
-from tensor_copies.errors.messages import entries, families, observe_messages
-from tensor_copies.errors.search import entry_cell, printed_by
+from tensor_copies.errors.messages import (
+    NOTHING,
+    entries,
+    families,
+    observe_messages,
+)
+from tensor_copies.errors.search import entry_cell, is_family, printed_by
 from tensor_copies.gallery.isolation import prepare
 from tensor_copies.gallery.kept import BY_PAGES, Kept, key_of
-from tensor_copies.gallery.machine import Machine
-from tensor_copies.machines.recording import recordings, simulated_machine
+from tensor_copies.machines.others import given_elsewhere, simulated_run
 from tensor_copies.markup import TEMPLATES
 
-NOTHING = "no message"
 
-
-def messages_of(page: str, text: str, second_device: bool) -> dict[str, list[str]]:
-    """Run the entries of a page with this text.
+def messages_of(page: str, text: str, simulate: bool = True) -> dict[str, list[str]]:
+    """Run the entries of a page with this text, on the simulated device or here.
 
     Return the key of the code and the message of each, by its anchor.
     """
-    prepare({}, page)
+    name = Path(page).name
+    prepare({}, name)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, page)
+        path = Path(folder, name)
         path.write_text(text, encoding="utf-8")
         keys = {anchor: key_of(one.code) for anchor, one in entries(path).items()}
-        if second_device:
+        if simulate:
             simulated.load_device()
             path.write_text(simulated.with_its_name(text), encoding="utf-8")
         given = observe_messages(path)
@@ -40,13 +42,7 @@ def messages_of(page: str, text: str, second_device: bool) -> dict[str, list[str
 
 
 def _simulated(page: Path) -> Kept | None:
-    """Return what the simulated device says, if a page has entries that may ask it."""
-    text = page.read_text(encoding="utf-8")
-    asks = simulated.with_its_name(text) != text
-    if recordings() or not simulated.is_wanted() or not asks:
-        return None
-    name = f"messages-{page.stem}"
-    return Kept(name, BY_PAGES, messages_of, (page.name, text, True))
+    return simulated_run("messages", BY_PAGES, messages_of, page)
 
 
 def want(app: Sphinx) -> None:
@@ -56,19 +52,16 @@ def want(app: Sphinx) -> None:
             kept.want()
 
 
-def _elsewhere(page: Path) -> Iterator[tuple[Machine, dict[str, list[str]]]]:
-    """Yield the other machines, and what :func:`messages_of` a page gave there."""
-    for one in recordings():
-        yield one.machine, one.messages.get(page.stem, {})
-    if (kept := _simulated(page)) is not None:
-        yield simulated_machine(), kept.value()
-
-
 def add_wordings(app: Sphinx, doctree: nodes.document) -> None:
     """Put below what an entry's cell raised what other machines say instead."""
+    if not is_family(app.env.docname):
+        return
     source = Path(app.env.doc2path(app.env.docname))
-    labels = entries(source) if source.suffix == ".md" else {}
-    elsewhere = list(_elsewhere(source)) if labels else []
+    given = given_elsewhere(
+        lambda one: one.messages.get(source.stem, {}), _simulated(source)
+    )
+    elsewhere = list(given)
+    labels = entries(source)
     for section in doctree.findall(nodes.section):
         anchor = section["ids"][0]
         if anchor not in labels:

@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tensor_copies.gallery.cells import cells
+from tensor_copies.gallery.pages import cells
 
 # What stands right above the first cell of an entry, up to that cell.
 HEADING = re.compile(r"^\(([\w-]+)\)=\n## (.+)\n\s*", re.MULTILINE)
 DESK = "errors"  # the page that lists those of all families, and their folder
 KINDS = ("raises-exception", "warning")
+NOTHING = "no message"  # what is shown where another torch or machine is silent
 # Where a message comes from in torch's own sources, or on the machine: no one's text.
 TAIL = re.compile(r"\s*\(Triggered internally at [^)]*\)")
 PLACES = re.compile(r"\x1b\[[0-9;]*m|\b0x[0-9a-f]{4,}")

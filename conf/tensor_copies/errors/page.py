@@ -23,14 +23,13 @@ from myst_nb import glue
 
 from tensor_copies.errors.costs import Cost, Cure, cost_of, costs_on_simulated_device
 from tensor_copies.errors.messages import (
+    NOTHING,
     Entry,
     WrongMessage,
     entries,
     said,
     without_name,
 )
-
-NOTHING = "no message"
 
 
 class Messages:

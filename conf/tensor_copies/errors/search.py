@@ -45,8 +45,9 @@ def list_messages(app: Sphinx, doctree: nodes.document) -> None:
     found = []
     for section in doctree.findall(nodes.section):
         label = section["ids"][0]
-        live = label in labels and "\n".join(printed_by(entry_cell(section)))
-        if live:
+        if label not in labels:
+            continue
+        if live := "\n".join(printed_by(entry_cell(section))):
             title = next(section.findall(nodes.title)).astext()
             drawn = list(section.findall(nodes.raw))
             typed = {one["met"]: one["texts"] for one in drawn if one.hasattr("met")}

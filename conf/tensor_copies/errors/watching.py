@@ -16,7 +16,7 @@ from docutils.parsers.rst import Directive
 from IPython import get_ipython
 from IPython.display import Markdown, display
 
-from tensor_copies.gallery.cells import cells
+from tensor_copies.gallery.pages import cells
 
 TAGS = {"wrong", "right"}
 

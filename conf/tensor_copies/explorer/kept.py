@@ -30,17 +30,16 @@ def made(second_device: bool) -> dict[str, Any]:
     return {"packed": packed, "pictures": pack_pictures(Explorer(packed))}
 
 
-def explorer_of_this_machine() -> Kept:
-    """Return what is kept; a machine without a GPU has the simulated device."""
-    return Kept("explorer", CODE, made, (simulated.is_wanted(),))
+# A machine without a GPU has the simulated device.
+EXPLORER = Kept("explorer", CODE, made, (simulated.is_wanted(),))
 
 
 @cache
 def live_explorer() -> Explorer:
     """Return what this machine sees of every chain."""
-    return Explorer(explorer_of_this_machine().value()["packed"])
+    return Explorer(EXPLORER.value()["packed"])
 
 
 def pictures() -> dict[str, Any]:
     """Return the pictures of all chains."""
-    return explorer_of_this_machine().value()["pictures"]
+    return EXPLORER.value()["pictures"]

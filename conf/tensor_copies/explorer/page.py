@@ -23,10 +23,9 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 
-from tensor_copies.explorer import kept
 from tensor_copies.explorer.chains import Chain, chain_of, expression_of
 from tensor_copies.explorer.data import Explorer
-from tensor_copies.explorer.kept import live_explorer
+from tensor_copies.explorer.kept import EXPLORER, live_explorer, pictures
 from tensor_copies.explorer.scenes import framed, picture
 from tensor_copies.explorer.words import facts_shown, headline
 from tensor_copies.gallery.kept import CONF
@@ -135,7 +134,7 @@ def still(data: Explorer, chain: Chain, write: str = "") -> tuple[str, str]:
     places = (DEVICE, DEVICE if not seen["moved"] else "device")
     said = headline(seen, places)
     name = f"y = {expression_of(chain)}: {said}"
-    frame = kept.pictures()["frame"]
+    frame = pictures()["frame"]
     return framed(frame, picture(seen, [], places, write), name), said
 
 
@@ -168,7 +167,7 @@ def address_of(
 def want_probes(app: Sphinx) -> None:
     """Have the build run the chains, if home has the explorer."""
     if is_at_home(app):
-        kept.explorer_of_this_machine().want()
+        EXPLORER.want()
 
 
 def is_at_home(app: Sphinx) -> bool:
@@ -201,7 +200,7 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
         **data,
         # Of the memories on the way the script shows the picture alone.
         "scenes": [scene[:-1] for scene in data["scenes"]],
-        **kept.pictures(),
+        **pictures(),
         "errors": uri("errors") if "errors" in app.env.found_docs else "",
         "cures": {
             at: f"{uri(entry['page'])}#{entry['anchor']}"

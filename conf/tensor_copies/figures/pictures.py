@@ -13,7 +13,7 @@ from typing import Any
 
 from tensor_maps.pen import TEXT
 
-from tensor_copies.gallery.lessons import lead_line
+from tensor_copies.figures.lead import lead_line
 
 # What the gallery finds of a picture that is drawn when its page is read.
 NO_DRAWING = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'

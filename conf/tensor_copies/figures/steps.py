@@ -25,13 +25,10 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.figures.lead import read_lead
-from tensor_copies.gallery.isolation import seed_everything
+from tensor_copies.figures.lead import MAP_LEAD, lead_line, read_lead
 from tensor_copies.gallery.lessons import (
-    MAP_LEAD,
     MARKER_LINE,
     blocks_of,
-    lead_line,
     script_of,
     takes_times,
 )
@@ -81,7 +78,6 @@ def watch_script(script: Path, source: str) -> Steps:
     """Begin to watch what is run as a lesson, whose text is now ``source``."""
     from tensor_maps.steps.watch import Steps
 
-    seed_everything()
     seen = Steps(script.stem)
     seen.follow(source, str(script))
     return seen

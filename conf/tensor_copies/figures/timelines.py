@@ -18,8 +18,8 @@ from typing import Any
 
 from sphinx.errors import ExtensionError
 
+from tensor_copies.figures.lead import timeline_of
 from tensor_copies.figures.pictures import on_card
-from tensor_copies.gallery.lessons import timeline_of
 from tensor_copies.markup import TEMPLATES
 
 LANES = {

@@ -10,7 +10,7 @@ PARALLEL = {"parallel_read_safe": True, "parallel_write_safe": True}
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect around the gallery, which runs the lessons at ``builder-inited`` 500."""
-    from tensor_copies.gallery import isolation, kept
+    from tensor_copies.gallery import kept, pages
 
     # Sphinx reads all pages again when the first changes, and writes them again when
     # the second does.
@@ -20,7 +20,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", before_the_gallery, priority=490)
     app.connect("builder-inited", after_the_gallery, priority=510)
     app.connect("env-get-outdated", kept.remove_pages_that_are_gone)
-    app.connect("env-before-read-docs", isolation.spread_pages)
+    app.connect("env-before-read-docs", pages.spread_pages)
     app.connect("env-updated", kept.write_all_if_titles_changed, priority=50)
     return PARALLEL
 

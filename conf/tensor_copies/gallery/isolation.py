@@ -19,13 +19,11 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from itertools import zip_longest
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx_gallery import gen_rst
 from sphinx_gallery.utils import get_md5sum
@@ -83,11 +81,10 @@ def use_fresh_processes(app: Sphinx, also: int) -> None:
 
     It is called before the first process begins; ``also`` so many others will run.
     """
-    scripts = lesson_scripts(app)
     waiting = {
-        script: Path(app.srcdir, page).parent
-        for page, script in scripts.items()
-        if not _is_kept(script, Path(app.srcdir, page).parent)
+        script: folder
+        for page, script in lesson_scripts(app).items()
+        if not _is_kept(script, folder := Path(app.srcdir, page).parent)
     }
     for script, folder in waiting.items():  # if it fails, its page is no result
         (folder / f"{script.name}.md5").unlink(missing_ok=True)
@@ -167,17 +164,3 @@ def seed_everything() -> None:
     torch.manual_seed(0)
     random.seed(0)
     numpy.random.seed(0)
-
-
-def spread_pages(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> None:
-    """Spread the pages whose cells run: two others stand behind each.
-
-    Sphinx gives each of its processes a run of pages, some four in all. By their names
-    the pages whose cells run are neighbours, and those that take long, too.
-    """
-    texts = {page: env.doc2path(page).read_text(encoding="utf-8") for page in pages}
-    running = [page for page in pages if "file_format: mystnb" in texts[page]]
-    others = [page for page in pages if page not in running]
-    running = [page for start in range(4) for page in running[start::4]]
-    spread = zip_longest(running, others[::2], others[1::2])
-    pages[:] = [page for three in spread for page in three if page is not None]

@@ -34,12 +34,10 @@ CONF = Path(__file__).resolve().parents[2]
 KEPT = CONF.parent / "build" / "kept"
 PACKAGES = ("matplotlib", "perfplot", "pandas", "pillow", "sphinx-gallery", "myst-nb")
 MAPS = ("tensor_maps/src/**/*.*",)
-ISOLATION = "tensor_copies/gallery/isolation.py"
-CODE_LINKS = "tensor_copies/lessons/code_links.py"
 # What runs in the process of a lesson, and in the kernel of a page.
-GALLERY = "tensor_copies/gallery/*.py"
-BY_LESSONS = (*MAPS, "tensor_copies/figures/*.py", GALLERY, CODE_LINKS)
-BY_PAGES = (*MAPS, "tensor_copies/errors/*.py", "tensor_copies/simulated/*", GALLERY)
+GALLERY, LINKS = "tensor_copies/gallery/*.py", "tensor_copies/lessons/code_links.py"
+BY_LESSONS = (*MAPS, GALLERY, LINKS, "tensor_copies/figures/*.py")
+BY_PAGES = (*MAPS, GALLERY, "tensor_copies/errors/*.py", "tensor_copies/simulated/*")
 # What other pages show of a page, by its name among the facts of that page.
 ELSEWHERE = "shown_elsewhere"
 
@@ -119,27 +117,27 @@ def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+_making: list[tuple[Kept, Future[Any]]] = []
+
+
 def begin_what_is_wanted() -> None:
     """Begin to make what rooms want in this build."""
-    global _begun
-    _begun = [(one, begin(one.function, *one.arguments)) for one in Kept.wanted]
-    Kept.wanted.clear()
+    while Kept.wanted:
+        one = Kept.wanted.pop(0)
+        _making.append((one, begin(one.function, *one.arguments)))
 
 
 def finish_what_was_begun() -> None:
     """Wait for all of it: the processes in which Sphinx reads find it as files."""
     try:
-        for one, begun in _begun:
+        for one, making in _making:
             try:
-                one.keep(begun.result())
+                one.keep(making.result())
             except Exception as error:
                 said = f"{one.name}: {error!r}\n{error.__cause__ or ''}"
                 raise ExtensionError(said) from None
     finally:
         cancel()
-
-
-_begun: list[tuple[Kept, Future[Any]]] = []
 
 
 def forget_what_is_stale(app: Sphinx, config: Config) -> None:

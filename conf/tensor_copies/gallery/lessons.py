@@ -24,8 +24,6 @@ from sphinx_gallery.sorting import FunctionSortKey
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 ORDER = EXAMPLES / "order.txt"
-SETUP, LEAD, MAP_LEAD = "setup", "lead", "tensor_map_lead"
-TIMELINE = "timeline"
 MARKER_LINE = re.compile(r"^[ \t]*#[ \t]*sphinx_gallery_\w+.*(?:\n|\Z)", re.MULTILINE)
 CLOCKS = (
     *("perf_counter", "perf_counter_ns", "process_time", "process_time_ns"),
@@ -70,14 +68,15 @@ def lesson_scripts(app: Sphinx) -> dict[str, Path]:
     """Return the script of each lesson, by the name of its page, in reading order."""
     gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
     return {
-        f"{gallery}/{script.parent.name}/{script.stem}": script for script in _scripts()
+        f"{gallery}/{script.parent.name}/{script.stem}": script for script in scripts()
     }
 
 
 @cache
-def _scripts() -> list[Path]:
-    scripts = EXAMPLES.glob("*/[!.]*.py")
-    found = sorted(scripts, key=lambda path: (path.parent, _place(path.name)))
+def scripts() -> list[Path]:
+    """Return the scripts of all lessons, in reading order."""
+    found = EXAMPLES.glob("*/[!.]*.py")
+    found = sorted(found, key=lambda path: (path.parent, _place(path.name)))
     for section in {script.parent for script in found}:
         if not (section / "GALLERY_HEADER.rst").exists():  # the gallery passes over it
             raise ConfigError(f"examples/{section.name} has no GALLERY_HEADER.rst.")
@@ -115,28 +114,7 @@ def without_markers(script: str) -> str:
     return MARKER_LINE.sub("", script)
 
 
-def setup_line(script: Path) -> int | None:
-    """Return the line of the block that is the setup of a lesson, if one is."""
-    return next((line for line, asked in _marked(script) if asked.get(SETUP)), None)
-
-
-def lead_line(script: Path) -> int | None:
-    """Return the line of the block whose first figure opens the page, if one does.
-
-    Where a timeline opens it, none does.
-    """
-    opening = set() if timeline_of(script) else {LEAD, MAP_LEAD}
-    marked = (line for line, asked in _marked(script) if opening & set(asked))
-    return next(marked, None)
-
-
-def timeline_of(script: Path) -> tuple[int, str] | None:
-    """Return the line and the name of the timeline that opens the page, if one does."""
-    asked = ((line, asked.get(TIMELINE)) for line, asked in _marked(script))
-    return next(((line, name) for line, name in asked if name), None)
-
-
-def _marked(script: Path) -> list[tuple[int, dict[str, Any]]]:
+def markers_of(script: Path) -> list[tuple[int, dict[str, Any]]]:
     """Return the line of each code block, and what its markers ask for."""
     return [
         (block.lineno, extract_file_config(block.content))

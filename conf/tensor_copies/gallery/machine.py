@@ -39,12 +39,7 @@ class Machine:
     @property
     def label(self) -> str:
         """A short name for readers."""
-        return f"{self.short}, Python {_minor(self.python)}"
-
-    @property
-    def short(self) -> str:
-        """The device and torch."""
-        return f"{self._device}, torch {self._torch}"
+        return f"{self._device}, torch {self._torch}, Python {_minor(self.python)}"
 
     @property
     def in_sentence(self) -> str:

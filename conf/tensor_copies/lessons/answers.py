@@ -15,12 +15,12 @@ from textwrap import shorten
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from tensor_copies.gallery.kept import ISOLATION, Kept, key_of
+from tensor_copies.gallery.kept import Kept, key_of
 from tensor_copies.lessons import programs
 from tensor_copies.lessons.questions import Question, questions_of, sources
-from tensor_copies.machines.comparing import on_one_device
+from tensor_copies.machines.comparing import plain, same_text
 
-CODE = ("tensor_copies/lessons/programs.py", ISOLATION)
+CODE = ("tensor_copies/lessons/programs.py", "tensor_copies/gallery/isolation.py")
 MOST_LINES, MOST_CHARACTERS = 2, 128  # of an answer, on a screen that is wide
 SENTENCE = re.compile(r"\. |: \[|\n")  # ends what is shown of an error
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
@@ -78,9 +78,11 @@ def choices_for(
         said[text] = (
             f"No. {exchange.said} it {'raises that error' if error else 'prints that'}."
         )
-    others = {on_one_device(normal(text)) for text in elsewhere}
+    others = [normal(text) for text in elsewhere]
     texts = [
-        text for text in said if text == right or on_one_device(text) not in others
+        text
+        for text in said
+        if text == right or not any(same_text(text, other) for other in others)
     ]
     texts.sort(key=lambda text: key_of(question.blocks[-1], text))
     shown = _shown(texts, raising)
@@ -112,5 +114,4 @@ def _shown(texts: list[str], raising: set[str]) -> list[list[str]]:
 
 def normal(text: str) -> str:
     """Return an output without addresses and the blanks at the ends of its lines."""
-    text = re.sub(r"\b0x[0-9a-f]{6,}", "0x...", text)
-    return "\n".join(line.rstrip() for line in text.strip("\n").split("\n"))
+    return plain(re.sub(r"\b0x[0-9a-f]{6,}", "0x...", text))

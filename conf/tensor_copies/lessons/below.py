@@ -7,7 +7,7 @@ compared, and of a block that takes times only the figures of real machines are 
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,41 +15,34 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from tensor_copies import simulated
 from tensor_copies.errors.cards import ABOUT_DEVICE
 from tensor_copies.figures import figures_of
 from tensor_copies.figures.placed import figure_node, kept
 from tensor_copies.figures.tables import without_table
 from tensor_copies.gallery.kept import BY_LESSONS, Kept
-from tensor_copies.gallery.lessons import lesson_scripts, setup_line
+from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.gallery.machine import Machine
 from tensor_copies.lessons.blocks import LiveBlock, set_text
-from tensor_copies.machines.comparing import is_measured, same, same_figure, same_text
-from tensor_copies.machines.recording import (
-    Block,
-    keyed_blocks,
-    recordings,
-    simulated_machine,
+from tensor_copies.lessons.opening import setup_line
+from tensor_copies.machines.comparing import (
+    is_measured,
+    plain,
+    same,
+    same_figure,
+    same_text,
 )
+from tensor_copies.machines.others import given_elsewhere, simulated_run
+from tensor_copies.machines.recording import Block, keyed_blocks
 from tensor_copies.machines.runner import run_lesson
-
-CODE = (*BY_LESSONS, "tensor_copies/machines/*.py", "tensor_copies/simulated/*")
 
 
 def on_simulated_device(script: str, text: str) -> list[dict[str, Any]]:
     """Run a lesson on the simulated device; its ``text`` is only a part of the key."""
-    return [
-        asdict(block) for block in run_lesson(Path(script), figures_of, simulated=True)
-    ]
+    return run_lesson(Path(script), figures_of, simulated=True)
 
 
 def _simulated(script: Path) -> Kept | None:
-    """Return what the simulated device gives of a lesson, if it has a device to ask."""
-    text = script.read_text(encoding="utf-8")
-    if recordings() or not simulated.is_wanted() or "cuda" not in text:
-        return None
-    name = f"simulated-{script.stem}"
-    return Kept(name, CODE, on_simulated_device, (str(script), text))
+    return simulated_run("simulated", BY_LESSONS, on_simulated_device, script)
 
 
 def want(app: Sphinx) -> None:
@@ -59,19 +52,17 @@ def want(app: Sphinx) -> None:
             kept.want()
 
 
-def _elsewhere(script: Path) -> list[tuple[Machine, list[Block]]]:
-    """Return the other machines that ran a lesson, and what its blocks gave there."""
-    found = [(one.machine, one.lessons.get(script.stem, [])) for one in recordings()]
-    if (kept := _simulated(script)) is not None:
-        blocks = [Block(**block) for block in kept.value()]
-        found.append((simulated_machine(), blocks))
-    return found
-
-
 def add_below(app: Sphinx, script: Path, blocks: list[LiveBlock]) -> None:
     """Put below the outputs of a lesson what other machines give instead."""
     keys = {block.lineno: key for key, block in keyed_blocks(script)}
-    elsewhere, setup = _elsewhere(script), setup_line(script)
+    elsewhere = [
+        (machine, Block(**block))
+        for machine, given in given_elsewhere(
+            lambda one: one.lessons.get(script.stem, ()), _simulated(script)
+        )
+        for block in given
+    ]
+    setup = setup_line(script)
     for live in blocks:
         drawn = (node for node in (*live.lead, *live.outputs) if "figure" in node)
         figures = [kept(app, node["figure"]) for node in drawn]
@@ -79,30 +70,31 @@ def add_below(app: Sphinx, script: Path, blocks: list[LiveBlock]) -> None:
         here = Block(keys[live.line], live.printed, figures)
         if live.line == setup:
             continue
-        for machine, given in elsewhere:
-            for there in (block for block in given if block.key == here.key):
-                for figure in there.figures:
-                    if "table" in figure:
-                        there.text = without_table(there.text, figure["table"])
-                if is_measured(live.code.astext(), here.text):
-                    there.text = here.text
-                if not same(here, there):
-                    live.elsewhere.append(there.text)
-                    live.below.append(_box(machine, here, there))
+        for machine, there in elsewhere:
+            text = _without_tables(there.text, there.figures)
+            if is_measured(live.code.astext(), here.text):
+                text = here.text
+            there = replace(there, text=text)
+            if there.key == here.key and not same(here, there):
+                live.elsewhere.append(text)
+                live.below.append(_box(machine, here, there))
 
 
 def _say_tables_once(live: LiveBlock, figures: list[dict[str, Any]]) -> None:
     """Take the tables of a block out of the texts that it printed."""
-    tables = [figure["table"] for figure in figures if "table" in figure]
-    for node in live.texts if tables else ():
-        text = node.astext().strip("\n")
-        for table in tables:
-            text = without_table(text, table)
-        set_text(node, text)
+    for node in live.texts:
+        text = _without_tables(node.astext().strip("\n"), figures)
         if not text:
             live.outputs.remove(node)
-    printed = "\n".join(node.astext() for node in live.texts)
-    live.printed = "\n".join(map(str.rstrip, printed.strip("\n").split("\n")))
+        elif text != node.astext().strip("\n"):
+            set_text(node, text)
+    live.printed = plain("\n".join(node.astext() for node in live.texts))
+
+
+def _without_tables(text: str, figures: list[dict[str, Any]]) -> str:
+    for figure in figures:
+        text = without_table(text, figure["table"]) if "table" in figure else text
+    return text
 
 
 def _box(machine: Machine, here: Block, there: Block) -> nodes.container:

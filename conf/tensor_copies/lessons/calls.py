@@ -21,8 +21,8 @@ from tensor_copies.gallery.lessons import (
     blocks_of,
     depend_on_lessons,
     lesson_scripts,
-    setup_line,
 )
+from tensor_copies.lessons.opening import setup_line
 
 LIBRARIES = {"torch": "PyTorch", "numpy": "NumPy"}
 

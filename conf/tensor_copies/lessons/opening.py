@@ -10,13 +10,15 @@ comment only the code is folded; what it printed or drew stays in sight::
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
+from tensor_copies.figures.lead import LEAD, lead_line
 from tensor_copies.figures.timelines import timeline_for
-from tensor_copies.gallery.lessons import LEAD, blocks_of, lead_line, setup_line
+from tensor_copies.gallery.lessons import blocks_of, markers_of
 from tensor_copies.lessons.blocks import LiveBlock
 from tensor_copies.lessons.lesson_page import LessonPage
 from tensor_copies.lessons.predictions import set_words
@@ -24,6 +26,11 @@ from tensor_copies.markup import fold
 
 SETUP = "setup"
 FOLDED = "folded"  # the class of the fold, and the marker that asks for it
+
+
+def setup_line(script: Path) -> int | None:
+    """Return the line of the block that is the setup of a lesson, if one is."""
+    return next((line for line, asked in markers_of(script) if asked.get(SETUP)), None)
 
 
 def open_with_figure(page: LessonPage) -> None:

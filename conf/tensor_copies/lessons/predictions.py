@@ -43,7 +43,7 @@ from tensor_copies.lessons.questions import (
     questions_of,
     source_of,
 )
-from tensor_copies.machines.comparing import on_one_device
+from tensor_copies.machines.comparing import same_text
 from tensor_copies.markup import TEMPLATES, fold
 
 PREDICT = "predict"
@@ -124,11 +124,11 @@ def _choices(
     """
     if not asked.exchanges:
         return []
-    others = [one for one in others if on_one_device(one) != on_one_device(live)]
+    others = [one for one in others if not same_text(one, live)]
     offered = choices_for(asked, answers_of(source_of(app), asked), live, others)
     if not offered:
         return []
-    notes = [f"On {this_machine().short}."] if others else []
+    notes = [f"On {this_machine().in_sentence}."] if others else []
     (right,) = (lines for lines, _, is_right in offered if is_right)
     if " ".join(right).split() != normal(live).split():
         notes.append("Only the differences are shown.")

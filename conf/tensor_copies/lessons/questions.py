@@ -17,8 +17,8 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.gallery.cells import cells
 from tensor_copies.gallery.lessons import blocks_of, lesson_scripts, without_markers
+from tensor_copies.gallery.pages import cells
 
 ASK = "What does it print?"  # on a page that computes
 INSTEAD = "predict_instead"

@@ -24,7 +24,7 @@ PLACED = re.compile(r'"device": "[^"]*"')  # in the data of a map
 TIME = re.compile(
     r"\d\s*(ns|us|\N{MICRO SIGN}s|\N{GREEK SMALL LETTER MU}s|ms|s)\b"
     r"|\b(nano|micro|milli)?seconds\b"
-    r"|\d+(\.\d+)? times\b"
+    r"|\d+(\.\d+)? times\b|\d%"
 )
 
 
@@ -35,33 +35,34 @@ def is_measured(code: str, output: str) -> bool:
 
 def same(here: Block, there: Block) -> bool:
     """Whether two machines gave the same text and figures."""
-    return same_text(here.text, there.text) and list(
-        map(_on_one_device, here.figures)
-    ) == list(map(_on_one_device, there.figures))
+    figures = [[*map(_placed_once, one.figures)] for one in (here, there)]
+    return same_text(here.text, there.text) and figures[0] == figures[1]
 
 
 def same_text(one: str, other: str) -> bool:
     """Whether two outputs say the same."""
-    return on_one_device(_on_cuda(one)) == on_one_device(_on_cuda(other))
+    return _named_once(one) == _named_once(other)
 
 
 def same_figure(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether the data of two figures show the same."""
-    return _on_one_device(one) == _on_one_device(other)
+    return _placed_once(one) == _placed_once(other)
 
 
-def on_one_device(text: str) -> str:
+def plain(text: str) -> str:
+    """Return an output without blanks at the ends of lines and empty lines around."""
+    return "\n".join(map(str.rstrip, text.strip("\n").split("\n")))
+
+
+def _named_once(text: str) -> str:
     """Return an output without the name of its device, if it has only one."""
+    text = PRETENDED.sub("cuda", text)
     named = DEVICE.findall(text)
     if len(set(named)) == 1 and len(named) == len(TENSOR.findall(text)):
         return DEVICE.sub("", text)
     return text
 
 
-def _on_cuda(text: str) -> str:
-    return PRETENDED.sub("cuda", text)
-
-
-def _on_one_device(figure: dict[str, Any]) -> str:
-    text = _on_cuda(json.dumps(figure, sort_keys=True))
+def _placed_once(figure: dict[str, Any]) -> str:
+    text = PRETENDED.sub("cuda", json.dumps(figure, sort_keys=True))
     return PLACED.sub("", text) if len(set(PLACED.findall(text))) == 1 else text

@@ -1,8 +1,8 @@
 """What another machine gave when it ran lessons, messages and the Atlas's probes.
 
 A *recording* is one JSON file for each machine, ``docs/recordings/<machine>.json``,
-which ``nox -s record`` writes there. The simulated device gives the same in each build,
-and nothing of it is committed; where there is a recording, it takes its place.
+which ``nox -s record`` writes there. A build has the same of the simulated device, of
+which nothing is committed; where CUDA is recorded, that takes its place.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Block:
 class Recording:
     """What one machine gave, and the ISO date of that day.
 
-    ``lessons`` has the blocks of each lesson, ``messages`` for each page of messages
+    ``lessons`` has the fields of the blocks of each lesson, ``messages`` for each page
     the key of the code and the message of its entries, by their anchors, ``atlas``
     what the probes returned.
     """
 
     machine: Machine
     day: str
-    lessons: dict[str, list[Block]] = field(default_factory=dict)
+    lessons: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     messages: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     atlas: dict[str, Any] = field(default_factory=dict)
 
@@ -61,11 +61,7 @@ class Recording:
 def load(path: Path) -> Recording:
     """Read a recording."""
     data = json.loads(path.read_text(encoding="utf-8"))
-    lessons = {
-        name: [Block(**block) for block in blocks]
-        for name, blocks in data.pop("lessons").items()
-    }
-    return Recording(Machine(**data.pop("machine")), lessons=lessons, **data)
+    return Recording(Machine(**data.pop("machine")), **data)
 
 
 @cache

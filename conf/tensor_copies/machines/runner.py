@@ -10,11 +10,13 @@ import io
 import tempfile
 from collections.abc import Callable
 from contextlib import chdir, redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from tensor_copies.gallery.isolation import prepare
 from tensor_copies.gallery.lessons import takes_times
+from tensor_copies.machines.comparing import plain
 from tensor_copies.machines.recording import Block, keyed_blocks
 from tensor_copies.simulated import UNTRUE, load_device, with_its_name
 
@@ -24,8 +26,8 @@ def run_lesson(
     look: Callable[[Any, dict[str, Any]], list[dict[str, Any]]],
     *,
     simulated: bool = False,
-) -> list[Block]:
-    """Run a lesson in this process; return what its blocks gave.
+) -> list[dict[str, Any]]:
+    """Run a lesson in this process; return what its blocks gave, each as a ``Block``.
 
     On the simulated device a lesson runs up to its first block that takes times.
 
@@ -52,6 +54,5 @@ def run_lesson(
             figures = look(block, about)
             if simulated and UNTRUE.search(block.content):
                 continue
-            lines = map(str.rstrip, printed.getvalue().strip("\n").split("\n"))
-            seen.append(Block(key, "\n".join(lines), figures))
+            seen.append(asdict(Block(key, plain(printed.getvalue()), figures)))
     return seen

@@ -5,8 +5,8 @@ from __future__ import annotations
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies import simulated
 from tensor_copies.gallery.machine import this_machine
+from tensor_copies.machines.others import shows_simulated
 from tensor_copies.machines.recording import recordings
 from tensor_copies.web.foot import in_words
 
@@ -20,7 +20,7 @@ class Machines(SphinxDirective):
         for one in recordings():
             day = in_words(one.day)
             said.append(f"{one.machine.label}: recorded on {day}, {one.machine}.")
-        if not recordings() and simulated.is_wanted():
+        if shows_simulated():
             said.append("The simulated device: run in this build.")
         items = [nodes.list_item("", nodes.paragraph(text=line)) for line in said]
         return [nodes.bullet_list("", *items)]

@@ -32,9 +32,9 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.gallery.cells import cells_in
 from tensor_copies.gallery.kept import ELSEWHERE
 from tensor_copies.gallery.lessons import lesson_scripts
+from tensor_copies.gallery.pages import cells_in
 from tensor_copies.lessons.checked import split, take_proof
 from tensor_copies.lessons.overviews import row_filter
 from tensor_copies.lessons.predictions import set_words
