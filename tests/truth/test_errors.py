@@ -420,7 +420,7 @@ def test_what_other_machines_say_stands_below_and_is_found(
     differing = 0
     for entry in shown:
         there = [said[entry.anchor][1] for said in given if entry.anchor in said]
-        there = [text or f"({elsewhere.NOTHING})" for text in there]
+        there = [text or f"({messages.NOTHING})" for text in there]
         there = [text for text in there if text != entry.message]
         below = entry.section.select(".variant:has(.variant-label) pre")
         assert [one.get_text() for one in below] == there, entry.anchor
