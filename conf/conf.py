@@ -44,7 +44,6 @@ extensions = [
     # ours: a room for each thing; its __init__ has all that it connects, in order
     "tensor_copies.gallery",
     "tensor_copies.simulated",
-    "tensor_copies.figures",
     "tensor_copies.explorer",
     "tensor_copies.atlas",
     "tensor_copies.errors",
@@ -66,7 +65,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"__init__\.py|(^|[\\/])\.[^\\/]*$",  # not what editors leave
-    "within_subsection_order": "tensor_copies.gallery.lessons.ReadingOrder",
+    "copyfile_regex": r"index\.rst",  # each section has its own
     "reset_modules": (
         "tensor_copies.figures.steps.end_watching",
         "tensor_copies.gallery.isolation.prepare",
@@ -75,15 +74,16 @@ sphinx_gallery_conf = {
     ),
     "reset_modules_order": "both",
     "image_scrapers": (
+        "tensor_copies.lessons.page.scrape",
         "tensor_copies.figures.maps.scrape",
         "tensor_copies.figures.plots.scrape",
-        "tensor_copies.figures.tables.scrape",
-        "tensor_copies.figures.samples.scrape",
     ),
     # Only what a script prints is shown: a reader's own run prints the same.
     "capture_repr": (),
     "remove_config_comments": True,
     "download_all_examples": False,
+    "first_notebook_cell": "# Installs what the lessons need where it is missing.\n"
+    "%pip install --quiet torch numpy matplotlib perfplot",
     # Timings vary from run to run: the build prints them, the pages do not.
     "min_reported_time": 1e9,
     "write_computation_times": False,

@@ -20,7 +20,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
         questions,
         search_index,
         sections,
-        steps_of_pairs,
         wheel,
     )
 
@@ -42,7 +41,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", head.keep_description, priority=895)
     app.connect("doctree-read", sections.keep_sections, priority=895)
     # When all pages have been read.
-    for fill in (pages.make_link, cheat_sheet.fill_sheet, questions.add_beside):
+    for fill in (cheat_sheet.fill_sheet, questions.add_beside):
         app.connect("doctree-resolved", fill)
     for frame in (foot.add_foot, head.add_head, head.load_what_is_used):
         app.connect("html-page-context", frame)
@@ -52,7 +51,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
     def finish(app: Sphinx, exception: Exception | None) -> None:
         if exception is None and app.builder.format == "html":
-            steps_of_pairs.publish_pairs(app)
             files.write_files(app)
             wheel.publish_wheel(app)
 

@@ -32,7 +32,7 @@ class InstallLine(SphinxDirective):
         link = f'<a href="{relative_uri(here, WHEEL)}" download>{Path(WHEEL).name}</a>'
         line = f"pip install {install_from(base)}"
         block = nodes.literal_block(line, line, language="sh")
-        said = f'<p class="lesson-actions">{link}</p>'
+        said = f'<p class="actions">{link}</p>'
         return [block, nodes.raw("", said, format="html")]
 
 
