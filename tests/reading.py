@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
-from tensor_copies.gallery.lessons import READING_ORDER
+from tensor_copies.gallery.lessons import scripts
 
 ROOT = next(
     folder for folder in Path(__file__).resolve().parents if (folder / "conf").is_dir()
@@ -30,9 +30,7 @@ EXAMPLES = ROOT / "examples"
 # Some tests take a sample of what would take long; each says which, and why it is
 # enough. With TEST_EVERYTHING=1 they take all.
 EVERYTHING = os.environ.get("TEST_EVERYTHING", "") not in ("", "0")
-SCRIPTS = sorted(
-    EXAMPLES.glob("*/*.py"), key=lambda path: READING_ORDER.index(path.name)
-)
+SCRIPTS = scripts()
 NAMES = [path.stem for path in SCRIPTS]
 
 

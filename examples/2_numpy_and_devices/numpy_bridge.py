@@ -53,7 +53,7 @@ assert w.grad.tolist() == [6, 6, 6]
 #
 #     - ``w._version = 0, w.grad = tensor([6., 6., 6.])``
 #     - ``RuntimeError: one of the variables needed for gradient computation has been
-#       modified by an inplace operation`` with ``w.detach().fill_(3.0)`` in the place
+#       modified by an inplace operation…`` with ``w.detach().fill_(3.0)`` in the place
 #       of ``w.detach().numpy()[:] = 3.0``
 #     - ``w._version = 0, w.grad = tensor([2., 2., 2.])`` with
 #       ``w.detach().numpy().copy()[:] = 3.0`` in the place of ``w.detach().numpy()[:] =

@@ -124,7 +124,7 @@ assert x.grad.item() == 10
 #     - ``x.grad.item() = 10.0``
 #     - ``x.grad.item() = 2.0`` with ``y = checked(lambda x: x * 2, x)``
 #     - ``RuntimeError: one of the variables needed for gradient computation has been
-#       modified by an inplace operation`` with ``y = x * w``
+#       modified by an inplace operation…`` with ``y = x * w``
 #
 # The second run has used the new ``w``, and nothing raises. Without the checkpoint,
 # ``backward()`` raises (:ref:`saved-value-changed`).

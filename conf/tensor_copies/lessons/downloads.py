@@ -30,7 +30,8 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.format != "html":
         return
     folder = Path(app.outdir, "_downloads")
-    lessons = {one for one in folder.rglob("*") if one.suffix in (".py", ".ipynb")}
+    offered = (Path(folder, name) for _, name in app.env.dlfiles.values())
+    lessons = [one for one in offered if one.suffix in (".py", ".ipynb")]
     with zipfile.ZipFile(folder / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(lessons, key=lambda one: one.name):
             text = path.read_text("utf-8")

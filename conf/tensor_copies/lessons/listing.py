@@ -30,7 +30,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.gallery.lessons import depend_on_lessons, lesson_scripts
 
-SENTENCE = re.compile(r"(?s).+?[.?!](?=\s)")
+SENTENCE = re.compile(r"[.?!](?=\s|$)")
+MOST = 160  # characters of an answer, of more than one sentence
 SPACE = "\N{EM SPACE}"  # of this menus keep one at the beginning of a line
 NAMED = re.compile(r' (?:role|aria-label)="[^"]*"')
 HEADING = "Remember"
@@ -113,14 +114,14 @@ def _link(app: Sphinx, page: str, lesson: str) -> nodes.reference:
 
 
 def _opening(lesson: nodes.document) -> tuple[nodes.raw, nodes.paragraph]:
-    """Return the picture of a lesson and the first sentence of its answer."""
+    """Return the picture of a lesson and the beginning of its answer."""
     top = next(lesson.findall(nodes.section))
     answer = next(one for one in top if isinstance(one, nodes.paragraph))
     lead = next(one for one in top if "lead" in one.get("classes", ()))
     drawn = re.search(r"(?s)<svg.+?</svg>", lead.astext())[0]
     # The title stands beside it: a screen reader passes it by.
     markup = NAMED.sub("", drawn).replace("<svg", '<svg aria-hidden="true"', 1)
-    said = nodes.paragraph("", "", *plain(answer, SENTENCE))
+    said = nodes.paragraph("", "", *plain(answer, _first_sentences(answer.astext())))
     return nodes.raw("", markup, format="html"), said
 
 
@@ -136,10 +137,15 @@ def _points(lesson: nodes.document, name: str) -> nodes.bullet_list:
     return nodes.bullet_list("", *points)
 
 
-def plain(node: nodes.Element, until: re.Pattern | None = None) -> list[nodes.Node]:
-    """Return what a node says, or its beginning; of its markup only what is code."""
-    end = until.match(f"{node.astext()} ") if until else None
-    left = end.end() if end else len(node.astext())
+def _first_sentences(text: str) -> int:
+    """Return where the first sentences end that have at most MOST characters."""
+    ends = [found.end() for found in SENTENCE.finditer(text)] or [len(text)]
+    return max((end for end in ends if end <= MOST), default=ends[0])
+
+
+def plain(node: nodes.Element, left: int | None = None) -> list[nodes.Node]:
+    """Return what a node says, all or so many characters; of its markup what is code."""
+    left = len(node.astext()) if left is None else left
     said: list[nodes.Node] = []
     for text in node.findall(nodes.Text):
         words, left = text.astext()[: max(left, 0)], left - len(text.astext())

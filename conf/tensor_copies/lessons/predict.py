@@ -159,7 +159,7 @@ def _choices(place: question, number: int, printed: str) -> list[choices]:
     if wrong or not place["answers"]:
         return []
     offered = [
-        {"text": text, "said": f"No. {_said(note)}" if at else "Right."}
+        {"text": text, "said": _said(note) if at else "Right."}
         for at, (text, note) in enumerate(place["answers"])
     ]
     offered.sort(key=lambda one: sha256(one["text"].encode()).digest())
@@ -170,4 +170,4 @@ def _choices(place: question, number: int, printed: str) -> list[choices]:
 
 
 def _said(note: str) -> str:
-    return f"{note[0].upper()}{note[1:]} it prints that." if note else ""
+    return f"No. {note[0].upper()}{note[1:]} it prints that." if note else "No."
