@@ -9,9 +9,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect; page.py has what is done to a lesson's page, in order."""
     from tensor_copies.gallery import PARALLEL
     from tensor_copies.lessons import (
+        actions,
         answers,
         below,
-        calls,
         notebooks,
         overviews,
         page,
@@ -21,7 +21,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
         short_titles,
     )
 
-    app.add_directive("calls", calls.Calls)
     app.add_directive("remember", remember.Remember)
     app.add_directive("score", predictions.Score)
     # Before the gallery: a lesson without a title need not run.
@@ -34,6 +33,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", page.change_lesson, priority=400)
     # When every lesson has been read.
     app.connect("doctree-resolved", remember.fill_remembered)
+    app.connect("doctree-resolved", actions.make_link)
     app.connect("html-page-context", overviews.lead_on)
     app.connect("build-finished", player.publish_steps)
     return PARALLEL

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
+from tensor_copies.explorer.chains import chain_of, nearest
+from tensor_copies.explorer.page import address_of
 from tensor_copies.lessons.lesson_page import LessonPage
 from tensor_copies.lessons.notebooks import BRANCH, offered
 from tensor_copies.lessons.short_titles import of_first_block
@@ -45,3 +48,20 @@ def leave_place_for_explorer(page: LessonPage) -> None:
     code, where = of_first_block(page.script, TRY)
     if code is not None:
         page.actions.append(explorer_link(code=str(code), where=where))
+
+
+def make_link(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Link to the call that the author has named, if home has the explorer."""
+    for place in list(doctree.findall(explorer_link)):
+        code = place["code"]
+        link = address_of(app, page, code)
+        if chain_of(code) is None or (link is None and address_of(app, page, "x.t()")):
+            found = " or ".join(nearest(code)) or 'a chain such as "x.detach()"'
+            raise ExtensionError(
+                f"{place['where']}: sphinx_gallery_{TRY} names {code!r}, which the "
+                f"explorer does not show: write {found}"
+            )
+        words = [nodes.Text("Try "), nodes.literal(text=code)]
+        words.append(nodes.Text(" in the explorer"))
+        shown = nodes.paragraph("", "", nodes.reference("", "", *words, refuri=link))
+        place.replace_self([shown] if link else [])

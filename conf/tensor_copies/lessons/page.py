@@ -26,6 +26,7 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     script = lesson_scripts(app).get(app.env.docname)
     if script is None:
         overviews.change_overview(app, doctree)
+        predictions.ask_in_cells(app, doctree)
         return
     # A run that is new has another stamp at the foot of the page.
     app.env.note_dependency(str(Path(app.srcdir, f"{app.env.docname}.py.md5")))
