@@ -143,7 +143,7 @@ if html_baseurl:
         "title": "No page has this address",
         "description": "No page has this address. Search the site, or start at home.",
         "pageurl": None,
-        "content_root": notfound_urls_prefix,
+        "root": notfound_urls_prefix,
     }
 
 # -- HTML -----------------------------------------------------------------------

@@ -60,9 +60,8 @@ def soup(page: Path) -> BeautifulSoup:
 
 
 def pages_in(folder: Path) -> list[Path]:
-    """Return the pages of a built site; old addresses that forward are left out."""
-    found = sorted(folder.rglob("*.html"))
-    return [page for page in found if 'http-equiv="refresh"' not in page.read_text()]
+    """Return the pages of a built site."""
+    return sorted(folder.rglob("*.html"))
 
 
 def page_of(site: Path, script: Path) -> Path:

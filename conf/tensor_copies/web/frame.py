@@ -15,13 +15,10 @@ from typing import Any
 
 from babel.dates import format_date
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.util import logging
 
 from tensor_copies.gallery.machine import this_machine
 
-logger = logging.getLogger(__name__)
 SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
 LONGEST = 160  # characters; what a search engine shows of a description
 SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
@@ -43,14 +40,9 @@ def keep_description(app: Sphinx, doctree: nodes.document) -> None:
         # No switch, no download, no note on the machines: those have classes of ours.
         if isinstance(one.parent, nodes.section) and not one["classes"]
     )
-    opening = next(paragraphs, nodes.paragraph())
-    for link in opening.findall(addnodes.pending_xref):
-        if link["reftype"] == "doc" and not link["refexplicit"]:
-            # Its words are the title of a page that may not be read yet.
-            said = "write {doc}`words <page>` in the first paragraph: it describes this"
-            logger.warning(said, location=link)
-    said = beginning(" ".join(opening.astext().split()))
-    app.env.metadata[app.env.docname]["description"] = said or SITE
+    words = next(paragraphs, nodes.paragraph()).astext()
+    said = beginning(" ".join(words.split())) or SITE
+    app.env.metadata[app.env.docname]["description"] = said
 
 
 def beginning(text: str) -> str:
@@ -111,11 +103,7 @@ def _stamp(app: Sphinx, page: str) -> str:
 
 
 def in_words(day: str) -> str:
-    """Return an ISO date as a reader writes it, such as 21 November 2026.
-
-    In English, whatever the locale of the machine that builds: Sphinx sets it, and
-    ``strftime`` would follow.
-    """
+    """Return an ISO date as 21 November 2026, in English in each locale."""
     return format_date(date.fromisoformat(day), "d MMMM y", locale="en")
 
 
