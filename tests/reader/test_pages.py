@@ -32,7 +32,7 @@ EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 STAMP = re.compile(
     r"Ran on (CPU|CUDA \(.+\)) with torch [\d.]+ on \d{1,2} [A-Z][a-z]+ 20\d\d\."
 )
-NO_DOCUMENTS = {"404.html", "genindex.html", "search.html"}
+NO_DOCUMENTS = {"genindex.html", "search.html"}
 # Attributes that name another element of the page, or several.
 REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 CODE = "div.highlight-Python pre"
