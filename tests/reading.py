@@ -58,9 +58,8 @@ def soup(page: Path) -> BeautifulSoup:
 
 
 def pages_in(folder: Path) -> list[Path]:
-    """Return the pages of a built site; old addresses that forward are left out."""
-    found = sorted(folder.rglob("*.html"))
-    return [page for page in found if 'http-equiv="refresh"' not in page.read_text()]
+    """Return the pages of a built site."""
+    return sorted(folder.rglob("*.html"))
 
 
 def page_of(site: Path, script: Path) -> Path:
@@ -104,7 +103,7 @@ def rows_of(table: Tag) -> str:
 
 def downloads_of(page: Path) -> dict[str, Path]:
     """Return the files that a lesson's page offers, by their ending."""
-    links = soup(page).select(".lesson-actions a[download]")
+    links = soup(page).select(".actions a[download]")
     found = [(page.parent / link["href"]).resolve() for link in links]
     return {path.suffix: path for path in found}
 

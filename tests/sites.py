@@ -82,12 +82,6 @@ class TinySite:
         for name, text in lessons.items():
             (examples / "1_first" / name).write_text(text)
 
-    def forward(self, moved: dict[str, str]) -> None:
-        """Make the old names of pages forward to the new ones."""
-        options = self.folder / "conf" / "conf.py"
-        text = re.sub(r"redirects = .*", f"redirects = {moved}", options.read_text())
-        options.write_text(text)
-
     def build(self, *command: str, env: dict[str, str] | None = None) -> Built:
         """Build the site as a person does, or with another command of Python."""
         command = (sys.executable, *(command or ["conf/build_site.py"]))
@@ -115,6 +109,4 @@ def new_tiny_site(folder: Path) -> TinySite:
     shutil.copytree(ROOT / "conf", folder / "conf", ignore=ours)
     (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text(INDEX.format("auto_examples/index"))
-    site = TinySite(folder)
-    site.forward({})
-    return site
+    return TinySite(folder)

@@ -37,7 +37,7 @@ def test_a_lesson_begins_with_its_answer_and_picture(
     seen = visit(page_of(site, script).relative_to(site).as_posix()).beginning
     assert seen["top"]
     # The class of a part, in the order in which a reader meets them.
-    wanted = ["words", "lesson-lead", "lesson-actions", "setup"]
+    wanted = ["words", "lesson-lead", "actions", "setup"]
     met = [name for part in seen["order"] for name in set(wanted) & {*part.split()}]
     assert met[: len(wanted)] == wanted
     assert seen["setup"] == [False, True, 0]  # hidden, shown by a press, and alone

@@ -462,7 +462,7 @@ def test_the_atlas_and_the_lessons_lead_to_their_chains(
         query = link["href"].partition("?y=")[2].partition("#")[0].partition("&")[0]
         assert query.split(".") == list(chain_of(row.code)), row.code
     for script in SCRIPTS:
-        links += soup(page_of(site, script)).select('.lesson-actions a[href*="?y="]')
+        links += soup(page_of(site, script)).select('.actions a[href*="?y="]')
     for link in links:
         query = link["href"].partition("?y=")[2].partition("#")[0]
         assert ("cpu", "leaf", tuple(query.split("."))) in explorer, link

@@ -147,7 +147,7 @@ def test_the_first_picture_shows_what_the_answer_says(script: Path, site: Path) 
     answer = lead.find_previous_sibling("p")
     above = [one.name for one in lead.find_previous_siblings() if text(one)]
     assert above == ["p", "h1"]
-    assert "lesson-actions" in lead.find_next_sibling()["class"]
+    assert "actions" in lead.find_next_sibling()["class"]
     assert lead.select("svg")
     assert contradicted(text(answer), lead) == []
 

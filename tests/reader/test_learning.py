@@ -264,7 +264,7 @@ def test_the_printed_cheat_sheet_is_one_page(browser: Any, site: Path) -> None:
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
     page.emulate_media(media="print")
     assert page.locator("h1").is_visible()
-    assert page.locator(".sheet-foot").is_visible()
+    assert page.locator(".stamp").is_visible()
     for hidden in (".skip-to-content", ".sidebar-drawer"):
         assert not page.locator(hidden).is_visible(), hidden
     page.close()

@@ -32,7 +32,7 @@ EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 STAMP = re.compile(
     r"Ran on (CPU|CUDA \(.+\)) with torch [\d.]+ on \d{1,2} [A-Z][a-z]+ 20\d\d\."
 )
-NO_DOCUMENTS = {"404.html", "genindex.html", "search.html"}
+NO_DOCUMENTS = {"genindex.html", "search.html"}
 # Attributes that name another element of the page, or several.
 REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 CODE = "div.highlight-Python pre"
@@ -201,7 +201,7 @@ def test_a_lesson_offers_its_downloads_and_leads_on_once(
     script: Path, site: Path
 ) -> None:
     page = soup(page_of(site, script))
-    links = page.select("article > section > .lesson-lead + .lesson-actions a")
+    links = page.select("article > section > .lesson-lead + .actions a")
     assert [one.get_text() for one in links[:2]] == ["Script", "Notebook"]
     offered = {
         suffix: path.name

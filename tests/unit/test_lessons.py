@@ -17,12 +17,11 @@ from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies.figures.maps import requested_maps
 from tensor_copies.gallery.lessons import without_markers
-from tensor_copies.lessons.actions import explorer_link
+from tensor_copies.lessons.actions import explorer_link, make_link
 from tensor_copies.lessons.checked import split, words_of
 from tensor_copies.lessons.opening import described, open_with_figure, setup_line
 from tensor_copies.lessons.questions import of_lesson
 from tensor_copies.lessons.short_titles import short_title
-from tensor_copies.web import pages
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 # What a phone of 390 px shows without scrolling sideways, and what all lines keep.
@@ -150,7 +149,7 @@ def test_a_marker_that_cannot_be_followed_is_named_with_its_line(
     page += explorer_link(code="x.detatch()", where="a.py, line 7")
     said = r"^a\.py, line 7: .* 'x.detatch\(\)', which .*: write x\.detach\(\)"
     with pytest.raises(ExtensionError, match=said):
-        pages.make_link(app, page, "a")
+        make_link(app, page, "a")
 
 
 @pytest.mark.parametrize(

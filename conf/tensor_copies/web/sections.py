@@ -25,7 +25,7 @@ from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.lessons.predict import OUTPUT, choices
 from tensor_copies.markup import is_fold
-from tensor_copies.web.head import LONGEST, beginning
+from tensor_copies.web.frame import LONGEST, beginning
 
 LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (
     "Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page",
