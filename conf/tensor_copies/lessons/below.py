@@ -20,7 +20,7 @@ from tensor_copies.figures.tables import with_tables
 from tensor_copies.gallery.kept import BY_LESSONS, Kept
 from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.gallery.machine import Machine
-from tensor_copies.machines.comparing import is_measured, plain, same_text
+from tensor_copies.machines.comparing import is_measured, plain, same_figure, same_text
 from tensor_copies.machines.others import given_elsewhere, simulated_run
 from tensor_copies.machines.recording import Block, keyed_blocks
 from tensor_copies.machines.runner import run_lesson
@@ -88,7 +88,7 @@ class Elsewhere:
         return [
             drawn_figure(figure, f"{machine.device_kind}-{name}")
             for figure in there
-            if not any(same_text(drawn_figure(figure, name), one) for one in here)
+            if not any(same_figure(drawn_figure(figure, name), one) for one in here)
         ]
 
 
