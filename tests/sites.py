@@ -24,12 +24,14 @@ kernelspec: {{name: python3}}
 {code}
 ```
 """
+LESSONS = "Lessons\n=======\n\n.. toctree::\n\n    1_first/index\n"
+SECTION = "First\n=====\n\nAll\n---\n\n.. lessons::\n\n"
 LESSON = '''"""{title}
 =============================
 
 A lesson of a tiny site.
 """
-# sphinx_gallery_short_title = "Tiny"
+# sphinx_gallery_lead = "what_waits.html"
 {first}
 # %%
 # Then
@@ -76,9 +78,9 @@ class TinySite:
         examples = self.folder / "examples"
         shutil.rmtree(examples, ignore_errors=True)
         (examples / "1_first").mkdir(parents=True)
-        (examples / "order.txt").write_text("\n".join(lessons))
-        for place in (examples, examples / "1_first"):
-            (place / "GALLERY_HEADER.rst").write_text("Overview\n========\n")
+        (examples / "index.rst").write_text(LESSONS)
+        listed = "".join(f"    {name} <{Path(name).stem}>\n" for name in lessons)
+        (examples / "1_first" / "index.rst").write_text(SECTION + listed)
         for name, text in lessons.items():
             (examples / "1_first" / name).write_text(text)
 

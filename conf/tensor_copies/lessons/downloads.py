@@ -35,13 +35,14 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     with zipfile.ZipFile(folder / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(lessons, key=lambda one: one.name):
             text = path.read_text("utf-8")
-            text = _script(text) if path.suffix == ".py" else _notebook(text)
+            text = offered_script(text) if path.suffix == ".py" else _notebook(text)
             path.write_text(text, "utf-8")
             # An entry without a date: the same files are the same archive.
             archive.writestr(zipfile.ZipInfo(f"tensor_copies/{path.name}"), text)
 
 
-def _script(text: str) -> str:
+def offered_script(text: str) -> str:
+    """Return a script without marker comments, and of its questions the words."""
     return QUESTION.sub(_asked, without_markers(text))
 
 
