@@ -30,15 +30,18 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.format != "html":
         return
     folder = Path(app.outdir, "_downloads")
-    offered = (Path(folder, name) for _, name in app.env.dlfiles.values())
-    lessons = [one for one in offered if one.suffix in (".py", ".ipynb")]
+    gallery = f"{app.config.sphinx_gallery_conf['gallery_dirs'][0]}/"
     with zipfile.ZipFile(folder / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(lessons, key=lambda one: one.name):
-            text = path.read_text("utf-8")
-            text = offered_script(text) if path.suffix == ".py" else _notebook(text)
-            path.write_text(text, "utf-8")
-            # An entry without a date: the same files are the same archive.
-            archive.writestr(zipfile.ZipInfo(f"tensor_copies/{path.name}"), text)
+        for source, (_, name) in sorted(app.env.dlfiles.items()):
+            if source.startswith(gallery):
+                path = folder / name
+                text = path.read_text("utf-8")
+                is_script = path.suffix == ".py"
+                text = offered_script(text) if is_script else _notebook(text)
+                path.write_text(text, "utf-8")
+                # An entry without a date: the same files are the same archive.
+                entry = zipfile.ZipInfo(f"tensor_copies/{source.removeprefix(gallery)}")
+                archive.writestr(entry, text)
 
 
 def offered_script(text: str) -> str:
