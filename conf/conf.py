@@ -78,7 +78,6 @@ sphinx_gallery_conf = {
         "tensor_copies.figures.maps.scrape",
         "tensor_copies.figures.plots.scrape",
         "tensor_copies.figures.tables.scrape",
-        "tensor_copies.figures.samples.scrape",
     ),
     # Only what a script prints is shown: a reader's own run prints the same.
     "capture_repr": (),

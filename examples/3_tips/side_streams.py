@@ -62,7 +62,7 @@ for following in *batches[1:], None:
     total += x * x
 print(f"{total.tolist() = }")
 assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
-# sphinx_gallery_timeline = "side_streams"
+# sphinx_gallery_lead = "side_streams.html"
 
 # %%
 # ``now.wait_stream(side)`` would wait for all work queued on ``side`` before the call.

@@ -35,12 +35,12 @@ def shares_memory(a, b):
     return a.data_ptr() == b.data_ptr()
 '''
 
-OPENS = re.compile(r"^# sphinx_gallery_(?:tensor_map_lead|lead|timeline) = ", re.M)
+OPENS = re.compile(r"^# sphinx_gallery_(?:tensor_map_lead|lead) = ", re.M)
 
 # Lessons with more than 140 lines, for the code that times, probes or draws, which is
 # folded on the page. None may join them; one that has become short leaves the list.
 LONGER = {
-    "copy_a_tensor", "copy_between_devices", "cpu_and_to",
+    "copy_between_devices", "cpu_and_to",
     "expanded_tensors", "in_place_and_backward",
     "load_on_another_device", "out_of_memory",
     "stop_a_gradient", "what_a_copy_copies", "what_stays_alive",

@@ -12,7 +12,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     from tensor_copies.figures.placed import Placed
     from tensor_copies.gallery import PARALLEL
 
-    for kind in ("chart", "map", "table"):
+    for kind in ("map", "table"):
         app.add_directive(f"lesson-{kind}", Placed)
     return PARALLEL
 

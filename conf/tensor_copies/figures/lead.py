@@ -30,7 +30,7 @@ from tensor_copies.gallery.lessons import markers_of
 if TYPE_CHECKING:
     from tensor_maps.scene import Drawing
 
-LEAD, MAP_LEAD, TIMELINE = "lead", "tensor_map_lead", "timeline"  # markers
+LEAD, MAP_LEAD = "lead", "tensor_map_lead"  # markers
 WIDTH = 300.0  # pixels
 BETWEEN = re.compile(r",(?![^\[]*\])")  # not within an item's brackets
 
@@ -38,17 +38,17 @@ BETWEEN = re.compile(r",(?![^\[]*\])")  # not within an item's brackets
 def lead_line(script: Path) -> int | None:
     """Return the line of the block whose first figure opens the page, if one does.
 
-    Where a timeline opens it, none does.
+    Where a file of conf/figures opens it, none does.
     """
-    opening = set() if timeline_of(script) else {LEAD, MAP_LEAD}
+    opening = set() if file_of(script) else {LEAD, MAP_LEAD}
     marked = (line for line, asked in markers_of(script) if opening & set(asked))
     return next(marked, None)
 
 
-def timeline_of(script: Path) -> tuple[int, str] | None:
-    """Return the line and the name of the timeline that opens the page, if one does."""
-    asked = ((line, asked.get(TIMELINE)) for line, asked in markers_of(script))
-    return next(((line, name) for line, name in asked if name), None)
+def file_of(script: Path) -> tuple[int, str] | None:
+    """Return the line and the name of the file that opens the page, if one does."""
+    asked = ((line, asked.get(LEAD)) for line, asked in markers_of(script))
+    return next(((line, name) for line, name in asked if isinstance(name, str)), None)
 
 
 @dataclass

@@ -14,7 +14,6 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from tensor_copies.figures import charts
 from tensor_copies.figures.lead import draw_lead
 from tensor_copies.figures.maps import draw_map, framed_map
 from tensor_copies.figures.tables import CLASS, table_node
@@ -50,5 +49,5 @@ def figure_node(data: dict[str, Any], name: str) -> nodes.Element:
     elif "map" in data:
         markup = framed_map(draw_map(data["map"], name, data.get("graph")))
     else:
-        markup = charts.draw(data, name)
+        markup = data["chart"]
     return nodes.raw("", markup, format="html", figure=name)

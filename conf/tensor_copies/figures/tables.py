@@ -9,7 +9,6 @@ keys, the names of the columns, with a comment that neither page nor notebook sh
     # sphinx_gallery_table = "rows"
 
 What is printed in just this form stands on the page as the table, and nowhere else.
-Samples are handed out alike (samples.py).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 
-from tensor_copies.figures import samples, tables
+from tensor_copies.figures import tables
 from tensor_copies.gallery.lessons import blocks_of
 
 LINES = re.compile(r"GENERATED FROM PYTHON SOURCE LINES (\d+)-\d+")
@@ -48,7 +48,6 @@ class LiveBlock:
     place: nodes.comment  # of the gallery: it stands for the block on the page
     code: nodes.literal_block
     outputs: list[nodes.Element] = field(default_factory=list)
-    samples: list[nodes.Element] = field(default_factory=list)  # links to them
     proof: list[nodes.Element] = field(default_factory=list)  # folded below them
     words: list[nodes.Node] = field(default_factory=list)  # the text that follows
     fold: nodes.Element | None = None  # what takes the place of the code
@@ -72,7 +71,7 @@ class LiveBlock:
 
     def write(self) -> None:
         """Put the block into its place on the page."""
-        given = [*self.outputs, *self.below, *self.proof, *self.samples, *self.words]
+        given = [*self.outputs, *self.below, *self.proof, *self.words]
         self.place.replace_self([self.fold or self.code, *given])
 
 
@@ -114,9 +113,7 @@ def _take_block(
     block = LiveBlock(line, place, code)
     given = list(takewhile(lambda node: not isinstance(node, ENDS), after))
     for node in given:
-        if _is_box(node, samples.CLASS):
-            block.samples.append(node)
-        elif isinstance(node, nodes.literal_block | nodes.raw) or _is_box(
+        if isinstance(node, nodes.literal_block | nodes.raw) or _is_box(
             node, tables.CLASS
         ):
             block.outputs.append(node)

@@ -16,8 +16,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.figures.lead import LEAD, lead_line
-from tensor_copies.figures.timelines import timeline_for
+from tensor_copies.figures.lead import LEAD, file_of, lead_line
 from tensor_copies.gallery.lessons import blocks_of, markers_of
 from tensor_copies.lessons.blocks import LiveBlock
 from tensor_copies.lessons.lesson_page import LessonPage
@@ -25,6 +24,7 @@ from tensor_copies.lessons.predictions import set_words
 from tensor_copies.markup import fold
 
 SETUP = "setup"
+FIGURES = Path(__file__).resolve().parents[2] / "figures"
 FOLDED = "folded"  # the class of the fold, and the marker that asks for it
 
 
@@ -51,10 +51,11 @@ def _first_figure(page: LessonPage, block: LiveBlock) -> nodes.raw:
     )
 
 
-def open_with_timeline(page: LessonPage) -> None:
-    """Let the timeline that a block asks for open the page."""
-    if found := timeline_for(page.script):
-        line, markup = found
+def open_with_file(page: LessonPage) -> None:
+    """Let the file of conf/figures that a block asks for open the page."""
+    if found := file_of(page.script):
+        line, name = found
+        markup = (FIGURES / name).read_text(encoding="utf-8")
         for block in (one for one in page.blocks if one.line == line):
             block.lead = [nodes.raw("", markup, format="html")]
 
@@ -72,9 +73,9 @@ def fold_setup(page: LessonPage) -> None:
     for block in (one for one in page.blocks if one.line == setup):
         line = nodes.title()
         set_words(line, f"Setup: {described(block.code.astext())}")
-        folded = (block.code, *block.outputs, *block.samples)
+        folded = (block.code, *block.outputs)
         block.fold = fold(line, *folded, kind=SETUP)
-        block.outputs, block.samples = [], []
+        block.outputs = []
 
 
 def fold_code(page: LessonPage) -> None:

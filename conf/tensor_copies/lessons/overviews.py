@@ -23,7 +23,6 @@ from sphinx.application import Sphinx
 
 from tensor_copies.figures.maps import drawn_card
 from tensor_copies.figures.pictures import card_file
-from tensor_copies.figures.timelines import card as timeline_card
 from tensor_copies.gallery.lessons import GROUPS, blocks_of, lesson_scripts
 from tensor_copies.lessons.blocks import UnknownPage
 from tensor_copies.lessons.predictions import set_words
@@ -143,9 +142,7 @@ def _row(app: Sphinx, lesson: str, script: Path) -> nodes.list_item:
     """Return the row of a lesson: picture, title, answer."""
     app.env.note_dependency(str(script))
     item = nodes.list_item()
-    if drawn := timeline_card(script):
-        item += nodes.raw("", drawn, format="html")
-    elif (kept := card_file(app.srcdir, lesson)) is not None:
+    if (kept := card_file(app.srcdir, lesson)) is not None:
         app.env.note_dependency(kept)
         item += nodes.raw("", drawn_card(kept), format="html")
     title, answer = title_and_answer(script)

@@ -35,7 +35,7 @@ def change_lesson(app: Sphinx, doctree: document) -> None:
     actions.leave_place_for_explorer(page)
     opening.open_with_figure(page)
     add_below(app, script, page.blocks)
-    opening.open_with_timeline(page)
+    opening.open_with_file(page)
     player.play(app, page)
     # The folds take the outputs of all machines, so they come last.
     for block in page.blocks:

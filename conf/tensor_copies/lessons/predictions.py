@@ -69,7 +69,7 @@ def ask(app: Sphinx, page: LessonPage) -> None:
     blocks = {block.line: block for block in page.blocks}
     for number, asked in enumerate(questions_of(page.script), 1):
         block = blocks[asked.line]
-        shown = [*block.outputs, *block.samples]
+        shown = [*block.outputs]
         if not shown and not block.words:
             raise ExtensionError(
                 f"{page.script.name}: a block asks {asked.words!r} and shows nothing"
@@ -77,7 +77,7 @@ def ask(app: Sphinx, page: LessonPage) -> None:
         offered = _choices(app, asked, number, block.printed, block.elsewhere)
         answer = [*shown, *block.below, *block.proof, *block.words]
         block.outputs = [*offered, _reveal(asked.words, answer)]
-        block.below, block.samples, block.proof, block.words = [], [], [], []
+        block.below, block.proof, block.words = [], [], []
 
 
 def ask_in_cells(app: Sphinx, doctree: nodes.document) -> None:
