@@ -46,17 +46,17 @@ print(f"{warm.copy_(x) is warm = }")
 # Time the calls in turns
 # -----------------------
 # :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, and waits
-# for CUDA to finish. In each of 11 rounds, all six calls have one turn of at least a
-# millisecond. So a machine that slows down for a while slows down all six, and the
-# times of a round can be divided by each other. In the chart, the bar is the middle
-# half of these ratios, and the dot their median. A call took longer if that whole half
-# is above 4/3, and less time if it is below 3/4. Smaller differences don't count, even
-# if they are outside the spread. The table has the median times and the ends of the
-# bars.
+# for CUDA to finish. In each of 11 rounds, all six calls have one turn of about a tenth
+# of a millisecond, or of one run. So a machine that slows down for a while slows down
+# all six, and the times of a round can be divided by each other. In the chart, the bar
+# is the middle half of these ratios, and the dot their median. A call took longer if
+# that whole half is above 4/3, and less time if it is below 3/4. Smaller differences
+# don't count, even if they are outside the spread. The table has the median times and
+# the ends of the bars.
 
 
 def named(which):
-    found = [c for c, told in zip(calls, which) if told]
+    found = np.array(calls)[which]
     return " and ".join(found) or "no call"
 
 
@@ -66,7 +66,7 @@ for (size, n), form in zip(sizes.items(), "os"):
     x = torch.ones(n, device=device)
     known = {"x": x, "warm": x.clone()}
     timers = [Timer(c, globals=known) for c in calls]
-    runs = 1 + int(0.001 / timers[0].timeit(5).mean)
+    runs = 1 + int(1e-4 / timers[0].timeit(5).mean)
     times = np.empty((11, 6))
     for turn in times:
         turn[:] = [t.timeit(runs).mean for t in timers]
@@ -79,12 +79,14 @@ for (size, n), form in zip(sizes.items(), "os"):
     said = f"{named(low > 4 / 3)} took longer, and "
     said += f"{named(high < 3 / 4)} less time"
     verdict.append(f"At {size}, {said}.")
-    cells = zip(1e6 * np.median(times, 0), low, high)
+    micros = 1e6 * np.median(times, 0)
     cell = "{:,.1f} µs, {:.2f} to {:.2f}×"
-    columns.append([cell.format(*c) for c in cells])
+    columns.append(map(cell.format, micros, low, high))
     fastest.append(times.min(0))
 plt.yticks(np.arange(6) + 1 / 8, calls)
-plt.ylim(6, -0.75), plt.xlim(0)
+plt.gca().invert_yaxis()
+plt.xscale("log", base=2)
+plt.gca().xaxis.set_major_formatter("{x:g}×")
 plt.title("\n".join(verdict))
 plt.xlabel("Time relative to x.detach().clone()")
 plt.legend()

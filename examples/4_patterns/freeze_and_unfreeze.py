@@ -59,7 +59,7 @@ plt.bar_label(bars, fmt="%.3g", padding=3)
 plt.title("With grad None, a frozen weight stays 1")
 plt.xlabel("A frozen weight of 1 after one step")
 plt.gca().invert_yaxis()
-plt.xticks([])
+plt.xticks([]), plt.grid(False)
 plt.show()
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that draws"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 COLOURS = {
     "#000000": "currentColor",
@@ -27,7 +28,13 @@ COLOURS = {
     "#5b4bc4": "var(--line-5)",
 }
 SCALE = 1.3  # of a figure's points on a wide page
+LONG = 20  # letters of a name that has no room at the end of a line
 DRAWN = re.compile(r'(?s)<svg[^>]+viewBox="0 0 ([\d.]+) ([\d.]+)".*?(<g .+)</svg>')
+# Names and turns that nothing needs, and digits after the second.
+JUNK = re.compile(
+    r' id="(?:figure|axes|patch|line2d|text|[xy]tick|legend|matplotlib|Line|Err)[^"]*"'
+    r'| transform="rotate\(-0[^"]*"|(?<=\.\d\d)\d{2,}(?=[\s"])'
+)
 ID = re.compile(r'\b(id="|(?:xlink:)?href="#|url\(#)')
 CALL = re.compile(r"[\w.]+\(\S*\)")
 
@@ -54,13 +61,15 @@ def chart_of(figure: Figure) -> str:
     axes = figure.axes[0]
     title, words = axes.get_title(), words_of(axes)
     axes.set_title("")
-    if axes.get_legend() and axes.get_yscale() == "linear":
+    names = [str(line.get_label()) for line in lines_of(axes)]
+    if axes.get_legend() and names and max(map(len, names)) < LONG:
         name_lines(axes)
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     width, height, drawing = DRAWN.search(text.getvalue()).groups()
     for colour, variable in COLOURS.items():
         drawing = drawing.replace(colour, variable)
+    drawing = JUNK.sub("", drawing)
     drawing = ID.sub(rf"\1c{zlib.crc32(drawing.encode())}-", drawing)
     verdict = CALL.sub(r"<code>\g<0></code>", escape(title, quote=False))
     return (
@@ -77,12 +86,17 @@ def words_of(axes: Axes) -> str:
     said = [f"A chart of {' against '.join(labels)}"]
     said += [
         f"{line.get_label()}: {', '.join(f'{y:.3g}' for y in line.get_ydata())}"
-        for line in axes.get_lines()
-        if not str(line.get_label()).startswith("_")
+        for line in lines_of(axes)
     ]
     bars = zip(axes.get_yticklabels(), axes.texts, strict=False)
     said += [f"{name.get_text()}: {text.get_text()}" for name, text in bars]
     return ". ".join(said) + "."
+
+
+def lines_of(axes: Axes) -> list[Line2D]:
+    """Return the lines that have a name."""
+    lines = axes.get_lines()
+    return [line for line in lines if not str(line.get_label()).startswith("_")]
 
 
 def name_lines(axes: Axes) -> None:
@@ -90,7 +104,7 @@ def name_lines(axes: Axes) -> None:
     axes.get_legend().remove()
     low, high = axes.get_ylim()
     last = low - high
-    for line in sorted(axes.get_lines(), key=lambda line: line.get_ydata()[-1]):
+    for line in sorted(lines_of(axes), key=lambda line: line.get_ydata()[-1]):
         x, y = line.get_xdata()[-1], line.get_ydata()[-1]
         last = max(y, last + (high - low) / 11)  # names that would meet move up
         at = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}

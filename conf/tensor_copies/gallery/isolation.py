@@ -12,7 +12,6 @@ them.
 from __future__ import annotations
 
 import faulthandler
-import os
 import random
 import sys
 import warnings
@@ -40,8 +39,7 @@ PRELOADED = (
 # Any optimizer imports it, for two seconds: worth it for more processes than a few.
 COMPILER, FEW = "torch._dynamo", 5
 AT_ONCE = 2
-# Seconds for one process; "long" is of the benchmarks.
-TIME_LIMIT = 3600 if os.environ.get("BENCHMARK_QUALITY") == "long" else 600
+TIME_LIMIT = 600  # seconds for one process
 STYLE = Path(__file__).parents[1] / "figures" / "charts.mplstyle"
 
 _pool = ThreadPoolExecutor(AT_ONCE)
