@@ -38,7 +38,6 @@ calls = [
     "torch.tensor(x)",
     "warm.copy_(x)",
 ]
-sizes = {"4 B": 1, "64 MiB": 2**24}
 x, warm = torch.ones(2), torch.empty(2)
 print(f"{warm.copy_(x) is warm = }")
 
@@ -46,13 +45,13 @@ print(f"{warm.copy_(x) is warm = }")
 # Time the calls in turns
 # -----------------------
 # :class:`torch.utils.benchmark.Timer` runs a call many times in one thread, and waits
-# for CUDA to finish. In each of 11 rounds, all six calls have one turn of about a tenth
-# of a millisecond, or of one run. So a machine that slows down for a while slows down
-# all six, and the times of a round can be divided by each other. In the chart, the bar
-# is the middle half of these ratios, and the dot their median. A call took longer if
-# that whole half is above 4/3, and less time if it is below 3/4. Smaller differences
-# don't count, even if they are outside the spread. The table has the median times and
-# the ends of the bars.
+# for CUDA to finish. In each round, all six calls have one turn of about a tenth of a
+# millisecond, or of one run. So a machine that slows down for a while slows down all
+# six, and the times of a round can be divided by each other. There are 99 rounds, and
+# 11 for 64 MiB. In the chart, the bar is the middle half of these ratios, and the dot
+# their median. A call took longer if that whole half is above 4/3, and less time if it
+# is below 3/4. Smaller differences don't count, even if they are outside the spread.
+# The table has the median times and the ends of the bars.
 
 
 def named(which):
@@ -62,20 +61,22 @@ def named(which):
 
 warnings.simplefilter("ignore")  # two calls warn
 verdict, columns, fastest = [], [], []
-for (size, n), form in zip(sizes.items(), "os"):
+cases = ("4 B", 1, 99), ("64 MiB", 2**24, 11)
+for k, (size, n, rounds) in enumerate(cases):
     x = torch.ones(n, device=device)
     known = {"x": x, "warm": x.clone()}
     timers = [Timer(c, globals=known) for c in calls]
     runs = 1 + int(1e-4 / timers[0].timeit(5).mean)
-    times = np.empty((11, 6))
+    times = np.empty((rounds, 6))
     for turn in times:
         turn[:] = [t.timeit(runs).mean for t in timers]
     ratios = times / times[:, :1]
     parts = [0.25, 0.5, 0.75]
     low, mid, high = np.quantile(ratios, parts, 0)
-    y = np.arange(6) + len(verdict) / 4
-    bars = {"xerr": [mid - low, high - mid]}
-    plt.errorbar(mid, y, fmt=form, label=size, **bars)
+    y = np.arange(6) + k / 4
+    bars = [mid - low, high - mid]
+    dots = {"fmt": "os"[k], "label": size}
+    plt.errorbar(mid, y, xerr=bars, **dots)
     said = f"{named(low > 4 / 3)} took longer, and "
     said += f"{named(high < 3 / 4)} less time"
     verdict.append(f"At {size}, {said}.")
@@ -91,7 +92,7 @@ plt.title("\n".join(verdict))
 plt.xlabel("Time relative to x.detach().clone()")
 plt.legend()
 plt.show()
-print("call", *sizes, sep=" | ")
+print("call | 4 B | 64 MiB")
 for row in zip(calls, *columns):
     print(*row, sep=" | ")
 assert (fastest[0] < fastest[1]).all()

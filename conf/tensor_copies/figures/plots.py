@@ -62,7 +62,8 @@ def chart_of(figure: Figure) -> str:
     title, words = axes.get_title(), words_of(axes)
     axes.set_title("")
     names = [str(line.get_label()) for line in lines_of(axes)]
-    if axes.get_legend() and names and max(map(len, names)) < LONG:
+    named = axes.get_legend() and names and max(map(len, names)) < LONG
+    if named and axes.get_yscale() == "linear":
         name_lines(axes)
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})

@@ -64,8 +64,11 @@ def add_below(app: Sphinx, script: Path, blocks: list[LiveBlock]) -> None:
     ]
     setup = setup_line(script)
     for live in blocks:
-        drawn = (node for node in (*live.lead, *live.outputs) if "figure" in node)
-        figures = [kept(app, node["figure"]) for node in drawn]
+        figures = [
+            kept(app, node["figure"]) if "figure" in node else {"chart": node.astext()}
+            for node in (*live.lead, *live.outputs)
+            if "figure" in node or isinstance(node, nodes.raw)
+        ]
         _say_tables_once(live, figures)
         here = Block(keys[live.line], live.printed, figures)
         if live.line == setup:
