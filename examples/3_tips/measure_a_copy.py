@@ -78,7 +78,7 @@ for k, (size, n, rounds) in enumerate(cases):
     dots = {"fmt": "os"[k], "label": size}
     plt.errorbar(mid, y, xerr=bars, **dots)
     said = f"{named(low > 4 / 3)} took longer, and "
-    said += f"{named(high < 3 / 4)} less time"
+    said += f"{named(high < 3 / 4)} took less time"
     verdict.append(f"At {size}, {said}.")
     micros = 1e6 * np.median(times, 0)
     cell = "{:,.1f} µs, {:.2f} to {:.2f}×"
