@@ -98,14 +98,13 @@ assert t.new_tensor(1.0).dtype == t.dtype
 # repeats each call for a tenth of a second and reports the smallest time. The tensors
 # are on the CPU, without a graph, and one thread copies. Warnings aren't shown, but
 # take time. Above the chart stand the calls that took more than 4/3 of the time of
-# ``x.detach().clone()``. Copies that are much larger also take
-# :doc:`page faults <pages_of_a_copy>`.
+# ``x.detach().clone()``. First, 16 MiB are freed. After that, Linux's C library keeps
+# smaller blocks, so these copies don't wait for :doc:`new pages <pages_of_a_copy>`, as
+# much larger ones do.
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
-# Once 16 MiB have been freed, Linux's C library
-# keeps smaller blocks: no copy waits for new pages.
-torch.ones(2**22)
+torch.ones(2**22)  # once freed, no copy needs new pages
 bench = perfplot.bench(
     setup=torch.ones,
     kernels=list(copies.values()),
@@ -115,8 +114,7 @@ bench = perfplot.bench(
     show_progress=False,
 )
 ratios = bench.timings_s / bench.timings_s[0]
-for call, ratio in zip(copies, ratios):
-    plt.semilogx(bench.n_range, ratio, label=call)
+plt.semilogx(bench.n_range, ratios.T, label=[*copies])
 calls, verdict = np.array(list(copies)), []
 for size, k in ("4 B", 0), ("4 MiB", -1):
     slower = calls[ratios[:, k] > 4 / 3]
