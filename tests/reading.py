@@ -23,7 +23,7 @@ PATIENCE = 900
 
 # What a block uses that measures, or says what was measured.
 TIMED = (
-    r"microseconds|BENCHMARK_QUALITY|compare\(|times\[|median_of_ten"
+    r"microseconds|compare\(|times\[|median_of_ten"
     "|page_faults|timeit|repeat=|ratios|perf_counter"
 )
 EXAMPLES = ROOT / "examples"

@@ -97,6 +97,7 @@ plt.xticks(range(5), names.split())
 plt.yticks(range(0, 19, 6))
 plt.title("Forward pass 2 leaves the most in use")
 plt.ylabel("MiB in use after each phase")
+plt.legend()
 plt.show()
 assert [row[4] for row in rows] == [14, 4, 8, 6, 18]
 assert rows[2] == [2, 2, 4, 0, 8] and rows[4][3] == 12

@@ -54,10 +54,11 @@ assert found == [0.5, 0.665, 0.75, 0.875, 1, 1, 1]
 # Each bar names the gradient at the second step and the optimizer, or its option.
 
 bars = plt.barh(list(after), found)
-plt.bar_label(bars, fmt="%.3g")
+plt.bar_label(bars, fmt="%.3g", padding=3)
 plt.title("With grad None, a frozen weight stays 1")
 plt.xlabel("A frozen weight of 1 after one step")
 plt.gca().invert_yaxis()
+plt.xticks([]), plt.grid(False)
 plt.show()
 # sphinx_gallery_lead = True
 # sphinx_gallery_folded = "The code that draws"

@@ -125,7 +125,7 @@ def test_a_lesson_that_fails_is_named_and_the_site_stays(
     site.write_lessons({"one.py": lesson("one", code)})
     if how == "hangs":
         isolation = site.folder / "conf" / "tensor_copies" / "gallery" / "isolation.py"
-        rewrite(isolation, "else 600", "else 5")
+        rewrite(isolation, "TIME_LIMIT = 600", "TIME_LIMIT = 5")
     assert "reading sources" not in fails(site, said)
 
 

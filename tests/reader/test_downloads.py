@@ -33,7 +33,6 @@ from tensor_copies.gallery.isolation import in_fresh_process
 
 MARKER = b"# sphinx_gallery_"
 
-QUICK = {"BENCHMARK_QUALITY": "quick"}
 # The profiler of a CUDA build else says on a machine without a GPU that there is none.
 QUIET = {"KINETO_LOG_LEVEL": "6"}
 
@@ -95,7 +94,7 @@ def test_script_runs_alone_and_prints_its_page(
     copy.write_bytes(download.read_bytes())
     empty = tmp_path / "empty"
     empty.mkdir()
-    environment = {"PATH": "", "HOME": str(empty), "MPLBACKEND": "agg"} | QUICK | QUIET
+    environment = {"PATH": "", "HOME": str(empty), "MPLBACKEND": "agg"} | QUIET
     if script in FIRST:
         done = subprocess.run(
             [sys.executable, copy],
@@ -129,10 +128,8 @@ def test_a_notebook_is_valid_and_has_the_code_of_its_script(
 
 @pytest.mark.parametrize("script", EXECUTED, ids=lambda script: script.stem)
 def test_notebook_executes_and_prints_its_page(
-    script: Path, site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: Path, site: Path, tmp_path: Path
 ) -> None:
-    for name, value in QUICK.items():
-        monkeypatch.setenv(name, value)
     notebook = nbformat.read(downloads_of(page_of(site, script))[".ipynb"], 4)
     client = client_of(notebook, tmp_path)
     # All of it runs, the cell that installs too, with what is here already.

@@ -336,23 +336,6 @@ def test_pictures_of_overviews_are_in_the_pages_colours(site: Path) -> None:
     assert drawn >= wanted != set()
 
 
-def test_charts_say_what_they_show_in_the_pages_colours(site: Path) -> None:
-    charts = [
-        figure
-        for script in SCRIPTS
-        for figure in soup(page_of(site, script)).select("figure.chart")
-    ]
-    assert charts
-    for figure in charts:
-        assert figure.select_one("figcaption .verdict").get_text()
-        for drawing in figure.select("tbody svg"):  # a ratio, or a bar with its text
-            said = drawing.get("aria-label", "")
-            beside = drawing.find_parent("tr").get_text()
-            assert re.match(r"[\d.e+-]+", said) or re.search(r"\d", beside)
-        assert "currentcolor" in str(figure).lower()
-        assert not figure.select("style, image")
-
-
 # -- What no file may say ------------------------------------------------------------
 
 

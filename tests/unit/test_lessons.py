@@ -31,7 +31,7 @@ OPENS = re.compile(r"^# sphinx_gallery_lead = ", re.M)
 # Lessons with more than 152 lines, for the code that times, probes or draws, which is
 # folded on the page. None may join them; one that has become short leaves the list.
 LONGER = {
-    "copy_a_tensor", "copy_between_devices", "cpu_and_to",
+    "copy_between_devices", "cpu_and_to",
     "expanded_tensors", "in_place_and_backward",
     "load_on_another_device", "out_of_memory",
     "stop_a_gradient", "what_a_copy_copies", "what_stays_alive",

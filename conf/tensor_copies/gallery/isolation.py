@@ -12,7 +12,6 @@ them.
 from __future__ import annotations
 
 import faulthandler
-import os
 import random
 import sys
 import warnings
@@ -40,9 +39,8 @@ PRELOADED = (
 # Any optimizer imports it, for two seconds: worth it for more processes than a few.
 COMPILER, FEW = "torch._dynamo", 5
 AT_ONCE = 2
-# Seconds for one process; "long" is of the benchmarks.
-TIME_LIMIT = 3600 if os.environ.get("BENCHMARK_QUALITY") == "long" else 600
-FIGURE = {"figure.figsize": (5.0, 3.9), "font.size": 11}
+TIME_LIMIT = 600  # seconds for one process
+STYLE = Path(__file__).parents[1] / "figures" / "charts.mplstyle"
 
 _pool = ThreadPoolExecutor(AT_ONCE)
 _begun: list[Future[Any]] = []
@@ -149,7 +147,7 @@ def prepare(gallery_conf: object, lesson: str, when: str = "before") -> None:
     torch.set_warn_always(True)  # of a page all warnings are seen, not the first
     matplotlib.rcdefaults()
     matplotlib.use("agg")
-    matplotlib.rcParams.update(FIGURE)
+    matplotlib.pyplot.style.use(STYLE)
     warnings.simplefilter("error")
     # A lesson ends with `plt.show()` for the reader's own run; here nothing is
     # shown, and matplotlib says so wherever there is a display.

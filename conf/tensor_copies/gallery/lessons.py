@@ -27,7 +27,6 @@ CLOCKS = (
     *("perf_counter", "perf_counter_ns", "process_time", "process_time_ns"),
     *("monotonic", "monotonic_ns", "time_ns", "elapsed_time"),
     *("timeit", "Timer", "blocked_autorange", "adaptive_autorange", "timings_s"),
-    "BENCHMARK_QUALITY",  # how long a lesson takes times
 )
 # The library's name alone stands also where its version is looked up.
 TIMING = re.compile(rf"\b(?:{'|'.join(CLOCKS)}|perfplot\.\w+)\b")
