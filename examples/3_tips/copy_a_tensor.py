@@ -103,9 +103,9 @@ assert t.new_tensor(1.0).dtype == t.dtype
 # repeats each call for a tenth of a second and reports the smallest time. The tensors
 # are on the CPU, without a graph, and one thread copies. Warnings aren't shown, but
 # take time. Above the chart stand the calls that took more than 4/3 of the time of
-# ``x.detach().clone()``. First, 16 MiB are freed. After that, Linux's C library keeps
-# smaller blocks, so these copies don't wait for :doc:`new pages <pages_of_a_copy>`, as
-# much larger ones do.
+# ``x.detach().clone()``. Smaller differences can change with the next run. First, 16
+# MiB are freed. After that, Linux's C library keeps smaller blocks, so these copies
+# don't wait for :doc:`new pages <pages_of_a_copy>`, as much larger ones do.
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
