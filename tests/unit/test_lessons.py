@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 from docutils import nodes
-from reading import NAMES, READING_ORDER, SCRIPTS, code_lines
+from reading import NAMES, SCRIPTS, code_lines
 from sites import lesson
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies.figures.maps import requested_maps
-from tensor_copies.gallery.lessons import without_markers
+from tensor_copies.gallery.lessons import READING_ORDER, without_markers
 from tensor_copies.lessons.actions import explorer_link
 from tensor_copies.lessons.checked import split, words_of
 from tensor_copies.lessons.opening import described, open_with_figure, setup_line
