@@ -146,7 +146,7 @@ def subjects(text: str) -> list[str]:
 
 
 def axe_of(tab: Any) -> list[list[str]]:
-    """Return what axe finds on a page as it is: a rule, and two places that break it."""
+    """Return what axe finds on a page as it is: rules, each with two places."""
     from axe_playwright_python.base import AXE_FILE_PATH
 
     tab.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))

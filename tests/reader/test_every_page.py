@@ -104,7 +104,7 @@ def test_nothing_names_the_machine_or_an_object(site: Path, pages: dict) -> None
         assert not re.search(r"\b0x[0-9a-f]{6,}", page.get_text()), path
 
 
-# -- In a browser: each page is opened once ---------------------------------------------
+# -- In a browser: each page is opened once ------------------------------------------
 
 
 @dataclass
@@ -118,14 +118,10 @@ class Visit:
 
 
 @pytest.fixture(scope="module")
-def visits(browser: Any, site: Path, address: str) -> dict[str, Visit]:
+def visits(browser: Any, site: Path) -> dict[str, Visit]:
     """Visit every page: half of them as at a desk in the dark, half on a phone."""
     context, seen = browser.new_context(), {}
     tab, now = context.new_page(), Visit()
-    # Each page loads all that it would load if it were the first.
-    tools = context.new_cdp_session(tab)
-    tools.send("Network.enable")
-    tools.send("Network.setCacheDisabled", {"cacheDisabled": True})
     tab.on("request", lambda request: now.asked.append(request.url))
     tab.on("requestfailed", lambda request: now.wrong.append(request.url))
     tab.on("pageerror", lambda error: now.wrong.append(str(error)))
@@ -136,7 +132,7 @@ def visits(browser: Any, site: Path, address: str) -> dict[str, Visit]:
         scheme, width = [("dark", 1280), ("light", 320)][at % 2]
         tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         tab.set_viewport_size({"width": width, "height": 900})
-        tab.goto(address + page, wait_until="load")
+        tab.goto(path.as_uri(), wait_until="load")
         tab.evaluate(UNFOLD)
         now.axe = [(scheme, width, *one) for one in axe_of(tab)]
         if width > 320:
@@ -152,22 +148,22 @@ def compressed(file: Path) -> int:
     return min(len(gzip.compress(file.read_bytes(), 9)), file.stat().st_size)
 
 
-def test_no_page_is_heavy(site: Path, visits: dict[str, Visit]) -> None:
+def test_no_page_is_heavy(visits: dict[str, Visit]) -> None:
     for page, seen in visits.items():
-        names = [unquote(urlsplit(url).path).strip("/") for url in seen.asked]
-        kilobytes = sum(compressed(site / name) for name in names) / 1000
+        files = [Path(unquote(urlsplit(url).path)) for url in seen.asked]
+        kilobytes = sum(map(compressed, files)) / 1000
         most = MOST_KB_OF_ERRORS if page.startswith("errors") else MOST_KB
         most = MOST_KB_OF_A_LESSON if LESSON.match(page) else most
         assert 5 < kilobytes <= most, (page, kilobytes)
-        assert 1 < len(names) <= MOST_REQUESTS, (page, names)
+        assert 1 < len(files) <= MOST_REQUESTS, (page, files)
 
 
 def test_no_page_complains_or_asks_elsewhere(
-    address: str, visits: dict[str, Visit]
+    site: Path, visits: dict[str, Visit]
 ) -> None:
     for page, seen in visits.items():
         assert seen.wrong == [], page
-        assert all(url.startswith(address) for url in seen.asked), page
+        assert all(url.startswith(site.as_uri()) for url in seen.asked), page
 
 
 def test_axe_finds_nothing(visits: dict[str, Visit]) -> None:
