@@ -151,7 +151,8 @@ def axe_of(tab: Any) -> list[list[str]]:
 
     tab.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))
     return tab.evaluate("""async () => {
-      const {violations} = await axe.run(document, {resultTypes: ["violations"]});
+      const options = {resultTypes: ["violations"], preload: false};
+      const {violations} = await axe.run(document, options);
       const places = (one) => one.nodes.slice(0, 2).map((node) => String(node.target));
       return violations.map((one) => [one.id, ...places(one)]);
     }""")
