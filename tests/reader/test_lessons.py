@@ -197,13 +197,19 @@ def test_the_first_picture_shows_what_the_answer_says(script: Path, site: Path) 
 # -- Lists and links ------------------------------------------------------------------
 
 
-def in_order(site: Path) -> dict[Path, str]:
-    """Return the pages of the lessons as their sections list them, with their names."""
-    found = {}
+def sections(site: Path) -> list[dict[Path, str]]:
+    """Return of each section the pages of its lessons, in order, with their names."""
+    found = []
     for index in sorted(EXAMPLES.glob("*/index.rst")):
-        for name, stem in re.findall(r"(?m)^ +(.+) <(\w+)>$", index.read_text("utf-8")):
-            found[page_of(site, index.with_name(f"{stem}.py"))] = name
+        listed = re.findall(r"(?m)^ +(.+) <([\w./]+)>$", index.read_text("utf-8"))
+        pages = [(index.parent / f"{one}.py").resolve() for _, one in listed]
+        names = [name for name, _ in listed]
+        found.append({page_of(site, p): n for p, n in zip(pages, names, strict=True)})
     return found
+
+
+def in_order(site: Path) -> dict[Path, str]:
+    return {page: name for one in sections(site) for page, name in one.items()}
 
 
 def led(page: Path, link: Tag) -> Path:
@@ -219,9 +225,9 @@ def test_sidebar_next_and_lists_have_one_order(site: Path) -> None:
         seen = {path: name for path, name in named.items() if path in lessons}
         assert seen.items() <= lessons.items(), page
         assert list(seen) == [one for one in lessons if one in seen], page
-    for page, following in pairwise(lessons):
-        if page.parent == following.parent:  # else the page of a section is between
-            for selector in ("article ~ footer .next-page", 'head link[rel="next"]'):
+    for section in sections(site):
+        for page, following in pairwise(section):
+            for selector in (".related-pages .next-page", 'head link[rel="next"]'):
                 assert led(page, soup(page).select_one(selector)) == following
             back = soup(following).select_one(".related-pages .prev-page")
             assert led(following, back) == page
