@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sphinx.errors import ConfigError
 
@@ -20,9 +21,7 @@ if not __debug__:
     raise ConfigError("Python runs with -O: its assertions would prove nothing.")
 
 from tensor_copies.gallery.kept import hash_of, made_by  # noqa: E402
-from tensor_copies.web.address import site_address  # noqa: E402
 
-address = site_address()
 # When code changes, all pages are read again; when a style does, they are written.
 code_of_the_site = hash_of(
     *("tensor_copies/**/*.*", "tensor_maps/src/**/*.*", "../docs/recordings/*.json"),
@@ -44,7 +43,6 @@ extensions = [
     # ours: a room for each thing; its __init__ has all that it connects, in order
     "tensor_copies.gallery",
     "tensor_copies.simulated",
-    "tensor_copies.figures",
     "tensor_copies.explorer",
     "tensor_copies.atlas",
     "tensor_copies.errors",
@@ -54,7 +52,6 @@ extensions = [
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
 exclude_patterns = ["auto_examples/**.ipynb", "maintainers", ".*", "**/.*"]
 templates_path = ["templates"]
-template_bridge = "tensor_copies.web.mending.MendingTemplates"
 nitpicky = True
 # It looks at the whole path, and so refuses a folder of the reader's with a space.
 suppress_warnings = ["sphinx_gallery.space_in_filename"]
@@ -66,7 +63,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"__init__\.py|(^|[\\/])\.[^\\/]*$",  # not what editors leave
-    "within_subsection_order": "tensor_copies.gallery.lessons.ReadingOrder",
+    "copyfile_regex": r"index\.rst",  # each section has its own
     "reset_modules": (
         "tensor_copies.figures.steps.end_watching",
         "tensor_copies.gallery.isolation.prepare",
@@ -75,15 +72,16 @@ sphinx_gallery_conf = {
     ),
     "reset_modules_order": "both",
     "image_scrapers": (
+        "tensor_copies.lessons.page.scrape",
         "tensor_copies.figures.maps.scrape",
         "tensor_copies.figures.plots.scrape",
-        "tensor_copies.figures.tables.scrape",
-        "tensor_copies.figures.samples.scrape",
     ),
     # Only what a script prints is shown: a reader's own run prints the same.
     "capture_repr": (),
     "remove_config_comments": True,
     "download_all_examples": False,
+    "first_notebook_cell": "# Installs what the lessons need where it is missing.\n"
+    "%pip install --quiet torch numpy matplotlib perfplot",
     # Timings vary from run to run: the build prints them, the pages do not.
     "min_reported_time": 1e9,
     "write_computation_times": False,
@@ -119,19 +117,47 @@ intersphinx_mapping = {
     "torch": ("https://docs.pytorch.org/docs/stable", "../conf/inventories/torch.inv"),
 }
 
-# -- Pages that have moved: the old name, and the new one ------------------------
+# -- Where the site is hosted, if it is: see docs/maintainers/hosting.md -----------
 
-redirects = {"builders": "machines"}
+said = os.environ.get
+html_baseurl = said("SITE_URL") or said("READTHEDOCS_CANONICAL_URL", "")
+html_baseurl = html_baseurl and html_baseurl.rstrip("/") + "/"
+site_repository = said("SITE_REPOSITORY") or said("READTHEDOCS_GIT_CLONE_URL", "")
+site_repository = site_repository.replace("git@github.com:", "https://github.com/")
+site_repository = site_repository.removesuffix(".git")
+# "latest" is what Read the Docs calls the development version.
+is_dev = (said("SITE_VERSION") or said("READTHEDOCS_VERSION")) in ("dev", "latest")
+stable = is_dev and said("SITE_STABLE_URL")
+announcement = "Development version."  # on a phone, one short line is seen
+if stable:
+    announcement += f' <a href="{stable}">Read the stable one</a>.'
+if html_baseurl and not stable:
+    extensions.append("sphinx_sitemap")  # without an address it warns
+    sitemap_url_scheme = "{link}"
+    sitemap_excludes = ["404.html", "genindex.html", "search.html"]
+if html_baseurl:
+    extensions.append("notfound.extension")  # its links begin at the root of the host
+    notfound_urls_prefix = urlsplit(html_baseurl).path
+    notfound_template = "404.html"
+    notfound_context = {
+        "title": "No page has this address",
+        "description": "No page has this address. Search the site, or start at home.",
+        "pageurl": None,
+        "root": notfound_urls_prefix,
+    }
 
 # -- HTML -----------------------------------------------------------------------
 
 html_theme = "furo"
 html_title = "Tensor Copies"
-html_baseurl = address.url
-site_repository = address.repository
-site_is_indexed = address.is_indexed
 html_static_path = ["static"]
 html_favicon = "static/icon.svg"
+html_context = {
+    "baseurl": html_baseurl,
+    "repository": site_repository,
+    "is_hidden": bool(stable),  # search engines are sent to the stable version
+    "site_icon": (CONF / html_favicon).read_text(encoding="utf-8"),
+}
 # With their priority, which Sphinx else adds, and then takes the options for changed.
 html_css_files = [(name, {"priority": 800}) for name in ("lessons.css", "site.css")]
 html_js_files = [
@@ -141,7 +167,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_domain_indices = False  # one module has a directive: no page for it
 html_theme_options = {
-    "announcement": address.announcement,
+    "announcement": announcement if is_dev else "",
     # Text of Furo with a contrast of 7:1 or more on each of its backgrounds.
     "light_css_variables": {
         "color-foreground-secondary": "#4a4c53",

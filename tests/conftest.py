@@ -111,7 +111,7 @@ def site() -> Path:
 
 @pytest.fixture(scope="session")
 def pages(site: Path) -> dict[Path, BeautifulSoup]:
-    """Return every page of the site, parsed; a forward is none."""
+    """Return every page of the site, parsed."""
     return {path.resolve(): soup(path) for path in pages_in(site)}
 
 

@@ -24,7 +24,7 @@ PATIENCE = 900
 # enough. With TEST_EVERYTHING=1 they take all.
 EVERYTHING = os.environ.get("TEST_EVERYTHING", "") not in ("", "0")
 EXAMPLES = ROOT / "examples"
-SCRIPTS = sorted(EXAMPLES.glob("*/*.py"))
+SCRIPTS = sorted(EXAMPLES.glob("*/[!.]*.py"))
 NAMES = [path.stem for path in SCRIPTS]
 
 # How the parts of a page are marked.
@@ -65,9 +65,8 @@ def soup(page: Path) -> BeautifulSoup:
 
 
 def pages_in(folder: Path) -> list[Path]:
-    """Return the pages of a built site; old addresses that forward are left out."""
-    found = sorted(folder.rglob("*.html"))
-    return [page for page in found if 'http-equiv="refresh"' not in page.read_text()]
+    """Return the pages of a built site."""
+    return sorted(folder.rglob("*.html"))
 
 
 def page_of(site: Path, script: Path) -> Path:

@@ -24,12 +24,14 @@ kernelspec: {{name: python3}}
 {code}
 ```
 """
+LESSONS = "Lessons\n=======\n\n.. toctree::\n\n    1_first/index\n"
+SECTION = "First\n=====\n\nAll\n---\n\n.. lessons::\n\n"
 LESSON = '''"""{title}
 =============================
 
 A lesson of a tiny site.
 """
-# sphinx_gallery_short_title = "Tiny"
+# sphinx_gallery_lead = "what_waits.html"
 {first}
 # %%
 # Then
@@ -76,17 +78,11 @@ class TinySite:
         examples = self.folder / "examples"
         shutil.rmtree(examples, ignore_errors=True)
         (examples / "1_first").mkdir(parents=True)
-        (examples / "order.txt").write_text("\n".join(lessons))
-        for place in (examples, examples / "1_first"):
-            (place / "GALLERY_HEADER.rst").write_text("Overview\n========\n")
+        (examples / "index.rst").write_text(LESSONS)
+        listed = "".join(f"    {name} <{Path(name).stem}>\n" for name in lessons)
+        (examples / "1_first" / "index.rst").write_text(SECTION + listed)
         for name, text in lessons.items():
             (examples / "1_first" / name).write_text(text)
-
-    def forward(self, moved: dict[str, str]) -> None:
-        """Make the old names of pages forward to the new ones."""
-        options = self.folder / "conf" / "conf.py"
-        text = re.sub(r"redirects = .*", f"redirects = {moved}", options.read_text())
-        options.write_text(text)
 
     def build(self, *command: str, env: dict[str, str] | None = None) -> Built:
         """Build the site as a person does, or with another command of Python."""
@@ -115,6 +111,4 @@ def new_tiny_site(folder: Path) -> TinySite:
     shutil.copytree(ROOT / "conf", folder / "conf", ignore=ours)
     (folder / "docs").mkdir()
     (folder / "docs" / "index.md").write_text(INDEX.format("auto_examples/index"))
-    site = TinySite(folder)
-    site.forward({})
-    return site
+    return TinySite(folder)

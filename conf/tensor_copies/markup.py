@@ -1,21 +1,32 @@
-"""What all rooms make HTML with: templates that escape what they show, and folds."""
+"""What all rooms make HTML with: templates that escape what they show, code, folds."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from docutils import nodes
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+CODE = re.compile(r"``?(.+?)``?")  # between backticks, single or double
+
 
 def prose(text: str) -> Markup:
     """Return prose as HTML, with what stands between backticks as code."""
-    pieces = text.split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(piece) if place % 2 else escape(piece)
-        for place, piece in enumerate(pieces)
+        for place, piece in enumerate(CODE.split(text))
     )
+
+
+def code_in(words: str) -> list[nodes.Node]:
+    """Return words as nodes, with what stands between backticks as code."""
+    return [
+        nodes.literal(text=piece) if place % 2 else nodes.Text(piece)
+        for place, piece in enumerate(CODE.split(words))
+        if piece
+    ]
 
 
 # A template stands beside the module that knows its facts: "errors/cures.html".
@@ -29,13 +40,13 @@ TEMPLATES = Environment(
 TEMPLATES.filters["prose"] = prose
 
 
-def fold(words: str | nodes.title, *folded: nodes.Node, kind: str) -> nodes.admonition:
+def fold(words: str, *folded: nodes.Node, kind: str) -> nodes.admonition:
     """Return what a reader can unfold, under words that are always in sight.
 
-    The ``kind`` is a class for the style, or several.
+    The ``kind`` is a class for the style.
     """
-    title = words if isinstance(words, nodes.title) else nodes.title(text=words)
-    classes = ["fold", *kind.split()]
+    title = nodes.title("", "", *code_in(words))
+    classes = ["fold", kind]
     return nodes.admonition("", title, *folded, collapsible="closed", classes=classes)
 
 

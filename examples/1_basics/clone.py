@@ -11,7 +11,6 @@ grad and grad mode is on, gradients flow through the copy to the original.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "clone"
 # sphinx_gallery_try = "x.clone()"
 import torch
 
@@ -38,7 +37,8 @@ print(f"{v = }")
 print(f"{v.requires_grad = }, {v.is_leaf = }")
 assert v.grad_fn.name() == "CloneBackward0"
 assert v.requires_grad and not v.is_leaf
-# sphinx_gallery_tensor_map_lead = "w, v"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, v"
 
 # %%
 # The gradient goes back to the original
@@ -89,11 +89,16 @@ q[0] = 7.0
 print(f"{p.grad = }")
 assert type(q.grad_fn).__name__ == "CopySlices"
 assert p.grad.tolist() == [0.0, 10.0, 10.0]
-# sphinx_gallery_predict = "What is ``p.grad``?"
-# sphinx_gallery_predict_instead = "(q * 10) -> (p * 10)"
-# sphinx_gallery_predict_instead_2 = "p.clone() -> p raises"
 
 # %%
+# .. predict:: What is ``p.grad``?
+#
+#     - ``p.grad = tensor([ 0., 10., 10.])``
+#     - ``p.grad = tensor([10., 10., 10.])`` with ``(p * 10).sum().backward()`` in the
+#       place of ``(q * 10).sum().backward()``
+#     - ``RuntimeError: a view of a leaf Variable that requires grad is being used in an
+#       in-place operation.`` with ``q = p``
+#
 # The 7 wasn't computed from ``p``, so the gradient of ``p[0]`` is 0.
 #
 # When the clone has no graph

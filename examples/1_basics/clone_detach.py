@@ -11,7 +11,6 @@ unused node in the autograd graph.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Order of detach and clone"
 # sphinx_gallery_try = "x.clone().detach()"
 import torch
 
@@ -48,7 +47,8 @@ assert z.is_leaf and not z.requires_grad
 assert s.is_leaf and not s.requires_grad
 assert not shares_memory(z, w)
 assert not shares_memory(s, w)
-# sphinx_gallery_tensor_map_lead = "w, v, z, s, w copied to s"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, v, z, s, w copied to s"
 
 # %%
 # Which backward pass reaches ``w``?
@@ -72,13 +72,16 @@ assert y.item() == 2 * 4 + 3 and u.item() == 4 * 7 + 9
 assert w.grad.item() == 2 and b.grad.item() == 1
 assert t.grad.item() == 4 and c.grad.item() == 1
 assert x.grad is None and z.grad is None
-# sphinx_gallery_predict = "What is ``w.grad``?"
-# sphinx_gallery_predict_instead = "z = v.detach() -> z = v"
-# sphinx_gallery_predict_instead_2 = "y = x * v + b -> y = x * z + b"
 # sphinx_gallery_tensor_map = "w, v, z, t, y, u"
 # sphinx_gallery_tensor_map_graph = True
 
 # %%
+# .. predict:: What is ``w.grad``?
+#
+#     - ``w.grad = tensor([2.])``
+#     - ``w.grad = tensor([9.])`` with ``z = v``
+#     - ``w.grad = None`` with ``y = x * z + b``
+#
 # Only the first pass reaches ``w``, and ``w.grad`` is 2, the value of ``x``. The second
 # pass stops at ``z`` and reaches only ``t`` and ``c``.
 #

@@ -11,7 +11,6 @@ the memory, and no gradient flows back through it.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "detach"
 # sphinx_gallery_try = "x.detach()"
 import torch
 
@@ -41,7 +40,8 @@ print(f"{z.requires_grad = }, {z.grad_fn = }")
 assert z.tolist() == [1.0] and z.device == w.device
 assert not z.requires_grad and z.grad_fn is None
 assert z.is_leaf and z.grad is None
-# sphinx_gallery_tensor_map_lead = "w, z"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, z"
 
 # %%
 # A new object, not new memory
@@ -77,12 +77,16 @@ assert w.grad.item() == 2 and z.grad is None
 z[0] = 2.0
 print(f"{w = }")
 assert w.tolist() == [2.0]
-# sphinx_gallery_predict = "What is ``w`` now?"
-# sphinx_gallery_predict_instead = "w.detach() -> w.detach().clone()"
-# sphinx_gallery_predict_instead_2 = "w.detach() -> w raises"
-# sphinx_gallery_tensor_map_change = "w, z"
+# sphinx_gallery_tensor_map = "w, z"
 
 # %%
+# .. predict:: What is ``w`` now?
+#
+#     - ``w = tensor([2.], requires_grad=True)``
+#     - ``RuntimeError: a view of a leaf Variable that requires grad is being used in an
+#       in-place operation.`` with ``z = w``
+#     - ``w = tensor([1.], requires_grad=True)`` with ``z = w.detach().clone()``
+#
 # ``w`` is also 2, because both tensors share the memory that you wrote to.
 #
 # Autograd notices the write

@@ -11,7 +11,6 @@ counter. The copy is outside the graph, so no gradient flows back to ``w``.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "detach().clone()"
 # sphinx_gallery_try = "x.detach().clone()"
 import torch
 
@@ -40,7 +39,8 @@ print(f"{s = }")
 print(f"{s.requires_grad = }, {s.is_leaf = }")
 assert s.tolist() == [1.0]
 assert s.is_leaf and not s.requires_grad
-# sphinx_gallery_tensor_map_lead = "w, s, w copied to s"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, s, w copied to s"
 
 # %%
 # One copy, not two
@@ -72,12 +72,15 @@ print(f"{z = }, {s = }")
 assert z.tolist() == [7.0] and s.tolist() == [1.0]
 assert w._version == z._version == 1
 assert s._version == 0
-# sphinx_gallery_predict = "What are ``z`` and ``s``?"
-# sphinx_gallery_predict_instead = "s = z.clone() -> s = w.detach()"
-# sphinx_gallery_predict_instead_2 = "z = w.detach() -> z = w.detach().clone()"
-# sphinx_gallery_tensor_map_change = "w, z, s"
+# sphinx_gallery_tensor_map = "w, z, s"
 
 # %%
+# .. predict:: What are ``z`` and ``s``?
+#
+#     - ``z = tensor([7.]), s = tensor([1.])``
+#     - ``z = tensor([7.]), s = tensor([7.])`` with ``s = w.detach()``
+#     - ``z = tensor([1.]), s = tensor([1.])`` with ``z = w.detach().clone()``
+#
 # ``z`` doesn't require grad, but its values change with ``w``. ``s`` keeps its values
 # and has its own version counter. In the other direction, a write to ``s`` doesn't
 # change ``w``.

@@ -11,7 +11,6 @@ The leaf ``w``, its views and a new parameter ``p`` still do, in the block and a
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "requires_grad in no_grad"
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -39,7 +38,8 @@ print(f"{p.requires_grad = }, {p.grad = }, {w.grad = }")
 assert not product.requires_grad
 assert p.requires_grad and p.grad.item() == 3 * 6
 assert w.requires_grad and w.grad.item() == 6
-# sphinx_gallery_tensor_map_lead = "w, product, p, loss"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, product, p, loss"
 
 # %%
 # What requires grad in which mode?
@@ -87,7 +87,6 @@ assert all(same) and seen[3] == ["graph", *["True"] * 2]
 assert seen[4] == seen[5] == ["False"] * 3
 assert [seen[0]] * 3 == seen[6:] == [["True"] * 3] * 3
 # sphinx_gallery_folded = "The code that made them"
-# sphinx_gallery_table = "rows"
 
 # %%
 # A tensor from ``inference_mode`` has more limits (:doc:`inference_tensors`).
@@ -128,11 +127,15 @@ with torch.no_grad():
     y.backward()
 print(f"{p.grad = }")
 assert p.grad.item() == 2
-# sphinx_gallery_predict = "Does ``backward()`` run in the block?"
-# sphinx_gallery_predict_instead = "y = p * p -> y = p.detach() * p"
-# sphinx_gallery_predict_instead_2 = "y.backward() -> (p * p).backward() raises"
 
 # %%
+# .. predict:: Does ``backward()`` run in the block?
+#
+#     - ``p.grad = tensor([2.])``
+#     - ``RuntimeError: element 0 of tensors does not require grad and does not have a
+#       grad_fn`` with ``(p * p).backward()`` in the place of ``y.backward()``
+#     - ``p.grad = tensor([1.])`` with ``y = p.detach() * p``
+#
 # It runs, because the graph of ``y`` was recorded before the block.
 #
 # ``no_grad`` is per thread

@@ -11,7 +11,6 @@ Modify a tensor in place and still call ``backward``
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "In-place ops and backward"
 import torch
 import torch.nn.functional as F
 from torch.autograd.graph import saved_tensors_hooks
@@ -41,7 +40,8 @@ print(f"double.backward() runs: {w.grad = }")
 print("root.backward() raises:", message)
 assert w.grad.item() == 2
 assert "modified by an inplace operation" in message
-# sphinx_gallery_tensor_map_lead = "double, w, root raises RuntimeError"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "double, w, root raises RuntimeError"
 
 # %%
 # Which operations need their input or output?
@@ -116,7 +116,6 @@ assert found["x.std()"] == "input and output"
 assert found["x.sum()"] == "neither"
 assert words[-3:] == ["neither"] * 3  # views, clone
 # sphinx_gallery_folded = "The code that tried them"
-# sphinx_gallery_table = "rows"
 
 # %%
 # With ``no_grad`` around the write, the table is the same. The write isn't recorded
@@ -145,11 +144,16 @@ except RuntimeError as error:
 print(said)
 assert y.item() == kept.item() == 2
 assert w.grad is None
-# sphinx_gallery_predict = "Does ``backward()`` run?"
-# sphinx_gallery_predict_instead = "kept = y.clone() -> kept, y = y, y.clone()"
-# sphinx_gallery_predict_instead_2 = "y -= 1 -> y.data -= 1"
 
 # %%
+# .. predict:: Does ``backward()`` run?
+#
+#     - ``RuntimeError: version 2; expected version 0 instead``
+#     - ``w.grad = tensor([0.2500])`` with ``kept, y = y, y.clone()`` in the place of
+#       ``kept = y.clone()``
+#     - ``RuntimeError: version 1; expected version 0 instead`` with ``y.data -= 1`` in
+#       the place of ``y -= 1``
+#
 # Restoring the value doesn't help. ``y`` was saved at version 0, and ``backward()``
 # compares *version counters* (:doc:`detach`), not values. It doesn't use ``kept``.
 #

@@ -12,7 +12,6 @@ outside is a normal tensor.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "inference_mode tensors"
 import copy
 
 import torch
@@ -42,7 +41,8 @@ print("RuntimeError:", message)
 assert t.is_inference() and not new.is_inference()
 assert w.grad.tolist() == [6, 8]
 assert "cannot be saved" in message
-# sphinx_gallery_tensor_map_lead = "t, new, t copied to new, w * t raises RuntimeError"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "t, new, t copied to new, w * t raises RuntimeError"
 
 # %%
 # A clone made *in* the block is also an inference tensor. Tensors allocated after the
@@ -113,7 +113,6 @@ assert seen[5:8] == [("raises", "yes")] * 3
 assert seen[8:11] == [("runs", "yes")] * 3
 assert seen[11:] == [("raises", "no")] * 2
 # sphinx_gallery_folded = "The code that tried them"
-# sphinx_gallery_table = "rows"
 
 # %%
 # An in-place operation on ``t`` or its view raises, but only after it has changed the
@@ -140,11 +139,17 @@ except RuntimeError as error:
 print(said)
 assert "Inplace update" in said
 assert w.grad.is_inference()
-# sphinx_gallery_predict = "What does the second backward pass do?"
-# sphinx_gallery_predict_instead = "torch.inference_mode() -> torch.no_grad()"
-# sphinx_gallery_predict_instead_2 = "loss.backward() -> loss.backward(); w.grad = None"
 
 # %%
+# .. predict:: What does the second backward pass do?
+#
+#     - ``RuntimeError: Inplace update to inference tensor outside InferenceMode is not
+#       allowed``
+#     - ``w.grad = tensor([2., 2.])`` with ``with torch.no_grad():`` in the place of
+#       ``with torch.inference_mode():``
+#     - ``w.grad = tensor([1., 1.])`` with ``loss.backward(); w.grad = None`` in the
+#       place of ``loss.backward()``
+#
 # The gradient is an inference tensor, so ``backward()`` can't add to it outside such
 # a block. Set ``w.grad = None``, or don't call ``backward()`` in such blocks.
 #

@@ -11,7 +11,6 @@ you created, not results computed from them.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Leaf tensors"
 import warnings
 
 import torch
@@ -44,7 +43,8 @@ print(f"{w.grad = }, {b.grad = }, {x.grad = }")
 assert y.item() == 5
 assert w.grad.item() == 2 and b.grad.item() == 1
 assert x.grad is None
-# sphinx_gallery_tensor_map_lead = "x, w, b, y"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "x, w, b, y"
 
 # %%
 # ``y`` isn't a leaf. Its gradient flows on to ``w`` and ``b`` and isn't kept. If you
@@ -82,11 +82,15 @@ print(f"{q.is_leaf = }, {q.requires_grad = }")
 assert q.is_leaf and not q.requires_grad
 assert w.is_leaf and b.is_leaf and not y.is_leaf
 assert x.is_leaf and x.grad_fn is None
-# sphinx_gallery_predict = "Is ``q`` a leaf, and does it require grad?"
-# sphinx_gallery_predict_instead = "x * x -> x * w"
-# sphinx_gallery_predict_instead_2 = "x * x + 1 -> (x * x + 1).requires_grad_()"
 
 # %%
+# .. predict:: Is ``q`` a leaf, and does it require grad?
+#
+#     - ``q.is_leaf = True, q.requires_grad = False``
+#     - ``q.is_leaf = False, q.requires_grad = True`` with ``q = x * w + 1``
+#     - ``q.is_leaf = True, q.requires_grad = True`` with ``q = (x * x +
+#       1).requires_grad_()``
+#
 # The result is a leaf, like ``x``. Autograd only records an operation if one of its
 # inputs requires grad.
 #

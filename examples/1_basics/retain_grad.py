@@ -11,7 +11,6 @@ to keep its gradient.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "retain_grad"
 import warnings
 
 import torch
@@ -47,7 +46,8 @@ print(f"{w.grad = }")
 assert h.retains_grad and not h.is_leaf
 assert h.grad.item() == 4
 assert w.grad.item() == 2 * h.grad.item()
-# sphinx_gallery_tensor_map_lead = "w, h, y"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, h, y"
 
 # %%
 # Without ``retain_grad()``, you read None and get a warning
@@ -92,11 +92,15 @@ v.retain_grad()
 grad, caught = read_grad(v)
 print(f"v.grad = {grad}, warnings: {len(caught)}")
 assert grad is None and not caught
-# sphinx_gallery_predict = "What is ``v.grad``?"
-# sphinx_gallery_predict_instead = "(x * w + v) -> v.retain_grad(); (x * w + v)"
-# sphinx_gallery_predict_instead_2 = "v.retain_grad() ->"
 
 # %%
+# .. predict:: What is ``v.grad``?
+#
+#     - ``v.grad = None, warnings: 0``
+#     - ``v.grad = None, warnings: 1`` without ``v.retain_grad()``
+#     - ``v.grad = tensor([1.]), warnings: 0`` with ``v.retain_grad(); (x * w +
+#       v).backward()`` in the place of ``(x * w + v).backward()``
+#
 # The gradient was already freed, and after the call, reading ``v.grad`` doesn't even
 # warn. Later backward passes store the gradient. (``clone`` doesn't save a tensor, so a
 # second backward pass through ``v`` works.)

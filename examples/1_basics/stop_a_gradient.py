@@ -12,7 +12,6 @@ It still flows through a layer that is frozen with ``requires_grad_(False)``, se
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "What stops a gradient"
 import torch
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
@@ -46,7 +45,8 @@ print(f"{h.item() = }, {cut.item() = }")
 print(f"{h.requires_grad = }, {cut.requires_grad = }")
 assert h == cut == 6 and h.requires_grad
 assert not cut.requires_grad
-# sphinx_gallery_tensor_map_lead = "weight, h, cut"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "weight, h, cut"
 
 # %%
 # What stops in each of nine ways?
@@ -132,7 +132,6 @@ assert seen[7] == seen[0]  # eval stops nothing
 assert seen[8] == (2, "yes", "yes", 15, 10, 3)
 assert of_b == [2, 2, 2, 2, 5, 2, 2, 2, 2]
 # sphinx_gallery_folded = "The code that ran them"
-# sphinx_gallery_table = "rows"
 
 # %%
 # - ``detach`` and ``.data`` run after A has saved its tensors. These tensors are freed
@@ -161,11 +160,15 @@ for _ in range(2):
 print(f"{a.weight.grad = }")
 assert a.weight == 3
 assert a.weight.grad == 2 * 5 + 2 * 2
-# sphinx_gallery_predict = "What is the gradient of A?"
-# sphinx_gallery_predict_instead = "optimizer.zero_grad() -> a.zero_grad()"
-# sphinx_gallery_predict_instead_2 = "optimizer.step() ->"
 
 # %%
+# .. predict:: What is the gradient of A?
+#
+#     - ``a.weight.grad = tensor([[14.]])``
+#     - ``a.weight.grad = tensor([[4.]])`` with ``a.zero_grad()`` in the place of
+#       ``optimizer.zero_grad()``
+#     - ``a.weight.grad = tensor([[20.]])`` without ``optimizer.step()``
+#
 # A's gradient is the sum of both iterations. It stays None if you freeze A first.
 #
 # Remember

@@ -13,7 +13,6 @@ saved.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Two losses, two optimizers"
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -48,7 +47,8 @@ opt_b.step()
 opt_a.step()
 assert score.item() == 6 and loss_2.item() == 36
 assert b.grad.item() == -2 and a.grad.item() == 36
-# sphinx_gallery_tensor_map_lead = "a, b, loss_1, loss_2"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "a, b, loss_1, loss_2"
 
 # %%
 # Does ``retain_graph=True`` allow a step in between?
@@ -69,11 +69,15 @@ except RuntimeError as error:
 print(said)
 assert b.item() == 4
 assert "modified by an inplace operation" in said
-# sphinx_gallery_predict = "What does the second backward pass do?"
-# sphinx_gallery_predict_instead = "start() -> start(fused=True)"
-# sphinx_gallery_predict_instead_2 = "opt_b.step() ->"
 
 # %%
+# .. predict:: What does the second backward pass do?
+#
+#     - ``RuntimeError: one of the variables needed for gradient computation has been
+#       modified by an inplace operation``
+#     - ``a.grad.item() = 48.0`` with ``a, b, opt_a, opt_b, score = start(fused=True)``
+#     - ``a.grad.item() = 36.0`` without ``opt_b.step()``
+#
 # It raises, because the gradient of ``a`` would mix the old score with the new ``b``.
 # With ``fused=True`` autograd doesn't notice (:ref:`silent-fused`).
 #
@@ -127,7 +131,6 @@ fused, plus, *others = found.values()
 assert fused == (-2, 48) and plus == (-1, 10)
 assert others == [(22, 33), (-2, 36), (-2, 64)]
 # sphinx_gallery_folded = "The code of the five orders"
-# sphinx_gallery_table = "rows"
 
 # %%
 # - *Fused*: 48 is wrong. It is twice the old score, 12, times the new ``b``, 4.

@@ -11,7 +11,6 @@ forward pass. ``w = w - step`` leaves you with another tensor instead.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Update a weight by hand"
 import warnings
 
 import torch
@@ -38,7 +37,8 @@ print(f"{other = }")
 assert other == w == 2
 assert w is held and w.is_leaf and w.requires_grad
 assert not other.is_leaf
-# sphinx_gallery_tensor_map_lead = "w, held, other"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, held, other"
 
 # %%
 # Which of six updates train the weight?
@@ -98,7 +98,6 @@ assert seen[2] == (2, "RuntimeError", 4)
 assert seen[3] == seen[4] == (2, 1, 1)
 assert seen[5] == (2, 1, 4)
 # sphinx_gallery_folded = "The code of the six updates"
-# sphinx_gallery_table = "rows"
 
 # %%
 # - ``w -= step`` raises in grad mode (:ref:`leaf-in-place`).
@@ -124,11 +123,16 @@ for _ in range(2):
 print(f"{w = }")
 print(f"{w.grad = }")
 assert w.item() == -1 and w.grad.item() == 8 + 4
-# sphinx_gallery_predict = "What are ``w`` and its gradient?"
-# sphinx_gallery_predict_instead = "w.grad / 4 -> w.grad / 4; w.grad = None"
-# sphinx_gallery_predict_instead_2 = "range(2) -> range(1)"
 
 # %%
+# .. predict:: What are ``w`` and its gradient?
+#
+#     - ``w = tensor([-1.], requires_grad=True)`` ``w.grad = tensor([12.])``
+#     - ``w = tensor([2.], requires_grad=True)`` ``w.grad = tensor([8.])`` with ``for _
+#       in range(1):`` in the place of ``for _ in range(2):``
+#     - ``w = tensor([1.], requires_grad=True)`` ``w.grad = None`` with ``w -= w.grad /
+#       4; w.grad = None`` in the place of ``w -= w.grad / 4``
+#
 # The second step is 0.25 * (8 + 4) = 3. Set ``w.grad = None`` after each step, as
 # ``zero_grad()`` of an optimizer does.
 #

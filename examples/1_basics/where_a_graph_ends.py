@@ -12,7 +12,6 @@ or at None, where an input was detached or doesn't need a gradient.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Why is a gradient None?"
 import torch
 from torch import nn
 
@@ -35,7 +34,8 @@ loss = cut * second
 loss.backward()
 print(f"{first.grad = }, {second.grad = }")
 assert first.grad is None and second.grad == 3
-# sphinx_gallery_tensor_map_lead = "first, cut, second, loss"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "first, cut, second, loss"
 
 # %%
 # Follow ``next_functions`` to the end of each branch
@@ -112,7 +112,6 @@ kept += [w.to("cpu", copy=True)]
 kept += [torch.empty(2).copy_(w)]
 assert all(w is ends(t)[0] for t in kept)
 # sphinx_gallery_folded = "The code of the six ways"
-# sphinx_gallery_table = "rows"
 
 # %%
 # These cut the graph: ``detach`` and ``.data``, ``no_grad`` and ``inference_mode``,
@@ -149,11 +148,16 @@ missing = [n for n, p in named if p.grad is None]
 print(f"{cuts = }, {missing = }")
 assert cuts == [model[1]]
 assert missing == ["0.weight", "0.bias"]
-# sphinx_gallery_predict = "Which parameters have no gradient?"
-# sphinx_gallery_predict_instead = "torch.full_like(x, 2 * x.item()) -> 2 * x"
-# sphinx_gallery_predict_instead_2 = "model(x).backward() -> model(x)"
 
 # %%
+# .. predict:: Which parameters have no gradient?
+#
+#     - ``cuts = [Twice()], missing = ['0.weight', '0.bias']``
+#     - ``cuts = [Twice()], missing = ['0.weight', '0.bias', '2.weight', '2.bias']``
+#       with ``model(x)`` in the place of ``model(x).backward()``
+#     - ``cuts = [], missing = []`` with ``return 2 * x`` in the place of ``return
+#       torch.full_like(x, 2 * x.item())``
+#
 # ``Twice`` cuts the graph. The model's output requires grad due to its last layer. The
 # hook can't report the first layer, because its input ``x`` doesn't require grad. If
 # the first layer is frozen, as below, the input of ``Twice`` doesn't either.

@@ -11,7 +11,6 @@ and ``asarray`` also share it unless the dtype or the device has to change.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Array to tensor"
 import warnings
 from functools import partial
 
@@ -37,7 +36,8 @@ print(f"{copied = }, {shared = }")
 assert shared.tolist() == [7, 1]
 assert cast.tolist() == copied.tolist() == [1, 1]
 assert moved[0] == (7 if device == "cpu" else 1)
-# sphinx_gallery_tensor_map_lead = "array, shared, copied, array copied to copied"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "array, shared, copied, array copied to copied"
 
 # %%
 # Which of eight calls share the array's memory?
@@ -93,7 +93,6 @@ assert found[0] == found[3] == copies
 assert found[1] == found[2] == shares
 assert found[4] == shares.replace("copy", "ValueError")
 # sphinx_gallery_folded = "The code that tests them"
-# sphinx_gallery_table = "rows"
 
 # %%
 # ``TypeError`` means that a call has no ``dtype``. Tensors can't have negative strides,
@@ -110,11 +109,16 @@ tensor = torch.from_numpy(locked)
 tensor += 5
 print(f"{locked = }")
 assert locked.tolist() == [5, 5]
-# sphinx_gallery_predict = "What does the read-only array hold?"
-# sphinx_gallery_predict_instead = "torch.from_numpy -> torch.tensor"
-# sphinx_gallery_predict_instead_2 = "tensor += 5 -> locked += 5 raises"
 
 # %%
+# .. predict:: What does the read-only array hold?
+#
+#     - ``locked = array([5., 5.])``
+#     - ``ValueError: output array is read-only`` with ``locked += 5`` in the place of
+#       ``tensor += 5``
+#     - ``locked = array([0., 0.])`` with ``tensor = torch.tensor(locked)`` in the place
+#       of ``tensor = torch.from_numpy(locked)``
+#
 # So copy with ``torch.tensor(locked)``. Many arrays of pandas 3 are also read-only
 # (:ref:`from-pandas-and-pillow`). If a file is mapped read-only, the write crashes
 # (:ref:`q-memory-map-write`).

@@ -11,7 +11,6 @@ copy. For a CPU tensor it returns the tensor itself.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "cpu() and to()"
 # sphinx_gallery_try = "x.cpu()"
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -39,7 +38,8 @@ assert w.to(w.device) is w.to(torch.float32) is w
 assert w.to(torch.float64) is not w
 assert turned is not image and copied is not w
 assert copied.grad_fn.name() == "ToCopyBackward0"
-# sphinx_gallery_tensor_map_lead = "w, same, copied"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, same, copied"
 
 # %%
 # The gradient flows back to the other device
@@ -92,11 +92,16 @@ copied[0] = 7.0
 print(w.item(), same.item(), copied.item())
 assert w.item() == 1 and copied.item() == 7
 assert same.item() == (1 if same is w else 7)
-# sphinx_gallery_predict = "What do ``w``, ``same`` and ``copied`` hold now?"
-# sphinx_gallery_predict_instead = "same = w.cpu() -> same = w.detach()"
-# sphinx_gallery_predict_instead_2 = "copied[0] = 7.0 -> copied.clone()[0] = 7.0"
 
 # %%
+# .. predict:: What do ``w``, ``same`` and ``copied`` hold now?
+#
+#     - ``RuntimeError: a view of a leaf Variable that requires grad is…`` ``1.0 1.0
+#       7.0``
+#     - ``7.0 7.0 7.0`` with ``same = w.detach()``
+#     - ``RuntimeError: a view of a leaf Variable that requires grad is…`` ``1.0 1.0
+#       1.0`` with ``copied.clone()[0] = 7.0`` in the place of ``copied[0] = 7.0``
+#
 # On a CPU, ``same`` is a leaf and autograd raises. On CUDA, ``w`` doesn't change.
 #
 # Which operations may mix two devices?
@@ -146,7 +151,6 @@ assert sum("cuda:0" in said for said in errors) == 6
 assert torch.zeros(1).copy_(w).device.type == "cpu"
 assert w.detach()[torch.tensor([0])].device == w.device
 # sphinx_gallery_folded = "The code that tests them"
-# sphinx_gallery_table = "rows"
 
 # %%
 # Brackets work in one direction only. ``g[i]`` and ``g[mask]`` take an index on the

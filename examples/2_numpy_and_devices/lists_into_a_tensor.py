@@ -11,7 +11,6 @@ Stack first and convert once: ``torch.from_numpy(np.stack([a, b]))`` and
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "List to tensor"
 import warnings
 
 import numpy as np
@@ -33,7 +32,8 @@ batch = torch.from_numpy(np.stack([a, b]))
 a[0] = 7.0  # the batch doesn't change
 print(f"{batch = }")
 assert batch.tolist() == [[0, 0], [1, 1]]
-# sphinx_gallery_tensor_map_lead = "a, b, batch, a copied to batch, b copied to batch"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "a, b, batch, a copied to batch, b copied to batch"
 
 # %%
 # A list of tensors: stay in PyTorch
@@ -85,11 +85,18 @@ copied = torch.from_numpy(np.array(frame))
 shared += 5
 print(f"{frame.cells = }, {copied = }")
 assert frame.cells[0] == 5 and copied[0] == 0
-# sphinx_gallery_predict = "What do the frame and ``copied`` hold?"
-# sphinx_gallery_predict_instead = "np.asarray(frame) -> np.array(frame)"
-# sphinx_gallery_predict_instead_2 = "np.array(frame) -> np.asarray(frame)"
 
 # %%
+# .. predict:: What do the frame and ``copied`` hold?
+#
+#     - ``frame.cells = array([5., 5.]), copied = tensor([0., 0.],
+#       dtype=torch.float64)``
+#     - ``frame.cells = array([0., 0.]), copied = tensor([0., 0.],
+#       dtype=torch.float64)`` with ``shared = torch.from_numpy(np.array(frame))`` in
+#       the place of ``shared = torch.from_numpy(np.asarray(frame))``
+#     - ``frame.cells = array([5., 5.]), copied = tensor([5., 5.],
+#       dtype=torch.float64)`` with ``copied = torch.from_numpy(np.asarray(frame))``
+#
 # A write to ``shared`` also changes the frame.
 
 # %%
@@ -141,7 +148,6 @@ print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 # sphinx_gallery_folded = "The code that times"
-# sphinx_gallery_table = "rows"
 
 # %%
 # ``torch.tensor`` asks Python for each number. It warns if the list has arrays.

@@ -12,7 +12,6 @@ that device unless you pass ``map_location``. Load to ``"cpu"``, because
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Loading: map_location"
 import io
 from contextlib import nullcontext
 
@@ -76,8 +75,8 @@ loaded = torch.load(file, map_location="cpu")["w"]
 landed = [row["loads to"] for row in rows]
 named = "cuda" if here else "raises"
 assert landed == [named] * 2 + ["cpu"] * 3 + ["meta"]
-# sphinx_gallery_tensor_map_lead = "w, loaded, w copied to loaded"
-# sphinx_gallery_table = "rows"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, loaded, w copied to loaded"
 
 # %%
 # Without CUDA two of the calls raise (:ref:`load-without-device`). ``"cpu"`` works on
@@ -148,11 +147,16 @@ apart = reload(x[1:])
 whole[1] = 7.0
 print(f"{part = }, {apart = }")
 assert part[0] == 7 and apart[0] == 1
-# sphinx_gallery_predict = "What do ``part`` and ``apart`` hold?"
-# sphinx_gallery_predict_instead = "[x, x[1:]] -> [x, x[1:].clone()]"
-# sphinx_gallery_predict_instead_2 = "apart = reload(x[1:]) -> apart = part"
 
 # %%
+# .. predict:: What do ``part`` and ``apart`` hold?
+#
+#     - ``part = tensor([7., 2., 3.]), apart = tensor([1., 2., 3.])``
+#     - ``part = tensor([1., 2., 3.]), apart = tensor([1., 2., 3.])`` with ``whole, part
+#       = reload([x, x[1:].clone()])``
+#     - ``part = tensor([7., 2., 3.]), apart = tensor([7., 2., 3.])`` with ``apart =
+#       part``
+#
 # If you save them in one call, they share a storage again. If you save one alone, the
 # file has the whole storage (:doc:`../3_tips/what_stays_alive`).
 #

@@ -11,7 +11,6 @@ autograd doesn't notice what NumPy writes.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "numpy() and from_numpy()"
 # sphinx_gallery_try = "x.detach().numpy()"
 import numpy as np
 import torch
@@ -30,7 +29,8 @@ z = x.numpy()
 z[0] = 7.0
 print(f"{x = }, {z = }")
 assert x.item() == z.item() == 7
-# sphinx_gallery_tensor_map_lead = "x, z"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "x, z"
 
 # %%
 # Autograd doesn't notice a write by NumPy
@@ -47,11 +47,18 @@ loss.backward()
 print(f"{w._version = }, {w.grad = }")
 assert w._version == 0
 assert w.grad.tolist() == [6, 6, 6]
-# sphinx_gallery_predict = "What is ``w.grad``?"
-# sphinx_gallery_predict_instead = "numpy() -> numpy().copy()"
-# sphinx_gallery_predict_instead_2 = "numpy()[:] = 3.0 -> fill_(3.0) raises"
 
 # %%
+# .. predict:: What is ``w.grad``?
+#
+#     - ``w._version = 0, w.grad = tensor([6., 6., 6.])``
+#     - ``RuntimeError: one of the variables needed for gradient computation has been
+#       modified by an inplace operation…`` with ``w.detach().fill_(3.0)`` in the place
+#       of ``w.detach().numpy()[:] = 3.0``
+#     - ``w._version = 0, w.grad = tensor([2., 2., 2.])`` with
+#       ``w.detach().numpy().copy()[:] = 3.0`` in the place of ``w.detach().numpy()[:] =
+#       3.0``
+#
 # The version counter stays at 0, so autograd uses 3 as the saved value. The gradient is
 # 2 * 3. The correct gradient is 2, but PyTorch doesn't raise.
 #

@@ -11,7 +11,6 @@ if one of these steps does, and it doesn't convert dtypes or layouts.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "numpy(force=True)"
 # sphinx_gallery_try = "x.numpy(force=True)"
 import warnings
 
@@ -34,7 +33,8 @@ copied = signal.conj().numpy(force=True)
 alias[0] = 5
 print(f"{signal.tolist() = }, {copied.tolist() = }")
 assert signal[0] == 5 and copied[0] == 1 - 2j
-# sphinx_gallery_tensor_map_lead = "signal, alias, copied, signal copied to copied"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "signal, alias, copied, signal copied to copied"
 
 # %%
 # Which tensors does ``force=True`` convert?
@@ -81,7 +81,6 @@ assert forced[:3] == [here] * 3
 assert forced[3:5] == ["copy"] * 2
 assert all("Error" in found for found in forced[5:])
 # sphinx_gallery_folded = "The code that tests them"
-# sphinx_gallery_table = "rows"
 
 # %%
 # The ``imag`` of a conjugate only sets a *negative bit*, so ``resolve_neg`` computes
@@ -98,11 +97,17 @@ one, many = np.asarray(t), np.stack([t, t])
 t[0] = 7.0
 print(f"{one = }, {many.tolist() = }")
 assert one[0] == 7 and many[0, 0] == 0
-# sphinx_gallery_predict = "What do ``one`` and ``many`` hold?"
-# sphinx_gallery_predict_instead = "np.stack([t, t]) -> np.broadcast_to(t, (2, 2))"
-# sphinx_gallery_predict_instead_2 = "np.asarray(t) -> t.numpy().copy()"
 
 # %%
+# .. predict:: What do ``one`` and ``many`` hold?
+#
+#     - ``one = array([7., 0.], dtype=float32), many.tolist() = [[0.0, 0.0], [0.0,
+#       0.0]]``
+#     - ``one = array([0., 0.], dtype=float32), many.tolist() = [[0.0, 0.0], [0.0,
+#       0.0]]`` with ``one, many = t.numpy().copy(), np.stack([t, t])``
+#     - ``one = array([7., 0.], dtype=float32), many.tolist() = [[7.0, 0.0], [7.0,
+#       0.0]]`` with ``one, many = np.asarray(t), np.broadcast_to(t, (2, 2))``
+#
 # ``one`` shares the memory of ``t``.
 
 # %%

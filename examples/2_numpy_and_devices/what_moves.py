@@ -12,7 +12,6 @@ plain attribute doesn't move.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "What model.to() moves"
 import torch
 from torch import nn, optim
 
@@ -56,7 +55,8 @@ net, sgd = trained_once()
 there = "cuda" if device == "cuda" else "meta"
 net.to(there, torch.float64)
 print(f"{net.scale.device.type = }")
-# sphinx_gallery_tensor_map_lead = "net.weight, net.scale, net.shift"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "net.weight, net.scale, net.shift"
 
 # %%
 # The optimizer's momentum doesn't move either.
@@ -83,7 +83,6 @@ places = [row["is on"] for row in rows]
 assert places == [there] * 5 + ["cpu"] * 3
 assert net.count.dtype == torch.int64
 # sphinx_gallery_folded = "The code that lists them"
-# sphinx_gallery_table = "rows"
 
 # %%
 # A plain tensor doesn't move, a buffer does
@@ -117,11 +116,18 @@ print(f"{cast.scale is scale = }")
 print(f"{weight.dtype = }, {alias.dtype = }")
 assert held is cast.weight and cast.scale is not scale
 assert alias.dtype == torch.float32 != weight.dtype
-# sphinx_gallery_predict = "Which of the three follow the conversion?"
-# sphinx_gallery_predict_instead = "weight.detach() -> weight"
-# sphinx_gallery_predict_instead_2 = "cast.to( -> cast.weight.data = weight.to("
 
 # %%
+# .. predict:: Which of the three follow the conversion?
+#
+#     - ``cast.scale is scale = False`` ``weight.dtype = torch.bfloat16, alias.dtype =
+#       torch.float32``
+#     - ``cast.scale is scale = True`` ``weight.dtype = torch.bfloat16, alias.dtype =
+#       torch.float32`` with ``cast.weight.data = weight.to(torch.bfloat16)`` in the
+#       place of ``cast.to(torch.bfloat16)``
+#     - ``cast.scale is scale = False`` ``weight.dtype = torch.bfloat16, alias.dtype =
+#       torch.bfloat16`` with ``alias = weight``
+#
 # The parameter is the same object with new memory. The buffer is a new tensor.
 # ``alias`` still uses the old memory.
 

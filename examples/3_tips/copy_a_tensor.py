@@ -11,7 +11,6 @@ and PyTorch doesn't warn.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Best way to copy"
 # sphinx_gallery_try = "x.detach().clone()"
 import os
 import warnings
@@ -35,7 +34,8 @@ y = x.detach().clone()
 print(f"{y.requires_grad = }")
 assert torch.equal(x, y) and not y.requires_grad
 assert x.data_ptr() != y.data_ptr()
-# sphinx_gallery_tensor_map_lead = "x, y, x copied to y"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "x, y, x copied to y"
 
 # %%
 # Which of five calls stay in the graph or warn?
@@ -73,7 +73,6 @@ assert values == [([1, 1], [7, 1])] * 5  # new memory
 assert grads == ["no", "no", "yes", "no", "no"]
 assert warned == ["no"] * 3 + ["yes"] * 2
 # sphinx_gallery_folded = "The five calls, and the code that tries them"
-# sphinx_gallery_table = "rows"
 
 # %%
 # The two that warn are made for numbers, lists and arrays. ``t.new_tensor(x)`` returns
@@ -81,9 +80,6 @@ assert warned == ["no"] * 3 + ["yes"] * 2
 # (:doc:`../../changes`). Detach before ``copy_``. Otherwise gradients flow back to
 # ``x``.
 
-# sphinx_gallery_predict = "What is ``x.grad``?"
-# sphinx_gallery_predict_instead = "copy_(x.detach()) -> copy_(x)"
-# sphinx_gallery_predict_instead_2 = "3 * y -> 3 * z raises"
 t = x.double()
 y = torch.empty_like(x).copy_(x)
 z = torch.empty_like(x).copy_(x.detach())
@@ -94,6 +90,15 @@ assert not z.requires_grad
 assert t.new_tensor(1.0).dtype == t.dtype
 
 # %%
+# .. predict:: What is ``x.grad``?
+#
+#     - ``x.grad = tensor([3., 3.]), z.requires_grad = False``
+#     - ``x.grad = tensor([3., 3.]), z.requires_grad = True`` with ``z =
+#       torch.empty_like(x).copy_(x)``
+#     - ``RuntimeError: element 0 of tensors does not require grad and does not have a
+#       grad_fn`` with ``(3 * z).sum().backward()`` in the place of ``(3 *
+#       y).sum().backward()``
+#
 # Which of the five calls are slower?
 # -----------------------------------
 # This is the benchmark of a :doc:`2021 article <../../article>`, with tensors on the
@@ -167,8 +172,6 @@ print(*rows[0], sep=" | ")
 for row in rows:
     print(*row.values(), sep=" | ")
 # sphinx_gallery_folded = "The code that times and draws"
-# sphinx_gallery_benchmark_data = "samples"
-# sphinx_gallery_table = "rows"
 
 # %%
 # Remember

@@ -12,7 +12,6 @@ times.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "expand and shared elements"
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -32,12 +31,20 @@ print(f"{rows.stride() = }")
 assert rows.tolist() == [[7, 0]] * 3
 assert row.tolist() == [[7, 0]]
 assert rows.stride() == (0, 1)
-# sphinx_gallery_tensor_map_lead = "row, rows"
-# sphinx_gallery_predict = "What do the three rows hold?"
-# sphinx_gallery_predict_instead = "row.expand(3, 2) -> row.expand(3, 2).clone()"
-# sphinx_gallery_predict_instead_2 = "rows[0, 0] = 7.0 -> rows.add_(7.0) raises"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "row, rows"
 
 # %%
+# .. predict:: What do the three rows hold?
+#
+#     - ``rows.tolist() = [[7.0, 0.0], [7.0, 0.0], [7.0, 0.0]]`` ``rows.stride() = (0,
+#       1)``
+#     - ``rows.tolist() = [[7.0, 0.0], [0.0, 0.0], [0.0, 0.0]]`` ``rows.stride() = (2,
+#       1)`` with ``rows = row.expand(3, 2).clone()``
+#     - ``RuntimeError: unsupported operation: more than one element of the written-to
+#       tensor refers to a single memory location…`` with ``rows.add_(7.0)`` in the place
+#       of ``rows[0, 0] = 7.0``
+#
 # Which writes raise
 # ------------------
 # PyTorch raises if a call would write to the same element of an expanded tensor more
@@ -88,7 +95,6 @@ writes_all = torch.__version__ >= "2.15"
 last = [7, 7, 7] if writes_all else "RuntimeError"
 assert results[7] == last
 # sphinx_gallery_folded = "The code that tests them"
-# sphinx_gallery_table = "table"
 
 # %%
 # Clone before you write

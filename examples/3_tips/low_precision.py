@@ -11,7 +11,6 @@ are lost. Keep weights, sums and averages in float32, and cast copies for the la
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "float16 and bfloat16"
 import torch
 from torch.nn.functional import mse_loss
 
@@ -33,7 +32,8 @@ print(f"{low.tolist() = }, {w.grad = }")
 assert low.tolist() == [256, 256]
 assert w.grad.equal(torch.ones_like(w))
 assert 2 * low.nbytes == w.nbytes
-# sphinx_gallery_tensor_map_lead = "w, low, w copied to low"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, low, w copied to low"
 
 # %%
 # A running sum stops growing
@@ -51,11 +51,14 @@ assert torch.tensor(2048.0).half() + 1 == 2048
 assert torch.tensor(2.0**24) + 1 == 2**24
 assert sum(losses, total.float() * 0) == 4000
 assert losses.sum() == 4000 and losses.mean() == 1
-# sphinx_gallery_predict = "What is ``total`` after 4000 losses of 1?"
-# sphinx_gallery_predict_instead = "ones.bfloat16() -> ones.half()"
-# sphinx_gallery_predict_instead_2 = "ones.bfloat16() -> ones"
 
 # %%
+# .. predict:: What is ``total`` after 4000 losses of 1?
+#
+#     - ``total.item() = 256.0``
+#     - ``total.item() = 4000.0`` with ``losses = ones``
+#     - ``total.item() = 2048.0`` with ``losses = ones.half()``
+#
 # 256 + 1 rounds to 256, so the sum stays at 256. With the 11 bits of float16 it would
 # stop at 2048. Start with a float32 zero, and the limit is 16,777,216. ``losses.sum()``
 # and ``losses.mean()`` add in float32 and round only the result, here to 4000 and 1.

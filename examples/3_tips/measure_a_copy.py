@@ -11,7 +11,6 @@ calls with ``x.detach().clone()``.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Compare copy times"
 import os
 import warnings
 
@@ -80,7 +79,6 @@ samples = [
     if np.isfinite(t)
 ]
 # sphinx_gallery_folded = "The code that times"
-# sphinx_gallery_benchmark_data = "samples"
 
 # %%
 # Compare two times of the same round
@@ -135,7 +133,6 @@ assert (fastest[1] < 2 * fastest[0]).all()
 assert longer.all() if device == "cpu" else longer[-1]
 # sphinx_gallery_folded = "The code that reads and draws"
 # sphinx_gallery_lead = True
-# sphinx_gallery_table = "rows"
 
 # %%
 # Remember

@@ -11,7 +11,6 @@ you add ``.cpu()`` before it, the clone is one copy too many.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Memory used by a copy"
 # sphinx_gallery_try = "x.detach().clone().numpy()"
 import numpy as np
 import torch
@@ -79,7 +78,8 @@ assert sum(of_detach) == 0
 assert sum(of_clone[:2]) == 4
 assert np.shares_memory(array, on_cpu.numpy())
 assert f"can't convert {gpu.device.type}" in message
-# sphinx_gallery_tensor_map_lead = "x, y, array, gpu raises TypeError, x copied to y"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "x, y, array, gpu raises TypeError, x copied to y"
 
 # %%
 # The waste is one tensor, not ten
@@ -112,10 +112,10 @@ cuda = device == "cuda"
 assert [n[0] for n in found] == [40 * cuda, 40, 40]
 assert [n[1] for n in found] == [0, 0, 0]
 assert [n[2] for n in found] == [0, 4 * cuda, 0]
-# sphinx_gallery_predict = "How much memory does each call need?"
-# sphinx_gallery_table = "rows"
 
 # %%
+# .. predict:: How much memory does each call need?
+#
 # On CUDA the clone wastes 4 MiB at the peak, not 40, because each clone is freed before
 # the next is made. If the tensors are on the CPU, the clone doesn't waste memory.
 # ``cpu`` doesn't copy there, so the clone is the only copy.

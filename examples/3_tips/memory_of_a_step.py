@@ -11,7 +11,6 @@ weights. Activations also take memory, from the forward pass until ``backward()`
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Memory of a training step"
 from weakref import WeakSet
 
 import matplotlib.pyplot as plt
@@ -136,11 +135,15 @@ with torch.autocast("cpu", torch.bfloat16):
 sizes = sorted(s.nbytes() / MIB for s in saved)
 print(sum(sizes), "MiB")
 assert size(weights) == 2 and sizes == [0.5, 2, 2, 2]
-# sphinx_gallery_predict = "Float32 saves 12 MiB. How much does ``autocast`` save?"
-# sphinx_gallery_predict_instead = "torch.bfloat16 -> enabled=False"
-# sphinx_gallery_predict_instead_2 = "model.cpu() -> model.cpu().bfloat16()"
 
 # %%
+# .. predict:: Float32 saves 12 MiB. How much does ``autocast`` save?
+#
+#     - ``6.5 MiB``
+#     - ``6.0 MiB`` with ``model.cpu().bfloat16()`` in the place of ``model.cpu()``
+#     - ``12.0 MiB`` with ``with torch.autocast("cpu", enabled=False):`` in the place of
+#       ``with torch.autocast("cpu", torch.bfloat16):``
+#
 # That's half of 12 MiB, and a cast copy of the last weight. The first weight's copy
 # isn't saved, because the batch doesn't require grad. Autocast keeps both copies until
 # the block ends, and can need more than float32 (:ref:`q-half-memory`).

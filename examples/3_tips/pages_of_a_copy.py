@@ -11,7 +11,6 @@ for page faults. In a page fault, the system finds memory for a new page.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Large copies: page faults"
 import os
 from pathlib import Path
 from timeit import repeat
@@ -59,12 +58,13 @@ assert written < pages / 100
 # --------------------------------------
 # ``empty_like`` allocates as many bytes as ``clone``, but doesn't write to them.
 
-# sphinx_gallery_predict = "How many page faults?"
 empty = page_faults(lambda: torch.empty_like(x))
 print(f"{empty = }")
 assert empty < pages / 100
 
 # %%
+# .. predict:: How many page faults?
+#
 # NumPy asks for larger pages
 # ---------------------------
 # Linux also has larger pages, mostly of 2 MiB. With the policy ``madvise``, a program

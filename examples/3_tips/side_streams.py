@@ -11,7 +11,6 @@ call ``record_stream``, so that the copy's memory isn't reused while it's still 
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Side streams"
 from itertools import permutations
 
 import torch
@@ -62,7 +61,7 @@ for following in *batches[1:], None:
     total += x * x
 print(f"{total.tolist() = }")
 assert total.tolist() == [0 + 4 + 16, 1 + 9 + 25]
-# sphinx_gallery_timeline = "side_streams"
+# sphinx_gallery_lead = "side_streams.html"
 
 # %%
 # ``now.wait_stream(side)`` would wait for all work queued on ``side`` before the call.
@@ -105,11 +104,14 @@ reuse_late = "2 * x", "copy 2"  # by record_stream
 can_be = results([one_stream, wait_event])
 print("y can be", can_be)
 assert can_be == [2, 4]
-# sphinx_gallery_predict = "With ``wait_event`` alone, what can ``y`` be?"
-# sphinx_gallery_predict_instead = ", wait_event] -> ]"
-# sphinx_gallery_predict_instead_2 = "wait_event] -> wait_event, reuse_late]"
 
 # %%
+# .. predict:: With ``wait_event`` alone, what can ``y`` be?
+#
+#     - ``y can be [2, 4]``
+#     - ``y can be [0, 2, 4]`` with ``can_be = results([one_stream])``
+#     - ``y can be [2]`` with ``can_be = results([one_stream, wait_event, reuse_late])``
+#
 # ``wait_event`` excludes 0, which was in memory before. It doesn't exclude 4, because
 # the next copy may write before ``2 * x`` has read. ``record_stream`` excludes 4. The
 # allocator reuses the memory only after the recorded stream has done all work that was

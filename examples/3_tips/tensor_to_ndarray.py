@@ -11,7 +11,6 @@ It works on CPU and GPU, with or without a graph, for any dtype that NumPy has.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Tensor to ndarray"
 # sphinx_gallery_try = "x.detach().numpy()"
 import torch
 
@@ -30,7 +29,8 @@ copied = t.detach().to("cpu", copy=True).numpy()
 alias[0] = 7.0
 print(f"{t.tolist() = }, {copied.tolist() = }")
 assert t[0] == 7 and copied[0] == 0
-# sphinx_gallery_tensor_map_lead = "t, alias, copied, t copied to copied"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "t, alias, copied, t copied to copied"
 
 # %%
 # Which of nine routes share, copy or raise?
@@ -96,7 +96,6 @@ assert {*here[3:6], here[8]} == {"a copy"}
 assert there[:6] == ["TypeError"] * 6
 assert device == "cpu" or there[6:] == ["a copy"] * 3
 # sphinx_gallery_folded = "The nine routes, and the code that tries them"
-# sphinx_gallery_table = "rows"
 
 # %%
 # Only the last route copies on every device. If you only read, or want to share on the
@@ -110,9 +109,6 @@ assert device == "cpu" or there[6:] == ["a copy"] * 3
 # ``t`` is transposed. :meth:`numpy.ndarray.copy` returns an array in C order, which is
 # row by row. ``clone`` and ``to`` keep the order that the elements have in memory.
 
-# sphinx_gallery_predict = "Which copy is in C order?"
-# sphinx_gallery_predict_instead = "t.clone() -> t.contiguous()"
-# sphinx_gallery_predict_instead_2 = "t.numpy().copy() -> t.numpy()"
 t = torch.arange(6.0).view(2, 3).t()
 by_numpy = t.numpy().copy().flags.c_contiguous
 by_torch = t.clone().numpy().flags.c_contiguous
@@ -120,6 +116,14 @@ print(f"{by_numpy = }, {by_torch = }")
 assert by_numpy and not by_torch
 
 # %%
+# .. predict:: Which copy is in C order?
+#
+#     - ``by_numpy = True, by_torch = False``
+#     - ``by_numpy = True, by_torch = True`` with ``by_torch =
+#       t.contiguous().numpy().flags.c_contiguous``
+#     - ``by_numpy = False, by_torch = False`` with ``by_numpy =
+#       t.numpy().flags.c_contiguous``
+#
 # Remember
 # --------
 # - For an array with its own memory, use ``t.detach().to("cpu", copy=True).numpy()``.

@@ -12,7 +12,6 @@ elements of a ``Parameter``.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "clone vs. deepcopy"
 # sphinx_gallery_try = "x.clone()"
 import copy
 import io
@@ -44,7 +43,8 @@ print(f"{shallow = }")
 assert cloned[0] == deep[0] == 1 and shallow[0] == 7
 assert deep.is_leaf and not cloned.is_leaf
 assert shallow._version == version
-# sphinx_gallery_tensor_map_lead = "w, shallow, cloned, deep, w copied to deep"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, shallow, cloned, deep, w copied to deep"
 
 # %%
 # What does each copy keep?
@@ -120,7 +120,6 @@ for row, letters in zip(rows, kept.split()):
     assert found == letters, row["kept?"]
 assert rows[2]["deepcopy()"] == "dropped"  # no warning
 # sphinx_gallery_folded = "The code that tests them"
-# sphinx_gallery_table = "rows"
 
 # %%
 # ``deepcopy`` clones a ``Parameter``, so a deep-copied module has no gradients, and its
@@ -149,11 +148,16 @@ for first, _ in copies.values():
 shared = [k for k, t in copies.items() if t[1][0] == 7]
 print(shared)
 assert shared == ["deepcopy", "save, load"]
-# sphinx_gallery_predict = "Which copies still share memory?"
-# sphinx_gallery_predict_instead = "copy.deepcopy(views)-> [*map(copy.deepcopy, views)]"
-# sphinx_gallery_predict_instead_2 = "save_load(views) -> [*map(save_load, views)]"
 
 # %%
+# .. predict:: Which copies still share memory?
+#
+#     - ``['deepcopy', 'save, load']``
+#     - ``['deepcopy']`` with ``"save, load": [*map(save_load, views)]`` in the place of
+#       ``"save, load": save_load(views)``
+#     - ``['save, load']`` with ``"deepcopy": [*map(copy.deepcopy, views)]`` in the
+#       place of ``"deepcopy": copy.deepcopy(views)``
+#
 # ``deepcopy`` of a list copies the storage once, and ``torch.save`` writes it once.
 # ``pickle`` copies each tensor separately, and ``deepcopy`` clones each Parameter. (One
 # Parameter used twice stays one: :doc:`../4_patterns/tied_weights`.)

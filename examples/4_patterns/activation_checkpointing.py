@@ -11,7 +11,6 @@ again in the backward pass. That takes less memory and more time.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Activation checkpointing"
 import warnings
 from functools import partial
 from weakref import WeakSet
@@ -118,11 +117,15 @@ w.mul_(5)
 y.backward()
 print(f"{x.grad.item() = }")
 assert x.grad.item() == 10
-# sphinx_gallery_predict = "What is the gradient of ``x``?"
-# sphinx_gallery_predict_instead = "checked(lambda x: x * w, x) -> x * w raises"
-# sphinx_gallery_predict_instead_2 = "x * w -> x * 2"
 
 # %%
+# .. predict:: What is the gradient of ``x``?
+#
+#     - ``x.grad.item() = 10.0``
+#     - ``x.grad.item() = 2.0`` with ``y = checked(lambda x: x * 2, x)``
+#     - ``RuntimeError: one of the variables needed for gradient computation has been
+#       modified by an inplace operation…`` with ``y = x * w``
+#
 # The second run has used the new ``w``, and nothing raises. Without the checkpoint,
 # ``backward()`` raises (:ref:`saved-value-changed`).
 #

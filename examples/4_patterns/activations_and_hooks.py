@@ -11,7 +11,6 @@ the tensor in place. Store ``output.detach().clone()``.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Save activations in hooks"
 # sphinx_gallery_try = "x.detach().clone()"
 from weakref import ref
 
@@ -56,12 +55,18 @@ assert alias.tolist() == [[0, 2]]
 assert copied.tolist() == [[-1, 2]]
 assert y is output and output.requires_grad
 assert shares_memory(alias, y)
-# sphinx_gallery_tensor_map_lead = "output, alias, copied, output copied to copied"
-# sphinx_gallery_predict = "What do ``alias`` and ``copied`` hold?"
-# sphinx_gallery_predict_instead = "nn.ReLU(inplace=True) -> nn.ReLU()"
-# sphinx_gallery_predict_instead_2 = "output.detach().clone() -> output.detach()"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "output, alias, copied, output copied to copied"
 
 # %%
+# .. predict:: What do ``alias`` and ``copied`` hold?
+#
+#     - ``alias.tolist() = [[0.0, 2.0]], copied.tolist() = [[-1.0, 2.0]]``
+#     - ``alias.tolist() = [[0.0, 2.0]], copied.tolist() = [[0.0, 2.0]]`` with
+#       ``kept["copied"] = output.detach()``
+#     - ``alias.tolist() = [[-1.0, 2.0]], copied.tolist() = [[-1.0, 2.0]]`` with ``relu
+#       = nn.ReLU()``
+#
 # ``detach()`` shares memory, so ``alias`` holds the ReLU's result. A hook that stores
 # ``output`` itself stores ``y``, which is the same tensor, and keeps its graph.
 #

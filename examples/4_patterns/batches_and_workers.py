@@ -12,7 +12,6 @@ process sees later writes only if the data is in shared memory, and the start me
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "DataLoader and workers"
 # sphinx_gallery_try = "x[0]"
 import io
 import sys
@@ -46,12 +45,18 @@ dataset = TensorDataset(data)
 sample += 10
 print(f"{data.tolist() = }, {batch.tolist() = }")
 assert (data[0], batch[0]) == (11, 1)
-# sphinx_gallery_tensor_map_lead = "data, sample, batch, data copied to batch"
-# sphinx_gallery_predict = "What do ``data`` and ``batch`` hold?"
-# sphinx_gallery_predict_instead = "sample += 10 -> sample = sample + 10"
-# sphinx_gallery_predict_instead_2 = "DataLoader(dataset, batch_size=2) -> [dataset[:]]"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "data, sample, batch, data copied to batch"
 
 # %%
+# .. predict:: What do ``data`` and ``batch`` hold?
+#
+#     - ``data.tolist() = [[11.0], [2.0]], batch.tolist() = [[1.0], [2.0]]``
+#     - ``data.tolist() = [[1.0], [2.0]], batch.tolist() = [[1.0], [2.0]]`` with
+#       ``sample = sample + 10``
+#     - ``data.tolist() = [[11.0], [2.0]], batch.tolist() = [[11.0], [2.0]]`` with
+#       ``((batch,),) = [dataset[:]]``
+#
 # What shares memory with the data?
 # ---------------------------------
 # A :class:`torch.utils.data.DataLoader` stacks samples into a batch, which copies them.
@@ -80,7 +85,6 @@ shared = [row["memory of data"] for row in rows]
 assert shared == [True, True, False, False]
 assert row["pinned"] == gpu
 # sphinx_gallery_folded = "The code that looks"
-# sphinx_gallery_table = "rows"
 
 # %%
 # Do workers and the main process see each other's writes?
@@ -139,7 +143,6 @@ for method, asked, *seen in map(dict.values, rows):
 model = torch.nn.Linear(1, 1).share_memory()
 assert model.weight.is_shared()
 # sphinx_gallery_folded = "The code that tries each start method"
-# sphinx_gallery_table = "rows"
 
 # %%
 # Batches come back through shared memory. With ``model.share_memory()`` all processes

@@ -12,7 +12,6 @@ array or tensor, and a write to it changes the model.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Share weights with NumPy"
 # sphinx_gallery_try = "x.detach().cpu().numpy()"
 import numpy as np
 import torch
@@ -41,7 +40,8 @@ kept = net.weight.detach().to("cpu", copy=True).numpy()
 sgd = torch.optim.SGD(net.parameters(), lr=0.5)
 net(torch.ones(1, 2)).backward()
 sgd.step()
-# sphinx_gallery_tensor_map_lead = "net.weight, before, kept, net.weight copied to kept"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "net.weight, before, kept, net.weight copied to kept"
 
 # %%
 # We take the third array after the step.
@@ -53,11 +53,16 @@ assert (after == before).all()
 assert (after - kept).tolist() == [[-0.5, -0.5]]
 assert np.shares_memory(before, after)
 assert not np.shares_memory(before, kept)
-# sphinx_gallery_predict = "How far did the step move the weights?"
-# sphinx_gallery_predict_instead = "before = net.weight -> before = net.weight.clone()"
-# sphinx_gallery_predict_instead_2 = "copy=True -> copy=False"
 
 # %%
+# .. predict:: How far did the step move the weights?
+#
+#     - ``after - before: [[0.0, 0.0]]`` ``after - kept: [[-0.5, -0.5]]``
+#     - ``after - before: [[0.0, 0.0]]`` ``after - kept: [[0.0, 0.0]]`` with ``kept =
+#       net.weight.detach().to("cpu", copy=False).numpy()``
+#     - ``after - before: [[-0.5, -0.5]]`` ``after - kept: [[-0.5, -0.5]]`` with
+#       ``before = net.weight.clone().detach().cpu().numpy()``
+#
 # ``before`` shares memory with the weight, so the step also changed ``before``. For a
 # weight on a GPU ``cpu()`` copies, and ``after - before`` is correct. So the mistake
 # only shows up with a model on the CPU (:doc:`../2_numpy_and_devices/cpu_and_to`,

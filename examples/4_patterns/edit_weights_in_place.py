@@ -11,7 +11,6 @@ the optimizer still trains it. Every tensor that shares this memory also changes
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Change weights in place"
 import torch
 from torch import nn
 from torch.nn.utils import (
@@ -43,12 +42,18 @@ with torch.no_grad():
 same = layer.weight is weight
 print(f"{alias.tolist() = }, {same = }")
 assert same and alias.tolist() == [[3, 4]]
-# sphinx_gallery_tensor_map_lead = "weight, alias, new, new copied to weight"
-# sphinx_gallery_predict = "What are ``alias`` and ``same``?"
-# sphinx_gallery_predict_instead = "weight.copy_(new) -> weight.data = new"
-# sphinx_gallery_predict_instead_2 = "weight.copy_( -> layer.weight = nn.Parameter("
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "weight, alias, new, new copied to weight"
 
 # %%
+# .. predict:: What are ``alias`` and ``same``?
+#
+#     - ``alias.tolist() = [[3.0, 4.0]], same = True``
+#     - ``alias.tolist() = [[0.0, 0.0]], same = True`` with ``weight.data = new`` in the
+#       place of ``weight.copy_(new)``
+#     - ``alias.tolist() = [[0.0, 0.0]], same = False`` with ``layer.weight =
+#       nn.Parameter(new)`` in the place of ``weight.copy_(new)``
+#
 # After which of six edits does the optimizer train the weight?
 # -------------------------------------------------------------
 # Each edit sets the weight ``w`` of a new layer to 3, the value of ``t``. The
@@ -101,7 +106,6 @@ assert columns[3] == (False,) * 4 + (True,) * 2
 assert columns[5] == columns[1]
 assert columns[4][:4] == ("+1", "+1", "+0", "+0")
 # sphinx_gallery_folded = "The code that edits and looks"
-# sphinx_gallery_table = "rows"
 
 # %%
 # - ``w.data.copy_`` and a fused step don't increment the version counter
@@ -127,11 +131,17 @@ print(f"{best.tolist() = }")
 assert best.tolist() == [0.5, 1.5]
 assert shares_memory(model.weight, best)
 assert not shares_memory(model.weight, vector)
-# sphinx_gallery_predict = "What does ``best`` hold now?"
-# sphinx_gallery_predict_instead = "(best, model -> (best.clone(), model"
-# sphinx_gallery_predict_instead_2 = "lr=0.5 -> lr=1.0"
 
 # %%
+# .. predict:: What does ``best`` hold now?
+#
+#     - ``best.tolist() = [0.5, 1.5]``
+#     - ``best.tolist() = [1.0, 2.0]`` with ``vector_to_parameters(best.clone(),
+#       model.parameters())`` in the place of ``vector_to_parameters(best,
+#       model.parameters())``
+#     - ``best.tolist() = [0.0, 1.0]`` with ``sgd = torch.optim.SGD(model.parameters(),
+#       lr=1.0)``
+#
 # To keep ``best``, call ``vector_to_parameters(best.clone(), model.parameters())``.
 #
 # Write gradient descent by hand under ``no_grad``

@@ -11,7 +11,6 @@ weights, and in training mode BatchNorm updates its averages and dropout drops v
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Freeze and unfreeze"
 import matplotlib.pyplot as plt
 import torch
 from torch import nn
@@ -112,7 +111,6 @@ seen = [tuple(row.values())[1:] for row in rows]
 assert seen[0] == (False, 0, False)
 assert seen[1:] == [(True, 1, True), (True, 0, False)]
 # sphinx_gallery_folded = "The code that makes the table"
-# sphinx_gallery_table = "rows"
 
 # %%
 # You can also call ``eval()`` on the frozen part after each ``train()``
@@ -132,11 +130,16 @@ net(torch.ones(1, 1, device=device)).backward()
 optimizer.step()
 print(f"{w.grad.item() = }, {w.item() = }")
 assert w.grad == 1 and w == 2
-# sphinx_gallery_predict = "What are the gradient and the weight after the step?"
-# sphinx_gallery_predict_instead = "parameters() if p.requires_grad -> parameters()"
-# sphinx_gallery_predict_instead_2 = "optimizer.step() -> net.zero_grad(False)"
 
 # %%
+# .. predict:: What are the gradient and the weight after the step?
+#
+#     - ``w.grad.item() = 1.0, w.item() = 2.0``
+#     - ``w.grad.item() = 0.0, w.item() = 2.0`` with ``net.zero_grad(False)`` in the
+#       place of ``optimizer.step()``
+#     - ``w.grad.item() = 1.0, w.item() = 1.5`` with ``free = [p for p in
+#       net.parameters()]``
+#
 # The weight has a gradient, but the optimizer doesn't have the weight. A new group gets
 # the ``lr`` of the constructor, even if a scheduler has changed ``lr`` since then.
 # A ``LambdaLR`` made before doesn't have the group, and its next step may raise.

@@ -11,7 +11,6 @@ current values. No gradient flows from B's loss back to A.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "B uses A's weights"
 # sphinx_gallery_try = "x.detach()"
 import torch
 
@@ -39,7 +38,8 @@ u.backward()
 print(f"{w.grad = }, {t.grad = }")
 assert w.item() == 4 and w.grad.item() == 2
 assert t.item() == 7 and t.grad.item() == 4
-# sphinx_gallery_tensor_map_lead = "w, z, t, u"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, z, t, u"
 
 # %%
 # The gradient of ``w`` comes from A's loss only. Now A takes a step.
@@ -48,11 +48,14 @@ assert t.item() == 7 and t.grad.item() == 4
 torch.optim.SGD([w, b], lr=0.5).step()
 print(f"{w.item() = }, {z.item() = }")
 assert w.item() == z.item() == 3
-# sphinx_gallery_predict = "What does ``z`` hold now?"
-# sphinx_gallery_predict_instead = "w.detach() -> w.detach().clone()"
-# sphinx_gallery_predict_instead_2 = "w.detach() -> w"
 
 # %%
+# .. predict:: What does ``z`` hold now?
+#
+#     - ``w.item() = 3.0, z.item() = 3.0``
+#     - ``w.item() = -0.5, z.item() = -0.5`` with ``z = w``
+#     - ``w.item() = 3.0, z.item() = 4.0`` with ``z = w.detach().clone()``
+#
 # ``z`` shares the memory of ``w``, so A's step changes both.
 #
 # Detach A's weight again after each step
@@ -111,11 +114,15 @@ assert kept == 4 and shared == "it raises"
 found = gradient(torch.detach, fused=True)
 print(f"gradient of t: {found}")
 assert found == 3
-# sphinx_gallery_predict = "What is the gradient of ``t`` after a fused step?"
-# sphinx_gallery_predict_instead = "fused=True -> fused=False"
-# sphinx_gallery_predict_instead_2 = "gradient(torch.detach -> gradient(torch.clone"
 
 # %%
+# .. predict:: What is the gradient of ``t`` after a fused step?
+#
+#     - ``gradient of t: 3.0``
+#     - ``gradient of t: it raises`` with ``found = gradient(torch.detach,
+#       fused=False)``
+#     - ``gradient of t: 4.0`` with ``found = gradient(torch.clone, fused=True)``
+#
 # The gradient should be 4, but PyTorch doesn't raise.
 #
 # After a cast, a detached weight no longer changes with A

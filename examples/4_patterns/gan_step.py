@@ -11,7 +11,6 @@ the generator's step the gradient must flow through the fake.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "detach in a GAN"
 # sphinx_gallery_try = "x.detach()"
 import torch
 from torch import nn
@@ -40,7 +39,8 @@ loss_d.backward()
 print(f"{d.grad.item() = }, {g.grad = }")
 assert d.grad.item() == -2 and g.grad is None
 assert not real.requires_grad
-# sphinx_gallery_tensor_map_lead = "d, loss_d, fake, cut"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "d, loss_d, fake, cut"
 
 # %%
 # No gradient flows from ``loss_d`` to G, because ``cut`` is detached. ``fake`` is still
@@ -62,11 +62,16 @@ sgd_g.step()
 print(f"{d.item() = }, {d.grad.item() = }")
 assert g.grad.item() == -14 and g.item() == 17
 assert d.item() == 7 and d.grad.item() == -2 - 6
-# sphinx_gallery_predict = "What is in ``d.grad``?"
-# sphinx_gallery_predict_instead = "sgd_g.zero_grad() -> sgd_d.zero_grad()"
-# sphinx_gallery_predict_instead_2 = "(-net_d(fake)) -> (net_d(fake))"
 
 # %%
+# .. predict:: What is in ``d.grad``?
+#
+#     - ``d.item() = 7.0, d.grad.item() = -8.0``
+#     - ``d.item() = 7.0, d.grad.item() = -6.0`` with ``sgd_d.zero_grad()`` in the place
+#       of ``sgd_g.zero_grad()``
+#     - ``d.item() = 7.0, d.grad.item() = 4.0`` with ``(net_d(fake)).backward()`` in the
+#       place of ``(-net_d(fake)).backward()``
+#
 # The gradient of ``d`` is -2 from D's step plus -6 from G's step. So zero D's gradients
 # *before* its backward pass, in each iteration.
 #
@@ -132,7 +137,6 @@ assert dead == (3, 9)
 assert "second time" in rows[3]["error"]
 assert "inplace" in rows[6]["error"]
 # sphinx_gallery_folded = "The loop, and the code that makes the table"
-# sphinx_gallery_table = "rows"
 
 # %%
 # - If D doesn't zero its gradients, ``backward()`` adds the next gradients to the old

@@ -11,7 +11,6 @@ each tensor, and restore it with ``load_state_dict()``.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Save the best weights"
 import copy
 
 import torch
@@ -45,7 +44,8 @@ saved = kept["weight"]
 print(f"{shared.item() = }, {saved.item() = }")
 assert best == 0 and shared.item() == w.item() == 5
 assert saved.item() == 3
-# sphinx_gallery_tensor_map_lead = "w, shared, saved, w copied to saved"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, shared, saved, w copied to saved"
 
 # %%
 # ``shared`` has the changes of epochs 4 and 5 (:ref:`silent-best-weights`), because
@@ -89,7 +89,6 @@ cpu = 5 if device == "cpu" else 3
 assert weights == [5, cpu, 3, 3, 3]
 assert weights == [row["batches"] for row in rows]
 # sphinx_gallery_folded = "The code that makes the table"
-# sphinx_gallery_table = "rows"
 
 # %%
 # ``v.cpu()`` copies a GPU tensor, but returns a CPU tensor itself
@@ -108,11 +107,17 @@ optimizer.step()
 print(f"{model.weight.item() = }, {saved.item() = }")
 assert model.weight is w and w.item() == 4
 assert saved.item() == 3
-# sphinx_gallery_predict = "What are the model's weight and the saved one?"
-# sphinx_gallery_predict_instead = "dict(kept) -> dict(kept, assign=True)"
-# sphinx_gallery_predict_instead_2 = "model.load_state_dict(kept) ->"
 
 # %%
+# .. predict:: What are the model's weight and the saved one?
+#
+#     - ``model.weight.item() = 4.0, saved.item() = 3.0``
+#     - ``model.weight.item() = 6.0, saved.item() = 3.0`` without
+#       ``model.load_state_dict(kept)``
+#     - ``model.weight.item() = 3.0, saved.item() = 3.0`` with
+#       ``model.load_state_dict(kept, assign=True)`` in the place of
+#       ``model.load_state_dict(kept)``
+#
 # With ``assign=True`` the model gets new parameters that share memory with the saved
 # tensors. The optimizer doesn't have them. A new optimizer would change the saved
 # tensors.

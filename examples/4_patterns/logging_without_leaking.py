@@ -11,7 +11,6 @@ keeps its graph, and ``item()`` in each step waits for a CUDA GPU.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Log losses without leaks"
 # sphinx_gallery_try = "x.detach()"
 from weakref import ref
 
@@ -86,7 +85,6 @@ assert nodes == sorted(nodes, reverse=True)
 assert nodes[-1] == 0
 # sphinx_gallery_folded = "The code that counts and draws"
 # sphinx_gallery_lead = True
-# sphinx_gallery_table = "rows"
 
 # %%
 # In training, ``backward()`` has freed the tensors that the graphs had saved, but the
@@ -108,11 +106,15 @@ for loss in log[1:]:
     total += loss
 print([entry.item() for entry in log])
 assert [entry.item() for entry in log] == [7, 2, 1]
-# sphinx_gallery_predict = "What does the log hold?"
-# sphinx_gallery_predict_instead = "log[1:] -> log"
-# sphinx_gallery_predict_instead_2 = "total += loss -> total = total + loss"
 
 # %%
+# .. predict:: What does the log hold?
+#
+#     - ``[7.0, 2.0, 1.0]``
+#     - ``[11.0, 2.0, 1.0]`` with ``for loss in log:`` in the place of ``for loss in
+#       log[1:]:``
+#     - ``[4.0, 2.0, 1.0]`` with ``total = total + loss``
+#
 # Start the sum with zeros and ``best`` with a detached clone (these losses don't
 # require grad). Log clones of the sum. A list that has one tensor three times
 # :doc:`shows its last value three times <../3_tips/expanded_tensors>`.

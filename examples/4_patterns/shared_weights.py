@@ -12,7 +12,6 @@ gradient.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "functional_call"
 import copy
 from functools import partial
 
@@ -44,7 +43,8 @@ print(f"{u.item() = }, {t.grad = }, {w.grad = }")
 assert u.item() == 84 and t.grad.item() == 12
 assert w.grad is None and net_b.weight.grad is None
 assert z.data_ptr() == w.data_ptr()
-# sphinx_gallery_tensor_map_lead = "w, z, t, u"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "w, z, t, u"
 
 # %%
 # Which way uses A's current weight without training A?
@@ -75,7 +75,6 @@ for row in rows:
     print(*row.values(), sep=" | ")
 seen = [tuple(row.values())[1:] for row in rows]
 assert seen == [(12, None), (15, 21), (15, None)]
-# sphinx_gallery_table = "rows"
 
 # %%
 # With a copy, B doesn't get the change to 5. With the same Parameter, B's loss also
@@ -121,7 +120,6 @@ for row in rows:
 shared = [row["shared"] for row in rows]
 assert shared == [True, True, False, False]
 # sphinx_gallery_folded = "The code that makes the table"
-# sphinx_gallery_table = "rows"
 
 # %%
 # In-place writes keep the sharing. A new parameter (:ref:`silent-assign`), a cast to
@@ -141,11 +139,15 @@ functional_call(norm_b, state, (batch,))
 a, b = norm_a.running_mean, norm_b.running_mean
 print(f"A: {a.item()}, B: {b.item()}")
 assert a.item() == 1 and b.item() == 0
-# sphinx_gallery_predict = "Whose running mean has changed?"
-# sphinx_gallery_predict_instead = "= norm_a.state_dict() -> = {}"
-# sphinx_gallery_predict_instead_2 = "(norm_b, state -> (norm_b.eval(), state"
 
 # %%
+# .. predict:: Whose running mean has changed?
+#
+#     - ``A: 1.0, B: 0.0``
+#     - ``A: 0.0, B: 1.0`` with ``state = {}``
+#     - ``A: 0.0, B: 0.0`` with ``functional_call(norm_b.eval(), state, (batch,))`` in
+#       the place of ``functional_call(norm_b, state, (batch,))``
+#
 # B has written into A's buffer. Call ``norm_b.eval()``, or leave the buffers out of
 # ``state``, so that B uses its own.
 #

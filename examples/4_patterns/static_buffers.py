@@ -11,7 +11,6 @@ A CUDA graph reads and writes the same tensors on each replay. Fill its input wi
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "CUDA graphs and copy_"
 from functools import partial
 
 import torch
@@ -70,12 +69,18 @@ replay()
 print(f"{kept.tolist() = }, {copied.tolist() = }")
 assert kept.tolist() == [10, 12]
 assert copied.tolist() == [2, 4]
-# sphinx_gallery_tensor_map_lead = "x copied to static_in, static_out copied to copied"
-# sphinx_gallery_predict = "What do ``kept`` and ``copied`` hold?"
-# sphinx_gallery_predict_instead = "static_out.clone() -> static_out"
-# sphinx_gallery_predict_instead_2 = ".detach() -> .detach().clone()"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "x copied to static_in, static_out copied to copied"
 
 # %%
+# .. predict:: What do ``kept`` and ``copied`` hold?
+#
+#     - ``kept.tolist() = [10.0, 12.0], copied.tolist() = [2.0, 4.0]``
+#     - ``kept.tolist() = [10.0, 12.0], copied.tolist() = [10.0, 12.0]`` with ``copied =
+#       static_out``
+#     - ``kept.tolist() = [2.0, 4.0], copied.tolist() = [2.0, 4.0]`` with ``kept =
+#       static_out.detach().clone()``
+#
 # ``kept`` shares memory with ``static_out``. If you collect such results in a list,
 # they all show the last values.
 #

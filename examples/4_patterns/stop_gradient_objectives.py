@@ -11,7 +11,6 @@ it toward the prediction, which can end with the same output for every input.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "SimSiam and VQ targets"
 # sphinx_gallery_try = "x.detach()"
 import matplotlib.pyplot as plt
 import torch
@@ -100,11 +99,16 @@ commitment = (z - code.detach()).square()
 print(f"{z.grad = }, {code.grad = }")
 assert codebook.item() == commitment.item() == 4
 assert (z.grad, code.grad) == (1, -4)
-# sphinx_gallery_predict = "What are ``z.grad`` and ``code.grad``?"
-# sphinx_gallery_predict_instead = "z - code.detach() -> z - code"
-# sphinx_gallery_predict_instead_2 = "z.detach() - code -> z - code"
 
 # %%
+# .. predict:: What are ``z.grad`` and ``code.grad``?
+#
+#     - ``z.grad = tensor([1.]), code.grad = tensor([-4.])``
+#     - ``z.grad = tensor([5.]), code.grad = tensor([-4.])`` with ``codebook = (z -
+#       code).square()``
+#     - ``z.grad = tensor([1.]), code.grad = tensor([-5.])`` with ``commitment = (z -
+#       code).square()``
+#
 # Without the two ``detach`` calls, each loss would move both ``z`` and the code. Their
 # gradients would be 5 and -5.
 #

@@ -11,7 +11,6 @@ because ``detach`` hides the rounding from autograd.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Straight-through estimator"
 import torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -31,12 +30,17 @@ y.sum().backward()
 print(f"{y.tolist() = }, {x.grad.tolist() = }")
 assert torch.equal(y, x.round())
 assert x.grad.tolist() == [1, 1]
-# sphinx_gallery_tensor_map_lead = "x, detached, y"
-# sphinx_gallery_predict = "What are ``y`` and ``x.grad``?"
-# sphinx_gallery_predict_instead = "(x.round() - x).detach() -> x.round() - x"
-# sphinx_gallery_predict_instead_2 = "x + detached -> x * 1"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "x, detached, y"
 
 # %%
+# .. predict:: What are ``y`` and ``x.grad``?
+#
+#     - ``y.tolist() = [0.0, 2.0], x.grad.tolist() = [1.0, 1.0]``
+#     - ``y.tolist() = [0.0, 2.0], x.grad.tolist() = [0.0, 0.0]`` with ``detached =
+#       x.round() - x``
+#     - ``y.tolist() = [0.25, 1.75], x.grad.tolist() = [1.0, 1.0]`` with ``y = x * 1``
+#
 # Which form of rounding trains the weight?
 # -----------------------------------------
 # The loss is 0 if the rounded weight is 3. We train the weight with three forms of
@@ -78,7 +82,6 @@ weights = [row["weight"] for row in rows]
 assert weights == [0.25, 0.25, 2.75]
 assert [row["loss"] for row in rows] == [36, 36, 0]
 # sphinx_gallery_folded = "The code that trains with each form"
-# sphinx_gallery_table = "rows"
 
 # %%
 # With ``round`` alone the gradient is 0. PyTorch doesn't raise, and the weight isn't

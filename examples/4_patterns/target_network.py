@@ -11,7 +11,6 @@ a hard update, and ``lerp_`` under ``no_grad`` for a soft one.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Target networks and EMA"
 import copy
 
 import matplotlib.pyplot as plt
@@ -100,7 +99,6 @@ for row in rows:
     print(*row.values(), sep=" | ")
 assert [row["holds"] for row in rows] == [2, 2, 1, 2, 1]
 # sphinx_gallery_folded = "The code that makes the table"
-# sphinx_gallery_table = "rows"
 
 # %%
 # ``copy.copy`` and ``state_dict()`` share the tensors, and ``assign=True`` keeps them
@@ -116,11 +114,16 @@ with torch.no_grad():
         old = old.lerp(w, 0.5)
 print(f"{target.weight.item() = }")
 assert target.weight.item() == 1
-# sphinx_gallery_predict = "What does the target hold?"
-# sphinx_gallery_predict_instead = "old = old.lerp(w -> old.lerp_(w"
-# sphinx_gallery_predict_instead_2 = "old = old.lerp(w, 0.5) -> old.copy_(w)"
 
 # %%
+# .. predict:: What does the target hold?
+#
+#     - ``target.weight.item() = 1.0``
+#     - ``target.weight.item() = 2.0`` with ``old.copy_(w)`` in the place of ``old =
+#       old.lerp(w, 0.5)``
+#     - ``target.weight.item() = 1.5`` with ``old.lerp_(w, 0.5)`` in the place of ``old
+#       = old.lerp(w, 0.5)``
+#
 # ``lerp`` returns a new tensor, and only the name ``old`` gets it. The module keeps its
 # parameter. Call ``old.lerp_``, which changes the parameter in place.
 #

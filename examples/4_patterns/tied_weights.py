@@ -11,7 +11,6 @@ its gradient is the sum over both uses.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Tied weights"
 import copy
 from collections import OrderedDict
 
@@ -48,7 +47,8 @@ print(f"{count = }, {[*model.state_dict()] = }")
 assert inp.weight is out.weight and count == 2
 assert scores.tolist() == [6, 9]
 assert inp.weight.grad.flatten().tolist() == [3, 8]
-# sphinx_gallery_tensor_map_lead = "inp.weight, out.weight, scores"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "inp.weight, out.weight, scores"
 
 # %%
 # ``parameters()`` returns the weight only once. ``state_dict()`` has both names.
@@ -118,7 +118,6 @@ assert right == [True] * 3 + [False] * 3 + [True]
 assert rows[3]["memory"] == rows[5]["memory"] == "one"
 assert parts.inp.weight is not parts.out.weight
 # sphinx_gallery_folded = "The code that makes the table"
-# sphinx_gallery_table = "rows"
 
 # %%
 # Two parameters that share memory look tied, but the optimizer steps both. So it
@@ -136,11 +135,15 @@ with torch.no_grad():
 rows = inp.weight[1].item(), out.weight[1].item()
 print(f"inp: {rows[0]}, out: {rows[1]}")
 assert rows == (7, 3)
-# sphinx_gallery_predict = "What do ``inp`` and ``out`` hold in row 1?"
-# sphinx_gallery_predict_instead = "copy.deepcopy(part) -> part"
-# sphinx_gallery_predict_instead_2 = "inp.weight[1] = 7.0 -> inp.weight[1].add(4.0)"
 
 # %%
+# .. predict:: What do ``inp`` and ``out`` hold in row 1?
+#
+#     - ``inp: 7.0, out: 3.0``
+#     - ``inp: 7.0, out: 7.0`` with ``inp, out = [part for part in model]``
+#     - ``inp: 3.0, out: 3.0`` with ``inp.weight[1].add(4.0)`` in the place of
+#       ``inp.weight[1] = 7.0``
+#
 # With one call, ``copy.deepcopy(model)``, both names stay one Parameter, as in the
 # table.
 #

@@ -12,7 +12,6 @@ backward pass.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Train through a frozen B"
 import torch
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
@@ -43,7 +42,8 @@ y = net_b(net_a(x))
 y.backward()
 print(f"{a.grad = }, {b.grad = }")
 assert a.grad.item() == 15 and b.grad is None
-# sphinx_gallery_tensor_map_lead = "a, b, y"
+# sphinx_gallery_lead = True
+# sphinx_gallery_tensor_map = "a, b, y"
 
 # %%
 # In the picture ``b`` doesn't require grad, and the gradient of ``y`` flows to ``a``.
@@ -109,7 +109,6 @@ assert inputs == late == (15, None, 3)
 assert quiet == (None, None, 1)
 assert before == (15, None, 1)
 # sphinx_gallery_folded = "The code that measures"
-# sphinx_gallery_table = "rows"
 
 # %%
 # - *Left out of the optimizer*, B still gets gradients. They add up, because
@@ -137,11 +136,16 @@ net_b.requires_grad_(True)
 y.backward()
 print(f"{a.grad = }, {b.grad = }")
 assert a.grad.item() == 15 and b.grad is None
-# sphinx_gallery_predict = "Which gradients arrive?"
-# sphinx_gallery_predict_instead = "requires_grad_(False) -> requires_grad_(True)"
-# sphinx_gallery_predict_instead_2 = "net_a(x)) -> net_a(x).detach()) raises"
 
 # %%
+# .. predict:: Which gradients arrive?
+#
+#     - ``a.grad = tensor([[15.]]), b.grad = None``
+#     - ``a.grad = tensor([[15.]]), b.grad = tensor([[6.]])`` with
+#       ``net_b.requires_grad_(True)`` in the place of ``net_b.requires_grad_(False)``
+#     - ``RuntimeError: element 0 of tensors does not require grad and does not have a
+#       grad_fn`` with ``y = net_b(net_a(x).detach())``
+#
 # A weight gets a gradient only if it requires grad in the forward pass *and* in
 # ``backward()``. So one loss can use B twice and train it through only one of the two
 # calls. Freezing B doesn't stop its BatchNorm or dropout (:doc:`freeze_and_unfreeze`).

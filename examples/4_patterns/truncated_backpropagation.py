@@ -11,7 +11,6 @@ and ``state = state.detach()``, which keeps the values but not the graph.
 """
 
 # sphinx_gallery_setup = True
-# sphinx_gallery_short_title = "Truncated backpropagation"
 # sphinx_gallery_try = "x.detach()"
 import matplotlib.pyplot as plt
 import torch
@@ -37,11 +36,16 @@ state.backward()
 print(f"{state.item() = }, {w.grad.item() = }")
 assert state.item() == 8
 assert w.grad.item() == 4 + 5 + 6 + 7
-# sphinx_gallery_predict = "What is the gradient of ``w``?"
-# sphinx_gallery_predict_instead = "step % 4 -> step % 8"
-# sphinx_gallery_predict_instead_2 = "step % 4 -> step % 1"
 
 # %%
+# .. predict:: What is the gradient of ``w``?
+#
+#     - ``state.item() = 8.0, w.grad.item() = 22.0``
+#     - ``state.item() = 8.0, w.grad.item() = 7.0`` with ``if step % 1 == 0:`` in the
+#       place of ``if step % 4 == 0:``
+#     - ``state.item() = 8.0, w.grad.item() = 28.0`` with ``if step % 8 == 0:`` in the
+#       place of ``if step % 4 == 0:``
+#
 # The state is correct. The gradient only has the part of the second window. The part of
 # the first window, 0 + 1 + 2 + 3, is missing.
 #
@@ -127,7 +131,6 @@ for row in rows:
 grows = [r["window 3"] > r["window 2"] for r in rows]
 assert grows == [True, True, False]
 # sphinx_gallery_folded = "The code that counts"
-# sphinx_gallery_table = "rows"
 
 # %%
 # A short window doesn't reach early inputs

@@ -27,8 +27,7 @@ print("NAME found", torch.ones(1).dtype, hasattr(builtins, "left"))
 torch.set_default_dtype(torch.float64)
 builtins.left = True
 print("<b>bold</b>")"""
-TABLE = """rows = [{"call": "<b>bold</b>", "time": 3}]
-# sphinx_gallery_table = "rows\""""
+TABLE = """print("call | time\\n<b>bold</b> | 3")"""
 # A lesson that fails, and what is said of it.
 FAILING = {
     "asserts": (
@@ -163,19 +162,14 @@ def test_all_pages_that_fail_are_named_each_time_and_leave_nothing(
     assert before ^ site.published().keys() == {"computes.html", "computes.md"}
 
 
-def test_a_wrong_answer_of_a_marker_ends_the_build_before_anything_runs(
-    site: TinySite,
-) -> None:
-    answers = {"": "What?", "_instead": "x -> y", "_instead_2": "1 -> 2"}
-    asks = (f'# sphinx_gallery_predict{n} = "{answers[n]}"\n' for n in answers)
-    site.write_lessons({"one.py": lesson("one", f"{''.join(asks)}print(1)")})
-    said = fails(site, r"(?m)one\.py, line 8: the exchange 'x -> y' is no .*program$")
-    assert "generating gallery" not in said
-
-
-def test_a_section_without_a_header_is_named(site: TinySite) -> None:
-    (site.folder / "examples" / "1_first" / "GALLERY_HEADER.rst").unlink()
-    fails(site, r"(?m)examples/1_first has no GALLERY_HEADER\.rst\.$")
+def test_a_right_answer_that_is_not_printed_ends_the_build(site: TinySite) -> None:
+    asked = ".. predict:: What is it?\n#\n#     - ``1``\n#     - ``2``\n"
+    asking = lesson("one", f"print(2)\n\n# %%\n# {asked}")
+    site.write_lessons({"one.py": asking})
+    said = (
+        r"one\.rst:\d+: WARNING: the answer '1', the first, is not printed; the answer"
+    )
+    fails(site, rf"{said} '2', which is printed")
 
 
 def test_a_python_without_assertions_is_refused(site: TinySite) -> None:

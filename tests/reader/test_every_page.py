@@ -20,7 +20,7 @@ from reading import OUTSIDE, ROOT, UNFOLD, axe_of, pages_in
 # A first visit: markup, style and scripts, compressed. The longest compute.
 MOST_KB_OF_A_LESSON, MOST_KB_OF_ERRORS, MOST_KB, MOST_REQUESTS = 45, 55, 75, 16
 LESSON = re.compile(r"auto_examples/\w+/(?!index)")
-NO_DOCUMENTS = {"404.html", "genindex.html", "search.html"}
+NO_DOCUMENTS = {"genindex.html", "search.html"}
 # Attributes that name another element of the page, or several.
 REFERENCES = ("for", "aria-labelledby", "aria-describedby", "aria-controls")
 

@@ -277,7 +277,7 @@ def test_nothing_is_loaded_before_a_reader_searches(
 @pytest.mark.parametrize(
     ("name", "width", "keys"),
     [("index.html", 1280, "Control+k"), ("glossary.html", 320, "/"),
-     ("404.html", 1280, "/")],
+     ("machines.html", 1280, "/")],
 )  # fmt: skip
 def test_a_box_in_sight_answers_by_keyboard_alone(
     name: str, width: int, keys: str, address: str, visit: Callable[..., Any]

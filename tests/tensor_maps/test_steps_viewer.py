@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import io
 import json
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -728,23 +727,6 @@ def test_a_player_that_does_not_load_says_so(browser: Any, player: Path) -> None
     forward.click()
     tab.wait_for_function(f"({STATE})()[0] === '3 of 5'")
     tab.close()
-
-
-def test_a_mistake_is_stepped_through_beside_its_cure(browser: Any, site: Path) -> None:
-    page = browser.new_page(viewport={"width": 1280, "height": 844})
-    page.goto(f"{(site / 'silent_mistakes.html').as_uri()}#silent-data-step-4")
-    dialog = page.get_by_role("dialog", name="An in-place write through .data")
-    dialog.wait_for()
-    assert page.evaluate("location.hash") == "#silent-data-step-4"
-    code = dialog.locator(".steps-line").all_text_contents()
-    assert code[0] == "# Wrong" and "# Right" in code
-    page.keyboard.press("Escape")
-    buttons = page.get_by_role("button", name="Step through")
-    assert buttons.count() == page.locator(".pair").count() > 5
-    buttons.nth(1).press("Enter")
-    page.wait_for_function("document.querySelectorAll('dialog[open]').length === 1")
-    assert re.search(r"-step-\d+$", page.evaluate("location.hash"))
-    page.close()
 
 
 @pytest.mark.parametrize(

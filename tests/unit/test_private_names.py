@@ -66,15 +66,11 @@ WRITTEN = [
      "as for generate_file_rst above"),
     (GALLERY, ISOLATION, ['["failing_examples"]', '".md5"'],
      "see where the gallery notes that a lesson failed, and that it passed"),
-    (GALLERY, "tensor_copies/lessons/calls.py", [".codeobj.json"],
-     "take the names from the links of the pages, or the gallery's mini-galleries"),
-    (SHARED, "tensor_copies/lessons/calls.py", ["intersphinx_named_inventory"],
-     "read conf/inventories/*.inv with sphinx.util.inventory.InventoryFile"),
     (SHARED, "tensor_copies/atlas/page.py", ["intersphinx_inventory"],
-     "make pending_xref nodes, as calls.py does"),
-    ("myst_nb.sphinx_", "tensor_copies/web/foot.py", ["nb_metadata", "exec_data"],
+     "make pending_xref nodes"),
+    ("myst_nb.sphinx_", "tensor_copies/web/frame.py", ["nb_metadata", "exec_data"],
      "the stamp of a page that computes: take the day of its file in the cache"),
-    (HTML, "tensor_copies/web/made_pages.py", ["if self.search:"],
+    (HTML, "tensor_copies/web/search_page.py", ["if self.search:"],
      "drop replace_search: Sphinx then writes an index that nothing reads"),
 ]  # fmt: skip
 # What lessons take: readers copy it, so there is little of it, and each has a reason.

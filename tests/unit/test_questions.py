@@ -68,7 +68,7 @@ def test_questions_are_read_with_their_places(tmp_path: Path) -> None:
         ("Yes, it is.\n", "", "does not begin with its answer"),
         ("Yes, it is.", "- Yes.", "does not begin with its answer"),
         ("assert x == 1", "x", "asserts nothing"),
-        ("x = 1\n", "x = 1\n" * 11, "has 11 lines of code, 10 at most"),
+        ("x = 1\n", "x = 1\n" * 12, "has 13 lines of code, 12 at most"),
         ("- **Memory**: none.\n", "- **Memory**: none.\n" * 25, "30 at most"),
         (", [two](https://example.org/2)\n\n(q-two", "\n\n(q-two", "fewer than 2"),
         ("Asked: [one](https://example.org/1), [two](https://example.org/2)\n\n(q-two",

@@ -16,8 +16,6 @@ ROOMS = (
     *("lessons", "web"),
 )
 SHARED = {"markup", "tensor_maps"}  # what every room may import
-# What a room imports all the same; none may join it.
-EXCEPTIONS = {"atlas": {"lessons"}}  # for their short titles
 
 
 def rooms_imported(module: Path) -> set[str]:
@@ -48,7 +46,7 @@ def test_a_room_imports_only_from_those_before_it(room: str) -> None:
     before = {*ROOMS[: ROOMS.index(room) + 1]} | SHARED
     modules = (HOUSE / room).rglob("*.py")
     after = {path.name: rooms_imported(path) - before for path in modules}
-    assert set().union(*after.values()) == EXCEPTIONS.get(room, set()), after
+    assert set().union(*after.values()) == set(), after
 
 
 def test_the_package_imports_nothing_of_the_site() -> None:

@@ -44,8 +44,7 @@ from tensor_copies.atlas.words import (
 )
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS
-from tensor_copies.gallery.lessons import lesson_scripts
-from tensor_copies.lessons.short_titles import short_title
+from tensor_copies.gallery.lessons import lesson_scripts, short_titles
 from tensor_copies.markup import TEMPLATES
 
 logger = logging.getLogger(__name__)
@@ -245,10 +244,9 @@ class Drawing:
     def lesson_link(self, row: Record) -> Record:
         """Return the link to the lesson of a row."""
         target = f"auto_examples/{row['lesson']}"
-        script = lesson_scripts(self.app).get(target)
-        if script is None:
+        if target not in lesson_scripts(self.app):
             logger.warning("the Atlas links to %s, which there is not", target)
-        name = short_title(script) if script else target
+        name = short_titles().get(target.rpartition("/")[2], target)
         uri = self.app.builder.get_relative_uri(self.page, target)
         return {"uri": uri, "text": f"Lesson: {name}", "kind": ""}
 
@@ -432,7 +430,7 @@ class AtlasFiles(SphinxDirective):
             f'<a href="{relative_uri(here, name)}" download>{name}</a>'
             for name in ("atlas.json", "atlas.csv")
         )
-        return [nodes.raw("", f'<p class="lesson-actions">{links}</p>', format="html")]
+        return [nodes.raw("", f'<p class="actions">{links}</p>', format="html")]
 
 
 def add_script(app: Sphinx, page: str, *_: object) -> None:

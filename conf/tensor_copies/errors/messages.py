@@ -11,7 +11,6 @@ cures run too, which a cell further below hands over: what the source says is pr
 
 from __future__ import annotations
 
-import ast
 import re
 import textwrap
 import warnings
@@ -113,30 +112,6 @@ def entries(page: Path) -> dict[str, Entry]:
             ),
             code=cell.code.strip(),
         )
-    return found
-
-
-@dataclass(frozen=True)
-class BestCure:
-    """What an entry says to write first, and in words what it is for."""
-
-    code: str
-    words: str
-
-
-def best_cures(page: Path) -> dict[str, BestCure]:
-    """Return the first cure of each entry of a page (MyST), by the entry's anchor."""
-    by_line = {entry.line: anchor for anchor, entry in entries(page).items()}
-    found: dict[str, BestCure] = {}
-    anchor = None
-    for cell in cells(page):
-        anchor = by_line.get(cell.line, anchor)
-        for node in ast.walk(ast.parse(cell.code)):
-            match node:
-                case ast.Call(func=ast.Name("cures"), args=[_, ranked, *_]) if anchor:
-                    code, about = next(iter(ast.literal_eval(ranked).items()))
-                    words = about if isinstance(about, str) else about[0]
-                    found.setdefault(anchor, BestCure(without_name(code), words))
     return found
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.figures.lead import MAP_LEAD, lead_line, read_lead
+from tensor_copies.figures.maps import names_in
 from tensor_copies.gallery.lessons import (
     MARKER_LINE,
     blocks_of,
@@ -144,13 +144,13 @@ def _as_json(seen: Steps, script: Path) -> str:
 
 def _lead_of(script: Path) -> tuple[list[str], tuple[int, int]]:
     """Return the names that open a lesson's page, and the lines of their block."""
-    line = lead_line(script)
     for kind, content, first in blocks_of(script):
-        if kind == "code" and first == line:
-            marker = extract_file_config(content).get(MAP_LEAD)
-            names = read_lead(marker).names if marker else []
+        marks = extract_file_config(content) if kind == "code" else {}
+        if marks.get("lead") is True and "tensor_map" in marks:
             # As steps write the names of items.
-            names = [name.replace('"', "'") for name in names]
+            names = [
+                name.replace('"', "'") for name in names_in(marks["tensor_map"])[0]
+            ]
             return names, (first, first + content.count("\n"))
     return [], (0, 0)
 

@@ -34,7 +34,7 @@ PROCESSES = get_context("forkserver" if sys.platform == "linux" else "spawn")
 PRELOADED = (
     *("torch", "matplotlib.backends.backend_agg", "matplotlib.pyplot", "perfplot"),
     *("sphinx_gallery.gen_gallery", "tensor_copies.lessons.below"),
-    *(f"tensor_copies.figures.{name}" for name in ("maps", "plots", "steps", "tables")),
+    *(f"tensor_copies.figures.{name}" for name in ("maps", "plots", "steps")),
     *("tensor_copies.errors.elsewhere", "tensor_maps.steps.watch", __name__),
 )
 # Any optimizer imports it, for two seconds: worth it for more processes than a few.

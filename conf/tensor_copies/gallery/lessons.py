@@ -1,7 +1,7 @@
-"""The lessons: their scripts, pages and order, their code blocks, their markers.
+"""The lessons: their scripts, pages, order and short titles, blocks and markers.
 
-Lessons are sorted by folder, and inside a folder by ``examples/order.txt``. Its lines
-``# ...`` are the headings under which the list of lessons shows those that follow.
+Order and short titles stand in ``examples/<section>/index.rst``, which Sphinx reads as
+a table of contents.
 
 A marker is a comment that begins with ``sphinx_gallery_``, which no reader meets:
 ``docs/maintainers/markers.md`` lists them.
@@ -15,15 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx.errors import ConfigError
 from sphinx_gallery.py_source_parser import (
-    extract_file_config,
     split_code_and_text_blocks,
 )
-from sphinx_gallery.sorting import FunctionSortKey
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-ORDER = EXAMPLES / "order.txt"
+# A line of a list of lessons: "    detach <detach>".
+LISTED = re.compile(r"^    (.+) <(?:\S+/)?(\w+)>$", re.MULTILINE)
 MARKER_LINE = re.compile(r"^[ \t]*#[ \t]*sphinx_gallery_\w+.*(?:\n|\Z)", re.MULTILINE)
 CLOCKS = (
     *("perf_counter", "perf_counter_ns", "process_time", "process_time_ns"),
@@ -35,33 +33,12 @@ CLOCKS = (
 TIMING = re.compile(rf"\b(?:{'|'.join(CLOCKS)}|perfplot\.\w+)\b")
 
 
-def _groups() -> dict[str, str]:
-    """Return the heading above each name in the order; it is empty above the first."""
-    heading, found = "", {}
-    text = ORDER.read_text(encoding="utf-8") if ORDER.exists() else ""
-    for line in filter(None, map(str.strip, text.splitlines())):
-        if line.startswith("#"):
-            heading = line.removeprefix("#").strip()
-        else:
-            found[line] = heading
-    return found
-
-
-GROUPS = _groups()
-READING_ORDER = tuple(GROUPS)
-
-
-class ReadingOrder(FunctionSortKey):
-    """Sort key of the gallery: the place of a lesson in the order."""
-
-    def __init__(self, src_dir: str) -> None:
-        super().__init__(_place)
-
-
-def _place(lesson: str) -> int:
-    if lesson not in READING_ORDER:
-        raise ConfigError(f"{lesson}: add a line with its name to examples/order.txt.")
-    return READING_ORDER.index(lesson)
+@cache
+def short_titles() -> dict[str, str]:
+    """Return the short title of each lesson by its name, in reading order."""
+    indexes = sorted(EXAMPLES.glob("*/index.rst"))
+    listed = (LISTED.findall(one.read_text(encoding="utf-8")) for one in indexes)
+    return {name: title for found in listed for title, name in found}
 
 
 def lesson_scripts(app: Sphinx) -> dict[str, Path]:
@@ -75,12 +52,10 @@ def lesson_scripts(app: Sphinx) -> dict[str, Path]:
 @cache
 def scripts() -> list[Path]:
     """Return the scripts of all lessons, in reading order."""
-    found = EXAMPLES.glob("*/[!.]*.py")
-    found = sorted(found, key=lambda path: (path.parent, _place(path.name)))
-    for section in {script.parent for script in found}:
-        if not (section / "GALLERY_HEADER.rst").exists():  # the gallery passes over it
-            raise ConfigError(f"examples/{section.name} has no GALLERY_HEADER.rst.")
-    return found
+    order = list(short_titles())
+    found = sorted(EXAMPLES.glob("*/[!.]*.py"))
+    listed = [one for one in found if one.stem in order]  # Sphinx warns of the others
+    return sorted(listed, key=lambda one: order.index(one.stem))
 
 
 def depend_on_lessons(app: Sphinx) -> None:
@@ -112,12 +87,3 @@ def takes_times(code: str) -> bool:
 def without_markers(script: str) -> str:
     """Return the text of a script without its marker comments."""
     return MARKER_LINE.sub("", script)
-
-
-def markers_of(script: Path) -> list[tuple[int, dict[str, Any]]]:
-    """Return the line of each code block, and what its markers ask for."""
-    return [
-        (block.lineno, extract_file_config(block.content))
-        for block in blocks_of(script)
-        if block.type == "code"
-    ]

@@ -1,4 +1,4 @@
-"""What the page of a lesson has beside its code, and what is made of all lessons."""
+"""Arrange a lesson's page, ask its questions, list the lessons, offer their files."""
 
 from __future__ import annotations
 
@@ -6,34 +6,20 @@ from sphinx.application import Sphinx
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect; page.py has what is done to a lesson's page, in order."""
+    """Add the directives and connect the events, in the order in which they happen."""
     from tensor_copies.gallery import PARALLEL
-    from tensor_copies.lessons import (
-        answers,
-        below,
-        calls,
-        notebooks,
-        overviews,
-        page,
-        player,
-        predictions,
-        remember,
-        short_titles,
-    )
+    from tensor_copies.lessons import below, downloads, listing, page, player, predict
 
-    app.add_directive("calls", calls.Calls)
-    app.add_directive("remember", remember.Remember)
-    app.add_directive("score", predictions.Score)
-    # Before the gallery: a lesson without a title need not run.
-    app.connect("builder-inited", short_titles.require_all, priority=410)
-    # After the gallery (500) and after a failed lesson has stopped the build (600).
-    app.connect("builder-inited", notebooks.finish_all, priority=700)
+    app.add_directive("block-marks", page.BlockMarks)
+    app.add_directive("predict", predict.Predict)
+    app.add_directive("lessons", listing.Lessons)
+    app.add_directive("remember", listing.Remember)
     app.connect("builder-inited", below.want, priority=450)
-    app.connect("builder-inited", answers.want, priority=460)
-    # Before Sphinx collects the contents, files and pictures of a page (500).
-    app.connect("doctree-read", page.change_lesson, priority=400)
-    # When every lesson has been read.
-    app.connect("doctree-resolved", remember.fill_remembered)
-    app.connect("html-page-context", overviews.lead_on)
+    # Before Sphinx collects titles, contents and downloads of a page (500).
+    app.connect("doctree-read", page.arrange_lesson, priority=400)
+    app.connect("doctree-read", predict.arrange_questions, priority=410)
+    app.connect("doctree-read", listing.show_groups_in_menu, priority=510)
+    app.connect("doctree-resolved", listing.fill_lists)
+    app.connect("build-finished", downloads.finish)
     app.connect("build-finished", player.publish_steps)
     return PARALLEL

@@ -7,7 +7,6 @@ compared, and of a block that takes times only the figures of real machines are 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,12 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from tensor_copies.errors.cards import ABOUT_DEVICE
-from tensor_copies.figures import figures_of
-from tensor_copies.figures.placed import figure_node, kept
-from tensor_copies.figures.tables import without_table
+from tensor_copies.figures import drawn_figure, figures_of
+from tensor_copies.figures.tables import with_tables
 from tensor_copies.gallery.kept import BY_LESSONS, Kept
 from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.gallery.machine import Machine
-from tensor_copies.lessons.blocks import LiveBlock, set_text
-from tensor_copies.lessons.opening import setup_line
-from tensor_copies.machines.comparing import (
-    is_measured,
-    plain,
-    same,
-    same_figure,
-    same_text,
-)
+from tensor_copies.machines.comparing import is_measured, plain, same_figure, same_text
 from tensor_copies.machines.others import given_elsewhere, simulated_run
 from tensor_copies.machines.recording import Block, keyed_blocks
 from tensor_copies.machines.runner import run_lesson
@@ -52,52 +42,57 @@ def want(app: Sphinx) -> None:
             kept.want()
 
 
-def add_below(app: Sphinx, script: Path, blocks: list[LiveBlock]) -> None:
-    """Put below the outputs of a lesson what other machines give instead."""
-    keys = {block.lineno: key for key, block in keyed_blocks(script)}
-    elsewhere = [
-        (machine, Block(**block))
-        for machine, given in given_elsewhere(
-            lambda one: one.lessons.get(script.stem, ()), _simulated(script)
-        )
-        for block in given
-    ]
-    setup = setup_line(script)
-    for live in blocks:
-        drawn = (node for node in (*live.lead, *live.outputs) if "figure" in node)
-        figures = [kept(app, node["figure"]) for node in drawn]
-        _say_tables_once(live, figures)
-        here = Block(keys[live.line], live.printed, figures)
-        if live.line == setup:
-            continue
-        for machine, there in elsewhere:
-            text = _without_tables(there.text, there.figures)
-            if is_measured(live.code.astext(), here.text):
-                text = here.text
-            there = replace(there, text=text)
-            if there.key == here.key and not same(here, there):
-                live.elsewhere.append(text)
-                live.below.append(_box(machine, here, there))
+class Elsewhere:
+    """What other machines gave for the blocks of the lesson that is read."""
+
+    def __init__(self, app: Sphinx) -> None:
+        script = lesson_scripts(app)[app.env.docname]
+        self.name = script.stem
+        self.keys = {block.lineno: key for key, block in keyed_blocks(script)}
+        self.given = [
+            (machine, Block(**block))
+            for machine, given in given_elsewhere(
+                lambda one: one.lessons.get(script.stem, ()), _simulated(script)
+            )
+            for block in given
+        ]
+
+    def boxes(
+        self,
+        line: int,
+        code: str,
+        printed: list[nodes.literal_block],
+        drawn: list[nodes.raw],
+    ) -> list[nodes.container]:
+        """Return a box for each machine on which a block gave another thing.
+
+        It begins on this line; ``printed`` and ``drawn`` are what it gave here.
+        """
+        text = plain("\n".join(one.astext().strip("\n") for one in printed))
+        figures = [one.astext() for one in drawn]
+        boxes = []
+        for machine, there in self.given:
+            if there.key == self.keys[line]:
+                said = text if is_measured(code, text) else there.text
+                others = self._others(figures, there.figures, line, machine)
+                if others or not same_text(text, said):
+                    said = "" if same_text(text, said) else said
+                    boxes.append(_box(machine, said, others))
+        return boxes
+
+    def _others(
+        self, here: list[str], there: list[dict[str, Any]], line: int, machine: Machine
+    ) -> list[str]:
+        """Return what a machine drew and what is not drawn here, as markup."""
+        name = f"{self.name}-{line}"
+        return [
+            drawn_figure(figure, f"{machine.device_kind}-{name}")
+            for figure in there
+            if not any(same_figure(drawn_figure(figure, name), one) for one in here)
+        ]
 
 
-def _say_tables_once(live: LiveBlock, figures: list[dict[str, Any]]) -> None:
-    """Take the tables of a block out of the texts that it printed."""
-    for node in live.texts:
-        text = _without_tables(node.astext().strip("\n"), figures)
-        if not text:
-            live.outputs.remove(node)
-        elif text != node.astext().strip("\n"):
-            set_text(node, text)
-    live.printed = plain("\n".join(node.astext() for node in live.texts))
-
-
-def _without_tables(text: str, figures: list[dict[str, Any]]) -> str:
-    for figure in figures:
-        text = without_table(text, figure["table"]) if "table" in figure else text
-    return text
-
-
-def _box(machine: Machine, here: Block, there: Block) -> nodes.container:
+def _box(machine: Machine, text: str, figures: list[str]) -> nodes.container:
     """Return what a machine gave instead, under one line that names it."""
     said = f"On {machine.in_sentence}"
     name: nodes.Node = nodes.Text(said)
@@ -108,11 +103,10 @@ def _box(machine: Machine, here: Block, there: Block) -> nodes.container:
         )  # fmt: skip
     box = nodes.container(classes=["variant", "other-machine"])
     box += nodes.paragraph("", "", name, classes=["variant-label"])
-    for number, figure in enumerate(there.figures):
-        if not any(same_figure(figure, one) for one in here.figures):
-            box += figure_node(figure, f"{machine.device_kind}-{there.key}-{number}")
-    if not same_text(here.text, there.text):
-        box += nodes.literal_block(
-            "", there.text, classes=["sphx-glr-script-out"], language="none"
+    box += [nodes.raw("", markup, format="html") for markup in figures]
+    if text:
+        classes = ["sphx-glr-script-out"]
+        box += with_tables(
+            nodes.literal_block("", text, classes=classes, language="none")
         )
     return box

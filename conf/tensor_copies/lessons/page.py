@@ -1,49 +1,173 @@
-"""What a lesson's page has around its code, in the order in which it is put there."""
+"""Arrange the page that sphinx-gallery made of a lesson, in one pass over its blocks.
+
+A lesson begins with its answer (the first paragraph), the picture of the answer and a
+row of actions. Comments in its blocks, which no reader meets, say what is special::
+
+    # sphinx_gallery_setup = True                    the block is folded
+    # sphinx_gallery_folded = "The code that draws"  its code is, under these words
+    # sphinx_gallery_lead = True                     its first figure opens the page
+    # sphinx_gallery_lead = "what_waits.html"        this diagram of conf/figures does
+    # sphinx_gallery_try = "x.detach()"              a link to the explorer
+
+Assertions at the end of a block are folded below its output.
+"""
 
 from __future__ import annotations
 
+import ast
+import json
+from itertools import takewhile
 from pathlib import Path
+from typing import Any, ClassVar
 
-from docutils.nodes import document
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.gallery.lessons import lesson_scripts
-from tensor_copies.lessons import (
-    actions,
-    checked,
-    opening,
-    overviews,
-    player,
-    predictions,
-)
-from tensor_copies.lessons.below import add_below
-from tensor_copies.lessons.former import keep_former_addresses
-from tensor_copies.lessons.lesson_page import read
+from tensor_copies.explorer.page import address_of, is_at_home
+from tensor_copies.figures.tables import with_tables
+from tensor_copies.lessons.below import Elsewhere
+from tensor_copies.lessons.player import with_player
+from tensor_copies.markup import code_in, fold
+
+# What ends the outputs of a block on the gallery's page.
+ENDS = nodes.comment | nodes.section | nodes.paragraph | addnodes.only | nodes.target
+FILES = {".py": "Script", ".ipynb": "Notebook"}
+COLAB = "https://colab.research.google.com/github"
+BRANCH = "notebooks"  # where the workflow puts what Colab opens
 
 
-def change_lesson(app: Sphinx, doctree: document) -> None:
-    """Change a page of the gallery; leave every other page as it is."""
-    script = lesson_scripts(app).get(app.env.docname)
-    if script is None:
-        overviews.change_overview(app, doctree)
+class block_marks(nodes.Element):
+    """Stands behind the code of a block; ``marks`` are its marker comments."""
+
+
+class BlockMarks(SphinxDirective):
+    """The place that :func:`scrape` leaves on the page."""
+
+    has_content: ClassVar[bool] = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the place of the marks."""
+        return [block_marks(marks=json.loads("".join(self.content)))]
+
+
+def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """Carry the marker comments of a block to its page (the first image scraper)."""
+    marks = {**extract_file_config(block.content), "line": block.lineno}
+    return f".. block-marks::\n\n    {json.dumps(marks)}\n"
+
+
+def arrange_lesson(app: Sphinx, doctree: nodes.document) -> None:
+    """Fold, move and add what the marks of a lesson ask for (``doctree-read``)."""
+    places = list(doctree.findall(block_marks))
+    if not places:
         return
     # A run that is new has another stamp at the foot of the page.
     app.env.note_dependency(str(Path(app.srcdir, f"{app.env.docname}.py.md5")))
-    page = read(doctree, script)
-    actions.offer_files(app, page)
-    actions.link_to_colab(app, page)
-    actions.leave_place_for_explorer(page)
-    opening.open_with_figure(page)
-    add_below(app, script, page.blocks)
-    opening.open_with_timeline(page)
-    player.play(app, page)
-    # The folds take the outputs of all machines, so they come last.
-    for block in page.blocks:
-        block.name_outputs()
-    opening.fold_setup(page)
-    opening.fold_code(page)
-    checked.fold_proofs(page)
-    predictions.ask(app, page)
-    page.write()
-    opening.label_documents(doctree)
-    keep_former_addresses(app, doctree)
+    elsewhere = Elsewhere(app)
+    lead: list[nodes.Node] = []
+    asked: dict[str, Any] = {}
+    for place in places:
+        asked |= place["marks"]
+        lead += _arrange_block(app, place, elsewhere)
+    top = next(doctree.findall(nodes.section))
+    answer = next((one for one in top if isinstance(one, nodes.paragraph)), None)
+    if answer is None or len(lead) != 1:
+        name = Path(app.env.docname).name
+        said = f"{name}.py has no answer below its title, or not one picture to open it"
+        raise ExtensionError(f"{said}: mark one block with sphinx_gallery_lead")
+    opening = nodes.container("", with_player(app, lead[0]), classes=["lead"])
+    actions = nodes.container("", *_actions(app, doctree, asked), classes=["actions"])
+    at = top.index(answer) + 1
+    top[at:at] = [opening, actions]
+    for link in doctree.findall(nodes.reference):
+        if link.astext().startswith("From "):  # it says what document a fact is from
+            link["classes"].append("from-document")
+
+
+def _arrange_block(
+    app: Sphinx, place: block_marks, elsewhere: Elsewhere
+) -> list[nodes.raw]:
+    """Arrange a block; return the figure that is to open the page, if it has that."""
+    section, marks = place.parent, place["marks"]
+    at = section.index(place)
+    code = section[at - 1]
+    given = list(takewhile(lambda one: not isinstance(one, ENDS), section[at + 1 :]))
+    drawn = [one for one in given if isinstance(one, nodes.raw)]
+    printed = [one for one in given if isinstance(one, nodes.literal_block)]
+    shown = [part for one in printed for part in with_tables(one)]
+    if any(isinstance(one, nodes.literal_block) for one in shown):
+        shown.insert(0, nodes.paragraph(text="Output", classes=["output-head"]))
+    lead = drawn[:1] if marks.get("lead") is True else []
+    if isinstance(file := marks.get("lead"), str):  # a diagram, which no run has drawn
+        path = Path(app.confdir, "figures", file)
+        app.env.note_dependency(str(path))
+        lead = [nodes.raw("", path.read_text("utf-8"), format="html")]
+    outputs = [*(one for one in drawn if one not in lead), *shown]
+    if marks.get("setup"):
+        arranged = [fold("Setup", code, *outputs, kind="setup")]
+    else:
+        boxes = elsewhere.boxes(marks["line"], code.astext(), printed, drawn)
+        if words := marks.get("folded"):
+            arranged = [fold(words, code, kind="folded"), *outputs, *boxes]
+        else:
+            arranged = [code, *outputs, *boxes, *take_assertions(code)]
+    section[at - 1 : at + 1 + len(given)] = arranged
+    return lead
+
+
+def take_assertions(code: nodes.literal_block) -> list[nodes.admonition]:
+    """Take the assertions at the end of a block's code off it; return their fold."""
+    text = code.astext()
+    body = ast.parse(text).body
+    checks = list(takewhile(lambda one: isinstance(one, ast.Assert), reversed(body)))
+    if not checks or len(checks) == len(body):
+        return []
+    lines = text.splitlines(keepends=True)
+    first = checks[-1].lineno - 1
+    while lines[first - 1].lstrip().startswith("#"):
+        first -= 1  # a comment right above belongs to what is below it
+    proof = code.deepcopy()
+    _set_text(code, "".join(lines[:first]).rstrip() + "\n")
+    _set_text(proof, "".join(lines[first:]))
+    words = f"Checked by {len(checks)} assertion{'s' * (len(checks) > 1)}"
+    return [fold(words, proof, kind="checked")]
+
+
+def _set_text(block: nodes.literal_block, text: str) -> None:
+    """Give a block another text; Sphinx highlights it if its source is its text."""
+    block.rawsource = text
+    block.children = []
+    block += nodes.Text(text)
+
+
+def _actions(
+    app: Sphinx, doctree: nodes.document, asked: dict[str, Any]
+) -> list[nodes.paragraph]:
+    """Return the links below the picture; take the gallery's notes off the page."""
+    files = {}
+    for note in list(doctree.findall(addnodes.only)):
+        found = list(note.findall(addnodes.download_reference))
+        files |= {Path(one["reftarget"]).suffix: one for one in found}
+        note.parent.remove(note)
+    actions: list[nodes.Node] = []
+    for ending, label in FILES.items():
+        files[ending].children = [nodes.inline(text=label)]
+        actions.append(files[ending])
+    if repository := app.config.site_repository.removeprefix("https://github.com/"):
+        lesson = app.env.docname.partition("/")[2]
+        uri = f"{COLAB}/{repository}/blob/{BRANCH}/{lesson}.ipynb"
+        actions.append(nodes.reference("", "Colab", refuri=uri))
+    if (code := asked.get("try")) and is_at_home(app):
+        uri = address_of(app, app.env.docname, code)
+        if uri is None:
+            said = (
+                f"sphinx_gallery_try names {code!r}, which the explorer does not show"
+            )
+            raise ExtensionError(f"{Path(app.env.docname).name}.py: {said}")
+        words = code_in(f"Try ``{code}`` in the explorer")
+        actions.append(nodes.reference("", "", *words, refuri=uri))
+    return [nodes.paragraph("", "", one) for one in actions]

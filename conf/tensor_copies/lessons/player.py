@@ -9,11 +9,11 @@ with the statement that led to it and what that did.
 from __future__ import annotations
 
 import json
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from markupsafe import Markup
 from sphinx.application import Sphinx
 from sphinx.util.osutil import relative_uri
 from tensor_maps.pen import text_width
@@ -22,38 +22,28 @@ from tensor_maps.steps.viewer import asset
 from tensor_copies.figures.steps import steps_file
 from tensor_copies.gallery.kept import key_of
 from tensor_copies.gallery.lessons import lesson_scripts
-from tensor_copies.lessons.lesson_page import LessonPage
 from tensor_copies.markup import TEMPLATES
 
 FOLDER = "_static"
 VIEWER = ("steps.js", "steps.css")
-KEY = "step"  # begins the addresses of a lesson's steps
 
 
-def play(app: Sphinx, page: LessonPage) -> None:
-    """Make the picture that opens a lesson play its steps, if it has some.
-
-    Where it is a chart, or no event leads to it, a button opens the steps.
-    """
+def with_player(app: Sphinx, lead: nodes.raw) -> nodes.raw:
+    """Return the picture that opens a page, with a player if the lesson has steps."""
     name = app.env.docname
     if (kept := steps_file(app.srcdir, name)) is None:
-        return
+        return lead
     app.env.note_dependency(kept)
     text = kept.read_text(encoding="utf-8")
     data = json.loads(text)
-    opening = next((block for block in page.blocks if block.lead), None)
-    if opening is None or data["lead"] is None:
-        page.actions.append(button(app, published_name(name), text, KEY))
-        return
-    figure = TEMPLATES.get_template("lessons/player.html").render(
-        key=KEY, address=_address(app, published_name(name), text), **shown_first(data)
+    if data["lead"] is None:
+        return lead
+    markup = TEMPLATES.get_template("lessons/player.html").render(
+        address=_address(app, published_name(name), text),
+        picture=Markup(lead.astext()),
+        **shown_first(data),
     )
-    before, after = figure.split("<!-- picture -->\n")
-    opening.lead = [
-        nodes.raw("", before, format="html"),
-        *opening.lead,
-        nodes.raw("", after, format="html"),
-    ]
+    return nodes.raw("", markup, format="html")
 
 
 def shown_first(data: dict[str, Any]) -> dict[str, Any]:
@@ -71,23 +61,6 @@ def shown_first(data: dict[str, Any]) -> dict[str, Any]:
         # Room is left for it: nothing below the player moves.
         "longest": max((one["said"] for one in told), key=text_width),
     }
-
-
-def button(app: Sphinx, file: str, text: str, name: str, of: str = "") -> nodes.raw:
-    """Return a button, which the script shows, that opens steps in a published file.
-
-    ``name`` begins the addresses of single steps. Where a page has several buttons,
-    ``of`` says what this one steps through.
-    """
-    more = {"aria-label": f"Step through: {of}"} if of else {}
-    attributes = {"id": name, "data-steps": _address(app, file, text), **more}
-    said = " ".join(f'{name}="{escape(value)}"' for name, value in attributes.items())
-    return nodes.raw(
-        "",
-        f'<button type="button" class="step-through" {said} hidden>Step through'
-        "</button>\n",
-        format="html",
-    )
 
 
 def _address(app: Sphinx, file: str, text: str) -> str:

@@ -19,7 +19,7 @@ from tensor_copies.gallery.lessons import blocks_of, without_markers
 from tensor_copies.gallery.machine import Machine, this_machine
 
 # The markers that change what a block draws or hands out.
-DRAWING = re.compile(r"sphinx_gallery_(?:tensor_map|table).*")
+DRAWING = re.compile(r"sphinx_gallery_tensor_map.*")
 RECORDINGS = CONF.parent / "docs" / "recordings"
 
 
@@ -27,7 +27,7 @@ RECORDINGS = CONF.parent / "docs" / "recordings"
 class Block:
     """One code block: its key, the text that it printed, and what it drew.
 
-    ``figures`` are the data of maps, tables and charts, as the scrapers keep them.
+    ``figures`` are the data of maps and charts (``figures_of``).
     """
 
     key: str

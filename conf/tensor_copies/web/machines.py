@@ -8,7 +8,7 @@ from sphinx.util.docutils import SphinxDirective
 from tensor_copies.gallery.machine import this_machine
 from tensor_copies.machines.others import shows_simulated
 from tensor_copies.machines.recording import recordings
-from tensor_copies.web.foot import in_words
+from tensor_copies.web.frame import in_words
 
 
 class Machines(SphinxDirective):

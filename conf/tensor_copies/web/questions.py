@@ -35,14 +35,13 @@ from sphinx.util.docutils import SphinxDirective
 from tensor_copies.gallery.kept import ELSEWHERE
 from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.gallery.pages import cells_in
-from tensor_copies.lessons.checked import split, take_proof
-from tensor_copies.lessons.overviews import row_filter
-from tensor_copies.lessons.predictions import set_words
+from tensor_copies.lessons.page import take_assertions
+from tensor_copies.markup import code_in
 
 FOLDER, ENTRY = "questions", "question-entry"
 # Lines of a question's source that are not blank, lines of code before the assertions,
 # characters of a heading, addresses of threads.
-MOST_LINES, MOST_CODE, LONGEST_HEADING, LEAST_ADDRESSES = 30, 10, 80, 2
+MOST_LINES, MOST_CODE, LONGEST_HEADING, LEAST_ADDRESSES = 30, 12, 80, 2
 HEADING = re.compile(r"^(?:\((?P<label>[^()\s]+)\)=\n)?## (?P<heading>.+)$", re.M)
 ADDRESS = re.compile(r"\]\(https?://[^)\s]+\)")
 FENCE = re.compile(r"^(```+).*?^\1[ \t]*$", re.M | re.S)
@@ -94,7 +93,7 @@ def faults_of(question: Asked) -> Iterator[str]:
     for code in codes:
         if not re.search(r"^\s*assert ", code, re.M):
             yield "asserts nothing: end its cell with an assertion"
-        shown = [line for line in split(code)[0].split("\n") if line.strip()]
+        shown = list(filter(str.strip, code.partition("\nassert ")[0].split("\n")))
         if len(shown) > MOST_CODE:
             yield f"has {len(shown)} lines of code, {MOST_CODE} at most"
     _, said, asked = question.source.rpartition("Asked:")
@@ -143,13 +142,12 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
 def _fold_assertions(cell: nodes.container) -> None:
     """Fold the assertions at the end of a cell below its output."""
     (code, *_) = cell.findall(nodes.literal_block)
-    cell += take_proof(code)
+    cell += take_assertions(code)
 
 
 def _row(one: Asked) -> nodes.list_item:
     """Return a line of a list: the question, which leads to its answer."""
-    words = nodes.inline()
-    set_words(words, one.heading.replace("`", "``"))
+    words = nodes.inline("", "", *code_in(one.heading))
     link = addnodes.pending_xref(
         "",
         words,
@@ -166,11 +164,9 @@ class Questions(SphinxDirective):
     """The questions of all pages, by theme (``{questions}``)."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a filter, and a section with a list for each page of questions."""
+        """Return a section with a list for each page of questions."""
         env = self.env
-        found: list[nodes.Node] = [
-            row_filter(env.app, "questions", "DataLoader or grad")
-        ]
+        found: list[nodes.Node] = []
         for page in sorted(Path(env.srcdir, FOLDER).glob("[!.]*.md")):
             if page.stem == "index":
                 continue
@@ -178,9 +174,8 @@ class Questions(SphinxDirective):
             title = re.search(r"^# (.+)$", page.read_text("utf-8"), re.M)
             words = title[1] if title else page.stem
             section = nodes.section("", ids=[nodes.make_id(f"theme-{page.stem}")])
-            heading = nodes.title()
-            set_words(heading, words.replace("`", "``"))
-            rows = nodes.bullet_list(classes=["question-list", "lesson-rows"])
+            heading = nodes.title("", "", *code_in(words))
+            rows = nodes.bullet_list(classes=["question-list"])
             rows += [_row(one) for one in questions_in(page)]
             section += [heading, rows]
             found.append(section)
@@ -202,8 +197,7 @@ def add_beside(app: Sphinx, doctree: nodes.document, page: str) -> None:
     labels = app.env.get_domain("std").labels
     for label, heading in sorted(found):
         where, anchor, _ = labels[label]
-        words = nodes.inline()
-        set_words(words, heading.replace("`", "``"))
+        words = nodes.inline("", "", *code_in(heading))
         uri = f"{app.builder.get_relative_uri(page, where)}#{anchor}"
         link = nodes.reference("", "", words, refuri=uri, internal=True)
         rows += nodes.list_item("", nodes.paragraph("", "", link))

@@ -28,9 +28,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from tensor_copies.gallery.lessons import lesson_scripts
+from tensor_copies.gallery.lessons import lesson_scripts, short_titles
 from tensor_copies.lessons.player import FOLDER, write_file
-from tensor_copies.lessons.short_titles import short_title
 from tensor_copies.web.call_cards import cards
 from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_of
 
@@ -68,9 +67,10 @@ def write_index(app: Sphinx, env: BuildEnvironment) -> None:
     for one in chain.from_iterable(told.values()):
         one[PROSE] = " ".join(word for word in one[PROSE] if often[word] <= OFTEN)
     listed = [[app.builder.get_target_uri(page), found] for page, found in told.items()]
-    scripts = lesson_scripts(app)
+    titles = short_titles()
     names = {
-        app.builder.get_target_uri(page): short_title(scripts[page]) for page in scripts
+        app.builder.get_target_uri(page): titles[script.stem]
+        for page, script in lesson_scripts(app).items()
     }
     whole = {"kinds": KINDS, "pages": listed, "names": names, **cards(app)}
     data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))

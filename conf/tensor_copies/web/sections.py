@@ -23,19 +23,19 @@ from tensor_copies.atlas.data import live_atlas
 from tensor_copies.atlas.words import one_line, sign_of
 from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.gallery.lessons import lesson_scripts
-from tensor_copies.lessons.opening import SETUP
-from tensor_copies.lessons.predictions import PREDICT, PRINTED, choices
+from tensor_copies.lessons.predict import OUTPUT, choices
 from tensor_copies.markup import is_fold
-from tensor_copies.web.head import LONGEST, beginning
+from tensor_copies.web.frame import LONGEST, beginning
 
 LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (
     "Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page",
 )  # fmt: skip
 FACT = "sections"
+PRINTED = {"output", OUTPUT}  # the classes of what code printed
 # Furniture of a page, by the class of the part that has it: no text of a section.
 # A cell that is folded or removed computes what the page shows.
 FURNITURE = {
-    *("lesson-actions", "side", "output-head"),
+    *("actions", "side", "output-head"),
     *("tag_hide-input", "tag_hide-cell", "tag_remove-input", "tag_remove-cell"),
 }
 OF_CLASS = {"entry": ERROR, "mistake": MISTAKE, "question-entry": QUESTION}
@@ -155,7 +155,7 @@ def _remembered(section: nodes.section) -> list[nodes.Node]:
 
 def _is_furniture(node: nodes.Node) -> bool:
     while node is not None and not isinstance(node, nodes.section):
-        if is_fold(node, SETUP) or isinstance(node, nodes.comment):
+        if is_fold(node, "setup") or isinstance(node, nodes.comment):
             return True
         if isinstance(node, nodes.raw) and node.get("cures"):
             return False
@@ -169,7 +169,7 @@ def _says(node: nodes.Node) -> bool:
     """Whether a node is a paragraph that does not stand behind a question."""
     if not isinstance(node, nodes.paragraph):
         return False
-    while node is not None and not is_fold(node, PREDICT):
+    while node is not None and not is_fold(node, "predict"):
         node = node.parent
     return node is None
 
@@ -236,9 +236,7 @@ class _Text:
                     self.markdown.append(f"- `{code}`: {said}")
 
     def _take_block(self, node: nodes.literal_block) -> None:
-        text = node.get("whole", node.astext()).strip()
-        if not text:
-            return  # it stands with the code above it
+        text = node.astext().strip()
         if "text_plain" in node["classes"] and text.startswith("<"):
             return  # the name of an object whose picture is shown
         is_output = bool(PRINTED & set(node["classes"]))

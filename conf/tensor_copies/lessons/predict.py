@@ -1,0 +1,173 @@
+"""Predict, then reveal: what a block shows waits behind the reader's own answer.
+
+The directive stands right behind a lesson's block or a page's cell. Its first item is
+the right answer, each other one is wrong, and says with which statement of the program
+it would be right::
+
+    .. predict:: What is ``w`` now?
+
+        - ``w = tensor([2.], requires_grad=True)``
+        - ``w = tensor([1.], requires_grad=True)`` with ``z = w.detach().clone()``
+        - ``RuntimeError: a view of a leaf Variable that…`` with ``z = w``
+
+What the block has shown, and the text up to the next heading or block, is folded. The
+script (static/predict.js) judges a choice and opens the answer; without it the answers
+are not shown. The build refuses a right answer that is not printed, and a wrong one
+that is; ``tests/truth/test_questions.py`` runs the programs of the wrong ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from itertools import takewhile
+from typing import ClassVar
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from tensor_copies.gallery.machine import this_machine
+from tensor_copies.markup import TEMPLATES, fold, is_fold
+
+logger = logging.getLogger(__name__)
+OUTPUT = "sphx-glr-script-out"  # the class of what a lesson prints
+DEVICE = re.compile(r", device='[^']*'")
+CONTINUED = re.compile(r",\n\s+")  # a tensor that is printed over lines
+Answer = tuple[str, str]  # its lines, and what to run for it
+
+
+class question(nodes.Element):
+    """The place of a question: its ``words``, and ``answers``, the right one first."""
+
+
+class choices(nodes.raw):
+    """The answers to choose from, with the question's ``words``."""
+
+
+class Predict(SphinxDirective):
+    """Ask for the output of the block above, with answers to choose from."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content: ClassVar[bool] = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the place of the question."""
+        items = (one for node in self.parse_content_to_nodes() for one in node)
+        answers = [_answer(item) for item in items]
+        place = question(words=" ".join(self.arguments[0].split()), answers=answers)
+        self.set_source_info(place)
+        return [place]
+
+
+def _answer(item: nodes.Element) -> Answer:
+    """Return the lines of an answer, and what is said behind them."""
+    parts = list(item[0])
+    first = list(takewhile(_is_line, parts))
+    lines = [" ".join(one.astext().split()) for one in first if one.astext().strip()]
+    note = "".join(
+        f"`{one.astext()}`" if isinstance(one, nodes.literal) else one.astext()
+        for one in parts[len(first) :]
+    )
+    return "\n".join(lines), " ".join(note.split())
+
+
+def _is_line(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.literal) or not node.astext().strip()
+
+
+def arrange_questions(app: Sphinx, doctree: nodes.document) -> None:
+    """Fold what answers the questions of a page, and offer their answers."""
+    for number, place in enumerate(list(doctree.findall(question)), 1):
+        section, at = place.parent, place.parent.index(place)
+        start = max(k for k in range(at) if _is_code(section[k]))
+        shown = [*_take_outputs(section[start]), *section[start + 1 : at]]
+        shown = [one for one in shown if not isinstance(one, nodes.comment)]
+        rest = list(takewhile(lambda one: not isinstance(one, ENDS), section[at + 1 :]))
+        offered = _choices(place, number, _printed(shown))
+        answer = fold(place["words"], *shown, *rest, kind="predict")
+        section[start + 1 : at + 1 + len(rest)] = [*offered, answer]
+
+
+ENDS = nodes.section | nodes.comment  # the gallery's comment stands before each block
+
+
+def _is_code(node: nodes.Node) -> bool:
+    """Whether a node is a lesson's block of code, folded or not, or a page's cell."""
+    if isinstance(node, nodes.literal_block):
+        return OUTPUT not in node["classes"]
+    is_cell = isinstance(node, nodes.container) and "cell" in node["classes"]
+    return is_cell or is_fold(node, "folded")
+
+
+def _take_outputs(cell: nodes.Element) -> list[nodes.container]:
+    """Take the outputs off a cell of MyST-NB, which holds them."""
+    if not isinstance(cell, nodes.container):
+        return []
+    found = [one for one in cell if "cell_output" in one["classes"]]
+    for one in found:
+        cell.remove(one)
+    # The style of outputs is that of a cell's outputs.
+    return [nodes.container("", *found, classes=["cell"])]
+
+
+def _printed(shown: Iterable[nodes.Element]) -> str:
+    """Return what a block has printed here."""
+    return "\n".join(
+        block.astext()
+        for one in shown
+        if "other-machine" not in one["classes"]
+        for block in one.findall(nodes.literal_block)
+    )
+
+
+def is_printed(answer: str, printed: str) -> bool:
+    """Whether all lines of an answer are among what was printed.
+
+    Blanks and the name of a device don't count; a line may be cut with an ellipsis.
+    """
+    lines = CONTINUED.sub(", ", DEVICE.sub("", printed)).split("\n")
+    found = [" ".join(line.split()) for line in lines]
+
+    def is_there(line: str) -> bool:
+        if line.endswith("…"):
+            return any(one.startswith(line[:-1]) for one in found)
+        return line in found
+
+    return all(map(is_there, answer.split("\n")))
+
+
+def _wrong(answers: list[Answer], printed: str) -> Iterator[str]:
+    """Yield what is wrong with the answers to a question."""
+    for place, (answer, _) in enumerate(answers):
+        if is_printed(answer, printed) != (place == 0):
+            said = "the first, is not printed" if place == 0 else "which is printed"
+            yield f"the answer {answer!r}, {said}"
+
+
+def _choices(place: question, number: int, printed: str) -> list[choices]:
+    """Return the answers to choose from, in an order that tells nothing.
+
+    They are typed for a CPU: on another device, where they are not true, none is shown.
+    """
+    wrong = list(_wrong(place["answers"], printed))
+    if wrong and this_machine().device_kind == "cpu":
+        logger.warning("%s", "; ".join(wrong), location=place)
+    if wrong or not place["answers"]:
+        return []
+    offered = [
+        {"text": text, "said": _said(note) if at else "Right."}
+        for at, (text, note) in enumerate(place["answers"])
+    ]
+    offered.sort(key=lambda one: sha256(one["text"].encode()).digest())
+    markup = TEMPLATES.get_template("lessons/predict.html").render(
+        words=place["words"], number=number, offered=offered
+    )
+    return [choices("", markup, format="html", words=place["words"])]
+
+
+def _said(note: str) -> str:
+    return f"No. {note[0].upper()}{note[1:]} it prints that." if note else "No."

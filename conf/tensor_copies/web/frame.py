@@ -1,0 +1,115 @@
+"""Tell the template of each page what stands in its head and its foot.
+
+The head describes the page by its own first paragraph. The foot says who ran what the
+page shows, and leads to what it is made from. Files that no part of a page uses are
+left out: extensions add 12 kB to every page, a quarter of a lesson.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from pathlib import Path
+from textwrap import shorten
+from typing import Any
+
+from babel.dates import format_date
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from tensor_copies.gallery.machine import this_machine
+
+SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
+LONGEST = 160  # characters; what a search engine shows of a description
+SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
+GALLERY = "auto_examples/"
+# Of Furo, the gallery and Sphinx's search, for what this site has not.
+UNUSED = (
+    *("furo-extensions.", "sg-tags."),
+    *("doctools.", "documentation_options.", "sphinx_highlight."),
+)
+OF_CELLS, OF_QUESTIONS = ("mystnb.",), ("predict.",)
+OF_CODE = ("pygments.", "code.js", "lessons.css")
+
+
+def keep_description(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep what a page says of itself, for its head and for lists of pages."""
+    paragraphs = (
+        one
+        for one in doctree.findall(nodes.paragraph)
+        # No switch, no download, no note on the machines: those have classes of ours.
+        if isinstance(one.parent, nodes.section) and not one["classes"]
+    )
+    words = next(paragraphs, nodes.paragraph()).astext()
+    said = beginning(" ".join(words.split())) or SITE
+    app.env.metadata[app.env.docname]["description"] = said
+
+
+def beginning(text: str) -> str:
+    """Return the beginning of a text on one line: whole sentences if they fit."""
+    whole = ""
+    for sentence in SENTENCE.findall(text[: 2 * LONGEST]):  # it reads each letter often
+        if len(whole + sentence) > LONGEST:
+            break
+        whole += sentence
+    return whole or shorten(text, LONGEST, placeholder=" ...")
+
+
+def tell_template(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Give the template of a page its description, stamp, links and files."""
+    facts = app.env.metadata.get(page, {})
+    context.setdefault("description", facts.get("description", SITE))
+    context["metatags"] = ""  # docutils repeats what Furo says of the viewport
+    if doctree is not None:
+        context["stamp"] = _stamp(app, page)
+        context["machine"] = this_machine()
+        context["markdown"] = f"{page.rpartition('/')[2]}.md"
+        if context["repository"]:
+            # Furo reads this as a theme option: here it is the page's own.
+            edit = f"{context['repository']}/edit/main/{_source(page)}"
+            context["theme_source_edit_link"] = edit
+    for name in facts.get("styles", "").split():
+        app.add_css_file(name)
+    unused = UNUSED
+    unused += () if _has(doctree, nodes.container, "cell") else OF_CELLS
+    unused += () if _has(doctree, nodes.literal_block) else OF_CODE
+    unused += () if _has(doctree, nodes.admonition, "predict") else OF_QUESTIONS
+    for kind in ("css_files", "script_files"):
+        names = [(Path(str(one.filename)).name, one) for one in context[kind]]
+        context[kind] = [one for name, one in names if not name.startswith(unused)]
+
+
+def _has(doctree: nodes.document | None, kind: type, name: str = "") -> bool:
+    """Whether a page has a node of a kind, with a class if one is named."""
+    found = doctree.findall(kind) if doctree is not None else ()
+    return any(not name or name in node["classes"] for node in found)
+
+
+def _stamp(app: Sphinx, page: str) -> str:
+    """Return the line that says which machine ran what a page shows, and when."""
+    machine, facts = this_machine().in_sentence, app.env.metadata[page]
+    ran = getattr(app.env, "nb_metadata", {}).get(page, {}).get("exec_data")
+    note = Path(app.srcdir, f"{page}.py.md5")  # the gallery's, of a lesson's run
+    if ran or note.exists():
+        moment = ran["mtime"] if ran else note.stat().st_mtime
+        day = datetime.fromtimestamp(moment, UTC).date().isoformat()
+    elif "atlas_probed" in facts:
+        day = facts["atlas_probed"]
+    else:
+        return f"No code runs on this page. The lessons ran on {machine}."
+    return f"Ran on {machine} on {in_words(day)}."
+
+
+def in_words(day: str) -> str:
+    """Return an ISO date as 21 November 2026, in English in each locale."""
+    return format_date(date.fromisoformat(day), "d MMMM y", locale="en")
+
+
+def _source(page: str) -> str:
+    """Return the path in the repository of what a page is made from."""
+    if not page.startswith(GALLERY):
+        return f"docs/{page}.md"
+    ending = ".rst" if page.endswith("/index") else ".py"
+    return f"examples/{page.removeprefix(GALLERY)}{ending}"

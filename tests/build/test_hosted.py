@@ -1,0 +1,143 @@
+"""A site that knows where it is hosted, and the files that its hosts read."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+import nox
+import pytest
+from conftest import TinySite, lesson, new_tiny_site
+from packaging.requirements import Requirement
+from reading import ROOT, pages_in, soup
+from tensor_copies.gallery.machine import this_machine
+
+ADDRESS = "https://example.org/some/path/"
+REPOSITORY = "https://github.com/OWNER/NAME"
+HOSTED = {"SITE_URL": ADDRESS.rstrip("/"), "SITE_REPOSITORY": REPOSITORY}
+HOSTING = {
+    ".readthedocs.yaml": "vendor.readthedocs",
+    ".github/dependabot.yml": "vendor.dependabot",
+    ".github/workflows/site.yml": "vendor.github-workflows",
+    ".github/workflows/weekly.yml": "vendor.github-workflows",
+}
+LESSON = "auto_examples/1_first/one"
+
+
+def build(site: TinySite, **said: str) -> None:
+    """Build with these variables of an address and no other."""
+    other = ("SITE_", "READTHEDOCS")
+    kept = {name: os.environ[name] for name in os.environ if not name.startswith(other)}
+    built = site.build(env=kept | HOSTED | said)
+    assert built.status == 0, built.output
+
+
+@pytest.fixture(scope="module")
+def hosted(tmp_path_factory: pytest.TempPathFactory) -> TinySite:
+    """Build a tiny site that knows where it is hosted."""
+    tiny = new_tiny_site(tmp_path_factory.mktemp("hosted") / "tiny")
+    tiny.write_lessons({"one.py": lesson("One", "print(1)")})
+    build(tiny)
+    return tiny
+
+
+def test_the_sitemap_has_the_canonical_addresses(hosted: TinySite) -> None:
+    listed = re.findall("<loc>(.+?)</loc>", (hosted.html / "sitemap.xml").read_text())
+    pages = {path: soup(path) for path in pages_in(hosted.html)}
+    canonical = [
+        page.select_one('link[rel="canonical"]')["href"]
+        for page in pages.values()
+        if not page.select('meta[name="robots"][content="noindex"]')
+    ]
+    assert sorted(listed) == sorted(canonical)
+    assert f"{ADDRESS}{LESSON}.html" in listed
+    (preview,) = pages[hosted.page("one")].select('meta[property="og:image"]')
+    assert preview["content"] == f"{ADDRESS}_static/card.png"
+
+
+def test_the_404_page_works_at_any_depth(hosted: TinySite) -> None:
+    page = soup(hosted.html / "404.html")
+    wrong, asked = urljoin(ADDRESS, "no/such/page.html"), set()
+    for tag in page.select("[href], [src], form[action]"):
+        link = next(tag[n] for n in ("href", "src", "action") if tag.has_attr(n))
+        if link.startswith("#") or urlsplit(link).netloc:
+            continue
+        path = urljoin(wrong, link).removeprefix(ADDRESS).partition("?")[0]
+        assert (hosted.html / path).is_file(), tag
+        asked.add(path)
+    assert {"index.html", "search.html", "_static/styles/furo.css"} <= asked
+    assert page.html["data-content_root"] == "/some/path/"
+
+
+def test_a_page_leads_to_its_source_and_to_a_report(hosted: TinySite) -> None:
+    sources = {
+        "index": "docs/index.md",
+        "auto_examples/1_first/index": "examples/1_first/index.rst",
+        LESSON: "examples/1_first/one.py",
+    }
+    for name, source in sources.items():
+        (edit,) = soup(hosted.html / f"{name}.html").select('a[rel="edit"]')
+        assert edit["href"] == f"{REPOSITORY}/edit/main/{source}"
+    page = soup(hosted.page("one"))
+    (link,) = page.select("p.stamp > a[href*=issues]")
+    address, _, query = link["href"].partition("?")
+    said = parse_qs(query)
+    assert (address, said["title"]) == (f"{REPOSITORY}/issues/new", ["One: "])
+    assert f"Page: {ADDRESS}{LESSON}.html\nRan on" in said["body"][0]
+    assert f"Machine: {this_machine()}" in said["body"][0]
+    (link,) = page.select('.actions a[href^="https://colab"]')
+    assert link["href"].endswith("/github/OWNER/NAME/blob/notebooks/1_first/one.ipynb")
+
+
+def test_machines_read_each_page_as_markdown(hosted: TinySite) -> None:
+    pages = re.findall(
+        r"^- \[.+\]\((.+)\): .", (hosted.html / "llms.txt").read_text(), re.M
+    )
+    paths = [page.removeprefix(ADDRESS) for page in pages]
+    assert f"{LESSON}.md" in paths and "index.md" in paths
+    for path in paths:
+        page = soup(hosted.html / path.replace(".md", ".html"))
+        (link,) = page.select("p.stamp a.as-markdown")
+        assert link["href"] == Path(path).name
+        text = (hosted.html / path).read_text(encoding="utf-8")
+        assert text.startswith("# ") and text.count("```") % 2 == 0
+    assert "```text\n1\n```" in (hosted.html / f"{LESSON}.md").read_text()
+
+
+def test_the_development_version_sends_readers_to_the_stable_one(
+    hosted: TinySite, tmp_path: Path
+) -> None:
+    assert not soup(hosted.html / "index.html").select(".announcement")
+    dev = hosted.copy_to(tmp_path / "dev")
+    (dev.folder / "build" / "staging" / "sitemap.xml").unlink()
+    build(dev, SITE_VERSION="dev", SITE_STABLE_URL=ADDRESS)
+    for page in map(soup, pages_in(dev.html)):
+        assert page.select_one(".announcement a")["href"] == ADDRESS
+        assert page.select('meta[name="robots"][content="noindex"]')
+    assert not (dev.html / "sitemap.xml").exists()
+
+
+@pytest.mark.parametrize("path", HOSTING)
+def test_a_host_understands_its_file(path: str) -> None:
+    check = sys.executable, "-m", "check_jsonschema", "--builtin-schema", HOSTING[path]
+    subprocess.run([*check, ROOT / path], check=True)
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.13"])
+def test_the_lock_pins_what_the_groups_ask_for(python: str) -> None:
+    here = {"python_version": python, "python_full_version": f"{python}.9"}
+    lines = (ROOT / "constraints.txt").read_text().splitlines()[1:]
+    pins = {
+        pin.name: str(pin.specifier).removeprefix("==")
+        for pin in map(Requirement, lines)
+        if pin.marker is None or pin.marker.evaluate(here)
+    }
+    project = nox.project.load_toml(ROOT / "pyproject.toml")
+    groups = nox.project.dependency_groups(project, "tests", "live", "lint", "hosted")
+    for asked in map(Requirement, groups):
+        name = re.sub(r"[-_.]+", "-", asked.name).lower()
+        assert pins.get(name, "0") in asked.specifier, "run `nox -s lock`"
