@@ -8,10 +8,10 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
-from tensor_copies.gallery.lessons import scripts
 
 ROOT = next(
     folder for folder in Path(__file__).resolve().parents if (folder / "conf").is_dir()
@@ -20,18 +20,25 @@ ROOT = next(
 # No test asks how long anything takes. What waits without a limit is ended with its
 # test (pyproject.toml, after more than these).
 PATIENCE = 900
+# Some tests take a sample of what would take long; each says which, and why it is
+# enough. With TEST_EVERYTHING=1 they take all.
+EVERYTHING = os.environ.get("TEST_EVERYTHING", "") not in ("", "0")
+EXAMPLES = ROOT / "examples"
+SCRIPTS = sorted(EXAMPLES.glob("*/[!.]*.py"))
+NAMES = [path.stem for path in SCRIPTS]
 
+# How the parts of a page are marked.
+CODE = "highlight-Python"  # a lesson's; what it has printed is in other blocks
+LEAD, PLAYER, ACTIONS = "div.lead", "figure.player", "div.actions"
+TABLE, MAP, CHART = "table.printed", "figure.tensor-map", "figure.chart"
+SETUP, FOLDED = "details.admonition.setup", "details.admonition.folded"
+CHECKED, ANSWER = "details.admonition.checked", "details.admonition.predict"
+CHOICES = "fieldset.predict-choices"  # each a label > input[data-said, data-right]
 # What a block uses that measures, or says what was measured.
 TIMED = (
     r"microseconds|compare\(|times\[|median_of_ten"
     "|page_faults|timeit|repeat=|ratios|perf_counter"
 )
-EXAMPLES = ROOT / "examples"
-# Some tests take a sample of what would take long; each says which, and why it is
-# enough. With TEST_EVERYTHING=1 they take all.
-EVERYTHING = os.environ.get("TEST_EVERYTHING", "") not in ("", "0")
-SCRIPTS = scripts()
-NAMES = [path.stem for path in SCRIPTS]
 
 
 @dataclass(frozen=True)
@@ -68,25 +75,33 @@ def page_of(site: Path, script: Path) -> Path:
     return site / "auto_examples" / name
 
 
+def script_of(stem: str) -> Path:
+    """Return the script of a lesson."""
+    return SCRIPTS[NAMES.index(stem)]
+
+
+def as_shown(tag: Tag) -> str:
+    """Return what a reader reads, but for the sign of a heading's link."""
+    words = " ".join(tag.get_text().split()).removesuffix("\N{PILCROW SIGN}")
+    return words.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+
+
 def parts_of(page: Path) -> list[Part]:
     """Return the code blocks of a lesson's page, each with the output below it."""
     parts: list[Part] = []
-    for block in soup(page).select("article .highlight > pre, div.lesson-table table"):
+    for block in soup(page).select(f"article .highlight > pre, article {TABLE}"):
         if block.find_parent(class_="other-machine"):
             continue
+        text, above = block.get_text(), block.parent.parent
         if block.name == "table":  # what the script prints as its rows
             parts[-1] = Part(parts[-1].code, parts[-1].output + rows_of(block))
-            continue
-        text = block.get_text()
-        above = block.parent.parent
-        if "highlight-Python" in above["class"]:
-            if above.find_parent(class_="checked"):  # the end of that block
-                parts[-1] = Part(parts[-1].code + text, parts[-1].output)
-            else:
-                parts.append(Part(text, ""))
-        else:
+        elif CODE not in above["class"]:
             output = text.strip("\n") + "\n"
             parts[-1] = Part(parts[-1].code, parts[-1].output + output)
+        elif above.find_parent(class_="checked"):  # the end of that block
+            parts[-1] = Part(parts[-1].code + text, parts[-1].output)
+        else:
+            parts.append(Part(text, ""))
     return parts
 
 
@@ -103,7 +118,7 @@ def rows_of(table: Tag) -> str:
 
 def downloads_of(page: Path) -> dict[str, Path]:
     """Return the files that a lesson's page offers, by their ending."""
-    links = soup(page).select(".actions a[download]")
+    links = soup(page).select("article a[download]")
     found = [(page.parent / link["href"]).resolve() for link in links]
     return {path.suffix: path for path in found}
 
@@ -127,3 +142,30 @@ def subjects(text: str) -> list[str]:
     text = re.sub("-{3,}", "---", text)  # a rule is as long as the longest number
     lines = [line for line in text.splitlines() if line.strip()]
     return [without_numbers(line.split()[0]) for line in lines]
+
+
+def axe_of(tab: Any) -> list[list[str]]:
+    """Return what axe finds on a page as it is: rules, each with two places."""
+    from axe_playwright_python.base import AXE_FILE_PATH
+
+    tab.evaluate(AXE_FILE_PATH.read_text(encoding="utf-8"))
+    return tab.evaluate("""async () => {
+      const options = {resultTypes: ["violations"], preload: false};
+      const {violations} = await axe.run(document, options);
+      const places = (one) => one.nodes.slice(0, 2).map((node) => String(node.target));
+      return violations.map((one) => [one.id, ...places(one)]);
+    }""")
+
+
+UNFOLD = "for (const part of document.querySelectorAll('details')) part.open = true"
+# What a reader cannot reach: right of the window, and not in a part that scrolls. The
+# page's own width does not tell, since Furo cuts off what is wider.
+OUTSIDE = """() => {
+  const edge = document.documentElement.clientWidth + 1;
+  const inside = (part) => part.matches("article *") && (
+    /auto|scroll/.test(getComputedStyle(part).overflowX) ||
+    getComputedStyle(part).clipPath === "inset(50%)" || inside(part.parentElement));
+  return [...document.querySelectorAll("article *")]
+    .filter((part) => part.getBoundingClientRect().right > edge && !inside(part))
+    .map((part) => part.outerHTML.slice(0, 100));
+}"""

@@ -81,7 +81,7 @@
   }).observe(end);
 })();
 
-// Code that is wider than its box is scrolled with the arrow keys: while it is, the Tab
+// Code or a table that is wider than its box is scrolled with the arrow keys: while it is, the Tab
 // key stops at it.
 (() => {
   "use strict";
@@ -91,7 +91,7 @@
       else if (target !== document.activeElement) target.removeAttribute("tabindex");
     }
   });
-  for (const pre of document.querySelectorAll("article pre")) watch.observe(pre);
+  for (const part of document.querySelectorAll("article :is(pre, .table-wrapper)")) watch.observe(part);
 })();
 
 // On paper nothing can be opened: answers are printed. The style sheet does the same

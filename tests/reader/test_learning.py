@@ -1,9 +1,8 @@
-"""What a reader learns with: questions, self-check, cheat sheet, copied code, paper."""
+"""What a reader learns with: questions, self-check, player, code, paper, keys."""
 
 from __future__ import annotations
 
 import ast
-import copy
 import json
 import re
 import subprocess
@@ -14,18 +13,32 @@ from typing import Any
 
 import pytest
 from bs4 import Tag
-from conftest import PATIENCE
-from reading import NAMES, SCRIPTS, page_of, soup
-from tensor_copies.gallery.lessons import blocks_of, without_markers
+from reading import (
+    ANSWER,
+    CHOICES,
+    CODE,
+    EVERYTHING,
+    LEAD,
+    NAMES,
+    PATIENCE,
+    PLAYER,
+    SCRIPTS,
+    SETUP,
+    UNFOLD,
+    as_shown,
+    page_of,
+    parts_of,
+    script_of,
+    soup,
+)
 
 EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
-ASKING = [
-    script
-    for script in SCRIPTS
-    if script.parent.name in ("1_basics", "2_numpy_and_devices", "4_patterns")
-]
-MARKER = re.compile(r'^# sphinx_gallery_predict = "(.+)"$', re.MULTILINE)
-FEWEST_QUESTIONS = 15
+ASKED = re.compile(r"(?m)^# \.\. predict:: (.+(?:\n#     (?! *-).+)*)")
+FEWEST_QUESTIONS, MOST_EVENTS = 15, 15
+# The name of a device, or the address of an object, makes no answer wrong.
+OWN = re.compile(r", device='[^']*'|0x[0-9a-f.]+")
+WRONG, RIGHT = "input:not([data-right])", "input[data-right]"
+DETACH = script_of("detach")
 # Runs programs given as JSON, each in a namespace of its own; returns what they print.
 RUNNER = """
 import contextlib, io, json, sys
@@ -39,222 +52,251 @@ json.dump(printed, sys.stdout)
 
 
 def run(programs: list[str]) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", RUNNER],
-        input=json.dumps(programs),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    """Return what programs print, run in a Python of their own."""
+    options = {"capture_output": True, "text": True, "timeout": PATIENCE}
+    command = [sys.executable, "-W", "error", "-c", RUNNER]
+    done = subprocess.run(command, input=json.dumps(programs), **options)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def as_shown(tag: Tag) -> str:
-    return " ".join(tag.get_text().split())
+def plain(text: str) -> str:
+    return " ".join(OWN.sub("", text).split())
 
 
-# Predict, then reveal
+# -- Questions ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("script", ASKING, ids=lambda script: script.stem)
-def test_each_lesson_asks_before_a_surprise(script: Path, site: Path) -> None:
-    page = soup(page_of(site, script))
-    asked = [words.replace("``", "") for words in MARKER.findall(script.read_text())]
-    boxes = page.select("article details.predict")
-    assert 1 <= len(boxes) <= 2
-    assert [as_shown(box.summary) for box in boxes] == asked
-    for box in boxes:
-        assert not box.has_attr("open")
-        assert box.find(True, recursive=False).name == "summary"
-        assert box.select(".predict-answer pre")
+def looked_at(choices: Tag, answer: Tag) -> int:
+    """Look at the answers to choose from; return the place of the right one."""
+    inputs = choices.select("label > input")
+    texts = [one.find_next_sibling("code").get_text() for one in inputs]
+    assert len(texts) == len(set(texts)) == 3, texts
+    (right,) = (at for at, one in enumerate(inputs) if one.has_attr("data-right"))
+    outputs = [
+        pre.get_text()
+        for pre in answer.select("pre, td, th")
+        if not pre.find_parent(class_=["cell_input", CODE, "other-machine"])
+    ]
+    printed = plain(" ".join(outputs))
+    for at, (text, one) in enumerate(zip(texts, inputs, strict=True)):
+        # A long line may be cut, with an ellipsis at its end.
+        lines = [
+            plain(line.rstrip("\N{HORIZONTAL ELLIPSIS}")) for line in text.split("\n")
+        ]
+        assert all(line in printed for line in lines) == (at == right), text
+        said = r"Right\." if at == right else r"No\. .*`.+`.*\."
+        assert re.fullmatch(said, one["data-said"]), one["data-said"]
+    return right
 
 
-@pytest.mark.parametrize("script", ASKING, ids=lambda script: script.stem)
-def test_nothing_in_sight_gives_the_answer_away(script: Path, site: Path) -> None:
-    for box in soup(page_of(site, script)).select("article details.predict"):
-        block = box.find_previous_sibling()
-        if block.name == "fieldset":  # test_predictions.py looks at the choices
-            block = block.find_previous_sibling()
-        assert "highlight-Python" in block["class"], "something stands in between"
-        assert not isinstance(ast.parse(block.get_text()).body[-1], ast.Assert)
-        assert box.select_one(".predict-answer > details.checked:not([open])")
+@EACH
+def test_a_question_is_the_scripts_and_its_answer_is_not_in_sight(
+    script: Path, site: Path
+) -> None:
+    page, text = soup(page_of(site, script)), script.read_text(encoding="utf-8")
+    asked = [" ".join(one.replace("#", "").replace("``", "").split())
+             for one in ASKED.findall(text)]  # fmt: skip
+    answers = page.select(f"article {ANSWER}")
+    assert [as_shown(one.summary) for one in answers] == asked
+    assert len(asked) <= 2 and (asked or script.parent.name == "3_tips")
+    for answer in answers:
+        assert not answer.has_attr("open") and answer.select("pre, svg, table")
+        above = answer.find_previous_sibling()
+        if above.name == "fieldset":
+            assert as_shown(above.legend) == as_shown(answer.summary)
+            above = above.find_previous_sibling()
+        assert CODE in above["class"], "something stands in between"
+        assert not isinstance(ast.parse(above.get_text()).body[-1], ast.Assert)
 
 
-# Self-check
+def test_each_question_has_a_right_answer_and_two_wrong_ones(site: Path) -> None:
+    places = []
+    for page in [*(page_of(site, script) for script in SCRIPTS),
+                 site / "self_check.html"]:  # fmt: skip
+        for choices in soup(page).select(CHOICES):
+            answer = choices.find_next_sibling()
+            assert answer in soup(page).select(ANSWER)
+            places.append(looked_at(choices, answer))
+    assert len(places) > 55
+    assert min(map(places.count, range(3))) > len(places) / 6, "a place tells it"
 
 
-def questions(site: Path) -> list[tuple[str, str, str, Tag]]:
-    """Return each question: its program, its printed answer, its proof, its box."""
-    found = []
-    for section in soup(site / "self_check.html").select("article section section"):
-        (box,) = section.select("details.predict")
-        program = section.select_one(".tag_predict .cell_input pre").get_text()
-        answer = box.select_one(".cell_output pre").get_text()
-        proof = box.select_one(".cell_input pre").get_text()
-        found.append((program, answer, proof, box))
-    return found
+def test_a_choice_is_judged_and_opens_the_answer(browser: Any, site: Path) -> None:
+    page = browser.new_page(viewport={"width": 320, "height": 700})
+    page.goto(page_of(site, DETACH).as_uri())
+    box, answer = page.locator(CHOICES).first, page.locator(ANSWER).first
+    assert page.get_by_role("group", name="What is w now?").is_visible()
+    radios, said = box.get_by_role("radio"), box.get_by_role("status")
+    hidden = answer.locator("pre").first
+    assert radios.count() == 3 and said.text_content() == ""
+    assert not hidden.is_visible()
+    # By keyboard: arrows go round without choosing, the space bar chooses.
+    radios.nth(0).focus()
+    page.keyboard.press("ArrowUp")
+    assert radios.nth(2).evaluate("(radio) => radio === document.activeElement")
+    assert box.locator("input:checked").count() == 0
+    page.keyboard.press("Space")
+    hidden.wait_for(state="visible")
+    box.locator(WRONG).first.check()
+    told = box.locator(WRONG).first.get_attribute("data-said").replace("`", "")
+    assert said.text_content() == told and said.locator("code").count() >= 1
+    assert box.locator("label.wrong").count() == box.locator("label.right").count() == 1
+    assert box.locator(f"label.right > {RIGHT}").count() == 1
+    box.locator(RIGHT).check()
+    assert said.text_content() == "Right." and not box.locator("label.wrong").count()
+    page.close()
 
 
 def test_self_check_answers_are_what_the_programs_print(site: Path) -> None:
     page = soup(site / "self_check.html")
-    imports = page.select_one(".cell_input pre").get_text()
-    found = questions(site)
-    assert len(found) >= FEWEST_QUESTIONS
-    printed = run([f"{imports}\n{program}\n{proof}" for program, _, proof, _ in found])
-    assert printed == [answer for _, answer, _, _ in found]
+    imports, *_ = (pre.get_text() for pre in page.select(".cell_input pre"))
+    programs, answers, lessons = [], [], set()
+    for section in page.select("article section section"):
+        (answer,) = section.select(ANSWER)
+        program, *proofs = (one.get_text() for one in section.select(".cell_input pre"))
+        names = {one.id for one in ast.walk(ast.parse(program))
+                 if isinstance(one, ast.Name)}  # fmt: skip
+        for statement in ast.parse("\n".join(proofs)).body:
+            used = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name)}
+            assert isinstance(statement, ast.Assert) and used & (names - {"torch"})
+        programs.append("\n".join([imports, program, *proofs]))
+        answers.append(answer.select_one(".cell_output pre").get_text())
+        (link,) = answer.select("a[href*=auto_examples]")
+        lessons.add((site / link["href"].partition("#")[0]).resolve())
+    assert len(programs) >= FEWEST_QUESTIONS and run(programs) == answers
+    assert lessons <= {page_of(site, script) for script in SCRIPTS}
 
 
-def test_self_check_asks_honestly_and_leads_to_lessons(site: Path) -> None:
-    lessons = {str(page_of(site, script)) for script in SCRIPTS}
-    led_to = set()
-    for program, _, proof, box in questions(site):
-        assert "assert" not in program
-        names = {node.id for node in ast.walk(ast.parse(program))
-                 if isinstance(node, ast.Name)}  # fmt: skip
-        for statement in ast.parse(proof).body:
-            assert isinstance(statement, ast.Assert)
-            used = {node.id for node in ast.walk(statement)
-                    if isinstance(node, ast.Name)}  # fmt: skip
-            assert used & (names - {"torch", "copy"}), "a proof of something else"
-        assert not box.has_attr("open")
-        (link,) = box.select("a[href*=auto_examples]")
-        led_to.add(str((site / link["href"]).resolve()))
-    assert led_to <= lessons and len(led_to) >= 8
+# -- The player -----------------------------------------------------------------------
 
 
-# Cheat sheet
+def steps_of(page: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the data that a page's player loads, and its events."""
+    (player,) = soup(page).select(f"{LEAD} > {PLAYER}")
+    text = (page.parent / player["data-steps"].partition("?")[0]).read_text("utf-8")
+    data = json.loads(text[text.index("(") + 1 : text.rindex(")")])
+    return data, [step for step in data["steps"] if step["event"]]
 
 
-def remembered(site: Path) -> list[tuple[str, list[str], str]]:
-    """Return title, points and page of each lesson, read from the lessons' pages."""
-    found = []
-    for script in SCRIPTS:
-        page = soup(page_of(site, script))
-        title = as_shown(page.h1).removesuffix("¶")
-        points = [as_shown(item) for item in page.select("section#remember li")]
-        found.append((title, points, str(page_of(site, script))))
-    return found
+@EACH
+def test_the_picture_is_a_step_of_the_lesson(script: Path, site: Path) -> None:
+    page = page_of(site, script)
+    if not soup(page).select(PLAYER):
+        pytest.skip("nothing of it can be played")
+    data, events = steps_of(page)
+    assert 1 <= len(events) <= MOST_EVENTS
+    player = soup(page).select_one(PLAYER)
+    number, _, count = player.select_one(".player-count").get_text().partition(" of ")
+    step = events[int(number) - 1]
+    assert int(count) == len(events)
+    assert player.select_one(".player-said").get_text() == step["said"]
+    statement = player.select_one(".player-statement").get_text()
+    assert statement == data["code"][step["first"] - 1].strip()
+    assert statement in "\n".join(part.code for part in parts_of(page))
+    assert player.select_one("svg text")
 
 
-def test_one_page_gathers_every_lesson_in_order(site: Path) -> None:
-    page = copy.copy(soup(site / "remember.html").select_one(".remember"))
-    for link in page.select(".headerlink"):
-        link.decompose()
-    found = [
-        (
-            as_shown(section.h2),
-            [as_shown(item) for item in section.select("li")],
-            str((site / section.h2.a["href"]).resolve()),
-        )
-        for section in page.find_all("section", recursive=False)
-    ]
-    assert found == remembered(site)
+def test_most_lessons_can_be_played(site: Path) -> None:
+    pages = [page_of(site, script) for script in SCRIPTS]
+    assert sum(bool(soup(page).select(PLAYER)) for page in pages) > 40
 
 
-# In a browser
+def test_the_player_plays_forward_to_the_end(browser: Any, site: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(page_of(site, DETACH).as_uri())
+    _, events = steps_of(page_of(site, DETACH))
+    player = page.locator(PLAYER)
+    count, said = player.locator(".player-count"), player.locator(".player-said")
+    at = int(count.inner_text().partition(" ")[0])
+    forward = player.get_by_role("button", name="Forward")
+    drawn = set()
+    for number, step in enumerate(events[at:], at + 1):
+        forward.click()
+        player.get_by_text(f"{number} of {len(events)}").wait_for()
+        assert said.inner_text() == step["said"]
+        drawn.add(player.locator(".player-picture").inner_html())
+    assert len(drawn) > 3
+    assert forward.get_attribute("aria-disabled") == "true"
+    player.get_by_role("button", name="Back", exact=True).press("Enter")
+    player.get_by_text(f"{len(events) - 1} of {len(events)}").wait_for()
+    page.close()
 
 
-DETACH = next(script for script in SCRIPTS if script.stem == "detach")
-PREDICT = "details.predict"
+# -- Copied code ----------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def page(browser: Any) -> Iterator[Any]:
-    """Return one page for all tests: each begins by going somewhere."""
-    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
     yield context.new_page()
     context.close()
 
 
-def clipboard(page: Any) -> str:
-    return page.evaluate("navigator.clipboard.readText()")
+def test_a_block_is_copied_as_it_stands(tab: Any, site: Path) -> None:
+    tab.goto(page_of(site, DETACH).as_uri())
+    block = tab.locator(f"div.{CODE}:not(details *)").first
+    block.get_by_role("button", name="Copy", exact=True).focus()
+    tab.wait_for_function("getComputedStyle(document.activeElement).opacity === '1'")
+    tab.keyboard.press("Enter")
+    tab.get_by_role("status").get_by_text("Copied").wait_for()
+    copied = tab.evaluate("navigator.clipboard.readText()")
+    shown = block.locator("pre").inner_text()
+    assert copied.startswith(shown.rstrip()) and ast.parse(copied).body
 
 
-def test_copies_the_lesson_up_to_a_block_as_a_script_that_runs(
-    page: Any, site: Path, tmp_path: Path
-) -> None:
-    page.goto(page_of(site, DETACH).as_uri())
-    cells = "div.highlight-Python:not(.checked *)"
-    assert page.locator(cells).nth(0).locator("button").all_text_contents() == ["Copy"]
-    block = page.locator(cells).nth(3)
-    block.hover()
-    block.get_by_role("button", name="Copy up to here").click()
-    page.get_by_role("status").get_by_text("Copied the lesson up to here.").wait_for()
-    copied = clipboard(page)
-    # What is folded below an output is there too, in its place.
-    written = [one.content for one in blocks_of(DETACH) if one.type == "code"]
-    assert copied.split() == without_markers("\n".join(written[:4])).split()
-    block.get_by_role("button", name="Copy", exact=True).click()
-    page.get_by_role("status").get_by_text("Copied this block.").wait_for()
-    assert clipboard(page).split() == without_markers(written[3]).split()
-    script = tmp_path / "copied.py"
-    script.write_text(copied)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("This lesson runs on:")
-
-
-def test_copies_one_block_by_keyboard(page: Any, site: Path) -> None:
-    page.goto((site / "self_check.html").as_uri())
-    button = page.locator(".cell_input button").first
-    button.focus()
-    page.wait_for_function("getComputedStyle(document.activeElement).opacity === '1'")
-    page.keyboard.press("Enter")
-    page.get_by_role("status").get_by_text("Copied this block.").wait_for()
-    assert clipboard(page) == "import copy\n\nimport torch\n"
-    assert page.get_by_role("button", name="Copy up to here").count() == 0
-
-
-def test_copies_where_the_clipboard_is_closed(browser: Any, site: Path) -> None:
-    page = browser.new_page()
-    page.add_init_script(
+def test_code_is_copied_where_the_clipboard_is_closed(tab: Any, site: Path) -> None:
+    tab.add_init_script(
         "Object.defineProperty(navigator, 'clipboard', {value: undefined});"
         "document.addEventListener('copy', () => {"
         " window.copied = document.activeElement.value; });"
     )
-    page.goto(page_of(site, DETACH).as_uri())
-    page.locator("details.setup summary").press("Enter")  # it is folded
-    page.locator("div.highlight-Python button").first.focus()
-    page.keyboard.press("Enter")
-    page.get_by_role("status").get_by_text("Copied this block.").wait_for()
-    assert page.evaluate("window.copied").startswith("import torch\n")
-    answer = page.locator(f"{PREDICT} .predict-answer").first
-    assert not answer.is_visible()
-    page.locator(f"{PREDICT} summary").first.press("Enter")
-    answer.wait_for(state="visible")
-    page.close()
+    tab.goto(page_of(site, DETACH).as_uri())
+    tab.locator(f"{SETUP} summary").press("Enter")
+    tab.locator(f"{SETUP} button").first.press("Enter")
+    tab.get_by_role("status").get_by_text("Copied").wait_for()
+    assert tab.evaluate("window.copied").startswith("import torch\n")
+
+
+# -- Without scripts, on paper, by keyboard -------------------------------------------
+
+
+def test_without_javascript_everything_is_there(browser: Any, site: Path) -> None:
+    tab = browser.new_page(java_script_enabled=False)
+    for script in SCRIPTS if EVERYTHING else SCRIPTS[2::6]:
+        page = page_of(site, script)
+        tab.goto(page.as_uri())
+        for fold in tab.locator("article details > summary").all():
+            fold.click()
+        shown = " ".join(tab.locator("article").inner_text().split())
+        for part in parts_of(page):
+            cells = part.output.replace(" | ", "\n")  # a table has no bars
+            for line in (part.code + cells).splitlines():
+                assert " ".join(line.split()) in shown, line
+        assert (
+            not tab.locator(f"{CHOICES}, {PLAYER} button").locator(":visible").count()
+        )
+    tab.close()
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
-def test_a_printed_page_shows_the_answers(
+def test_a_printed_page_has_the_answers_and_no_navigation(
     browser: Any, site: Path, scripts: bool
 ) -> None:
-    context = browser.new_context(java_script_enabled=scripts)
-    page = context.new_page()
+    # A4 within its margins.
+    page = browser.new_page(
+        java_script_enabled=scripts, viewport={"width": 700, "height": 900}
+    )
     page.goto(page_of(site, DETACH).as_uri())
-    page.emulate_media(media="print")
-    answer = page.locator(f"{PREDICT} .predict-answer").first
-    answer.wait_for(state="visible")
-    assert answer.locator("pre").first.is_visible()
-    assert not page.locator("button.copy").first.is_visible()
-    context.close()
-
-
-def test_what_is_folded_is_not_printed_and_links_have_addresses(
-    browser: Any, site: Path
-) -> None:
-    page = browser.new_page()
-    page.goto((site / "errors" / "to_numpy.html").as_uri())
-    page.emulate_media(media="print")
-    entry = page.locator(".entry:has(.foot a.external)").first
-    fold = entry.locator("details").first
-    assert entry.locator(".cures li").first.is_visible() and not fold.is_visible()
-    fold.evaluate("fold => { fold.open = true }")
-    assert fold.is_visible()
-    link = entry.locator(".foot a.external").first
-    shown = link.evaluate("link => getComputedStyle(link, '::after').content")
-    assert link.get_attribute("href") in shown
+    page.emulate_media(media="print", color_scheme="dark")
+    page.locator(f"{ANSWER} pre").first.wait_for(state="visible")
+    for part in (".sidebar-drawer", ".toc-drawer", ".skip-to-content", "button.copy"):
+        assert not page.locator(part).first.is_visible(), part
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+    root = "document.documentElement"
+    assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
     page.close()
 
 
@@ -262,9 +304,62 @@ def test_the_printed_cheat_sheet_is_one_page(browser: Any, site: Path) -> None:
     page = browser.new_page(color_scheme="dark")
     page.goto((site / "cheat_sheet.html").as_uri())
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
-    page.emulate_media(media="print")
-    assert page.locator("h1").is_visible()
-    assert page.locator(".stamp").is_visible()
-    for hidden in (".skip-to-content", ".sidebar-drawer"):
-        assert not page.locator(hidden).is_visible(), hidden
     page.close()
+
+
+FOCUS = """() => {
+  const one = document.activeElement, {left, right} = one.getBoundingClientRect();
+  // An answer to choose from is outlined as a whole.
+  const part = one.closest(".predict-choices label") ?? one;
+  return {
+    is: one.id || one.outerHTML.slice(0, 100), end: one === document.body,
+    outlined: getComputedStyle(part).outlineStyle !== "none",
+    inside: right > 0 && left < innerWidth,
+  };
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 640])
+def test_all_by_keyboard(width: int, tab: Any, site: Path) -> None:
+    """Every stop is outlined and in sight; what is in a closed drawer is passed by."""
+    tab.set_viewport_size({"width": width, "height": 800})
+    tab.emulate_media(reduced_motion="reduce")
+    tab.goto(page_of(site, DETACH).as_uri())
+    reached = []
+    while not reached or not reached[-1]["end"]:
+        tab.keyboard.press("Tab")
+        reached.append(tab.evaluate(FOCUS))
+        assert len(reached) < 400
+    *stops, _ = reached
+    assert "Skip to content" in stops[0]["is"]
+    assert [one for one in stops if not (one["outlined"] and one["inside"])] == []
+    everything = "\n".join(one["is"] for one in stops)
+    for wanted in ("theme-toggle", "download", "next-page", "data-go", "radio"):
+        assert wanted in everything, wanted
+    controls = tab.locator("article :is(a, summary, button):visible").count()
+    assert len(stops) >= controls
+    wide = "all => all.filter(e => e.scrollWidth > e.clientWidth && e.tabIndex < 0)"
+    code = tab.locator("article pre:visible, article .table-wrapper:visible")
+    assert code.evaluate_all(f"{wide}.length") == 0
+    for drawer, link in {"__navigation": ".sidebar-tree a",
+                         "__toc": ".toc-tree ul ul a"}.items():  # fmt: skip
+        if width < 700:
+            assert drawer in everything
+            tab.locator(f"#{drawer}").press("Space")
+            tab.locator(link).first.focus()
+            tab.wait_for_function(f"({FOCUS})().inside")
+            tab.locator(f"#{drawer}").press("Space")
+
+
+def test_a_jump_leaves_the_heading_in_view(tab: Any, site: Path) -> None:
+    tab.emulate_media(reduced_motion="reduce")  # Furo scrolls smoothly
+    tab.set_viewport_size({"width": 360, "height": 700})
+    tab.goto(page_of(site, DETACH).as_uri())
+    tab.evaluate(UNFOLD)
+    ids = "[...document.querySelectorAll('article section section')].map(s => s.id)"
+    for name in tab.evaluate(ids):
+        tab.evaluate(f"location.hash = '{name}'")
+        tab.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
+        box = tab.locator(f"section[id='{name}'] > :is(h2, h3)").bounding_box()
+        header = tab.locator(".mobile-header").bounding_box()["height"]
+        assert header <= box["y"] + 1 and box["y"] < 700, name

@@ -1,6 +1,6 @@
 """Steps of lessons and of pairs of mistakes: they are kept, and light.
 
-What a watched lesson prints is what it prints alone: test_downloads.py compares them.
+What a watched lesson prints is what it prints alone: test_lesson_pages.py compares.
 """
 
 from __future__ import annotations

@@ -1,0 +1,385 @@
+"""A lesson's page is what its script says, prints and draws, and so are its downloads.
+
+The script is the witness: no test asks the code that made the page. What is sampled,
+where not said otherwise with ``TEST_EVERYTHING=1``: of the lessons that time for
+seconds, one for each library that times runs here, since the build has just run them
+all; and one notebook is executed: a kernel runs any code in the same way, and that of
+all is compared.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from as_a_reader import run_as_a_reader
+from bs4 import Tag
+from nbclient import NotebookClient
+from reading import (
+    ACTIONS,
+    CHECKED,
+    CODE,
+    EVERYTHING,
+    EXAMPLES,
+    LEAD,
+    MAP,
+    NAMES,
+    PATIENCE,
+    SCRIPTS,
+    SETUP,
+    as_shown,
+    downloads_of,
+    page_of,
+    parsed,
+    parts_of,
+    script_of,
+    soup,
+    subjects,
+)
+from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+from tensor_copies.gallery.isolation import in_fresh_process
+
+EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
+DRAWN = re.compile(r"^# sphinx_gallery_tensor_map = ", re.MULTILINE)
+ROLE = re.compile(r":[\w:]+:`[^`]*`")
+STAMP = re.compile(
+    r"Ran on (CPU|CUDA \(.+\)) with torch [\d.]+ on \d{1,2} [A-Z][a-z]+ 20\d\d\."
+)
+# Sentences of an answer that deny: "doesn't copy", "shares nothing", "no gradient".
+# What it says of a GPU no picture of this machine shows.
+DENIED = re.compile(
+    r"\b(not|no|nothing|neither|only if|unless|without|[Oo]n (a GPU|CUDA))\b|n't\b"
+)
+# The profiler of a CUDA build else says on a machine without a GPU that there is none.
+QUICK = {"BENCHMARK_QUALITY": "quick", "KINETO_LOG_LEVEL": "6"}
+
+
+def words(text: str) -> str:
+    """Return the words of a text, whatever stands between them."""
+    return " ".join(re.findall(r"\w+", text.replace("_", " ").lower()))
+
+
+# -- The page -------------------------------------------------------------------------
+
+
+@EACH
+def test_a_lesson_begins_with_its_answer_and_picture(script: Path, site: Path) -> None:
+    page = soup(page_of(site, script))
+    (lead,) = page.select(f"article > section > {LEAD}")
+    above = [one.name for one in lead.find_previous_siblings() if as_shown(one)]
+    assert above == ["p", "h1"] and lead.select("svg")
+    actions = lead.find_next_sibling()
+    assert actions in page.select(ACTIONS)
+    links = [as_shown(link) for link in actions.select("a")]
+    assert links[:2] == ["Script", "Notebook"]
+    for fold in page.select("article details.admonition"):
+        assert not fold.has_attr("open"), fold.summary
+    (setup,) = page.select(SETUP)
+    assert "import torch" in setup.get_text()
+    assert STAMP.search(page.select_one("p.stamp").get_text())
+    assert len(page.select(".next-page .title")) == 1
+
+
+def test_the_picture_is_in_sight(browser: Any, site: Path) -> None:
+    tab = browser.new_page(viewport={"width": 1280, "height": 800})
+    for script in SCRIPTS:
+        tab.goto(page_of(site, script).as_uri())
+        box = tab.locator(f"{LEAD} svg").first.bounding_box()
+        assert box["y"] + min(box["height"], 100) < 800, script.stem
+    tab.close()
+
+
+@EACH
+def test_a_lesson_shows_all_that_its_script_says_and_draws(
+    script: Path, site: Path
+) -> None:
+    path, text = page_of(site, script), script.read_text(encoding="utf-8")
+    page, parts = soup(path), parts_of(path)
+    whole = ast.parse(text)
+    whole.body = whole.body[1:]  # the docstring is the page's title and first text
+    shown = ast.parse("\n".join(part.code for part in parts))
+    assert ast.dump(shown) == ast.dump(whole)
+    # What only draws has its figure, which may open the page.
+    silent = [not part.output and "plt.show" not in part.code for part in parts]
+    # Functions and data may stand apart from what uses them, right after them.
+    assert not any(one and two for one, two in pairwise([*silent, True]))
+    assert "This lesson runs on:" in parts[0].output
+    assert "Traceback" not in page.get_text()
+    assert len(page.select(MAP)) >= len(DRAWN.findall(text))
+    for block in page.select(f"article div.{CODE}"):
+        body = ast.parse(block.get_text()).body
+        proofs = [isinstance(one, ast.Assert) for one in body]
+        # What is proved stands below what is shown, unless a block only proves.
+        assert block.find_parent("details") or not proofs[-1] or all(proofs)
+    for fold in page.select(CHECKED):
+        (proof,) = ast.parse(fold.pre.get_text()).body[:1]
+        assert isinstance(proof, ast.Assert)
+
+
+@EACH
+def test_page_and_notebook_have_each_word_of_the_script(
+    script: Path, site: Path
+) -> None:
+    path = page_of(site, script)
+    cells = nbformat.read(downloads_of(path)[".ipynb"], 4).cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    read, taken = words(soup(path).get_text()), words(" ".join(texts))
+    for kind, content, _ in split_code_and_text_blocks(str(script))[1]:
+        # A directive is shown in another way: test_learning.py asks for questions.
+        prose = re.sub(r"(?m)^\.\. .*(\n+[ \t]+.*)*", "", content)
+        for line in ROLE.sub("\0", prose).splitlines() if kind == "text" else []:
+            if re.match(r"\s*(:|-+$|=+$)", line) or "`_" in line:
+                continue
+            # What a name leads to may stand there with its title.
+            for piece in map(words, line.split("\0")):
+                assert piece in read and piece in taken, line
+
+
+# -- The picture ----------------------------------------------------------------------
+
+
+def contradicted(answer: str, lead: Tag) -> list[str]:
+    """Return what an answer says and its picture, if it is of tensors, does not show.
+
+    What raises has a cross, a gradient that stops a bar, memory that is shared one row
+    with two tags, a copy a dashed arrow.
+    """
+    tags = lead.select(".tm-tag > rect")
+    colours = [tag["fill"] for tag in tags]
+    shown = {
+        r"\braises?\b": ".tm-cross",
+        r"\bstops? (a|the|its) gradient|^no gradient flows\b": ".tm-cut",
+        r"\bcop(y|ies) (?!of\b|it\b)": ".tm-copy",
+    }
+    is_shown = {words: bool(lead.select(part)) for words, part in shown.items()}
+    is_shown[r"\bshares?\b|\bsame memory\b"] = len(set(colours)) < len(colours)
+    return [
+        clause
+        for clause in re.split(r"[,:;.?!](?:\s|$)(?:and |so )?", answer)
+        for words in is_shown
+        if tags and re.search(words, clause) and not is_shown[words]
+        if not DENIED.search(clause.removeprefix("no gradient"))
+    ]
+
+
+def test_a_picture_that_says_something_else_is_found() -> None:
+    drawn = """<div><g class=tm-tag><rect fill=a></g><g class=tm-tag><rect fill={}></g>
+        <g class={}></g></div>"""
+    said = {
+        "It raises.": "tm-cross",
+        "Stop here: detach stops the gradient.": "tm-cut",
+        "The call copies w once.": "tm-copy",
+    }
+    for answer, part in said.items():
+        for other in (*said.values(), "none"):
+            lead = parsed(drawn.format("b", other)).div
+            assert bool(contradicted(answer, lead)) == (other != part), (answer, other)
+    for colour in "ab":
+        lead = parsed(drawn.format(colour, "none")).div
+        assert bool(contradicted("It shares w's memory.", lead)) == (colour == "b")
+        assert not contradicted("It shares no memory and doesn't copy.", lead)
+
+
+@EACH
+def test_the_first_picture_shows_what_the_answer_says(script: Path, site: Path) -> None:
+    lead = soup(page_of(site, script)).select_one(LEAD)
+    assert contradicted(as_shown(lead.find_previous_sibling("p")), lead) == []
+
+
+# -- Lists and links ------------------------------------------------------------------
+
+
+def sections(site: Path) -> list[dict[Path, str]]:
+    """Return of each section the pages of its lessons, in order, with their names."""
+    found = []
+    for index in sorted(EXAMPLES.glob("*/index.rst")):
+        listed = re.findall(r"(?m)^ +(.+) <([\w./]+)>$", index.read_text("utf-8"))
+        pages = [(index.parent / f"{one}.py").resolve() for _, one in listed]
+        names = [name for name, _ in listed]
+        found.append({page_of(site, p): n for p, n in zip(pages, names, strict=True)})
+    return found
+
+
+def in_order(site: Path) -> dict[Path, str]:
+    return {page: name for one in sections(site) for page, name in one.items()}
+
+
+def led(page: Path, link: Tag) -> Path:
+    return (page.parent / link["href"].partition("#")[0]).resolve()
+
+
+def test_sidebar_next_and_lists_have_one_order(site: Path) -> None:
+    lessons = in_order(site)
+    assert sorted(lessons) == sorted(page_of(site, script) for script in SCRIPTS)
+    for page in (site / "index.html", *list(lessons)[::10]):
+        links = [one for one in soup(page).select(".sidebar-tree a") if one["href"]]
+        named = {led(page, one): as_shown(one) for one in links if one["href"] != "#"}
+        seen = {path: name for path, name in named.items() if path in lessons}
+        assert seen.items() <= lessons.items(), page
+        assert list(seen) == [one for one in lessons if one in seen], page
+    for section in sections(site):
+        for page, following in pairwise(section):
+            for selector in (".related-pages .next-page", 'head link[rel="next"]'):
+                assert led(page, soup(page).select_one(selector)) == following
+            back = soup(following).select_one(".related-pages .prev-page")
+            assert led(following, back) == page
+    listed = {}
+    for index in sorted((site / "auto_examples").glob("*/index.html")):
+        for row in soup(index).select(".lesson-rows > li"):
+            page = led(index, row.a)
+            listed[page] = lessons[page]
+            assert as_shown(row.a) == as_shown(soup(page).h1)
+            answer = as_shown(soup(page).select_one("article section > p"))
+            said = as_shown(row.select("p")[-1])
+            assert answer.startswith(said) and said.endswith((".", "?"))
+            # What is black stays black in the dark: a drawing has the page's colours.
+            inks = {tag.get(kind, "none") for tag in row.select("svg *")
+                    for kind in ("fill", "stroke")}  # fmt: skip
+            inks = {ink for ink in inks if not ink.startswith("var(--")}
+            assert inks <= {"none", "currentColor"}, page
+    assert list(listed) == list(lessons)
+
+
+def test_one_page_gathers_what_each_lesson_asks_to_remember(site: Path) -> None:
+    page = site / "remember.html"
+    gathered = [
+        (led(page, part.h2.a), [as_shown(one) for one in part.select("li")])
+        for part in soup(page).select(".remember > section")
+    ]
+    points = [(lesson, [as_shown(one) for one in soup(lesson).select("#remember li")])
+              for lesson in in_order(site)]  # fmt: skip
+    assert gathered == points
+
+
+def test_the_table_of_patterns_says_what_the_lessons_write(site: Path) -> None:
+    index = site / "auto_examples" / "4_patterns" / "index.html"
+    rows = soup(index).select("table.patterns tbody tr")
+    told = {led(index, row.a): row.select("td:last-child code") for row in rows}
+    patterns = [one for one in SCRIPTS if one.parent.name == "4_patterns"]
+    assert set(told) == {page_of(site, script) for script in patterns}
+    for script in patterns:
+        for line in told[page_of(site, script)]:
+            assert line.get_text() in script.read_text(), script.name
+
+
+def test_names_in_code_lead_to_their_documentation(site: Path) -> None:
+    linked = {
+        link.get_text(): link["href"]
+        for name in ("detach", "numpy_bridge")
+        for link in soup(page_of(site, script_of(name))).select(f".{CODE} a")
+    }
+    torch = "https://docs.pytorch.org/docs/stable/generated/"
+    assert linked["w.detach"] == f"{torch}torch.Tensor.detach.html#torch.Tensor.detach"
+    assert linked["torch.tensor"] == f"{torch}torch.tensor.html#torch.tensor"
+    assert linked["x.numpy"] == f"{torch}torch.Tensor.numpy.html#torch.Tensor.numpy"
+
+
+# -- Downloads ------------------------------------------------------------------------
+
+# The first of each section runs in a Python of its own, the others in a fork of one
+# that has imported torch. Their code is the same.
+FIRST = list({script.parent.name: script for script in reversed(SCRIPTS)}.values())
+# The lessons that time, by the library that times; one of each runs here.
+TIMING = {
+    script: library
+    for script in reversed(SCRIPTS)
+    for library in re.findall(
+        "import perfplot|torch.utils.benchmark", script.read_text()
+    )
+}
+BY_LIBRARY = {library: script for script, library in TIMING.items()}
+ALONE = [
+    script
+    for script in SCRIPTS
+    if EVERYTHING or script not in TIMING or script in BY_LIBRARY.values()
+]
+
+
+def compare(site: Path, script: Path, printed: str) -> None:
+    """Compare what a run printed with what the page shows, block by block."""
+    rest = [line.rstrip() for line in printed.splitlines() if line.strip()]
+    for part in parts_of(page_of(site, script)):
+        shown = [line.rstrip() for line in part.output.splitlines() if line.strip()]
+        run, rest = rest[: len(shown)], rest[len(shown) :]
+        if part.is_timed:  # the same lines, about the same things
+            run, shown = (subjects("\n".join(lines)) for lines in (run, shown))
+        assert run == shown
+    assert rest == [], "the run printed more than the page shows"
+
+
+# A question, whose answers only the page has, and how a download asks it.
+QUESTION = re.compile(r"(?m)^# \.\. predict:: (.*\n)(?:#(?:    .*)?\n)*")
+ASKED = re.compile(r"(?m)^# \*\*.+\*\*\n(?:#\n)*")
+
+
+@EACH
+def test_downloads_are_the_script_without_its_markers(script: Path, site: Path) -> None:
+    path, text = page_of(site, script), script.read_text(encoding="utf-8")
+    assert "sphinx_gallery_" not in soup(path).get_text()
+    downloads = downloads_of(path)
+    taken = downloads[".py"].read_text(encoding="utf-8")
+    assert downloads[".py"].name == script.name
+    kept = "".join(line for line in text.splitlines(keepends=True)
+                   if not line.lstrip().startswith("# sphinx_gallery_"))  # fmt: skip
+    assert len(ASKED.findall(taken)) == len(QUESTION.findall(text))
+    assert ASKED.sub("", taken) == QUESTION.sub("", kept)
+    assert downloads[".ipynb"].name == f"{script.stem}.ipynb"
+    notebook = nbformat.read(downloads[".ipynb"], as_version=4)
+    nbformat.validate(notebook)
+    assert not re.search("sphinx_gallery_|predict::", str(notebook))
+    assert not any(cell.get("outputs") for cell in notebook.cells)
+    code = [cell.source for cell in notebook.cells[1:] if cell.cell_type == "code"]
+    whole = ast.parse(text)
+    whole.body = whole.body[1:]  # the docstring is text in a notebook
+    assert ast.dump(ast.parse("\n".join(code))) == ast.dump(whole)
+
+
+@pytest.mark.parametrize("script", ALONE, ids=lambda script: script.stem)
+def test_a_script_runs_alone_and_prints_its_page(
+    script: Path, site: Path, tmp_path: Path
+) -> None:
+    copy, empty = tmp_path / script.name, tmp_path / "empty"
+    copy.write_bytes(downloads_of(page_of(site, script))[".py"].read_bytes())
+    empty.mkdir()
+    environment = {"PATH": "", "HOME": str(empty), "MPLBACKEND": "agg"} | QUICK
+    if script not in FIRST:
+        printed = in_fresh_process(run_as_a_reader, copy, empty, environment)
+    else:
+        options = {"capture_output": True, "text": True, "timeout": PATIENCE}
+        done = subprocess.run(
+            [sys.executable, copy], cwd=empty, env=environment, **options
+        )
+        assert done.returncode == 0, done.stderr
+        printed = done.stdout
+    compare(site, script, printed)
+
+
+@pytest.mark.parametrize("script", FIRST if EVERYTHING else FIRST[1:2])
+def test_a_notebook_executes_and_prints_its_page(
+    script: Path, site: Path, tmp_path: Path
+) -> None:
+    notebook = nbformat.read(downloads_of(page_of(site, script))[".ipynb"], 4)
+    client = NotebookClient(
+        notebook,
+        timeout=PATIENCE,
+        startup_timeout=PATIENCE,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
+    )
+    # All of it runs, the cell that installs too, with what is here already.
+    client.execute(env=os.environ | QUICK | {"PIP_NO_INDEX": "1"})
+    outputs = [
+        output
+        for cell in notebook.cells[1:]  # what pip says is on no page
+        for output in cell.get("outputs", [])
+    ]
+    printed = [one["text"] for one in outputs if one.get("name") == "stdout"]
+    compare(site, script, "".join(printed))
