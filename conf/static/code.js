@@ -1,88 +1,35 @@
-// Copy buttons: one for each block of code. In a lesson the later blocks have a second
-// one, for all blocks up to there: a script that runs alone.
+// A copy button for each block of code.
 (() => {
   "use strict";
   const SHOWN = ["Python", "python", "ipython3"].map((name) => `div.highlight-${name} pre`);
-  SHOWN.push(".cures ol > li > pre");
-  const blocks = [...document.querySelectorAll(SHOWN.join())];
-  if (!blocks.length) return;
-  const lesson = blocks.filter((pre) => pre.closest(".highlight-Python"));
-  const textOf = (pre) => pre.textContent.replace(/^\n+|\s+$/g, "") + "\n";
-
   const status = document.createElement("p");
   status.className = "visually-hidden";
   status.setAttribute("role", "status");
   document.body.append(status);
-
-  const write = async (text) => {
-    try {
-      await navigator.clipboard.writeText(text);
-      return true;
-    } catch { // not allowed, or a page that came over plain HTTP
-      const area = document.createElement("textarea");
-      area.value = text;
-      area.className = "visually-hidden";
-      document.body.append(area);
-      area.select();
-      const done = document.execCommand("copy");
-      area.remove();
-      return done;
-    }
+  const say = (button, words, more) => {
+    button.textContent = words;
+    status.textContent = more;
   };
-  const makeButton = (label, said, text) => {
+  for (const pre of document.querySelectorAll([...SHOWN, ".cures ol > li > pre"].join())) {
+    if (pre.closest(".predict, .checked")) continue; // a proof alone does not run
     const button = document.createElement("button");
-    button.type = "button";
-    button.className = "copy";
-    button.textContent = label;
+    Object.assign(button, { type: "button", className: "copy", textContent: "Copy" });
     button.addEventListener("click", async () => {
-      const done = await write(text());
-      button.focus();
-      button.textContent = done ? "Copied" : "Failed";
-      status.textContent = done ? said : "Copy failed. Select the code and copy it.";
-      setTimeout(() => {
-        button.textContent = label;
-        status.textContent = "";
-      }, 2000);
+      try {
+        await navigator.clipboard.writeText(pre.textContent.replace(/^\n+|\s+$/g, "") + "\n");
+        say(button, "Copied", "Copied this block.");
+      } catch { // not allowed, or a page that came over plain HTTP
+        getSelection().selectAllChildren(pre);
+        say(button, "Ctrl+C", "The code is selected. Copy it with Ctrl+C.");
+      }
+      setTimeout(() => say(button, "Copy", ""), 2000);
     });
-    return button;
-  };
-  for (const pre of blocks) {
-    if (pre.closest(".predict-answer, .checked")) continue; // a proof alone does not run
-    const place = lesson.indexOf(pre);
-    // What a lesson folds below an output ends the block above it.
-    let end = place + 1;
-    while (place >= 0 && lesson[end]?.closest(".checked")) end += 1;
-    const whole = () => place < 0 ? textOf(pre) : lesson.slice(place, end).map(textOf).join("");
-    const made = [makeButton("Copy", "Copied this block.", whole)];
-    if (place > 0) {
-      const soFar = () => lesson.slice(0, end).map((part, at) =>
-        (at && !part.closest(".checked") ? "\n" : "") + textOf(part)).join("");
-      const said = "Copied the lesson up to here.";
-      made.unshift(makeButton("Copy up to here", said, soFar));
-    }
-    pre.after(...made);
+    pre.after(button);
   }
 })();
 
-// A lesson whose end was in sight is ticked in the list of lessons (lesson_list.js).
-(() => {
-  "use strict";
-  const STORE = "tensor-copies-read";
-  const end = document.querySelector(".sphx-glr-example-title #remember > :last-child");
-  const name = location.pathname.match(/([^/]+\/[^/]+?)(\.html|\/)?$/)?.[1];
-  if (!end || !name) return;
-  new IntersectionObserver((seen, observer) => {
-    if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
-    observer.disconnect();
-    try {
-      const read = JSON.parse(localStorage.getItem(STORE)) || [];
-      localStorage.setItem(STORE, JSON.stringify([...new Set([...read, name])]));
-    } catch { /* private window: nothing is kept */ }
-  }).observe(end);
-})();
-
-// Code or a table that is wider than its box is scrolled with the arrow keys: while it is, the Tab
-// key stops at it.
+// Code or a table that is wider than its box is scrolled with the arrow keys: while it is,
+// the Tab key stops at it.
 (() => {
   "use strict";
   const watch = new ResizeObserver((seen) => {
@@ -92,21 +39,6 @@
     }
   });
   for (const part of document.querySelectorAll("article :is(pre, .table-wrapper)")) watch.observe(part);
-})();
-
-// On paper nothing can be opened: answers are printed. The style sheet does the same
-// where a browser lets it.
-(() => {
-  "use strict";
-  const closed = () => document.querySelectorAll(":is(.predict, .setup):not([open])");
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = [...closed()];
-    for (const answer of opened) answer.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const answer of opened) answer.open = false;
-  });
 })();
 
 // The player, and buttons that open steps: what shows them is loaded when they are asked
