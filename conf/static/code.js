@@ -140,8 +140,9 @@
     if (place) open(place, "address");
   };
   for (const place of places) {
+    const bar = place.querySelector(".player-bar") ?? place;
+    bar.hidden = false;
     for (const button of place.matches("button") ? [place] : place.querySelectorAll("[data-go]")) {
-      button.hidden = false;
       button.addEventListener("click", () => open(place, button.dataset.go ?? "large"));
     }
     place.addEventListener("keydown", (event) => {

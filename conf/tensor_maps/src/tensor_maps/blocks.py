@@ -32,6 +32,8 @@ STEM, BEND, APART = 20.0, 26.0, 8.0
 BAR, BAR_NAME, MOST_NAMED_BARS = 8.0, 14.0, 3
 MOST_PILL = 150.0
 LEAST_TEXT = 100.0  # of what stands under a row
+LOCK = 13.0  # pixels that the lock of a frozen tag takes
+GRID_LINE = 17.0  # how high a cell of a grid is
 LOOSE = 1.1  # room for a text there, against its width in Helvetica
 
 
@@ -97,6 +99,7 @@ def row_of(memory: Memory, room: float, least: float = CELL) -> Row:
 class Block:
     """A memory with the place of each tag; lengths from the left of the block.
 
+    ``grids`` are tags with where the grid of each begins, and how wide its cells are.
     ``stems`` say of each tag how it stands on the row: "left" and "right" bend into
     its side, "down" goes to a place on its upper edge, "rail" leads to a rail that all
     tags of a memory with many names hang on. ``texts`` are lines with their colour.
@@ -112,6 +115,7 @@ class Block:
     texts: list[tuple[str, str]] = field(default_factory=list)
     tag_lines: list[int] = field(default_factory=list)
     x: float = 0.0
+    grids: list[tuple[Tag, float, float]] = field(default_factory=list)
 
     @property
     def high(self) -> int:
@@ -146,7 +150,9 @@ class Block:
     @property
     def height(self) -> float:
         """Pixels below the upper edge of the row."""
-        return self.row_height + LINE * len(self.texts) + 3 * bool(self.texts)
+        height = self.row_height + LINE * len(self.texts) + 3 * bool(self.texts)
+        rows = max((len(tag.grid) for tag, *_ in self.grids), default=0)
+        return height + bool(rows) * (LINE + 5) + rows * GRID_LINE
 
     def tag_x(self, tag: Tag) -> float:
         """Return where the middle of a tag stands in the scene."""
@@ -195,17 +201,35 @@ def arrange(
             line = tag.raises if len(memory.tags) == 1 else f"{tag.name}: {tag.raises}"
             block.texts += [(one, TROUBLE) for one in wrap(line, limit)]
     wide = max((text_width(text, SMALL) for text, _ in block.texts), default=0.0)
-    wanted = min(limit, wide * LOOSE)
+    grids = _grids(memory, room)
+    wide_of_grids = max((at + each * len(tag.grid[0]) for tag, at, each in grids),
+                        default=0.0)  # fmt: skip
+    wanted = max(min(limit, wide * LOOSE), wide_of_grids)
     if wanted > block.width:
         shift = (wanted - block.width) / 2
         block.width, block.left = wanted, block.left + shift
         block.centres = [centre + shift for centre in block.centres]
         block.stems = [(kind, at + shift) for kind, at in block.stems]
+    inset = (block.width - wide_of_grids) / 2
+    block.grids = [(tag, inset + at, each) for tag, at, each in grids]
     return block
 
 
 def _pill(tag: Tag) -> float:
-    return max(LEAST_PILL, safe_width(tag.name, PILL_TEXT, True) + 16)
+    wide = safe_width(tag.name, PILL_TEXT, True) + 16 + LOCK * (tag.sign == "frozen")
+    return max(LEAST_PILL, wide)
+
+
+def _grids(memory: Memory, room: float) -> list[tuple[Tag, float, float]]:
+    """Place the grids of a memory side by side, as far as there is room."""
+    each = max([18.0, *(safe_width(cell, SMALL) + 6 for cell in memory.cells)])
+    found, at = [], 0.0
+    for tag in memory.tags:
+        wide = each * len(tag.grid[0]) if tag.grid else 0.0
+        if wide and at + wide <= room:
+            found.append((tag, at, each))
+            at += wide + 2 * APART
+    return found
 
 
 def _reach(row: Row, memory: Memory, tag: Tag) -> tuple[float, float]:
@@ -331,7 +355,36 @@ def block_marks(
         x, room = block.x + block.width / 2, block.width
         marks.append(text_mark(line, x, y, size=SMALL, fill=fill, room=room))
         y += LINE
-    return marks
+    return marks + [_grid_marks(block, *grid, y + 3) for grid in block.grids]
+
+
+def _grid_marks(block: Block, tag: Tag, left: float, each: float, y: float) -> str:
+    """Draw what a tensor reads, in its own shape; a cell read again is dashed."""
+    memory, left, read = block.memory, block.x + left, set()
+    wide = each * len(tag.grid[0])
+    marks = [text_mark(f"{tag.name} reads", left + wide / 2, y, size=SMALL, fill=FAINT)]
+    for down, row in enumerate(tag.grid):
+        for across, at in enumerate(row):
+            x, top = left + across * each, y + 6 + down * GRID_LINE
+            new = at in memory.changed
+            look = f'fill-opacity="{".3" if new else "0"}"'
+            look += ' stroke-dasharray="2 2"' if at in read else ""
+            marks.append(rect(x, top, each, GRID_LINE, look))
+            fill = FAINT if at in read else INK
+            text = text_mark(
+                memory.cells[at],
+                x + each / 2,
+                top + 12.5,
+                size=SMALL,
+                bold=new,
+                fill=fill,
+                room=each - 2,
+            ).replace("<text ", '<text stroke="none" fill-opacity="1" ', 1)
+            marks.append(text)
+            read.add(at)
+    line = f'fill="{memory.colour}" stroke="{memory.colour}" stroke-opacity=".6"'
+    head, *cells = marks
+    return group("tm-grid", f"{head}<g {line}>{''.join(cells)}</g>", data_name=tag.name)
 
 
 def cross(x: float, y: float, half: float) -> str:
@@ -459,17 +512,34 @@ def _tag(block: Block, place: int, top: float, row_top: float) -> str:
         look += 'stroke-dasharray="5 4"'
     else:
         look = f'rx="13" fill="{colour}"'
-    pill = rect(centre - wide / 2, y, wide, PILL, look)
+        look += f' stroke="{INK}" stroke-width="2"' if tag.is_new else ""
+    left = centre - wide / 2
+    pill = rect(left, y, wide, PILL, look)
+    lock = LOCK if tag.sign == "frozen" else 0.0
     text = text_mark(
         tag.name,
-        centre,
+        centre + lock / 2,
         y + 18,
         size=PILL_TEXT,
         bold=True,
         fill=colour if ghost else PAPER,
-        room=wide - 12,
+        room=wide - 12 - lock,
     )
-    drawn = stem + pill + text
+    drawn = stem + pill + _sign(tag, left, y, wide) + text
     if tag.raises and not ghost:
         drawn += cross(centre + wide / 2 - 3, y + 3, 7)
-    return group("tm-tag", drawn, data_name=tag.name)
+    more = {"data_sign": tag.sign} if tag.sign else {}
+    more |= {"data_new": ""} if tag.is_new else {}
+    return group("tm-tag", drawn, data_name=tag.name, **more)
+
+
+def _sign(tag: Tag, left: float, y: float, wide: float) -> str:
+    """Draw the second outline of a leaf, or the lock of what is frozen."""
+    line = f'fill="none" stroke="{PAPER}" stroke-width="1.5"'
+    if tag.sign == "leaf":
+        return rect(left + 3, y + 3, wide - 6, PILL - 6, f'rx="10" {line}')
+    if tag.sign == "frozen":
+        body = rect(left + 8, y + 12, 10, 7, f'rx="1" fill="{PAPER}"')
+        arch = f"M{rounded(left + 10)} {rounded(y + 13)}v-3a3 3 0 0 1 6 0v3"
+        return f'{body}<path d="{arch}" {line}/>'
+    return ""

@@ -126,7 +126,7 @@ def _new(
     if share:
         required = any(entry[other]["requires_grad"] for other in share)
     else:
-        read = _read_in(step)
+        read = read_in(step)
         sources = [f for o, f in step.before.facts.items() if root_of(o) in read]
         is_of_them = bool(sources) and all(fact.requires_grad for fact in sources)
         required = bool(words & CUTTING) and is_of_them
@@ -160,7 +160,7 @@ def _within(name: str) -> str:
     return name[len(root_of(name)) :]
 
 
-def _read_in(step: Step) -> set[str]:
+def read_in(step: Step) -> set[str]:
     """Return the names that a statement reads."""
     return {
         node.id
