@@ -99,7 +99,7 @@ def row_of(memory: Memory, room: float, least: float = CELL) -> Row:
 class Block:
     """A memory with the place of each tag; lengths from the left of the block.
 
-    ``grids`` are tags with where the grid of each begins, and how wide its cells are.
+    ``grids`` are tags with how wide a cell of the grid is, and all of it with its name.
     ``stems`` say of each tag how it stands on the row: "left" and "right" bend into
     its side, "down" goes to a place on its upper edge, "rail" leads to a rail that all
     tags of a memory with many names hang on. ``texts`` are lines with their colour.
@@ -202,16 +202,14 @@ def arrange(
             block.texts += [(one, TROUBLE) for one in wrap(line, limit)]
     wide = max((text_width(text, SMALL) for text, _ in block.texts), default=0.0)
     grids = _grids(memory, room)
-    wide_of_grids = max((at + each * len(tag.grid[0]) for tag, at, each in grids),
-                        default=0.0)  # fmt: skip
+    wide_of_grids = sum(slot for _, _, slot in grids)
     wanted = max(min(limit, wide * LOOSE), wide_of_grids)
     if wanted > block.width:
         shift = (wanted - block.width) / 2
         block.width, block.left = wanted, block.left + shift
         block.centres = [centre + shift for centre in block.centres]
         block.stems = [(kind, at + shift) for kind, at in block.stems]
-    inset = (block.width - wide_of_grids) / 2
-    block.grids = [(tag, inset + at, each) for tag, at, each in grids]
+    block.grids = grids
     return block
 
 
@@ -221,14 +219,16 @@ def _pill(tag: Tag) -> float:
 
 
 def _grids(memory: Memory, room: float) -> list[tuple[Tag, float, float]]:
-    """Place the grids of a memory side by side, as far as there is room."""
+    """Return the grids of a memory that fit side by side."""
     each = max([18.0, *(safe_width(cell, SMALL) + 6 for cell in memory.cells)])
     found, at = [], 0.0
     for tag in memory.tags:
-        wide = each * len(tag.grid[0]) if tag.grid else 0.0
-        if wide and at + wide <= room:
-            found.append((tag, at, each))
-            at += wide + 2 * APART
+        wide = each * len(tag.grid[0]) if tag.grid else room
+        name = safe_width(f"{tag.name} reads", SMALL)
+        slot = max(wide + APART, min(room - at, name + APART))
+        if at + slot <= room:
+            found.append((tag, each, slot))
+            at += slot
     return found
 
 
@@ -355,21 +355,27 @@ def block_marks(
         x, room = block.x + block.width / 2, block.width
         marks.append(text_mark(line, x, y, size=SMALL, fill=fill, room=room))
         y += LINE
-    return marks + [_grid_marks(block, *grid, y + 3) for grid in block.grids]
+    x = block.x + (block.width - sum(slot for _, _, slot in block.grids)) / 2
+    for tag, each, slot in block.grids:
+        marks.append(_grid_marks(memory, tag, (x, y + 3), each, slot))
+        x += slot
+    return marks
 
 
-def _grid_marks(block: Block, tag: Tag, left: float, each: float, y: float) -> str:
+def _grid_marks(
+    memory: Memory, tag: Tag, place: tuple[float, float], each: float, slot: float
+) -> str:
     """Draw what a tensor reads, in its own shape; a cell read again is dashed."""
-    memory, left, read = block.memory, block.x + left, set()
-    wide = each * len(tag.grid[0])
-    marks = [text_mark(f"{tag.name} reads", left + wide / 2, y, size=SMALL, fill=FAINT)]
+    (x, y), said, read = place, f"{tag.name} reads", set()
+    head = text_mark(said, x + slot / 2, y, size=SMALL, fill=FAINT, room=slot - APART)
+    left, cells = x + (slot - each * len(tag.grid[0])) / 2, []
     for down, row in enumerate(tag.grid):
         for across, at in enumerate(row):
             x, top = left + across * each, y + 6 + down * GRID_LINE
             new = at in memory.changed
             look = f'fill-opacity="{".3" if new else "0"}"'
             look += ' stroke-dasharray="2 2"' if at in read else ""
-            marks.append(rect(x, top, each, GRID_LINE, look))
+            cells.append(rect(x, top, each, GRID_LINE, look))
             fill = FAINT if at in read else INK
             text = text_mark(
                 memory.cells[at],
@@ -380,10 +386,9 @@ def _grid_marks(block: Block, tag: Tag, left: float, each: float, y: float) -> s
                 fill=fill,
                 room=each - 2,
             ).replace("<text ", '<text stroke="none" fill-opacity="1" ', 1)
-            marks.append(text)
+            cells.append(text)
             read.add(at)
     line = f'fill="{memory.colour}" stroke="{memory.colour}" stroke-opacity=".6"'
-    head, *cells = marks
     return group("tm-grid", f"{head}<g {line}>{''.join(cells)}</g>", data_name=tag.name)
 
 

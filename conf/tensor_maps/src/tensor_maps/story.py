@@ -198,7 +198,7 @@ def sign_of(seen: dict) -> str:
     """Return what the tag of a tensor says of it: "leaf", "frozen" or nothing."""
     if seen["requires_grad"] and seen["is_leaf"]:
         return "leaf"
-    return "frozen" if seen["parameter"] and not seen["requires_grad"] else ""
+    return "frozen" if seen.get("parameter") and not seen["requires_grad"] else ""
 
 
 def _grid(storage: dict, window: dict) -> list[list[int]]:

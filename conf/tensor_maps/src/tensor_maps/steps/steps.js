@@ -1,12 +1,12 @@
 // Shows what became of tensors, event by event, from what data() of steps returned. A
 // file or a notebook hands over the element that is to be filled. A page of the site
-// hands over the button that was pressed, and gets a dialog; or the figure of a player,
-// which shows the event that the dialog shows, with what it has room for.
+// hands over the figure of a player, which shows an event with what it has room for, and
+// gets a dialog that shows all of it.
 "use strict";
 function tensorCopiesSteps(data, place = document.currentScript.place) {
   const { code, steps, drawings, captions } = data;
-  const inFigure = place.matches("figure"), inDialog = inFigure || place.matches("button");
-  const key = inDialog ? place.id : place.dataset.key;
+  const inFigure = place.matches("figure");
+  const key = inFigure ? place.id : place.dataset.key;
   const make = (name, attributes, ...children) => {
     const made = document.createElement(name);
     for (const [attribute, value] of Object.entries(attributes)) {
@@ -87,7 +87,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   const loop = make("span", { class: "steps-loop" }, turns, nextTurn, pastLoop);
   const back = button("Back", () => KEYS.ArrowLeft());
   const forward = button("Forward", () => KEYS.ArrowRight(), "steps-forward");
-  const title = make(inDialog ? "h2" : "h1", {}, data.title);
+  const title = make(inFigure ? "h2" : "h1", {}, data.title);
   const head = make("div", { class: "steps-head" }, title, link);
   const box = make("div", { class: "steps" }, make("div", {}, head, see,
     make("div", { class: "steps-controls", role: "group", "aria-label": "Steps" },
@@ -324,7 +324,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     said.replaceChildren(step.said);
     raised.textContent = step.raised ?? "";
     const was = stage().querySelector("svg");
-    box.style.setProperty("--see", `min(${highest + 80}px, 36dvh)`);
+    box.style.setProperty("--see", `min(${highest + 40}px, 36dvh)`);
     see.replaceChildren(drawn(step.drawing));
     caption.textContent = [captions[step.drawing], step.note].filter(Boolean).join(" ");
     if (inFigure) inPlace(step, words);
@@ -361,28 +361,25 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   // -- Where it is shown --------------------------------------------------------------
   choose(!inFigure && remembered(), false);
   at = inFigure ? data.lead : list[0];
-  (inDialog ? box : document).addEventListener("keydown", press);
-  if (!inDialog) {
+  (inFigure ? box : document).addEventListener("keydown", press);
+  if (!inFigure) {
     place.replaceChildren(box);
     open(wanted() ?? at);
     return;
   }
   const dialog = make("dialog", {
     class: "steps-dialog",
-    close: () => {
-      if (!inFigure) address("");
-      (part("large") ?? place).focus();
-    },
+    close: () => part("large").focus(),
   }, box);
   title.id = `${key}-title`;
   dialog.setAttribute("aria-labelledby", title.id);
   head.append(button("Close", () => dialog.close()));
   document.body.append(dialog);
   place.open = (what) => {
-    if (inFigure && KEYS[what]) return KEYS[what]();
+    if (KEYS[what]) return KEYS[what]();
     if (events[what - 1] !== undefined) return show(events[what - 1]);
-    if (!inFigure || what === "large") {
-      if (!dialog.open) dialog.showModal();
+    if (what === "large") {
+      dialog.showModal();
       forward.focus();
     }
     open(wanted() ?? at);

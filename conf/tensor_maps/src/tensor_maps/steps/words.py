@@ -94,7 +94,7 @@ def _said_of_names(step: Step, about: set[str]) -> list[str]:
     """Say what changed: gradients, what was written, what is new, and the rest."""
     entry = entries_of(step)
     differ = {name: step.differ[name] for name in step.differ if name in about}
-    differ = _once(differ or step.differ, entry, step)
+    differ = _in_order(differ or step.differ, entry, step)
     if resized := _said_of_resized(step, differ):
         return [resized]
     same = {n: k for n, k in differ.items() if not k & {"new", "other", "gone"}}
@@ -122,18 +122,19 @@ def _said_of_names(step: Step, about: set[str]) -> list[str]:
     return said
 
 
-def _once(
+def _in_order(
     differ: dict[str, frozenset[str]], entry: dict[str, dict], step: Step
 ) -> dict[str, frozenset[str]]:
-    """Leave out all names but one of a tensor that was there before.
+    """Set what the statement names first.
 
-    What the statement names comes first.
+    Of many names, those of a tensor that was there before are left out but for one.
     """
     asked, kept = names_in(step.unit), {}
+    there = {"new", "other", "gone", "moved"} if len(differ) > MOST_SAID else set()
     order = sorted(differ, key=lambda name: (name not in asked, root_of(name) != name))
     for name in order:
-        is_same = not differ[name] & {"new", "other", "gone", "moved"}
-        kept.setdefault(id(entry[name]) if is_same and name in entry else name, name)
+        is_one = there and name in entry and not differ[name] & there
+        kept.setdefault(id(entry[name]) if is_one else name, name)
     return {name: differ[name] for name in kept.values()}
 
 
@@ -178,7 +179,7 @@ def _said_of_gradients(
         said.append(f"{listing(arrived)} now {_have(arrived)} a gradient.")
     if others := [n for n in names if n not in arrived and n not in empty]:
         grads = [f"{name}.grad" for name in others]
-        said.append(f"{_few(grads)} {_have(others)} changed.")
+        said.append(f"{_few(grads)} now hold{_s(others)} different values.")
     if empty:
         grads = [f"{name}.grad" for name in empty]
         said.append(f"{_few(grads)} {_are(empty)} now None.")
@@ -203,6 +204,8 @@ def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
     storages = {one["storage"] for one in seen if one["storage"] is not None}
     shared = len(names) > 1 and len(storages) == 1 and len(seen) == len(names)
     end = " They share memory." if shared else ""
+    if len({id(one) for one in seen}) == 1 and len(seen) == len(names) > 1:
+        end = " They are the same tensor."
     values = [one["values"] for one in seen]
     known = len(values) == len(names) and None not in values
     if known and len(set(values)) == 1 and len(names) <= MOST_SAID:
@@ -212,15 +215,11 @@ def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
         both = zip(names, values, strict=True)
         each = [f"{name} now holds {value}" for name, value in both]
         return [f"{listing(each)}.{end}"]
+    if len(names) <= MOST_SAID:
+        return [f"{listing(names)} now hold{_s(names)} different values.{end}"]
     if shared:
-        first, *others = names
-        if len(others) > MOST_SAID:
-            return [f"{first} is written to; {len(others)} others share its memory."]
-        share = f"share{_s(others)} its memory"
-        return [f"{first} is written to; {listing(others)} {share}."]
-    if len(names) > MOST_SAID:
-        return [f"{len(names)} tensors are written to, {names[0]} among them."]
-    return [f"{listing(names)} {_are(names)} written to."]
+        return [f"{names[0]} is written to; {len(names) - 1} others share its memory."]
+    return [f"{len(names)} tensors are written to, {names[0]} among them."]
 
 
 def _said_of_new(
