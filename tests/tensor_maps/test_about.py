@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 import torch
-from tensor_maps import Steps, observe
+from tensor_maps import Steps
+from tensor_maps.observe import observe
 
 PROGRAM = """import torch
 net = torch.nn.Linear(1, 1, bias=False)

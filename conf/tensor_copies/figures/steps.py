@@ -120,15 +120,16 @@ def as_json(seen: Steps, script: Path) -> str:
 def _opening(script: Path) -> tuple[list[str], tuple[int, int], dict, list]:
     """Return what opens a page, as ``data`` of steps takes it.
 
-    That are the names, the lines of their block, what raises and what is copied.
+    These are the names, the lines of their block, up to the marker ``lead``, what
+    raises and what is copied.
     """
     for kind, content, first in blocks_of(script):
         marks = extract_file_config(content) if kind == "code" else {}
-        marker = marks.get("tensor_map_lead")
-        marker = marks.get("tensor_map") if marks.get("lead") is True else marker
-        if marker:
+        marker = marks.get("tensor_map") if marks.get("lead") is True else None
+        if marker := marker or marks.get("tensor_map_lead"):
             lead = read_lead(marker.replace('"', "'"))  # as steps write items
-            lines = first, first + content.count("\n")
+            before = re.split(r"# sphinx_gallery_(?:tensor_map_)?lead", content)[0]
+            lines = first, first + before.count("\n")
             return lead.names, lines, lead.raises, lead.copies
     return [], (0, 0), {}, []
 

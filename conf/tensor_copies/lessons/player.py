@@ -64,7 +64,7 @@ def shown_first(data: dict[str, Any]) -> dict[str, Any]:
     """Return what the player shows before anything is loaded: the event that leads."""
     told = [step for step in data["steps"] if step["event"]]
     lead = data["steps"][data["lead"]]
-    drawings = [data["drawings"][step["drawing"]] for step in told]
+    drawn = {step["drawing"] for step in told} - {None}
     picture = data["drawings"][lead["drawing"]]
     statements = [_statement(data, step) for step in told]
     return {
@@ -78,7 +78,7 @@ def shown_first(data: dict[str, Any]) -> dict[str, Any]:
         "signs": [
             words
             for name, words in SIGNS.items()
-            if any(f'data-sign="{name}"' in drawing for drawing in drawings)
+            if any(f'data-sign="{name}"' in data["drawings"][at] for at in drawn)
         ],
         # Room is left for them: nothing below the player moves.
         "longest_statement": max(statements, key=_lines_of),

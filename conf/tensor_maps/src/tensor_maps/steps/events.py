@@ -120,6 +120,7 @@ def _new(
     share = [o for o in known if storage is not None and entry[o]["storage"] == storage]
     # What the statement names is what a reader looks for.
     share.sort(key=lambda other: (root_of(other) not in asked, root_of(other) != other))
+    share = list({id(entry[other]): other for other in share[::-1]}.values())[::-1]
     made_from = [o for o in known if root_of(o) in asked and root_of(o) != name]
     # Of two with the same values, the one at the same place: copy.bias is of norm.bias.
     made_from.sort(key=lambda other: _within(other) != _within(name))
@@ -189,6 +190,10 @@ def leaves_of(observed: dict, seen: dict) -> tuple[list[str], int, bool]:
     if node is None or observed["nodes"][node]["kind"] != "operation":
         return [], 0, False
     leaves = [observed["tensors"][at] for at in seen["reaches"]]
-    names = [one["names"][0] for one in leaves if one["names"]]
+    names = [
+        min(one["names"], key=lambda name: root_of(name) != name)
+        for one in leaves
+        if one["names"]
+    ]
     unnamed = len(leaves) - len(names) + seen["reaches_unnamed"]
     return names, unnamed, seen["reaches_more"]

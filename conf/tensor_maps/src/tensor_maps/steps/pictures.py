@@ -45,11 +45,12 @@ def names_to_draw(
         said = [name for name in looked if name in asked]
         both = [*concerned, *said, *used]
         both = [*used, *concerned] if step is about.lead else both
-        if kind not in ("shares", "cut"):  # of one object, one name
+        if step is about.lead or kind not in ("shares", "cut"):  # of each, one name
             entry = entries_of(step)
             first = {id(entry[name]): name for name in reversed(both) if name in entry}
             both = [name for name in both if name in first.values()]
-        return [name for name in dict.fromkeys(both) if name in looked][:most]
+        if found := [name for name in dict.fromkeys(both) if name in looked]:
+            return found[:most]
     said = [name for name in looked if root_of(name) in asked]
     # A plain name says more than one of many parameters.
     said.sort(key=lambda name: name != root_of(name))

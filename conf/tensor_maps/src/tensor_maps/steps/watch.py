@@ -421,7 +421,7 @@ class Steps:
         lines
             The first and the last line of the statements that lead to these names.
         raises, copies
-            What else is drawn at the event that leads: see :func:`scene`.
+            What else is drawn at the event that leads, as ``scene`` takes it.
         high
             The most pixels that a picture of more than two names is high.
 
