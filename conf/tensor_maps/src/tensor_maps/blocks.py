@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import count
 
 from tensor_maps.layout import spread
 from tensor_maps.pen import (
@@ -33,7 +34,7 @@ BAR, BAR_NAME, MOST_NAMED_BARS = 8.0, 14.0, 3
 MOST_PILL = 150.0
 LEAST_TEXT = 100.0  # of what stands under a row
 LOCK = 13.0  # pixels that the lock of a frozen tag takes
-GRID_LINE = 17.0  # how high a cell of a grid is
+GRID_LINE, READS = 17.0, " reads"  # how high a cell of a grid is; above a grid
 LOOSE = 1.1  # room for a text there, against its width in Helvetica
 
 
@@ -99,7 +100,6 @@ def row_of(memory: Memory, room: float, least: float = CELL) -> Row:
 class Block:
     """A memory with the place of each tag; lengths from the left of the block.
 
-    ``grids`` are tags with how wide a cell of the grid is, and all of it with its name.
     ``stems`` say of each tag how it stands on the row: "left" and "right" bend into
     its side, "down" goes to a place on its upper edge, "rail" leads to a rail that all
     tags of a memory with many names hang on. ``texts`` are lines with their colour.
@@ -115,7 +115,7 @@ class Block:
     texts: list[tuple[str, str]] = field(default_factory=list)
     tag_lines: list[int] = field(default_factory=list)
     x: float = 0.0
-    grids: list[tuple[Tag, float, float]] = field(default_factory=list)
+    grid: Tag | None = None
 
     @property
     def high(self) -> int:
@@ -151,8 +151,7 @@ class Block:
     def height(self) -> float:
         """Pixels below the upper edge of the row."""
         height = self.row_height + LINE * len(self.texts) + 3 * bool(self.texts)
-        rows = max((len(tag.grid) for tag, *_ in self.grids), default=0)
-        return height + bool(rows) * (LINE + 5) + rows * GRID_LINE
+        return height + (LINE + 5 + GRID_LINE * len(self.grid.grid) if self.grid else 0)
 
     def tag_x(self, tag: Tag) -> float:
         """Return where the middle of a tag stands in the scene."""
@@ -201,35 +200,24 @@ def arrange(
             line = tag.raises if len(memory.tags) == 1 else f"{tag.name}: {tag.raises}"
             block.texts += [(one, TROUBLE) for one in wrap(line, limit)]
     wide = max((text_width(text, SMALL) for text, _ in block.texts), default=0.0)
-    grids = _grids(memory, room)
-    wide_of_grids = sum(slot for _, _, slot in grids)
-    wanted = max(min(limit, wide * LOOSE), wide_of_grids)
+    wanted = min(limit, wide * LOOSE)
+    for tag in memory.tags:
+        if tag.grid:
+            wide = safe_width(tag.name + READS, SMALL)
+            wide = max(wide, _cell_of_grid(memory) * len(tag.grid[0]))
+            if wide <= room:
+                block.grid, wanted = tag, max(wanted, wide)
     if wanted > block.width:
         shift = (wanted - block.width) / 2
         block.width, block.left = wanted, block.left + shift
         block.centres = [centre + shift for centre in block.centres]
         block.stems = [(kind, at + shift) for kind, at in block.stems]
-    block.grids = grids
     return block
 
 
 def _pill(tag: Tag) -> float:
     wide = safe_width(tag.name, PILL_TEXT, True) + 16 + LOCK * (tag.sign == "frozen")
     return max(LEAST_PILL, wide)
-
-
-def _grids(memory: Memory, room: float) -> list[tuple[Tag, float, float]]:
-    """Return the grids of a memory that fit side by side."""
-    each = max([18.0, *(safe_width(cell, SMALL) + 6 for cell in memory.cells)])
-    found, at = [], 0.0
-    for tag in memory.tags:
-        wide = each * len(tag.grid[0]) if tag.grid else room
-        name = safe_width(f"{tag.name} reads", SMALL)
-        slot = max(wide + APART, min(room - at, name + APART))
-        if at + slot <= room:
-            found.append((tag, each, slot))
-            at += slot
-    return found
 
 
 def _reach(row: Row, memory: Memory, tag: Tag) -> tuple[float, float]:
@@ -355,41 +343,33 @@ def block_marks(
         x, room = block.x + block.width / 2, block.width
         marks.append(text_mark(line, x, y, size=SMALL, fill=fill, room=room))
         y += LINE
-    x = block.x + (block.width - sum(slot for _, _, slot in block.grids)) / 2
-    for tag, each, slot in block.grids:
-        marks.append(_grid_marks(memory, tag, (x, y + 3), each, slot))
-        x += slot
-    return marks
+    return [*marks, _grid(block, y + 3)] if block.grid else marks
 
 
-def _grid_marks(
-    memory: Memory, tag: Tag, place: tuple[float, float], each: float, slot: float
-) -> str:
+def _grid(block: Block, y: float) -> str:
     """Draw what a tensor reads, in its own shape; a cell read again is dashed."""
-    (x, y), said, read = place, f"{tag.name} reads", set()
-    head = text_mark(said, x + slot / 2, y, size=SMALL, fill=FAINT, room=slot - APART)
-    left, cells = x + (slot - each * len(tag.grid[0])) / 2, []
+    memory, tag, middle = block.memory, block.grid, block.x + block.width / 2
+    each = _cell_of_grid(memory)
+    left, read = middle - each * len(tag.grid[0]) / 2, set()
+    boxes, texts = "", text_mark(tag.name + READS, middle, y, size=SMALL, fill=FAINT)
     for down, row in enumerate(tag.grid):
-        for across, at in enumerate(row):
-            x, top = left + across * each, y + 6 + down * GRID_LINE
-            new = at in memory.changed
-            look = f'fill-opacity="{".3" if new else "0"}"'
-            look += ' stroke-dasharray="2 2"' if at in read else ""
-            cells.append(rect(x, top, each, GRID_LINE, look))
-            fill = FAINT if at in read else INK
-            text = text_mark(
-                memory.cells[at],
-                x + each / 2,
-                top + 12.5,
-                size=SMALL,
-                bold=new,
-                fill=fill,
-                room=each - 2,
-            ).replace("<text ", '<text stroke="none" fill-opacity="1" ', 1)
-            cells.append(text)
+        top = y + 6 + down * GRID_LINE
+        for x, at in zip(count(left, each), row, strict=False):
+            new, again = at in memory.changed, at in read
+            look = 'fill-opacity=".3"' if new else 'fill="none"'
+            look += ' stroke-dasharray="2 2"' if again else ""
+            boxes += rect(x, top, each, GRID_LINE, look)
+            value = {"size": SMALL, "bold": new, "fill": FAINT if again else INK}
+            place = x + each / 2, top + 12.5
+            texts += text_mark(memory.cells[at], *place, room=each - 2, **value)
             read.add(at)
-    line = f'fill="{memory.colour}" stroke="{memory.colour}" stroke-opacity=".6"'
-    return group("tm-grid", f"{head}<g {line}>{''.join(cells)}</g>", data_name=tag.name)
+    line = f'<g fill="{memory.colour}" stroke="{memory.colour}" stroke-opacity=".6">'
+    return group("tm-grid", f"{line}{boxes}</g>{texts}", data_name=tag.name)
+
+
+def _cell_of_grid(memory: Memory) -> float:
+    """Return how wide a cell of a grid is."""
+    return max([18.0, *(safe_width(cell, SMALL) + 6 for cell in memory.cells)])
 
 
 def cross(x: float, y: float, half: float) -> str:

@@ -204,27 +204,21 @@ def sign_of(seen: dict) -> str:
 def _grid(storage: dict, window: dict) -> list[list[int]]:
     """Return the cells that a small window reads, in its own shape.
 
-    There are none if it reads all cells in order, or some of them that a bar shows.
+    There are none if it reads all cells in order, or a row of them that bars show.
     """
-    shape, strides = window["shape"], window["strides"]
-    if not storage["cells"] or strides is None or window["offset"] is None:
+    shape, strides, first = window["shape"], window["strides"], window["offset"]
+    if not storage["cells"] or None in (strides, first):
         return []
     axes = [axis for axis in zip(shape, strides, strict=True) if axis[0] != 1]
-    is_plain = strides == _dense(shape) and window["covers_all"]
-    if is_plain or not axes or len(axes) > 2 or math.prod(shape) > MOST_IN_GRID:
-        return []
-    if len(axes) == 1:
-        if axes[0][1] > 0:
-            return []
+    if len(axes) == 1 and axes[0][1] <= 0:
         axes.insert(0, (1, 0))
-    (rows, down), (columns, right) = axes
-    if not 0 < rows <= MOST_ROWS or not columns:
+    is_plain = strides == _dense(shape) and window["covers_all"]
+    if is_plain or len(axes) != 2 or not 0 < math.prod(shape) <= MOST_IN_GRID:
         return []
-    first = window["offset"]
-    return [
-        [first + row * down + column * right for column in range(columns)]
-        for row in range(rows)
-    ]
+    (rows, down), (columns, right) = axes
+    grid = [[first + row * down + at * right for at in range(columns)]
+            for row in range(rows)]  # fmt: skip
+    return grid if rows <= MOST_ROWS else []
 
 
 def _columns(storage: dict, windows: list[dict]) -> int:

@@ -446,10 +446,14 @@ class Steps:
         steps = []
         shown = self.names_drawn(drawn, story)
         number_storages(self._steps)
-        colours = Colours(self._colours.of)
+        colours = Colours(self._colours)
         pairs = [*zip(self._steps, shown, strict=True)]
         events = range(len(pairs)) if story is None else sorted(story.told)
-        colours.give_all([numbers_in(*pairs[at]) for at in events])
+        pictures = [numbers_in(*pairs[at]) for at in events]
+        for picture in pictures:
+            for number in picture:
+                beside = {n for one in pictures if number in one for n in one}
+                colours.give(number, beside, picture)
         for at, (step, names) in enumerate(pairs):
             picture = picture_of(step, names, colours.paint, story, high)
             is_about = story is not None and at in story.told & story.near
@@ -506,7 +510,8 @@ class Steps:
             known = [at[name] for name in names_on(observed, storage) if name in at]
             storage |= {"number": known[0]} if known else {}
         numbers = [one["number"] for one in observed["storages"] if "number" in one]
-        self._colours.give(list(dict.fromkeys(numbers)), at.values())
+        for number in numbers:
+            self._colours.give(number, [*at.values()], numbers)
         self._colours.paint(observed["storages"])
         return observed
 
