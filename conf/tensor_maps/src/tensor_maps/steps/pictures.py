@@ -43,8 +43,7 @@ def names_to_draw(
         (kind, concerned), used = event_of(step), about.names_at(step)
         concerned = sorted(concerned, key=lambda name: name not in used)
         said = [name for name in looked if name in asked]
-        both = [*concerned, *said, *used]
-        both = [*used, *concerned] if step is about.lead else both
+        both = used if step is about.lead else [*concerned, *said, *used]
         if step is about.lead or kind not in ("shares", "cut"):  # of each, one name
             entry = entries_of(step)
             first = {id(entry[name]): name for name in reversed(both) if name in entry}
@@ -79,7 +78,7 @@ def picture_of(
 
     ``paint`` gives storages their colours. In a story ``about`` some names no tag has
     others. Of more than two names the last are left out until the drawing is not higher
-    than ``high``, but where the story leads.
+    than ``high``; where the story leads, it is drawn closer instead.
     """
     if not names:
         return None
@@ -92,14 +91,16 @@ def picture_of(
         for seen in shown["tensors"]:
             seen["names"] = [name for name in seen["names"] if name in names]
         if step is about.lead:
-            raises, high = about.raises or raises, math.inf
+            raises = about.raises or raises
             copies = list(dict.fromkeys([*copies, *map(tuple, about.copies)]))
     paint(shown["storages"])
     ringed = [name for name in concerned if name in names]
-    asked = json.dumps([shown, names, raises, copies, ringed])
-    height, *drawn = _drawn_once(asked)
+    asked = [shown, names, raises, copies, ringed]
+    height, *drawn = _drawn_once(json.dumps([True, *asked]))
     if height > high and names[2:]:
-        return picture_of(step, names[:-1], paint, about, high)
+        if about is None or step is not about.lead:
+            return picture_of(step, names[:-1], paint, about, high)
+        _, *drawn = _drawn_once(json.dumps([False, *asked]))
     return tuple(drawn)
 
 
@@ -146,7 +147,7 @@ def names_on(observed: dict, storage: dict) -> list[str]:
 @lru_cache(maxsize=4096)
 def _drawn_once(asked: str) -> tuple[float, str, str]:
     """Draw a scene: many steps have the same."""
-    observed, names, raises, copies, ringed = json.loads(asked)
+    steady, observed, names, raises, copies, ringed = json.loads(asked)
     named = {name for seen in observed["tensors"] for name in seen["names"]}
     made = scene(
         observed,
@@ -155,7 +156,7 @@ def _drawn_once(asked: str) -> tuple[float, str, str]:
         raises=raises,
         copies=[pair for pair in copies if named.issuperset(pair)],
         graph=False,
-        steady=True,
+        steady=steady,
         ringed=ringed,
     )
     return made.height, made.svg(), printable(made.caption)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
 
 from tensor_maps.steps.events import New, entries_of, is_written, news_of
@@ -14,8 +15,8 @@ from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import DEFINITIONS
 from tensor_maps.words import count_of, listing, size_of
 
-# Sentences that a step has, and names that a sentence has.
-MOST_SAID = 3
+# Sentences that a step has, and names that a sentence has; letters of all sentences.
+MOST_SAID, MOST_TEXT = 3, 260
 # Of values that are different, so many letters are said.
 MOST_LETTERS = 60
 
@@ -30,9 +31,11 @@ def step_words(step: Step, about: Iterable[str] = ()) -> tuple[str, list[str]]:
         said.insert(0, f"It raises {step.raised.partition(':')[0]}.")
     elif not said:
         said = [_said_of_statement(step)]
-    if (more := len(said) - MOST_SAID) > 0:
-        are = _are(said[MOST_SAID:])
-        said[MOST_SAID:] = [f"There {are} {count_of(more, 'more change')}."]
+    lengths = accumulate(map(len, said))
+    most = max(1, min(MOST_SAID, sum(length <= MOST_TEXT for length in lengths)))
+    if (more := len(said) - most) > 0:
+        are = _are(said[most:])
+        said[most:] = [f"There {are} {count_of(more, 'more change')}."]
     text = " ".join(said)
     if not step.collapsed:
         return text, []
@@ -93,6 +96,8 @@ def _nothing(step: Step) -> str:
 def _said_of_names(step: Step, about: set[str]) -> list[str]:
     """Say what changed: gradients, what was written, what is new, and the rest."""
     entry = entries_of(step)
+    if about:
+        about |= {n for n in step.differ if root_of(n) in names_in(step.unit)}
     differ = {name: step.differ[name] for name in step.differ if name in about}
     differ = _in_order(differ or step.differ, entry, step)
     if resized := _said_of_resized(step, differ):
@@ -131,7 +136,9 @@ def _in_order(
     """
     asked, kept = names_in(step.unit), {}
     there = {"new", "other", "gone", "moved"} if len(differ) > MOST_SAID else set()
-    order = sorted(differ, key=lambda name: (name not in asked, root_of(name) != name))
+    order = sorted(
+        differ, key=lambda name: (root_of(name) not in asked, root_of(name) != name)
+    )
     for name in order:
         is_one = there and name in entry and not differ[name] & there
         kept.setdefault(id(entry[name]) if is_one else name, name)
@@ -218,7 +225,9 @@ def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
     if len(names) <= MOST_SAID:
         return [f"{listing(names)} now hold{_s(names)} different values.{end}"]
     if shared:
-        return [f"{names[0]} is written to; {len(names) - 1} others share its memory."]
+        others = names[1:]
+        few = listing(others) if len(others) <= MOST_SAID else f"{len(others)} others"
+        return [f"{names[0]} is written to; {few} share its memory."]
     return [f"{len(names)} tensors are written to, {names[0]} among them."]
 
 
