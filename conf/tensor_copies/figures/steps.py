@@ -10,7 +10,6 @@ a little slower. Nor is one without a picture of its tensors.
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from pathlib import Path
@@ -30,17 +29,14 @@ from tensor_copies.gallery.lessons import (
 if TYPE_CHECKING:
     from tensor_maps.steps.watch import Steps
 
-# These count across statements; within a function they see nothing of the looks between
-# two.
+# These count across statements, where they are not within a function.
 COUNTING = re.compile(
     r"^(?!from |import |[ \t#]).*"
     r"\b(profile|tracemalloc|getrusage|max_memory_allocated)\b",
     re.MULTILINE,
 )
-# What a reader loads, compressed, and how high a picture is, in pixels. To keep to the
-# first, pictures may have fewer names: the first number that does, or the last.
-MOST_BYTES, MOST_HIGH = 11_900, 210
-DRAWN = (5, 4, 3, 2)
+# Of a picture, in names and in pixels: it has fewer names where it is too high.
+MOST_NAMES, MOST_HIGH = 5, 210
 SIZE = re.compile(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"')
 _watching: dict[str, Steps] = {}
 
@@ -65,20 +61,14 @@ def begin_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None
 
 
 def end_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
-    """Keep what was seen of a lesson (a ``reset_modules`` hook: the first after it).
-
-    Raises
-    ------
-    ExtensionError
-        If the lesson could not be watched to its end.
-    """
+    """Keep what was seen of a lesson (a ``reset_modules`` hook: the first after it)."""
     seen = _watching.pop(lesson, None)
     if when != "after" or seen is None:
         return
     seen.stop()
     path = _path(gallery_conf, script_of(lesson))
     passed = path.parents[2] / f"{lesson}.md5"  # the gallery's note
-    if passed.exists() and _opening(script_of(lesson))[0]:
+    if passed.exists() and opening_of(script_of(lesson)):
         if seen.failed:
             passed.unlink()
             raise ExtensionError(f"{lesson} could not be watched:\n{seen.failed}")
@@ -105,23 +95,19 @@ def steps_file(source: str | Path, page: str) -> Path:
 
 def as_json(seen: Steps, script: Path) -> str:
     """Return steps with their drawings: the same steps give the same text."""
-    for most in DRAWN:
-        data = seen.data(most, *_opening(script), high=MOST_HIGH)
-        data["code"], number_of = shown_lines(script)
-        for step in data["steps"]:
-            step |= {name: number_of[step[name]] for name in ("first", "last")}
-        data["wide"], data["high"] = size_of_events(data)
-        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-        if len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES:
-            break
-    return text
+    data = seen.data(MOST_NAMES, *opening_of(script), high=MOST_HIGH)
+    data["code"], number_of = shown_lines(script)
+    for step in data["steps"]:
+        step |= {name: number_of[step[name]] for name in ("first", "last")}
+    data["wide"], data["high"] = size_of_events(data)
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-def _opening(script: Path) -> tuple[list[str], tuple[int, int], dict, list]:
-    """Return what opens a page, as ``data`` of steps takes it.
+def opening_of(script: Path) -> tuple[Any, ...]:
+    """Return what opens a page, if tensors do, as ``data`` of steps takes it.
 
-    These are the names, the lines of their block, up to the marker ``lead``, what
-    raises and what is copied.
+    These are the names, the lines of their block up to the marker ``lead``, what raises
+    and what is copied.
     """
     for kind, content, first in blocks_of(script):
         marks = extract_file_config(content) if kind == "code" else {}
@@ -131,7 +117,7 @@ def _opening(script: Path) -> tuple[list[str], tuple[int, int], dict, list]:
             before = re.split(r"# sphinx_gallery_(?:tensor_map_)?lead", content)[0]
             lines = first, first + before.count("\n")
             return lead.names, lines, lead.raises, lead.copies
-    return [], (0, 0), {}, []
+    return ()
 
 
 def size_of_events(data: dict[str, Any]) -> tuple[float, float]:
@@ -153,7 +139,7 @@ def shown_lines(script: Path) -> tuple[list[str], dict[int, int]]:
         if kind == "code":
             code += [""] if code else []
             for number, line in enumerate(content.rstrip().split("\n"), first):
-                if not MARKER_LINE.fullmatch(line) and (line or code[-1:] != [""]):
+                if not MARKER_LINE.fullmatch(line) and (line or (code and code[-1])):
                     code.append(line)
                 number_of[number] = len(code)
     return code, number_of

@@ -18,7 +18,6 @@ from docutils import nodes
 from markupsafe import Markup
 from sphinx.application import Sphinx
 from sphinx.util.osutil import relative_uri
-from tensor_maps.pen import text_width
 from tensor_maps.steps.viewer import asset
 
 from tensor_copies.figures.steps import SIZE, steps_file
@@ -29,7 +28,7 @@ from tensor_copies.markup import TEMPLATES
 
 FOLDER = "_static"
 VIEWER = ("steps.js", "steps.css")
-ON_A_PHONE = 38  # letters of code in a line
+ON_A_PHONE = 38  # letters in a line
 # What is drawn on a name tag.
 SIGNS = {
     "leaf": "Double outline: a leaf that requires grad.",
@@ -80,9 +79,11 @@ def shown_first(data: dict[str, Any]) -> dict[str, Any]:
             for name, words in SIGNS.items()
             if any(f'data-sign="{name}"' in data["drawings"][at] for at in drawn)
         ],
-        # Room is left for them: nothing below the player moves.
-        "longest_statement": max(statements, key=_lines_of),
-        "longest_said": max((one["said"] for one in told), key=text_width),
+        # Room is left for it: nothing below the player moves.
+        "longest": max(
+            zip(statements, (step["said"] for step in told), strict=True),
+            key=lambda both: sum(map(_lines_of, both)),
+        ),
     }
 
 
@@ -93,10 +94,9 @@ def _statement(data: dict[str, Any], step: dict[str, Any]) -> str:
     return "\n".join([*text[:3], "\N{HORIZONTAL ELLIPSIS}"] if text[4:] else text)
 
 
-def _lines_of(statement: str) -> tuple[int, int]:
-    """Return how many lines a statement takes on a phone, and its length."""
-    lines = statement.split("\n")
-    return sum(1 + len(line) // ON_A_PHONE for line in lines), len(statement)
+def _lines_of(text: str) -> int:
+    """Return how many lines a text takes on a phone."""
+    return sum(1 + len(line) // ON_A_PHONE for line in text.split("\n"))
 
 
 def button(app: Sphinx, file: str, text: str, name: str, of: str = "") -> nodes.raw:
