@@ -41,49 +41,42 @@
   for (const part of document.querySelectorAll("article :is(pre, .table-wrapper)")) watch.observe(part);
 })();
 
-// The player, and buttons that open steps: what shows them is loaded when they are asked
-// for, by a button, a key within the player or an address that names a step.
+// The player: what shows the events is loaded when it is asked for, by a button, a key
+// within the player or an address that names a step.
 (() => {
   "use strict";
+  const place = document.querySelector(".player");
+  if (!place) return;
   const folder = document.documentElement.dataset.content_root + "_static/";
   const load = (name, more) => new Promise((done, failed) => document.head.append(
     Object.assign(document.createElement(name), more, { onload: done, onerror: failed })));
-  const KEYS = ["ArrowLeft", "ArrowRight", "Home", "End"];
   let viewer;
-  const open = async (place, what) => {
+  const open = async (what) => {
     try {
-      viewer ??= Promise.all([
+      await (viewer ??= Promise.all([
         load("link", { rel: "stylesheet", href: `${folder}steps.css` }),
         load("script", { src: `${folder}steps.js` }),
-      ]);
-      await viewer;
-      await (place.loaded ??= load("script", { src: place.dataset.steps, place }));
+      ]).then(() => load("script", { src: place.dataset.steps, place })));
       place.open(what);
     } catch {
-      viewer = place.loaded = null;
-      const says = place.querySelector(".player-said") ?? place;
-      says.textContent = "Loading failed. Try again";
+      viewer = null;
+      place.querySelector(".player-said").textContent = "Loading failed. Try again";
     }
   };
-  const places = [...document.querySelectorAll(".player, button.step-through")];
-  const named = () => {
-    const name = location.hash.match(/^#(.+)-\d+$/)?.[1];
-    const place = places.find(({ id }) => id === name);
-    if (place) open(place, "address");
-  };
-  for (const place of places) {
-    for (const button of place.matches("button") ? [place] : place.querySelectorAll("[data-go]")) {
-      button.hidden = false;
-      button.addEventListener("click", () => open(place, button.dataset.go ?? "large"));
-    }
-    place.addEventListener("keydown", (event) => {
-      const { key, target, altKey, ctrlKey, metaKey, shiftKey } = event;
-      if (place.matches("button") || target.matches("input") || !KEYS.includes(key)) return;
-      if (altKey || ctrlKey || metaKey || shiftKey) return;
-      event.preventDefault();
-      open(place, key);
-    });
+  place.querySelector(".player-bar").hidden = false;
+  for (const button of place.querySelectorAll("[data-go]")) {
+    button.addEventListener("click", () => open(button.dataset.go));
   }
+  place.addEventListener("keydown", (event) => {
+    const { key, altKey, ctrlKey, metaKey, shiftKey } = event;
+    if (!["ArrowLeft", "ArrowRight", "Home", "End"].includes(key)) return;
+    if (altKey || ctrlKey || metaKey || shiftKey) return;
+    event.preventDefault();
+    open(key);
+  });
+  const named = () => {
+    if (location.hash.match(/^#(.+)-\d+$/)?.[1] === place.id) open("address");
+  };
   addEventListener("hashchange", named);
   named();
 })();

@@ -42,8 +42,8 @@ assert rows.stride() == (0, 1)
 #     - ``rows.tolist() = [[7.0, 0.0], [0.0, 0.0], [0.0, 0.0]]`` ``rows.stride() = (2,
 #       1)`` with ``rows = row.expand(3, 2).clone()``
 #     - ``RuntimeError: unsupported operation: more than one element of the written-to
-#       tensor refers to a single memory location…`` with ``rows.add_(7.0)`` in the place
-#       of ``rows[0, 0] = 7.0``
+#       tensor refers to a single memory location…`` with ``rows.add_(7.0)`` in the
+#       place of ``rows[0, 0] = 7.0``
 #
 # Which writes raise
 # ------------------

@@ -8,8 +8,13 @@ from typing import Any
 TAG_WIDTH, ROW_WIDTH = 44, 60
 
 
-def scene(*rows: tuple[str, str], arcs: int = 0, cut: bool = False) -> str:
-    """Draw rows of memory, each with its names and its cell; the second is a copy."""
+def scene(
+    *rows: tuple[str, str], arcs: int = 0, cut: bool = False, new: str = ""
+) -> str:
+    """Draw rows of memory, each with its names and its cell; the second is a copy.
+
+    These are ``new`` names, between blanks.
+    """
     marks = []
     for memory, (names, cell) in enumerate(rows):
         top = 60 + 70 * memory
@@ -25,7 +30,8 @@ def scene(*rows: tuple[str, str], arcs: int = 0, cut: bool = False) -> str:
             left = 10 + at * 200
             stem = f"M{left + 22} {top - 14}V{top + 12}H110"
             marks.append(
-                f'<g class="tm-tag" data-name="{name}"><path d="{stem}" fill="none" '
+                f'<g class="tm-tag" data-name="{name}"'
+                f'{" data-new" * (name in new.split())}><path d="{stem}" fill="none" '
                 'stroke="var(--line-1)" stroke-width="3"/>'
                 f'<rect x="{left}" y="{top - 34}" '
                 f'width="{TAG_WIDTH}" height="20" rx="10" fill="var(--line-1)"/>'
@@ -69,12 +75,14 @@ if False:
 
 def moving() -> dict[str, Any]:
     """Return steps in which each mark that moves comes once."""
+    both = ("w z", "1"), ("c", "1")
+    written = ("w z", "2!"), both[1]
     told = [
-        ("appears", "w", "w is a new tensor.", scene(("w", "1"))),
-        ("cut", "z", "z shares w's memory.", scene(("w z", "1"), cut=True)),
-        ("appears", "c", "c is a copy.", scene(("w z", "1"), ("c", "1"), cut=True)),
-        ("written", "w z", "z and w hold 2.", scene(("w z", "2!"), ("c", "1"))),
-        ("gradient", "l", LONG, scene(("w z", "2"), ("c", "1"), arcs=1)),
+        ("appears", "w", "w is a new tensor.", scene(("w", "1"), new="w")),
+        ("cut", "z", "z shares w's memory.", scene(both[0], cut=True, new="z")),
+        ("appears", "c", "c is a copy.", scene(*both, cut=True, new="c")),
+        ("written", "w z", "z and w hold 2.", scene(*written, new="w z")),
+        ("gradient", "l", LONG, scene(("w z", "2"), both[1], arcs=1)),
     ]
     nothing = {"turn": [], "printed": "", "changed": [], "names": []}
     steps: list[dict[str, Any]] = [

@@ -489,3 +489,39 @@ def test_captions_say_what_is_one() -> None:
         ),
     ):
         assert scene(observe(named)).caption == said
+
+
+def test_a_tag_says_what_is_a_leaf_and_what_is_frozen() -> None:
+    layer = torch.nn.Linear(1, 1).requires_grad_(False)
+    named = {"w": leaf(1.0), "b": layer.bias, "x": torch.ones(1), "y": leaf(1.0) * 2}
+    made = scene(observe(named))
+    signs = {
+        tag.get("data-name"): tag.get("data-sign")
+        for tag in with_class(parsed(made), "tm-tag")
+    }
+    assert signs == {"w": "leaf", "b": "frozen", "x": None, "y": None}
+    assert made.caption.endswith(" b is frozen.")
+    assert "] is frozen: it does not require grad." in made.words
+    ringed = parsed(scene(observe(named), ringed=["x"]))
+    new = [one for one in with_class(ringed, "tm-tag") if "data-new" in one.attrib]
+    assert [one.get("data-name") for one in new] == ["x"]
+
+
+def test_a_grid_has_what_a_view_reads_in_its_own_shape() -> None:
+    x = torch.arange(6).reshape(2, 3)
+    row = torch.arange(2)
+    for view, cells, again in (
+        (x.t(), "031425", 0),
+        (x[:, 1:], "1245", 0),
+        (row.expand(3, 2), "010101", 4),
+        (x[0, 0].expand(3), "000", 2),
+        (x.numpy()[::-1, ::-1], "543210", 0),
+        (x, "", 0),
+        (x[0], "", 0),
+        (torch.arange(14).reshape(2, 7).t(), "", 0),
+    ):
+        grids = with_class(parsed(scene(observe({"v": view, "x": x}))), "tm-grid")
+        texts = [text.text for grid in grids for text in grid.iter(f"{SVG}text")]
+        assert "".join(texts[1:]) == cells and texts[:1] == ["v reads"] * bool(cells)
+        rects = [rect for grid in grids for rect in grid.iter(f"{SVG}rect")]
+        assert sum("stroke-dasharray" in rect.attrib for rect in rects) == again

@@ -1,4 +1,4 @@
-"""Steps of lessons and of pairs of mistakes: they are kept, and light.
+"""Steps of lessons: they are kept, and light.
 
 What a watched lesson prints is what it prints alone: test_lesson_pages.py compares.
 """
@@ -11,12 +11,10 @@ import json
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 from reading import ROOT, soup
 from running import problems_of_data
-from tensor_copies.errors.watching import TAGS, one_below_the_other
 from tensor_copies.figures import steps as kept_steps
-from tensor_copies.gallery.pages import cells
-from tensor_maps import Steps
 
 LESSONS = sorted((ROOT / "examples").glob("*/*.py"))
 WATCHED = [script for script in LESSONS if kept_steps.is_watched(script)]
@@ -30,9 +28,10 @@ def test_what_is_timed_is_not_watched() -> None:
     for script in LESSONS:
         text = script.read_text()
         timed = ("perf_counter", "timeit", "perfplot")
-        assert (script.stem in out) == any(word in text for word in timed), script.stem
-    for name in ("detach", "what_stays_alive", "logging_without_leaking"):
-        assert name not in out
+        is_drawn = "sphinx_gallery_tensor_map" in text
+        is_out = not is_drawn or any(word in text for word in timed)
+        assert (script.stem in out) == is_out, script.stem
+    assert not {"detach", "what_stays_alive"} & out
 
 
 @pytest.mark.parametrize(
@@ -45,13 +44,14 @@ def test_what_is_timed_is_not_watched() -> None:
         ("with profile() as p:\n    g()", False),
         ("with torch.profile() as p:\n    g()", False),
         ("from torch.profiler import profile", True),
-        ("no python", False),
     ],
 )
 def test_which_lesson_is_watched(code: str, watched: bool, tmp_path: Path) -> None:
     script = tmp_path / "lesson.py"
-    script.write_text(code)
+    script.write_text(f"# sphinx_gallery_tensor_map = 'x'\n{code}")
     assert kept_steps.is_watched(script) == watched
+    script.write_text(code)
+    assert not kept_steps.is_watched(script)
 
 
 def test_the_steps_of_each_lesson_are_kept_and_light(site: Path) -> None:
@@ -59,9 +59,10 @@ def test_the_steps_of_each_lesson_are_kept_and_light(site: Path) -> None:
     for script in LESSONS:
         page = f"auto_examples/{script.parent.name}/{script.stem}"
         path = kept_steps.steps_file(docs, page)
-        assert (path is not None) == (script in WATCHED), script.stem
-        if path is None:
+        if not path.exists():
+            assert not soup(site / f"{page}.html").select(".player"), script.stem
             continue
+        assert script in WATCHED
         data = json.loads(path.read_text(encoding="utf-8"))
         text = json.dumps(data, ensure_ascii=False)
         assert len(gzip.compress(text.encode(), 9)) <= 12_000
@@ -74,31 +75,16 @@ def test_the_steps_of_each_lesson_are_kept_and_light(site: Path) -> None:
         assert simple <= first, script.stem
 
 
-# Pairs of mistakes -------------------------------------------------------------------
-
-
-def test_pairs_are_watched_in_the_run_that_is_shown(site: Path) -> None:
-    text = soup(site / "silent_mistakes.html").get_text()
-    halves = []
-    for path in (site / "_static" / "steps" / "silent_mistakes").glob("*.js"):
-        script = path.read_text(encoding="utf-8")
-        data = json.loads(script[script.index("(") + 1 : script.rindex(")")])
-        assert [*problems_of_data(data)] == [], path.stem
-        halves += "\n".join(data["code"]).removeprefix("# Wrong\n").split("# Right\n")
-        for step in data["steps"]:
-            for line in step["printed"].splitlines():
-                assert line.rstrip() in text, (path.stem, line)
-    pairing = [cell for cell in cells(ROOT / "docs" / "silent_mistakes.md")
-               if TAGS & {*cell.tags}]  # fmt: skip
-    watched = sorted(half.rstrip() for half in halves)
-    assert watched == sorted(cell.code.rstrip() for cell in pairing) != []
-
-
-def test_a_pair_is_one_program_below_the_other() -> None:
-    wrong = Steps().run("import torch\nx = torch.ones(2)\ny = x\n", {}).data()
-    right = Steps().run("import torch\nx = torch.ones(2)\ny = x.clone()\n", {}).data()
-    both = one_below_the_other(wrong, right)
-    assert [*problems_of_data(both)] == []
-    assert both["code"][0] == "# Wrong" and both["code"][5] == "# Right"
-    assert [step["first"] for step in both["steps"]] == [2, 3, 4, 7, 8, 9]
-    assert both["steps"][1]["drawing"] == both["steps"][4]["drawing"]
+def test_the_first_picture_is_the_event_that_leads(site: Path) -> None:
+    for script in WATCHED:
+        page = f"auto_examples/{script.parent.name}/{script.stem}"
+        shown = soup(site / f"{page}.html").select_one(".player")
+        if shown is None:
+            continue
+        data = json.loads(kept_steps.steps_file(ROOT / "docs", page).read_text())
+        lead = data["steps"][data["lead"]]
+        drawing = BeautifulSoup(data["drawings"][lead["drawing"]], "html.parser").svg
+        first = shown.select_one(".player-now > svg")
+        assert first.attrs == drawing.attrs and str(first.g) == str(drawing.g)
+        dots = [dot["aria-label"] for dot in shown.select(".player-dots > button")]
+        assert len(dots) == sum(step["event"] is not None for step in data["steps"])

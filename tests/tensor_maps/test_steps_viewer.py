@@ -434,7 +434,7 @@ def test_motion_is_for_those_who_want_it_and_only_forward(
     moves = [
         [],
         ["tm-cut"],
-        ["tm-row", "tm-tag steps-new"],
+        ["tm-row", "tm-tag"],
         ["circle", "tm-cell changed"],
         ["tm-arc"],
     ]
@@ -464,11 +464,11 @@ def test_motion_is_for_those_who_want_it_and_only_forward(
         context.close()
 
 
-def test_what_an_event_is_about_is_marked(tab: Any, tmp_path: Path) -> None:
+def test_its_marks_are_named_and_its_caption_is_told(tab: Any, tmp_path: Path) -> None:
     save_steps(moving(), tmp_path / "moving.html")
     tab.goto(f"{(tmp_path / 'moving.html').as_uri()}#step-3")
-    marked = tab.locator(".tm-tag.steps-new")
-    assert [one.get_attribute("data-name") for one in marked.all()] == ["z"]
+    legend = tab.locator(".steps-legend > span").all_text_contents()
+    assert legend == ["+ appears", "\u2193 written", "| cut", "\u2207 gradient"]
     assert tab.locator(".steps-see svg[role=img][aria-label]").count() == 1
     assert tab.locator(".steps-caption").text_content() == "one memory"
     # A step before there is any tensor says so.
@@ -524,106 +524,45 @@ def test_a_frame_of_a_notebook_has_its_colours(
 # -- On a lesson's page ----------------------------------------------------------------
 
 
-@pytest.fixture
-def lesson(tmp_path: Path) -> Path:
-    """Return a page with a button as a lesson has it, and the site's own script."""
-    static = tmp_path / "_static"
-    static.mkdir()
-    shutil.copy(ROOT / "conf" / "static" / "code.js", static)
-    for name in ("steps.js", "steps.css", "page.css"):
-        (static / name).write_text(asset(name), encoding="utf-8")
-    data = moving()
-    (static / "steps.lesson.js").write_text(as_script(data), encoding="utf-8")
-    page = tmp_path / "lesson.html"
-    page.write_text(
-        '<!doctype html><html lang="en" data-content_root="./"><title>A lesson</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<link rel="stylesheet" href="_static/page.css"><main><h1>A lesson</h1>'
-        '<button type="button" class="step-through" id="step" '
-        'data-steps="_static/steps.lesson.js" hidden>Step through</button></main>'
-        '<script src="_static/code.js"></script>'
-    )
-    return page
-
-
-def test_steps_load_when_they_are_asked_for(tab: Any, lesson: Path) -> None:
-    asked: list[str] = []
-    tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(lesson.as_uri())
-    button = tab.get_by_role("button", name="Step through")
-    assert asked_for_steps(asked) == []
-    button.press("Enter")
-    dialog = tab.get_by_role("dialog", name="What moves")
-    dialog.wait_for()
-    wanted = ["steps.css", "steps.js", "steps.lesson.js"]
-    assert sorted(asked_for_steps(asked)) == wanted
-    assert tab.evaluate(FOCUSED) == "Forward" and number(tab) == "1 of 5"
-    assert tab.evaluate("location.hash") == "#step-2"
-    tab.keyboard.press("ArrowRight")
-    assert number(tab) == "2 of 5" and tab.evaluate(FITS)
-    tab.keyboard.press("Escape")
-    tab.wait_for_function("location.hash === ''")
-    assert not dialog.is_visible() and tab.evaluate(FOCUSED) == "Step through"
-    # It goes on where it was left, and loads nothing again.
-    button.press("Enter")
-    assert number(tab) == "2 of 5"
-    assert sorted(asked_for_steps(asked)) == wanted
-    dialog.get_by_role("button", name="Close").click()
-    assert not dialog.is_visible() and tab.evaluate(FOCUSED) == "Step through"
-
-
-def test_an_address_opens_its_step(browser: Any, lesson: Path) -> None:
-    context = browser.new_context(
-        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
-    )
-    page = context.new_page()
-    for place, shown in ((5, "4 of 5"), (1, "1 of 6")):
-        page.goto("about:blank")
-        page.goto(f"{lesson.as_uri()}#step-{place}")
-        page.get_by_role("dialog").wait_for()
-        assert number(page) == shown
-        assert page.evaluate(SMALL, 44) == [] and page.evaluate(FITS)
-    context.close()
-
-
 # -- The player: the picture that opens a lesson ---------------------------------------
 
-LEAD = 2  # of the steps: at its event the lesson's own picture is shown
-OWN = '<figure class="tensor-map lead" style="--own:100;--own-high:50">'
-OWN += '<svg id="own" viewBox="0 0 100 50"><text y="20">own</text></svg></figure>'
+LEAD = 2  # of the steps: its event is shown first
 STATE = """() => {
   const part = (name) => document.querySelector(`.player-${name}`);
-  const all = {visibilityProperty: true};
-  const own = document.querySelector("#own").checkVisibility(all);
-  const drawn = document.querySelectorAll(".player-now svg").length;
+  const dots = [...document.querySelectorAll(".player-dots > button")];
   return [part("count").textContent, part("statement").textContent,
-    part("said").textContent, own, drawn, location.hash];
+    part("said").textContent, part("now").innerHTML.trim(),
+    dots.findIndex((dot) => dot.ariaCurrent === "step") + 1, location.hash];
 }"""
 HEIGHT = "document.querySelector('.player').getBoundingClientRect().height"
 
 
 @pytest.fixture
-def player(lesson: Path) -> Path:
-    """Return a page whose first picture plays the same steps."""
+def player(tmp_path: Path) -> Path:
+    """Return a page with a player as a lesson has it, and the site's own script."""
+    static = tmp_path / "_static"
+    static.mkdir()
+    for name in ("code.js", "lessons.css"):
+        shutil.copy(ROOT / "conf" / "static" / name, static)
+    for name in ("steps.js", "steps.css", "page.css"):
+        (static / name).write_text(asset(name), encoding="utf-8")
     data = moving() | {"lead": LEAD}
     data["wide"], data["high"] = size_of_events(data)
-    static = lesson.with_name("_static")
     (static / "steps.lesson.js").write_text(as_script(data), encoding="utf-8")
-    styles = (ROOT / "conf" / "static" / "lessons.css").read_text(encoding="utf-8")
-    (static / "lessons.css").write_text(styles, encoding="utf-8")
     figure = TEMPLATES.get_template("lessons/player.html").render(
-        key="step", address="_static/steps.lesson.js", **shown_first(data)
+        address="_static/steps.lesson.js", **shown_first(data)
     )
-    page = lesson.read_text(encoding="utf-8")
-    before, after = page.split("<button")[0], page.split("</button>")[1]
-    figure = figure.replace("<!-- picture -->", OWN)
-    style = '<link rel="stylesheet" href="_static/lessons.css">'
-    before = before.replace("<main>", f"{style}<main><article>")
-    text = (
-        f"{before}<p>Above</p>{figure}{after.replace('</main>', '</article></main>')}"
+    page = tmp_path / "lesson.html"
+    page.write_text(
+        '<!doctype html><html lang="en" data-content_root="./"><title>A lesson</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="stylesheet" href="_static/page.css">'
+        '<link rel="stylesheet" href="_static/lessons.css"><style>'
+        ".visually-hidden { position: absolute; clip-path: inset(50%) }</style>"
+        f"<main><article><h1>A lesson</h1><p>Above</p>{figure}</article></main>"
+        '<script src="_static/code.js"></script>'
     )
-    lesson.write_text(text, encoding="utf-8")
-    return lesson
+    return page
 
 
 @pytest.mark.parametrize("width", [320, 1280])
@@ -632,8 +571,11 @@ def test_the_first_picture_plays(tab: Any, player: Path, width: int) -> None:
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
     tab.goto(player.as_uri())
-    at_first = ["2 of 5", "z = w.detach()", "z shares w's memory.", True, 0, ""]
-    assert tab.evaluate(STATE) == at_first
+    at_first = tab.evaluate(STATE)
+    own = moving()["drawings"][LEAD - 1]
+    read = BeautifulSoup(own, "html.parser").svg
+    assert at_first[:3] == ["2 of 5", "z = w.detach()", "z shares w's memory."]
+    assert BeautifulSoup(at_first[3], "html.parser").svg.attrs == read.attrs
     assert asked_for_steps(asked) == []
     high = tab.evaluate(HEIGHT)
 
@@ -642,10 +584,11 @@ def test_the_first_picture_plays(tab: Any, player: Path, width: int) -> None:
             "(text) => document.querySelector('.player-count').textContent === text",
             arg=f"{place} of 5",
         )
-        is_own = place == 2
         wanted = [f"{place} of 5", MOVING[step["first"] - 1], step["said"]]
-        wanted += [is_own, 0 if is_own else 1, f"#step-{place + 1}"]
-        assert tab.evaluate(STATE) == wanted
+        state = tab.evaluate(STATE)
+        assert state[:3] + state[4:] == [*wanted, place, f"#step-{place + 1}"]
+        # Off the first event and back to it, the picture is the same.
+        assert (state[3] == at_first[3]) == (place == LEAD)
         assert tab.evaluate(HEIGHT) == high and tab.evaluate(FITS)
 
     steps = moving()["steps"]
@@ -662,9 +605,19 @@ def test_the_first_picture_plays(tab: Any, player: Path, width: int) -> None:
     back = tab.get_by_role("button", name="Back")
     assert back.get_attribute("aria-disabled") == "true"
     forward.click()
-    shows(2, steps[2])  # as it was at first
+    shows(2, steps[2])
     assert back.get_attribute("aria-disabled") == "false"
     assert sorted(asked_for_steps(asked)) == wanted
+    # A dot for each event jumps there; the arrows take the focus along.
+    tab.get_by_role("button", name="4: z += 1").click()
+    shows(4, steps[4])
+    tab.keyboard.press("ArrowRight")
+    shows(5, steps[5])
+    assert tab.evaluate("document.activeElement.ariaLabel") == "5: l = c * w"
+    tab.get_by_role("button", name="To the start").click()
+    shows(1, steps[1])
+    forward.click()
+    shows(2, steps[2])
     # Elsewhere the keys do what they always do.
     tab.evaluate("document.activeElement.blur()")
     tab.keyboard.press("ArrowRight")
@@ -683,7 +636,7 @@ def test_the_player_is_opened_large_at_its_event(tab: Any, player: Path) -> None
     tab.keyboard.press("Escape")
     tab.wait_for_function("!document.querySelector('dialog[open]')")
     state = tab.evaluate(STATE)
-    assert state[0] == "5 of 5" and state[3:] == [False, 1, "#step-6"]
+    assert state[0] == "5 of 5" and state[4:] == [5, "#step-6"]
     assert tab.evaluate(FOCUSED) == "Open large"
 
 
@@ -693,11 +646,10 @@ def test_an_address_shows_its_event_in_the_picture(tab: Any, player: Path) -> No
         tab.goto(f"{player.as_uri()}#step-{place}")
         tab.wait_for_function("document.querySelector('.steps-dialog')")
         state = tab.evaluate(STATE)
-        assert state[0] == shown and state[3] == (place == 3)
-        assert state[5] == f"#step-{place}"
+        assert state[0] == shown and state[5] == f"#step-{place}"
         assert not tab.get_by_role("dialog").is_visible()
     tab.evaluate("location.hash = '#step-6'")
-    tab.wait_for_function("document.querySelector('.player-now svg')")
+    tab.wait_for_function(f"({STATE})()[0] === '6 of 6'")
     assert tab.evaluate(STATE)[2] == moving()["steps"][5]["said"]
 
 
@@ -707,7 +659,7 @@ def test_without_scripts_it_is_a_picture_with_a_caption(
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(player.as_uri())
-    assert page.locator("#own").is_visible()
+    assert page.locator(".player-now > svg").is_visible()
     assert page.locator(".player-statement").inner_text() == "z = w.detach()"
     assert page.locator(".player-said").inner_text() == "z shares w's memory."
     assert not page.get_by_role("button").count()
@@ -730,24 +682,26 @@ def test_a_player_that_does_not_load_says_so(browser: Any, player: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("kind", "scheme", "width"),
-    [("lesson", "light", 320), ("lesson", "dark", 1280), ("player", "dark", 320)],
+    ("scheme", "width"), [("light", 320), ("dark", 1280), ("dark", 320)]
 )
 def test_axe_finds_nothing_in_steps(
-    browser: Any, request: Any, saved: Path, kind: str, scheme: str, width: int
+    browser: Any, player: Path, saved: Path, scheme: str, width: int
 ) -> None:
-    lesson = request.getfixturevalue(kind)
     view = {"width": width, "height": 900}
     context = browser.new_context(
         viewport=view, color_scheme=scheme, reduced_motion="reduce", bypass_csp=True
     )
     page, found = context.new_page(), []
-    addresses = [f"{lesson.as_uri()}#step-{place}" for place in (1, 5)]
+    addresses = [f"{player.as_uri()}#step-{place}" for place in (1, 5)]
     for address in (*addresses, f"{saved.as_uri()}#step-{DETACHED}"):
         page.goto("about:blank")
         page.goto(address)
         page.locator(".steps").wait_for(state="attached")
         page.evaluate(AXE)
         found += page.evaluate(PROBLEMS)
+        found += page.evaluate(SMALL.replace(".steps", ".player"), 24)
+        if page.locator(".player-large").count():
+            page.locator(".player-large").click()
+            found += page.evaluate(PROBLEMS)
     context.close()
     assert found == []

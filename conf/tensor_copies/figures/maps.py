@@ -49,6 +49,8 @@ def requested_maps(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any
     from tensor_maps.observe import observe
     from tensor_maps.reading import is_drawn
 
+    from tensor_copies.figures.steps import coloured
+
     names, raises, copies = names_in(marks["tensor_map"])
     found = {}
     for name in names:
@@ -63,21 +65,21 @@ def requested_maps(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any
             said = f"sphinx_gallery_tensor_map names {name!r}, which is no tensor there"
             raise ExtensionError(f"{place}: {said}")
     graph = marks.get("tensor_map_graph", False)
-    data = {"map": observe(found), "raises": raises, "copies": copies, "graph": graph}
-    return [data]
+    seen = coloured(observe(found), block_vars["src_file"])
+    return [{"map": seen, "raises": raises, "copies": copies, "graph": graph}]
 
 
-def names_in(marker: str) -> tuple[list[str], dict[str, str], list[list[str]]]:
+def names_in(marker: str) -> tuple[list[str], dict[str, str], list[tuple[str, ...]]]:
     """Return the names of a comment, what raises which error, and what is copied."""
     names: list[str] = []
     raises: dict[str, str] = {}
-    copies: list[list[str]] = []
+    copies: list[tuple[str, ...]] = []
     for part in BETWEEN.split(marker):
         if " raises " in part:
             name, raises[name] = part.split(" raises ")
             names.append(name)
         elif " copied to " in part:
-            copies.append(part.split(" copied to "))
+            copies.append(tuple(part.split(" copied to ")))
             names += copies[-1]
         else:
             names.append(part)

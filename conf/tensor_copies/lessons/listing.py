@@ -144,7 +144,7 @@ def _first_sentences(text: str) -> int:
 
 
 def plain(node: nodes.Element, left: int | None = None) -> list[nodes.Node]:
-    """Return what a node says, or so many characters of it; only code keeps its mark."""
+    """Return what a node says, or so many letters of it; only code keeps its mark."""
     left = len(node.astext()) if left is None else left
     said: list[nodes.Node] = []
     for text in node.findall(nodes.Text):

@@ -10,38 +10,42 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 from docutils import nodes
 from markupsafe import Markup
 from sphinx.application import Sphinx
 from sphinx.util.osutil import relative_uri
-from tensor_maps.pen import text_width
 from tensor_maps.steps.viewer import asset
 
-from tensor_copies.figures.steps import steps_file
+from tensor_copies.figures.steps import SIZE, steps_file
 from tensor_copies.gallery.kept import key_of
 from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.markup import TEMPLATES
 
 FOLDER = "_static"
 VIEWER = ("steps.js", "steps.css")
+ON_A_PHONE = 38  # letters in a line
+# What is drawn on a name tag.
+SIGNS = {
+    "leaf": "Double outline: a leaf that requires grad.",
+    "frozen": "Lock: frozen.",
+}
 
 
 def with_player(app: Sphinx, lead: nodes.raw) -> nodes.raw:
     """Return the picture that opens a page, with a player if the lesson has steps."""
     name = app.env.docname
-    if (kept := steps_file(app.srcdir, name)) is None:
+    kept = steps_file(app.srcdir, name)
+    if not kept.exists():
         return lead
     app.env.note_dependency(kept)
     text = kept.read_text(encoding="utf-8")
     data = json.loads(text)
-    if data["lead"] is None:
-        return lead
+    address = _address(app, published_name(name), text)
     markup = TEMPLATES.get_template("lessons/player.html").render(
-        address=_address(app, published_name(name), text),
-        picture=Markup(lead.astext()),
-        **shown_first(data),
+        address=address, **shown_first(data)
     )
     return nodes.raw("", markup, format="html")
 
@@ -49,18 +53,41 @@ def with_player(app: Sphinx, lead: nodes.raw) -> nodes.raw:
 def shown_first(data: dict[str, Any]) -> dict[str, Any]:
     """Return what the player shows before anything is loaded: the event that leads."""
     told = [step for step in data["steps"] if step["event"]]
-    step = data["steps"][data["lead"]]
-    first, *more = data["code"][step["first"] - 1 : step["last"]]
+    lead = data["steps"][data["lead"]]
+    drawn = {step["drawing"] for step in told} - {None}
+    picture = data["drawings"][lead["drawing"]]
+    statements = [_statement(data, step) for step in told]
     return {
         "wide": data["wide"],
         "high": data["high"],
-        "number": told.index(step) + 1,
-        "count": len(told),
-        "statement": first.strip() + " \N{HORIZONTAL ELLIPSIS}" * bool(more),
-        "said": step["said"],
+        "own": SIZE.search(picture)[1],
+        "picture": Markup(picture),
+        "number": told.index(lead) + 1,
+        "statements": statements,
+        "said": lead["said"],
+        "signs": [
+            words
+            for name, words in SIGNS.items()
+            if any(f'data-sign="{name}"' in data["drawings"][at] for at in drawn)
+        ],
         # Room is left for it: nothing below the player moves.
-        "longest": max((one["said"] for one in told), key=text_width),
+        "longest": max(
+            zip(statements, (step["said"] for step in told), strict=True),
+            key=lambda both: sum(map(_lines_of, both)),
+        ),
     }
+
+
+def _statement(data: dict[str, Any], step: dict[str, Any]) -> str:
+    """Return a statement, of a long one its first lines."""
+    lines = data["code"][step["first"] - 1 : step["last"]]
+    text = dedent("\n".join(lines)).split("\n")
+    return "\n".join([*text[:3], "\N{HORIZONTAL ELLIPSIS}"] if text[4:] else text)
+
+
+def _lines_of(text: str) -> int:
+    """Return how many lines a text takes on a phone."""
+    return sum(1 + len(line) // ON_A_PHONE for line in text.split("\n"))
 
 
 def _address(app: Sphinx, file: str, text: str) -> str:
@@ -82,7 +109,8 @@ def publish_steps(app: Sphinx, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
     for page in lesson_scripts(app):
-        if (kept := steps_file(app.srcdir, page)) is not None:
+        kept = steps_file(app.srcdir, page)
+        if kept.exists():
             data = json.loads(kept.read_text(encoding="utf-8"))
             data["title"] = app.env.titles[page].astext()
             write_file(app, published_name(page), as_script(data))

@@ -18,6 +18,7 @@ DEVICE = re.compile(r",\s+device='[\w:]+'")
 TENSOR = re.compile(r"\btensor\(")
 # In the words of a map.
 PLACED = re.compile(r"(?: The memory is)? on (cpu|cuda)\b\.?")
+COLOUR = re.compile(r"var\(--line-\d, #\w+\)")  # of a watched lesson they are others
 # What a printed time looks like, or a share of it.
 TIME = re.compile(
     r"\d\s*(ns|us|\N{MICRO SIGN}s|\N{GREEK SMALL LETTER MU}s|ms|s)\b"
@@ -56,6 +57,6 @@ def _named_once(text: str) -> str:
 
 
 def _placed_once(markup: str) -> str:
-    """Return the markup of a figure without the name of its device, if it is one."""
-    text = PRETENDED.sub("cuda", markup)
+    """Return markup without colours, and the name of its device if it has only one."""
+    text = COLOUR.sub("", PRETENDED.sub("cuda", markup))
     return PLACED.sub("", text) if len(set(PLACED.findall(text))) == 1 else text

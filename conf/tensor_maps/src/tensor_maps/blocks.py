@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import count
 
 from tensor_maps.layout import spread
 from tensor_maps.pen import (
@@ -32,6 +33,8 @@ STEM, BEND, APART = 20.0, 26.0, 8.0
 BAR, BAR_NAME, MOST_NAMED_BARS = 8.0, 14.0, 3
 MOST_PILL = 150.0
 LEAST_TEXT = 100.0  # of what stands under a row
+LOCK = 13.0  # pixels that the lock of a frozen tag takes
+GRID_LINE, READS = 17.0, " reads"  # how high a cell of a grid is; above a grid
 LOOSE = 1.1  # room for a text there, against its width in Helvetica
 
 
@@ -112,6 +115,7 @@ class Block:
     texts: list[tuple[str, str]] = field(default_factory=list)
     tag_lines: list[int] = field(default_factory=list)
     x: float = 0.0
+    grid: Tag | None = None
 
     @property
     def high(self) -> int:
@@ -146,7 +150,8 @@ class Block:
     @property
     def height(self) -> float:
         """Pixels below the upper edge of the row."""
-        return self.row_height + LINE * len(self.texts) + 3 * bool(self.texts)
+        height = self.row_height + LINE * len(self.texts) + 3 * bool(self.texts)
+        return height + (LINE + 5 + GRID_LINE * len(self.grid.grid) if self.grid else 0)
 
     def tag_x(self, tag: Tag) -> float:
         """Return where the middle of a tag stands in the scene."""
@@ -196,6 +201,12 @@ def arrange(
             block.texts += [(one, TROUBLE) for one in wrap(line, limit)]
     wide = max((text_width(text, SMALL) for text, _ in block.texts), default=0.0)
     wanted = min(limit, wide * LOOSE)
+    for tag in memory.tags:
+        if tag.grid:
+            wide = safe_width(tag.name + READS, SMALL)
+            wide = max(wide, _cell_of_grid(memory) * len(tag.grid[0]))
+            if wide <= room:
+                block.grid, wanted = tag, max(wanted, wide)
     if wanted > block.width:
         shift = (wanted - block.width) / 2
         block.width, block.left = wanted, block.left + shift
@@ -205,7 +216,8 @@ def arrange(
 
 
 def _pill(tag: Tag) -> float:
-    return max(LEAST_PILL, safe_width(tag.name, PILL_TEXT, True) + 16)
+    wide = safe_width(tag.name, PILL_TEXT, True) + 16 + LOCK * (tag.sign == "frozen")
+    return max(LEAST_PILL, wide)
 
 
 def _reach(row: Row, memory: Memory, tag: Tag) -> tuple[float, float]:
@@ -331,7 +343,33 @@ def block_marks(
         x, room = block.x + block.width / 2, block.width
         marks.append(text_mark(line, x, y, size=SMALL, fill=fill, room=room))
         y += LINE
-    return marks
+    return [*marks, _grid(block, y + 3)] if block.grid else marks
+
+
+def _grid(block: Block, y: float) -> str:
+    """Draw what a tensor reads, in its own shape; a cell read again is dashed."""
+    memory, tag, middle = block.memory, block.grid, block.x + block.width / 2
+    each = _cell_of_grid(memory)
+    left, read = middle - each * len(tag.grid[0]) / 2, set()
+    boxes, texts = "", text_mark(tag.name + READS, middle, y, size=SMALL, fill=FAINT)
+    for down, row in enumerate(tag.grid):
+        top = y + 6 + down * GRID_LINE
+        for x, at in zip(count(left, each), row, strict=False):
+            new, again = at in memory.changed, at in read
+            look = 'fill-opacity=".3"' if new else 'fill="none"'
+            look += ' stroke-dasharray="2 2"' if again else ""
+            boxes += rect(x, top, each, GRID_LINE, look)
+            value = {"size": SMALL, "bold": new, "fill": FAINT if again else INK}
+            place = x + each / 2, top + 12.5
+            texts += text_mark(memory.cells[at], *place, room=each - 2, **value)
+            read.add(at)
+    line = f'<g fill="{memory.colour}" stroke="{memory.colour}" stroke-opacity=".6">'
+    return group("tm-grid", f"{line}{boxes}</g>{texts}", data_name=tag.name)
+
+
+def _cell_of_grid(memory: Memory) -> float:
+    """Return how wide a cell of a grid is."""
+    return max([18.0, *(safe_width(cell, SMALL) + 6 for cell in memory.cells)])
 
 
 def cross(x: float, y: float, half: float) -> str:
@@ -459,17 +497,34 @@ def _tag(block: Block, place: int, top: float, row_top: float) -> str:
         look += 'stroke-dasharray="5 4"'
     else:
         look = f'rx="13" fill="{colour}"'
-    pill = rect(centre - wide / 2, y, wide, PILL, look)
+        look += f' stroke="{INK}" stroke-width="2"' if tag.is_new else ""
+    left = centre - wide / 2
+    pill = rect(left, y, wide, PILL, look)
+    lock = LOCK if tag.sign == "frozen" else 0.0
     text = text_mark(
         tag.name,
-        centre,
+        centre + lock / 2,
         y + 18,
         size=PILL_TEXT,
         bold=True,
         fill=colour if ghost else PAPER,
-        room=wide - 12,
+        room=wide - 12 - lock,
     )
-    drawn = stem + pill + text
+    drawn = stem + pill + _sign(tag, left, y, wide) + text
     if tag.raises and not ghost:
         drawn += cross(centre + wide / 2 - 3, y + 3, 7)
-    return group("tm-tag", drawn, data_name=tag.name)
+    more = {"data_sign": tag.sign} if tag.sign else {}
+    more |= {"data_new": ""} if tag.is_new else {}
+    return group("tm-tag", drawn, data_name=tag.name, **more)
+
+
+def _sign(tag: Tag, left: float, y: float, wide: float) -> str:
+    """Draw the second outline of a leaf, or the lock of what is frozen."""
+    line = f'fill="none" stroke="{PAPER}" stroke-width="1.5"'
+    if tag.sign == "leaf":
+        return rect(left + 3, y + 3, wide - 6, PILL - 6, f'rx="10" {line}')
+    if tag.sign == "frozen":
+        body = rect(left + 8, y + 12, 10, 7, f'rx="1" fill="{PAPER}"')
+        arch = f"M{rounded(left + 10)} {rounded(y + 13)}v-3a3 3 0 0 1 6 0v3"
+        return f'{body}<path d="{arch}" {line}/>'
+    return ""

@@ -13,8 +13,9 @@ def changed(before: dict, after: dict) -> dict:
     -------
     dict
         As ``after``. Each tensor has a list ``changed`` with some of "values",
-        "version", "gradient", "storage"; each storage has ``changed`` (a bool) and
-        ``changed_cells`` (indices). A name that was not there before is not marked.
+        "version", "gradient", "storage", and ``arrived`` where it had no gradient;
+        each storage has ``changed`` (a bool) and ``changed_cells`` (indices). A name
+        that was not there before is not marked.
     """
     result = {**after}
     for part in ("tensors", "storages"):
@@ -24,6 +25,7 @@ def changed(before: dict, after: dict) -> dict:
     for seen in result["tensors"]:
         was = next((old[name] for name in seen["names"] if name in old), None)
         seen["changed"] = [] if was is None else _differences(was, seen, partner)
+        seen["arrived"] = was is not None and was["gradient"] in (None, "None")
     for number, storage in enumerate(result["storages"]):
         was = before["storages"][partner[number]] if number in partner else {}
         storage["changed_cells"] = _changed_cells(was.get("cells"), storage["cells"])

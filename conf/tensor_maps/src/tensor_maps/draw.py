@@ -37,6 +37,7 @@ def scene(
     copies: Iterable[tuple[str, str]] = (),
     graph: bool | None = None,
     steady: bool = False,
+    ringed: Iterable[str] = (),
 ) -> Drawing:
     """Draw memories as rows of cells, names on stems, gradients and copies between.
 
@@ -59,6 +60,8 @@ def scene(
     steady
         Whether pictures follow each other in one place: cells and edges do not depend
         on what else is drawn, so that they stay where they are.
+    ringed
+        The names whose tags get a ring.
     """
     if names is not None:
         names = list(names)
@@ -77,7 +80,7 @@ def scene(
         half = draw_graph(observed_part, colours_of(observed_part, named))
         room = width - half[1] - BESIDE
         room = room if room >= LEAST_WIDTH else width
-    made = draw_scene(observed, names, room, raises, copies, not graph, steady)
+    made = draw_scene(observed, names, room, raises, copies, not graph, steady, ringed)
     made.words = f"{describe(observed_part)} {made.words}".strip()
     if not drawn and not raises:
         made.caption = "Nothing to draw."

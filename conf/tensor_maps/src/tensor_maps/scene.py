@@ -100,9 +100,10 @@ def draw_scene(
     copies: Iterable[tuple[str, str]] = (),
     arcs: bool = True,
     steady: bool = False,
+    ringed: Iterable[str] = (),
 ) -> Drawing:
     """Draw memories and names; the parameters are those of ``draw.scene``."""
-    story = story_of(observed, names, raises, copies)
+    story = story_of(observed, names, raises, copies, ringed)
     if not arcs:
         story.flows, story.stops = [], []
     scene = _Scene(story, width, steady)
@@ -137,6 +138,9 @@ def caption_of(story: Story) -> str:
     elif not said and names:
         all_names = listing(names) if len(names) < MOST_NAMED else "These tensors"
         said.append(f"{all_names} don't share memory.")
+    tags = [tag for one in story.memories for tag in one.tags]
+    if frozen := [tag.name for tag in tags if tag.sign == "frozen"]:
+        said.append(f"{listing(frozen)} {'are' if frozen[1:] else 'is'} frozen.")
     if stops := [tag.name for tag, _ in story.stops]:
         said.append(f"No gradient flows back through {listing(stops)}.")
     if len(story.devices) == 1 and story.devices != ["cpu"]:

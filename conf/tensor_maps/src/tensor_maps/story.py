@@ -16,6 +16,7 @@ VIEWS = {
     "SelectBackward0", "SliceBackward0", "SqueezeBackward0", "SqueezeBackward1",
     "TBackward0", "TransposeBackward0", "UnsqueezeBackward0", "ViewBackward0",
 }  # fmt: skip
+MOST_IN_GRID, MOST_ROWS = 12, 4
 NUMBERS = ("no", "one", "two", "three", "four", "five")
 
 
@@ -24,13 +25,19 @@ class Tag:
     """A name on a memory, or on none.
 
     ``parts`` are the stretches of the memory that it holds, from 0 to 1; there are
-    none for a name that holds all of it. ``raises`` is the class of an error.
+    none for a name that holds all of it. ``raises`` is the class of an error. ``sign``
+    is "leaf" for a leaf that requires grad, and "frozen" for a parameter that does
+    not. ``is_new`` says that a ring is drawn around it. ``grid`` has, row by row, the
+    cells that it reads, if their order is not that of the memory.
     """
 
     name: str
     tensor: int | None = None
     parts: list[tuple[float, float]] = field(default_factory=list)
     raises: str = ""
+    sign: str = ""
+    is_new: bool = False
+    grid: list[list[int]] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -100,15 +107,18 @@ def story_of(
     names: Iterable[str] | None = None,
     raises: Mapping[str, str] | None = None,
     copies: Iterable[tuple[str, str]] = (),
+    ringed: Iterable[str] = (),
 ) -> Story:
     """Return what there is to draw; the parameters are those of ``scene``."""
-    raises = dict(raises or {})
+    raises, ringed = dict(raises or {}), set(ringed)
     wanted = None if names is None else set(names)
     tags: dict[int, Tag] = {}
     for number, seen in enumerate(observed["tensors"]):
         if seen["names"] and (wanted is None or wanted & set(seen["names"])):
             error = next((raises.pop(n) for n in seen["names"] if n in raises), "")
             tags[number] = Tag(", ".join(seen["names"]), number, raises=error)
+            tags[number].sign = sign_of(seen)
+            tags[number].is_new = not ringed.isdisjoint(seen["names"])
     memories = _memories(observed, tags)
     told = [
         pair
@@ -146,12 +156,12 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
                     (start / storage["bytes"], stop / storage["bytes"])
                     for start, stop in window["runs"]
                 ]
+            tag.grid = _grid(storage, window)
             made.tags.append(tag)
         made.columns = _columns(storage, windows)
         made.lines = _lines(observed, storage, windows, tags)
-        place = list(colours).index(number)
-        if place >= len(COLOURS):
-            made.lines.insert(0, f"memory {place + 1}")
+        if colour == FAINT and list(colours).index(number) >= len(COLOURS):
+            made.lines.insert(0, f"memory {list(colours).index(number) + 1}")
         memories.append(made)
     for number, tag in tags.items():
         seen = observed["tensors"][number]
@@ -163,16 +173,52 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
 
 
 def colours_of(observed: dict, tensors: Iterable[int]) -> dict[int, str]:
-    """Return the colour of each memory that some tensors are on, by its number."""
+    """Return the colour of each memory that some tensors are on, by its number.
+
+    One that was given a ``colour`` has it; the others take what these leave.
+    """
     found: dict[int, str] = {}
+    given: dict[int, int] = {}
+    for number, storage in enumerate(observed["storages"]):
+        if "colour" in storage:
+            given.setdefault(storage["colour"], number)
+    left = [colour for at, colour in enumerate(COLOURS) if at not in given]
     for number, storage in enumerate(observed["storages"]):
         on_it = [window["tensor"] for window in storage["windows"]]
         on_it = [tensor for tensor in on_it if tensor in tensors]
-        if on_it:
+        if on_it and given.get(storage.get("colour")) == number:
+            found[number] = COLOURS[storage["colour"]]
+        elif on_it:
             is_number = observed["tensors"][on_it[0]]["kind"] == "number"
-            later = is_number or len(found) >= len(COLOURS)
-            found[number] = FAINT if later else COLOURS[len(found)]
+            found[number] = left.pop(0) if left and not is_number else FAINT
     return found
+
+
+def sign_of(seen: dict) -> str:
+    """Return what the tag of a tensor says of it: "leaf", "frozen" or nothing."""
+    if seen["requires_grad"] and seen["is_leaf"]:
+        return "leaf"
+    return "frozen" if seen.get("parameter") and not seen["requires_grad"] else ""
+
+
+def _grid(storage: dict, window: dict) -> list[list[int]]:
+    """Return the cells that a small window reads, in its own shape.
+
+    There are none if it reads all cells in order, or a row of them that bars show.
+    """
+    shape, strides, first = window["shape"], window["strides"], window["offset"]
+    if not storage["cells"] or None in (strides, first):
+        return []
+    axes = [axis for axis in zip(shape, strides, strict=True) if axis[0] != 1]
+    if len(axes) == 1 and axes[0][1] <= 0:
+        axes.insert(0, (1, 0))
+    is_plain = strides == _dense(shape) and window["covers_all"]
+    if is_plain or len(axes) != 2 or not 0 < math.prod(shape) <= MOST_IN_GRID:
+        return []
+    (rows, down), (columns, right) = axes
+    grid = [[first + row * down + at * right for at in range(columns)]
+            for row in range(rows)]  # fmt: skip
+    return grid if rows <= MOST_ROWS else []
 
 
 def _columns(storage: dict, windows: list[dict]) -> int:
@@ -220,7 +266,7 @@ def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
         return ["a number"]
     facts = facts_of(observed, storage, window)
     is_shape = [fact.startswith("shape ") for fact in facts]
-    said = ["array"] if seen["kind"] == "array" else []
+    said = ["array"] if seen["kind"] == "array" and seen["names"] != ["array"] else []
     if sum(length != 1 for length in shape or ()) > 1:
         said.append(" \N{MULTIPLICATION SIGN} ".join(map(str, shape)))
     elif any(is_shape) and not (window["runs"] and storage["cells"]):
@@ -235,7 +281,8 @@ def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
         if not skip and fact not in known
     ]
     if seen["gradient"] not in (None, "None"):
-        new = ", changed" if "gradient" in seen.get("changed", ()) else ""
+        new = ", new" if seen.get("arrived") else ", changed"
+        new = new if "gradient" in seen.get("changed", ()) else ""
         said.append(f"grad {seen['gradient']}{new}")
     return said
 

@@ -40,7 +40,8 @@ def _describe_tensor(observed: dict, seen: dict) -> str:
         gradient = f", its grad is {seen['gradient']}" if seen["gradient"] else ""
         return f"{_value(seen)} is a leaf{requires}{gradient}{mark}."
     gradient = f"; its grad is {seen['gradient']}" if seen["gradient"] else ""
-    return f"{_value(seen)} {constant_of(seen)}{gradient}{mark}."
+    frozen = "is frozen: it " if seen["parameter"] and seen["is_leaf"] else ""
+    return f"{_value(seen)} {frozen}{constant_of(seen)}{gradient}{mark}."
 
 
 def constant_of(seen: dict) -> str:

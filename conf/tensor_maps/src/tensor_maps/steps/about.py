@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tensor_maps.steps.events import entries_of, event_of
+from tensor_maps.steps.events import entries_of, event_of, read_in
+from tensor_maps.steps.names import names_in, root_of
 from tensor_maps.steps.step import Step
 
-MOST_EVENTS = 15
+MOST_EVENTS = 18
 # What happens to other tensors is told if it is one of these.
 ALWAYS = frozenset({"raises", "cut", "written"})
 
@@ -16,16 +17,17 @@ class About:
     """The events that are told of some names, and the one after which they are shown.
 
     Told is what concerns one of the ``names``, or what shares memory with it; of other
-    tensors what raises, is cut or is written. Of a loop one turn is told, and no name
-    that its head only hands on. Of more than 15 events those that concern no name go
-    first, then repetitions, then what is far from the one that ``leads``: the last
-    event of a name within these ``lines``.
+    tensors what raises, is cut or is written; and what makes a name that one of these
+    statements uses. Of a loop one turn is told, and no name that its head only hands
+    on. Of more than 18 events those that concern no name go first, then repetitions,
+    then what is far from the one that ``leads``: the last event of a name within these
+    ``lines``.
     """
 
     def __init__(
         self, steps: list[Step], names: Iterable[str], lines: tuple[int, int]
     ) -> None:
-        self.names, (first, last) = list(names), lines
+        self.steps, self.names, (first, last) = steps, list(names), lines
         events = {
             at: event_of(step)
             for at, step in enumerate(steps)
@@ -47,14 +49,62 @@ class About:
         }
         of_names = [at for at in within if at in self.near]
         self.leads = next((own[-1] for own in (of_names, within, before) if own), None)
-        told, met = [], set()
+        told, met, firsts = [], set(), set()
         for at, event in ((at, (kind, *names)) for at, (kind, names) in events.items()):
             is_first = all(turn == 1 for turn, _ in steps[at].place()["turn"])
             is_near, far = at in self.near, abs(at - (self.leads or 0))
+            firsts |= {at} if is_first else set()
             if at == self.leads or (is_first and (is_near or event[0] in ALWAYS)):
                 told.append((at != self.leads, not is_near, event in met, far, at))
                 met.add(event)
-        self.told = {at for *_, at in sorted(told)[:MOST_EVENTS]}
+        self.told: set[int] = set()
+        for *_, at in sorted(told):
+            both = self.told | self._makers(at, firsts) | {at}
+            if len(both) <= MOST_EVENTS:
+                self.told = both
+
+    def _makers(self, at: int, events: set[int]) -> set[int]:
+        """Return the events that made the names that a statement uses, and before."""
+        found, asked = set(), set(names_in(self.steps[at].unit))
+        for earlier in range(at - 1, -1, -1):
+            step = self.steps[earlier]
+            made = {
+                root_of(name)
+                for name, kinds in step.differ.items()
+                if kinds & {"new", "other"}
+            }
+            if made & asked and earlier in events:
+                found.add(earlier)
+                asked = asked - made | names_in(step.unit)
+        return found
+
+    @property
+    def lead(self) -> Step | None:
+        """The step after which the names are shown."""
+        return None if self.leads is None else self.steps[self.leads]
+
+    def tells(self, step: Step) -> bool:
+        """Whether a step is an event of this story."""
+        return any(step is self.steps[at] for at in self.told)
+
+    def names_at(self, step: Step) -> list[str]:
+        """Return the names that an event, or one after it, has to do with."""
+        if step is self.lead:
+            return self.names
+        events = [self.steps[at] for at in sorted(self.told)]
+        later = events[events.index(step) :]
+        return [name for name in self.names if _is_used(name, later)]
+
+
+def _is_used(name: str, events: list[Step]) -> bool:
+    """Whether one of these events has to do with what a name is before them."""
+    for step in events:
+        is_made = step.differ.get(name, frozenset()) & {"new", "other"}
+        if is_made and root_of(name) not in read_in(step):
+            return step is events[0]
+        if root_of(name) in names_in(step.unit) or name in step.differ:
+            return True
+    return False
 
 
 def on_the_memory_of(step: Step, names: Iterable[str]) -> set[str]:

@@ -120,13 +120,14 @@ def _new(
     share = [o for o in known if storage is not None and entry[o]["storage"] == storage]
     # What the statement names is what a reader looks for.
     share.sort(key=lambda other: (root_of(other) not in asked, root_of(other) != other))
+    share = list({id(entry[other]): other for other in share[::-1]}.values())[::-1]
     made_from = [o for o in known if root_of(o) in asked and root_of(o) != name]
     # Of two with the same values, the one at the same place: copy.bias is of norm.bias.
     made_from.sort(key=lambda other: _within(other) != _within(name))
     if share:
         required = any(entry[other]["requires_grad"] for other in share)
     else:
-        read = _read_in(step)
+        read = read_in(step)
         sources = [f for o, f in step.before.facts.items() if root_of(o) in read]
         is_of_them = bool(sources) and all(fact.requires_grad for fact in sources)
         required = bool(words & CUTTING) and is_of_them
@@ -160,7 +161,7 @@ def _within(name: str) -> str:
     return name[len(root_of(name)) :]
 
 
-def _read_in(step: Step) -> set[str]:
+def read_in(step: Step) -> set[str]:
     """Return the names that a statement reads."""
     return {
         node.id
@@ -189,6 +190,10 @@ def leaves_of(observed: dict, seen: dict) -> tuple[list[str], int, bool]:
     if node is None or observed["nodes"][node]["kind"] != "operation":
         return [], 0, False
     leaves = [observed["tensors"][at] for at in seen["reaches"]]
-    names = [one["names"][0] for one in leaves if one["names"]]
+    names = [
+        min(one["names"], key=lambda name: root_of(name) != name)
+        for one in leaves
+        if one["names"]
+    ]
     unnamed = len(leaves) - len(names) + seen["reaches_unnamed"]
     return names, unnamed, seen["reaches_more"]

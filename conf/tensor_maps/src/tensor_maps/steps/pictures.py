@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Callable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tensor_maps.compare import changed, only
 from tensor_maps.draw import scene
 from tensor_maps.pen import printable
-from tensor_maps.steps.events import event_of, news_of
+from tensor_maps.steps.events import entries_of, event_of, news_of
 from tensor_maps.steps.names import names_in, root_of
 from tensor_maps.steps.step import Step
+
+if TYPE_CHECKING:
+    from tensor_maps.steps.about import About
 
 WIDTH = 336.0  # pixels: a phone shows it whole, with letters of 12 pixels
 # Marks of what changed, and the kinds of difference that are marked.
@@ -19,21 +24,32 @@ MARKED = ("values", "version", "gradient", "storage")
 
 
 def names_to_draw(
-    step: Step, last: list[str], most: int, about: Iterable[str] = ()
+    step: Step,
+    last: list[str],
+    most: int,
+    about: About | None = None,
 ) -> list[str]:
     """Return the names to draw, at most so many.
 
     These are what the event concerns, what changed, what the statement names and
     what shares memory with that; then, as room is left, those of the ``last`` picture.
-    Of a step that is told ``about`` some names, these are drawn, and what the event
-    concerns.
+    Of a step that a story ``about`` some names tells, these follow what the event
+    concerns and the statement names; where the story leads, they come first.
     """
     seen = step.after.observed
     looked = {name: None for one in seen["tensors"] for name in one["names"]}
-    if about:
-        wanted = dict.fromkeys((*about, *event_of(step)[1]))
-        return [name for name in wanted if name in looked][:most]
     asked = names_in(step.unit)
+    if about is not None and about.tells(step):
+        (kind, concerned), used = event_of(step), about.names_at(step)
+        concerned = sorted(concerned, key=lambda name: name not in used)
+        said = [name for name in looked if name in asked]
+        both = used if step is about.lead else [*concerned, *said, *used]
+        if step is about.lead or kind not in ("shares", "cut"):  # of each, one name
+            entry = entries_of(step)
+            first = {id(entry[name]): name for name in reversed(both) if name in entry}
+            both = [name for name in both if name in first.values()]
+        if found := [name for name in dict.fromkeys(both) if name in looked]:
+            return found[:most]
     said = [name for name in looked if root_of(name) in asked]
     # A plain name says more than one of many parameters.
     said.sort(key=lambda name: name != root_of(name))
@@ -51,16 +67,51 @@ def names_to_draw(
     return wanted[:most]
 
 
-def picture_of(step: Step, names: list[str]) -> tuple[str, str] | None:
-    """Return the drawing of these names after a step, and its caption."""
+def picture_of(
+    step: Step,
+    names: list[str],
+    paint: Callable[[list[dict]], None],
+    about: About | None = None,
+    high: float = math.inf,
+) -> tuple[str, str] | None:
+    """Return the drawing of these names after a step, and its caption.
+
+    ``paint`` gives storages their colours. In a story ``about`` some names no tag has
+    others. Of more than two names the last are left out until the drawing is not higher
+    than ``high``; where the story leads, it is drawn closer instead.
+    """
     if not names:
         return None
     kind, concerned = event_of(step)
     raises = concerned[:1] if kind == "raises" else []
+    raises = dict.fromkeys(raises, step.raised.partition(":")[0])
     copies = [(new.others[0], new.name) for new in news_of(step) if new.how == "copy"]
-    error = step.raised.partition(":")[0]
     shown = only(marked_of(step), names)
-    return _drawn_once(json.dumps([shown, names, {n: error for n in raises}, copies]))
+    if about is not None:
+        for seen in shown["tensors"]:
+            seen["names"] = [name for name in seen["names"] if name in names]
+        if step is about.lead:
+            raises = about.raises or raises
+            copies = list(dict.fromkeys([*copies, *map(tuple, about.copies)]))
+    paint(shown["storages"])
+    ringed = [name for name in concerned if name in names]
+    asked = [shown, names, raises, copies, ringed]
+    height, *drawn = _drawn_once(json.dumps([True, *asked]))
+    if height > high and names[2:]:
+        if about is None or step is not about.lead:
+            return picture_of(step, names[:-1], paint, about, high)
+        _, *drawn = _drawn_once(json.dumps([False, *asked]))
+    return tuple(drawn)
+
+
+def numbers_in(step: Step, names: list[str]) -> list[int]:
+    """Return the numbers of the storages that these names are on after a step."""
+    seen = step.after.observed
+    return [
+        storage["number"]
+        for storage in seen["storages"]
+        if not set(names).isdisjoint(names_on(seen, storage))
+    ]
 
 
 def marked_of(step: Step) -> dict:
@@ -94,9 +145,9 @@ def names_on(observed: dict, storage: dict) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def _drawn_once(asked: str) -> tuple[str, str]:
+def _drawn_once(asked: str) -> tuple[float, str, str]:
     """Draw a scene: many steps have the same."""
-    observed, names, raises, copies = json.loads(asked)
+    steady, observed, names, raises, copies, ringed = json.loads(asked)
     named = {name for seen in observed["tensors"] for name in seen["names"]}
     made = scene(
         observed,
@@ -105,6 +156,7 @@ def _drawn_once(asked: str) -> tuple[str, str]:
         raises=raises,
         copies=[pair for pair in copies if named.issuperset(pair)],
         graph=False,
-        steady=True,
+        steady=steady,
+        ringed=ringed,
     )
-    return made.svg(), printable(made.caption)
+    return made.height, made.svg(), printable(made.caption)

@@ -31,7 +31,7 @@ class Loop:
         return self.most[min(self.depth, len(self.most) - 1)]
 
 
-@dataclass
+@dataclass(eq=False)
 class Step:
     """One step, before it is drawn: where, and what was seen before and after."""
 

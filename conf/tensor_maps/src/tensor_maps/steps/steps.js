@@ -1,12 +1,12 @@
 // Shows what became of tensors, event by event, from what data() of steps returned. A
 // file or a notebook hands over the element that is to be filled. A page of the site
-// hands over the button that was pressed, and gets a dialog; or the figure of a player,
-// which shows the event that the dialog shows, with what it has room for.
+// hands over the figure of a player, which shows an event with what it has room for, and
+// gets a dialog that shows all of it.
 "use strict";
 function tensorCopiesSteps(data, place = document.currentScript.place) {
   const { code, steps, drawings, captions } = data;
-  const inFigure = place.matches("figure"), inDialog = inFigure || place.matches("button");
-  const key = inDialog ? place.id : place.dataset.key;
+  const inFigure = place.matches("figure");
+  const key = inFigure ? place.id : place.dataset.key;
   const make = (name, attributes, ...children) => {
     const made = document.createElement(name);
     for (const [attribute, value] of Object.entries(attributes)) {
@@ -24,6 +24,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   // Kinds of events are told by a sign and a word.
   const SIGNS = { appears: "+", shares: "=", written: "\u2193", cut: "|",
     gradient: "\u2207", raises: "\u2715", changes: "~" };
+  // What is drawn on a name tag.
+  const ON_TAGS = { leaf: "double outline: leaf that requires grad", frozen: "lock: frozen" };
 
   // -- The parts ------------------------------------------------------------------
   const STRING = String.raw`"{3}[^]*?"{3}|'{3}[^]*?'{3}|"(?:\\.|[^"\\\n])*"|` +
@@ -59,8 +61,17 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   const statement = make("code", {});
   const said = make("p", {});
   const raised = make("p", { class: "steps-raised" });
+  const caption = make("p", { class: "steps-caption" });
   const told = make("div", { class: "steps-said", role: "status" },
-    make("div", {}, statement, kind), said, raised);
+    make("div", {}, statement, kind), said, raised, caption);
+  const legend = make("p", { class: "steps-legend" });
+  for (const [name, sign] of Object.entries(SIGNS)) {
+    if (steps.some(({ event }) => event === name)) legend.append(make("span", {}, `${sign} ${name}`));
+  }
+  for (const [name, words] of Object.entries(ON_TAGS)) {
+    if (drawings.some((one) => one.includes(`data-sign="${name}"`)))
+      legend.append(make("span", {}, words));
+  }
   const slider = make("input", { type: "range", min: 1, "aria-label": "Step",
     input: () => go(slider.valueAsNumber - 1) });
   const marks = make("span", { class: "steps-marks", "aria-hidden": true });
@@ -76,11 +87,11 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   const loop = make("span", { class: "steps-loop" }, turns, nextTurn, pastLoop);
   const back = button("Back", () => KEYS.ArrowLeft());
   const forward = button("Forward", () => KEYS.ArrowRight(), "steps-forward");
-  const title = make(inDialog ? "h2" : "h1", {}, data.title);
+  const title = make(inFigure ? "h2" : "h1", {}, data.title);
   const head = make("div", { class: "steps-head" }, title, link);
   const box = make("div", { class: "steps" }, make("div", {}, head, see,
     make("div", { class: "steps-controls", role: "group", "aria-label": "Steps" },
-      back, forward, count, loop, track, everyLine), told, codeBox, printed));
+      back, forward, count, loop, track, everyLine, legend), told, codeBox, printed));
 
   // -- Going from event to event --------------------------------------------------
   const events = steps.flatMap((step, index) => (step.event ? [index] : []));
@@ -158,22 +169,13 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     svg.style.width = `${wide * Math.max(1, room)}px`;
   };
   new ResizeObserver(scaled).observe(see);
-  const drawn = (index, step) => {
+  const drawn = (index) => {
     const picture = make("span", { class: "steps-picture" });
     if (index === null) {
       picture.append("There is no tensor to draw.");
       return picture;
     }
     picture.innerHTML = drawings[index];
-    const svg = picture.firstElementChild;
-    svg.removeAttribute("id");
-    const note = step?.note ? make("span", { class: "steps-note" }, step.note) : "";
-    picture.append(make("span", { class: "steps-caption" }, captions[index]), note);
-    for (const tag of svg.querySelectorAll(".tm-tag")) {
-      if (tagged(tag).some((name) => (step?.names ?? []).includes(name))) {
-        tag.classList.add("steps-new");
-      }
-    }
     return picture;
   };
   // One object with two names has one tag.
@@ -213,7 +215,7 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
       const text = textOf(step);
       const first = (tag) => Math.min(...tagged(tag).map((name) =>
         (text.indexOf(name) + 1 || Infinity)));
-      const [tag] = all(".steps-new").sort((one, other) => first(one) - first(other));
+      const [tag] = all(".tm-tag[data-new]").sort((one, other) => first(one) - first(other));
       const stem = tag?.querySelector("path");
       for (const cell of stem ? all(".tm-cell.changed") : []) {
         const way = [0, 0.3, 0.6, 1].map((part) => {
@@ -239,24 +241,24 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   // -- In the figure of a player, of which the picture that it had stays -----------------
   const part = (name) => inFigure ? place.querySelector(`.player-${name}`) : null;
   const arrow = (way) => inFigure ? place.querySelector(`[data-go="Arrow${way}"]`) : null;
-  const played = make("div", { class: "player-now" });
-  if (inFigure) part("picture").append(played);
+  const played = part("now");
+  const dots = inFigure ? [...place.querySelectorAll(".player-dots > button")] : [];
   const inPlace = (step, words) => {
-    const isOwn = at === data.lead;
-    part("picture").classList.toggle("played", !isOwn);
-    played.replaceChildren(isOwn ? "" : drawn(step.drawing, step));
-    const svg = played.querySelector("svg");
-    if (svg) svg.style.width = `${100 * sizes[step.drawing][0] / data.wide}%`;
-    const [first, ...more] = code.slice(step.first - 1, step.last);
-    part("statement").textContent = first.trim() + (more.length ? " …" : "");
+    played.innerHTML = drawings[step.drawing] ?? "";
+    played.style.setProperty("--own", sizes[step.drawing]?.[0]);
+    part("statement").textContent = textOf(step);
     part("count").textContent = words;
     part("said").textContent = step.said;
+    const lit = dots[events.findLastIndex((index) => index <= at)] ?? dots[0];
+    const moves = dots.includes(document.activeElement);
+    for (const dot of dots) {
+      dot.tabIndex = dot === lit ? 0 : -1;
+      dot.setAttribute("aria-current", dot === lit ? "step" : false);
+    }
+    if (moves) lit.focus();
   };
   // Where a reader looks: what is there moves.
-  const stage = () => {
-    if (!inFigure || box.checkVisibility()) return see;
-    return played.childElementCount ? played : part("picture");
-  };
+  const stage = () => (!inFigure || box.checkVisibility() ? see : played);
 
   // -- Showing a step -----------------------------------------------------------------
   const textOf = ({ first, last }) => {
@@ -315,14 +317,16 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     marks.children[events.indexOf(at)]?.classList.add("lit");
     kind.replaceChildren(make("b", { "aria-hidden": true }, SIGNS[event] ?? ""), event ?? "");
     kind.hidden = !event;
-    for (const one of [back, arrow("Left")]) one?.setAttribute("aria-disabled", number < 2);
+    const first = inFigure ? place.querySelector("[data-go=Home]") : null;
+    for (const one of [back, arrow("Left"), first]) one?.setAttribute("aria-disabled", number < 2);
     for (const one of [forward, arrow("Right")])
       one?.setAttribute("aria-disabled", number === list.length);
     said.replaceChildren(step.said);
     raised.textContent = step.raised ?? "";
     const was = stage().querySelector("svg");
-    box.style.setProperty("--see", `min(${highest + 80}px, 36dvh)`);
-    see.replaceChildren(drawn(step.drawing, step));
+    box.style.setProperty("--see", `min(${highest + 40}px, 36dvh)`);
+    see.replaceChildren(drawn(step.drawing));
+    caption.textContent = [captions[step.drawing], step.note].filter(Boolean).join(" ");
     if (inFigure) inPlace(step, words);
     scaled();
     print(from, next);
@@ -357,27 +361,25 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
   // -- Where it is shown --------------------------------------------------------------
   choose(!inFigure && remembered(), false);
   at = inFigure ? data.lead : list[0];
-  (inDialog ? box : document).addEventListener("keydown", press);
-  if (!inDialog) {
+  (inFigure ? box : document).addEventListener("keydown", press);
+  if (!inFigure) {
     place.replaceChildren(box);
     open(wanted() ?? at);
     return;
   }
   const dialog = make("dialog", {
     class: "steps-dialog",
-    close: () => {
-      if (!inFigure) address("");
-      (part("large") ?? place).focus();
-    },
+    close: () => part("large").focus(),
   }, box);
   title.id = `${key}-title`;
   dialog.setAttribute("aria-labelledby", title.id);
   head.append(button("Close", () => dialog.close()));
   document.body.append(dialog);
   place.open = (what) => {
-    if (inFigure && KEYS[what]) return KEYS[what]();
-    if (!inFigure || what === "large") {
-      if (!dialog.open) dialog.showModal();
+    if (KEYS[what]) return KEYS[what]();
+    if (events[what - 1] !== undefined) return show(events[what - 1]);
+    if (what === "large") {
+      dialog.showModal();
       forward.focus();
     }
     open(wanted() ?? at);

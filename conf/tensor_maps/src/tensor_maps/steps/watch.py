@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import linecache
+import math
 import os
 import sys
 import textwrap
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ import torch
 
 from tensor_maps.reading import forget_copy
 from tensor_maps.steps.about import About
+from tensor_maps.steps.colours import Colours, number_storages
 from tensor_maps.steps.course import (
     Course,
     Expected,
@@ -35,7 +37,12 @@ from tensor_maps.steps.decorate import (
 from tensor_maps.steps.events import event_of
 from tensor_maps.steps.facts import MOST_DRAWN, look
 from tensor_maps.steps.monitor import Monitoring, monitor
-from tensor_maps.steps.pictures import names_to_draw, picture_of
+from tensor_maps.steps.pictures import (
+    names_on,
+    names_to_draw,
+    numbers_in,
+    picture_of,
+)
 from tensor_maps.steps.step import MOST_TURNS, Step, Told, as_text
 from tensor_maps.steps.syntax import (
     NO_SOURCE,
@@ -119,6 +126,7 @@ class Steps:
         self._watching: Tracing | Monitoring | None = None
         self._expected: list[Expected] = []
         self._frame_id = 0
+        self._colours = Colours()
 
     @property
     def failed(self) -> str:
@@ -128,20 +136,6 @@ class Steps:
     @property
     def _steps(self) -> list[Step]:
         return self._noted.steps
-
-    def __getstate__(self) -> dict:
-        """Return what was seen, to be pickled: not what it was watched with."""
-        noted = {
-            name: getattr(self._noted, name)
-            for name in ("steps", "not_shown", "failed")
-        }
-        return {"title": self.title, "code": self._code, "noted": noted}
-
-    def __setstate__(self, state: dict) -> None:
-        """Be the steps that were pickled; to watch again begins anew."""
-        Steps.__init__(self, state["title"])
-        self._code = state["code"]
-        vars(self._noted).update(state["noted"])
 
     # -- A block
 
@@ -411,6 +405,9 @@ class Steps:
         drawn: int = MOST_DRAWN,
         about: Iterable[str] | None = None,
         lines: tuple[int, int] = (1, sys.maxsize),
+        raises: Mapping[str, str] | None = None,
+        copies: Iterable[tuple[str, str]] = (),
+        high: float = math.inf,
     ) -> dict:
         """Return all steps and their drawings, as data that JSON can hold.
 
@@ -419,10 +416,14 @@ class Steps:
         drawn
             The most names in one picture.
         about
-            Only show events of these names, and at most 15. Events of other names are
+            Only show events of these names, and at most 18. Events of other names are
             left out unless they raise, detach a tensor or modify one in place.
         lines
             The first and the last line of the statements that lead to these names.
+        raises, copies
+            What else is drawn at the event that leads, as ``scene`` takes it.
+        high
+            The most pixels that a picture of more than two names is high.
 
         Returns
         -------
@@ -439,14 +440,25 @@ class Steps:
             their final state, or null.
         """
         story = None if about is None else About(self._steps, about, lines)
+        if story is not None:
+            story.raises, story.copies = dict(raises or {}), list(copies)
         drawings: dict[tuple[str, str], int] = {}
         steps = []
         shown = self.names_drawn(drawn, story)
-        for at, (step, names) in enumerate(zip(self._steps, shown, strict=True)):
-            picture = picture_of(step, names)
+        number_storages(self._steps)
+        colours = Colours(self._colours)
+        pairs = [*zip(self._steps, shown, strict=True)]
+        events = range(len(pairs)) if story is None else sorted(story.told)
+        pictures = [numbers_in(*pairs[at]) for at in events]
+        for picture in pictures:
+            for number in picture:
+                beside = {n for one in pictures if number in one for n in one}
+                colours.give(number, beside, picture)
+        for at, (step, names) in enumerate(pairs):
+            picture = picture_of(step, names, colours.paint, story, high)
             is_about = story is not None and at in story.told & story.near
             said, notes = step_words(step, story.names if is_about else ())
-            if names and (more := step.after.names - len(names)):
+            if story is None and names and (more := step.after.names - len(names)):
                 notes.append(f"and {count_of(more, 'more tensor')}")
             if step.left_out:
                 notes.append(f"{step.left_out:,} more characters were printed")
@@ -483,10 +495,25 @@ class Steps:
     ) -> list[list[str]]:
         """Return for each step the names in its picture."""
         found: list[list[str]] = []
-        for at, step in enumerate(self._steps):
-            about = story.names if story and at in story.told & story.near else ()
-            found.append(names_to_draw(step, found[-1] if found else [], drawn, about))
+        for step in self._steps:
+            last = found[-1] if found else []
+            found.append(names_to_draw(step, last, drawn, story))
         return found
+
+    def colour(self, observed: dict) -> dict:
+        """Give storages that were observed just now the colours of these steps.
+
+        What :meth:`data` draws later has these colours too.
+        """
+        at = number_storages(self._steps)
+        for storage in observed["storages"]:
+            known = [at[name] for name in names_on(observed, storage) if name in at]
+            storage |= {"number": known[0]} if known else {}
+        numbers = [one["number"] for one in observed["storages"] if "number" in one]
+        for number in numbers:
+            self._colours.give(number, [*at.values()], numbers)
+        self._colours.paint(observed["storages"])
+        return observed
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the steps as one HTML file that needs nothing else to be shown."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
 
 from tensor_maps.steps.events import New, entries_of, is_written, news_of
-from tensor_maps.steps.names import root_of
+from tensor_maps.steps.fact import is_on_other_storage
+from tensor_maps.steps.names import names_in, root_of
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import DEFINITIONS
 from tensor_maps.words import count_of, listing, size_of
 
-# Sentences that a step has, and names that a sentence has.
-MOST_SAID = 3
+# Sentences that a step has, and names that a sentence has; letters of all sentences.
+MOST_SAID, MOST_TEXT = 3, 260
 # Of values that are different, so many letters are said.
 MOST_LETTERS = 60
 
@@ -29,9 +31,11 @@ def step_words(step: Step, about: Iterable[str] = ()) -> tuple[str, list[str]]:
         said.insert(0, f"It raises {step.raised.partition(':')[0]}.")
     elif not said:
         said = [_said_of_statement(step)]
-    if (more := len(said) - MOST_SAID) > 0:
-        are = _are(said[MOST_SAID:])
-        said[MOST_SAID:] = [f"There {are} {count_of(more, 'more change')}."]
+    lengths = accumulate(map(len, said))
+    most = max(1, min(MOST_SAID, sum(length <= MOST_TEXT for length in lengths)))
+    if (more := len(said) - most) > 0:
+        are = _are(said[most:])
+        said[most:] = [f"There {are} {count_of(more, 'more change')}."]
     text = " ".join(said)
     if not step.collapsed:
         return text, []
@@ -92,8 +96,12 @@ def _nothing(step: Step) -> str:
 def _said_of_names(step: Step, about: set[str]) -> list[str]:
     """Say what changed: gradients, what was written, what is new, and the rest."""
     entry = entries_of(step)
+    if about:
+        about |= {n for n in step.differ if root_of(n) in names_in(step.unit)}
     differ = {name: step.differ[name] for name in step.differ if name in about}
-    differ = differ or step.differ
+    differ = _in_order(differ or step.differ, entry, step)
+    if resized := _said_of_resized(step, differ):
+        return [resized]
     same = {n: k for n, k in differ.items() if not k & {"new", "other", "gone"}}
     said = _said_of_gradients(same, entry)
     written = {name: kinds for name, kinds in same.items() if is_written(kinds)}
@@ -107,6 +115,8 @@ def _said_of_names(step: Step, about: set[str]) -> list[str]:
         said += _said_of_moved(step, moved)
     told: set[str] = set(moved)
     for kind in ORDER_OF_KINDS:
+        if kind == "version" and said:
+            continue
         names = [name for name, kinds in rest.items() if kind in kinds - told]
         names = [name for name in names if name not in told]
         told.update(names)
@@ -115,6 +125,45 @@ def _said_of_names(step: Step, about: set[str]) -> list[str]:
     if gone := [name for name, kinds in differ.items() if "gone" in kinds]:
         said.append(f"{_few(gone)} no longer exist{_s(gone)}.")
     return said
+
+
+def _in_order(
+    differ: dict[str, frozenset[str]], entry: dict[str, dict], step: Step
+) -> dict[str, frozenset[str]]:
+    """Set what the statement names first.
+
+    Of many names, those of a tensor that was there before are left out but for one.
+    """
+    asked, kept = names_in(step.unit), {}
+    there = {"new", "other", "gone", "moved"} if len(differ) > MOST_SAID else set()
+    order = sorted(
+        differ, key=lambda name: (root_of(name) not in asked, root_of(name) != name)
+    )
+    for name in order:
+        is_one = there and name in entry and not differ[name] & there
+        kept.setdefault(id(entry[name]) if is_one else name, name)
+    return {name: differ[name] for name in kept.values()}
+
+
+def _said_of_resized(step: Step, differ: dict[str, frozenset[str]]) -> str:
+    """Say which part of their storage tensors keep, where a new one has resized it."""
+    was, now = step.before.facts, step.after.facts
+    names = [
+        name
+        for name, kinds in differ.items()
+        if "storage" in kinds
+        and not kinds & {"new", "other", "form"}
+        and not is_on_other_storage(was[name], now[name])
+        and now[name].bytes
+    ]
+    news = [new.name for new in news_of(step) if set(new.others) & set(names)]
+    if not names or not news:
+        return ""
+    start, stop = now[names[0]].reach
+    item = now[names[0]].form[2].itemsize
+    part = f"{now[names[0]].bytes // item} of the {(stop - start) // item} cells"
+    resizes = f"{listing(news)} resize{_s(news)} the memory"
+    return f"{resizes}: {listing(names)} keep{_s(names)} {part}."
 
 
 def _said_of_gradients(
@@ -130,8 +179,11 @@ def _said_of_gradients(
         return [listing([f"{n}.grad is now {text[n]}" for n in names]) + "."]
     empty = [name for name in names if name in entry and text[name] in (None, "None")]
     arrived = [n for n in names if "arrived" in same[n] and n not in empty]
-    if arrived:
-        said.append(f"{_few(arrived)} now {_have(arrived)} a gradient.")
+    if len(arrived) > MOST_SAID:
+        count = len(arrived)
+        said.append(f"{count} tensors now have a gradient, {arrived[0]} among them.")
+    elif arrived:
+        said.append(f"{listing(arrived)} now {_have(arrived)} a gradient.")
     if others := [n for n in names if n not in arrived and n not in empty]:
         grads = [f"{name}.grad" for name in others]
         said.append(f"{_few(grads)} now hold{_s(others)} different values.")
@@ -163,14 +215,20 @@ def _said_of_written(names: list[str], entry: dict[str, dict]) -> list[str]:
         end = " They are the same tensor."
     values = [one["values"] for one in seen]
     known = len(values) == len(names) and None not in values
-    if known and len(set(values)) == 1:
-        return [f"{_few(names)} now hold{_s(names)} {values[0]}.{end}"]
+    if known and len(set(values)) == 1 and len(names) <= MOST_SAID:
+        return [f"{listing(names)} now hold{_s(names)} {values[0]}.{end}"]
     is_short = known and sum(map(len, values)) <= MOST_LETTERS
     if is_short and len(names) <= MOST_SAID:
         both = zip(names, values, strict=True)
         each = [f"{name} now holds {value}" for name, value in both]
         return [f"{listing(each)}.{end}"]
-    return [f"{_few(names)} now hold{_s(names)} different values.{end}"]
+    if len(names) <= MOST_SAID:
+        return [f"{listing(names)} now hold{_s(names)} different values.{end}"]
+    if shared:
+        others = names[1:]
+        few = listing(others) if len(others) <= MOST_SAID else f"{len(others)} others"
+        return [f"{names[0]} is written to; {few} share its memory."]
+    return [f"{len(names)} tensors are written to, {names[0]} among them."]
 
 
 def _said_of_new(
