@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, wrap
 from typing import Any
 
 from docutils import nodes
@@ -26,7 +26,7 @@ from tensor_copies.markup import TEMPLATES
 
 FOLDER = "_static"
 VIEWER = ("steps.js", "steps.css")
-ON_A_PHONE = 38  # letters in a line
+ON_A_PHONE = 44  # letters in a line
 # What is drawn on a name tag.
 SIGNS = {
     "leaf": "Double outline: a leaf that requires grad.",
@@ -73,7 +73,7 @@ def shown_first(data: dict[str, Any]) -> dict[str, Any]:
         # Room is left for it: nothing below the player moves.
         "longest": max(
             zip(statements, (step["said"] for step in told), strict=True),
-            key=lambda both: sum(map(_lines_of, both)),
+            key=lambda both: (sum(map(_lines_of, both)), len("".join(both))),
         ),
     }
 
@@ -87,7 +87,7 @@ def _statement(data: dict[str, Any], step: dict[str, Any]) -> str:
 
 def _lines_of(text: str) -> int:
     """Return how many lines a text takes on a phone."""
-    return sum(1 + len(line) // ON_A_PHONE for line in text.split("\n"))
+    return sum(len(wrap(line, ON_A_PHONE)) for line in text.split("\n"))
 
 
 def _address(app: Sphinx, file: str, text: str) -> str:
