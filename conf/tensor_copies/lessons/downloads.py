@@ -31,8 +31,9 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         return
     folder = Path(app.outdir, "_downloads")
     gallery = f"{app.config.sphinx_gallery_conf['gallery_dirs'][0]}/"
+    offered = [(one.as_posix(), name) for one, (_, name) in app.env.dlfiles.items()]
     with zipfile.ZipFile(folder / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
-        for source, (_, name) in sorted(app.env.dlfiles.items()):
+        for source, name in sorted(offered):
             if source.startswith(gallery):
                 path = folder / name
                 text = path.read_text("utf-8")
