@@ -10,6 +10,7 @@ a little slower. Nor is one without a picture of its tensors.
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -35,8 +36,9 @@ COUNTING = re.compile(
     r"\b(profile|tracemalloc|getrusage|max_memory_allocated)\b",
     re.MULTILINE,
 )
-# Of a picture, in names and in pixels: it has fewer names where it is too high.
-MOST_NAMES, MOST_HIGH = 5, 210
+# Names in a picture: the first number that keeps to the bytes that a reader loads. One
+# that is higher than so many pixels has fewer.
+NAMES, MOST_BYTES, MOST_HIGH = (5, 4, 3), 11_900, 210
 SIZE = re.compile(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"')
 _watching: dict[str, Steps] = {}
 
@@ -95,12 +97,16 @@ def steps_file(source: str | Path, page: str) -> Path:
 
 def as_json(seen: Steps, script: Path) -> str:
     """Return steps with their drawings: the same steps give the same text."""
-    data = seen.data(MOST_NAMES, *opening_of(script), high=MOST_HIGH)
-    data["code"], number_of = shown_lines(script)
-    for step in data["steps"]:
-        step |= {name: number_of[step[name]] for name in ("first", "last")}
-    data["wide"], data["high"] = size_of_events(data)
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    code, number_of = shown_lines(script)
+    for most in NAMES:
+        data = seen.data(most, *opening_of(script), high=MOST_HIGH) | {"code": code}
+        for step in data["steps"]:
+            step |= {name: number_of[step[name]] for name in ("first", "last")}
+        data["wide"], data["high"] = size_of_events(data)
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        if len(gzip.compress(text.encode(), 9, mtime=0)) <= MOST_BYTES:
+            break
+    return text
 
 
 def opening_of(script: Path) -> tuple[Any, ...]:
