@@ -32,7 +32,7 @@ from tensor_copies.gallery.lessons import depend_on_lessons, lesson_scripts
 
 SENTENCE = re.compile(r"[.?!](?=\s|$)")
 MOST = 160  # characters of an answer, of more than one sentence
-SPACE = "\N{EM SPACE}"  # of this menus keep one at the beginning of a line
+SPACE = "\N{EN SPACE}"  # at the beginning of a line menus keep it
 NAMED = re.compile(r' (?:role|aria-label)="[^"]*"')
 HEADING = "Remember"
 
