@@ -25,13 +25,13 @@ print("This lesson runs on:", device)
 
 row = torch.zeros(1, 2, device=device)
 rows = row.expand(3, 2)
+# sphinx_gallery_lead = True
 rows[0, 0] = 7.0
 print(f"{rows.tolist() = }")
 print(f"{rows.stride() = }")
 assert rows.tolist() == [[7, 0]] * 3
 assert row.tolist() == [[7, 0]]
 assert rows.stride() == (0, 1)
-# sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "row, rows"
 
 # %%

@@ -49,13 +49,13 @@ x = torch.tensor([[-1.0, 2.0]], device=device)
 output = layer(x)
 alias, copied = kept.values()
 handle.remove()
+# sphinx_gallery_lead = True
 y = relu(output)
 print(f"{alias.tolist() = }, {copied.tolist() = }")
 assert alias.tolist() == [[0, 2]]
 assert copied.tolist() == [[-1, 2]]
 assert y is output and output.requires_grad
 assert shares_memory(alias, y)
-# sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "output, alias, copied, output copied to copied"
 
 # %%

@@ -42,10 +42,10 @@ data = torch.tensor([[1.0], [2.0]])
 dataset = TensorDataset(data)
 (sample,) = dataset[0]
 ((batch,),) = DataLoader(dataset, batch_size=2)
+# sphinx_gallery_lead = True
 sample += 10
 print(f"{data.tolist() = }, {batch.tolist() = }")
 assert (data[0], batch[0]) == (11, 1)
-# sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "data, sample, batch, data copied to batch"
 
 # %%

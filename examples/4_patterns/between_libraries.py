@@ -38,9 +38,9 @@ torch.nn.init.ones_(net.weight)
 before = net.weight.detach().cpu().numpy()
 kept = net.weight.detach().to("cpu", copy=True).numpy()
 sgd = torch.optim.SGD(net.parameters(), lr=0.5)
+# sphinx_gallery_lead = True
 net(torch.ones(1, 2)).backward()
 sgd.step()
-# sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "net.weight, before, kept, net.weight copied to kept"
 
 # %%

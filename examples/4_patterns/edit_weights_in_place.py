@@ -37,12 +37,12 @@ layer = nn.Linear(2, 1, bias=False).to(device)
 weight = nn.init.zeros_(layer.weight)
 alias = weight.detach()
 new = torch.tensor([[3.0, 4.0]], device=device)
+# sphinx_gallery_lead = True
 with torch.no_grad():
     weight.copy_(new)
 same = layer.weight is weight
 print(f"{alias.tolist() = }, {same = }")
 assert same and alias.tolist() == [[3, 4]]
-# sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "weight, alias, new, new copied to weight"
 
 # %%

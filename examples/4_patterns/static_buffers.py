@@ -63,13 +63,13 @@ static_in.copy_(x)
 replay()
 kept = static_out.detach()
 copied = static_out.clone()
+# sphinx_gallery_lead = True
 x = torch.tensor([5.0, 6.0], device=device)
 static_in.copy_(x)
 replay()
 print(f"{kept.tolist() = }, {copied.tolist() = }")
 assert kept.tolist() == [10, 12]
 assert copied.tolist() == [2, 4]
-# sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "x copied to static_in, static_out copied to copied"
 
 # %%

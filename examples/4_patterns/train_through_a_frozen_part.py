@@ -39,10 +39,10 @@ net_b.requires_grad_(False)
 a, b = net_a.weight, net_b[0].weight
 x = torch.tensor([[3.0]], device=device)
 y = net_b(net_a(x))
+# sphinx_gallery_lead = True
 y.backward()
 print(f"{a.grad = }, {b.grad = }")
 assert a.grad.item() == 15 and b.grad is None
-# sphinx_gallery_lead = True
 # sphinx_gallery_tensor_map = "a, b, y"
 
 # %%
