@@ -9,7 +9,6 @@ with the statement that led to it and what that did.
 from __future__ import annotations
 
 import json
-from html import escape
 from pathlib import Path
 from textwrap import dedent, wrap
 from typing import Any
@@ -97,23 +96,6 @@ def _statement(data: dict[str, Any], step: dict[str, Any]) -> str:
 def _lines_of(text: str) -> int:
     """Return how many lines a text takes on a phone."""
     return sum(len(wrap(line, ON_A_PHONE)) for line in text.split("\n"))
-
-
-def button(app: Sphinx, file: str, text: str, name: str, of: str = "") -> nodes.raw:
-    """Return a button, which the script shows, that opens steps in a published file.
-
-    ``name`` begins the addresses of single steps. Where a page has several buttons,
-    ``of`` says what this one steps through.
-    """
-    more = {"aria-label": f"Step through: {of}"} if of else {}
-    attributes = {"id": name, "data-steps": _address(app, file, text), **more}
-    said = " ".join(f'{name}="{escape(value)}"' for name, value in attributes.items())
-    return nodes.raw(
-        "",
-        f'<button type="button" class="step-through" {said} hidden>Step through'
-        "</button>\n",
-        format="html",
-    )
 
 
 def _address(app: Sphinx, file: str, text: str) -> str:
