@@ -36,14 +36,14 @@ def shares_memory(a, b):
 layer = nn.Linear(2, 1, bias=False).to(device)
 weight = nn.init.zeros_(layer.weight)
 alias = weight.detach()
-new = torch.tensor([[3.0, 4.0]], device=device)
 # sphinx_gallery_lead = True
+new = torch.tensor([[3.0, 4.0]], device=device)
 with torch.no_grad():
     weight.copy_(new)
 same = layer.weight is weight
 print(f"{alias.tolist() = }, {same = }")
 assert same and alias.tolist() == [[3, 4]]
-# sphinx_gallery_tensor_map = "weight, alias, new, new copied to weight"
+# sphinx_gallery_tensor_map = "weight, alias"
 
 # %%
 # .. predict:: What are ``alias`` and ``same``?

@@ -70,7 +70,7 @@ replay()
 print(f"{kept.tolist() = }, {copied.tolist() = }")
 assert kept.tolist() == [10, 12]
 assert copied.tolist() == [2, 4]
-# sphinx_gallery_tensor_map = "x copied to static_in, static_out copied to copied"
+# sphinx_gallery_tensor_map = "static_out, kept, copied, static_out copied to copied"
 
 # %%
 # .. predict:: What do ``kept`` and ``copied`` hold?

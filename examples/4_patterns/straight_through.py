@@ -25,13 +25,13 @@ print("This lesson runs on:", device)
 x = torch.tensor([0.25, 1.75], device=device)
 x.requires_grad_()
 detached = (x.round() - x).detach()
-y = x + detached
 # sphinx_gallery_lead = True
+y = x + detached
 y.sum().backward()
 print(f"{y.tolist() = }, {x.grad.tolist() = }")
 assert torch.equal(y, x.round())
 assert x.grad.tolist() == [1, 1]
-# sphinx_gallery_tensor_map = "x, detached, y"
+# sphinx_gallery_tensor_map = "x, detached"
 
 # %%
 # .. predict:: What are ``y`` and ``x.grad``?
