@@ -183,6 +183,7 @@ def _cells_held(
         "strides": strides,
         "runs": [[ITEM * one for one in run] for run in zip(begins, ends, strict=True)],
         "covers_all": len(held) == len(storage["cells"]),
+        "is_low": True,  # all pictures stand in one frame
     }
 
 

@@ -22,7 +22,8 @@ from sphinx.util import docname_join
 from tensor_copies.atlas.data import live_atlas
 from tensor_copies.atlas.words import one_line, sign_of
 from tensor_copies.explorer.signs import SIGNS
-from tensor_copies.gallery.lessons import lesson_scripts
+from tensor_copies.gallery.lessons import lesson_scripts, short_titles
+from tensor_copies.lessons.listing import lesson_rows
 from tensor_copies.lessons.predict import OUTPUT, choices
 from tensor_copies.markup import is_fold
 from tensor_copies.web.frame import LONGEST, beginning
@@ -101,6 +102,7 @@ def _sections(app: Sphinx, doctree: nodes.document) -> Iterator[Section]:
             LESSON if is_lesson else QUESTION if asked else PAGE,
         )
         said = [_plain(app, node) for node in own if _says(node)]
+        said += [_listed(node) for node in own if isinstance(node, lesson_rows)]
         if is_page:
             said.insert(0, app.env.metadata[app.env.docname].get("description", ""))
         sentence = beginning(_first([*said, *asked]))
@@ -172,6 +174,12 @@ def _says(node: nodes.Node) -> bool:
     while node is not None and not is_fold(node, "predict"):
         node = node.parent
     return node is None
+
+
+def _listed(node: lesson_rows) -> str:
+    """Return the short titles of lessons whose rows are not there yet."""
+    names = (page.rpartition("/")[2] for page in node["pages"])
+    return ", ".join(short_titles()[name] for name in names)
 
 
 def _plain(app: Sphinx, node: nodes.Element, code: str = "") -> str:

@@ -204,10 +204,11 @@ def sign_of(seen: dict) -> str:
 def _grid(storage: dict, window: dict) -> list[list[int]]:
     """Return the cells that a small window reads, in its own shape.
 
-    There are none if it reads all cells in order, or a row of them that bars show.
+    There are none if it reads all cells in order, or a row of them that bars show, or
+    where pictures have to be low (``is_low``).
     """
     shape, strides, first = window["shape"], window["strides"], window["offset"]
-    if not storage["cells"] or None in (strides, first):
+    if not storage["cells"] or None in (strides, first) or window.get("is_low"):
         return []
     axes = [axis for axis in zip(shape, strides, strict=True) if axis[0] != 1]
     if len(axes) == 1 and axes[0][1] <= 0:
