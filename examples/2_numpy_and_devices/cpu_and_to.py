@@ -94,7 +94,7 @@ assert w.item() == 1 and copied.item() == 7
 assert same.item() == (1 if same is w else 7)
 
 # %%
-# .. predict:: What do ``w``, ``same`` and ``copied`` hold now?
+# .. predict:: On the CPU, what do ``w``, ``same`` and ``copied`` hold now?
 #
 #     - ``RuntimeError: a view of a leaf Variable that requires grad is…`` ``1.0 1.0
 #       7.0``

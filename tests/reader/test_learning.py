@@ -367,7 +367,8 @@ def test_a_jump_leaves_the_heading_in_view(tab: Any, site: Path) -> None:
 
 # What a picture says of a tensor, and what an answer does.
 SEEN = re.compile(
-    r"(?:^|\. )([\w.]+) = (\[[^a-z]*\]|-?[\d.]+)(?: is a leaf, its grad is (\[[^a-z]*?\]+))?"
+    r"(?:^|\. )([\w.]+) = (\[[^a-z]*\]|-?[\d.]+)"
+    r"(?: is a leaf, its grad is (\[[^a-z]*?\]+))?"
 )
 ANSWERED = re.compile(
     r"([\w.]+?)(?:\.tolist\(\)|\.item\(\))? = (?:tensor\()?(\[[^a-z]*?\]+|-?[\d.]+)"
@@ -387,9 +388,7 @@ def test_the_first_picture_does_not_show_what_is_asked(site: Path) -> None:
             continue
         seen: dict[str, list[float]] = {}
         for name, values, grad in SEEN.findall(drawn["aria-label"]):
-            seen |= {name: numbers(values)} | (
-                {f"{name}.grad": numbers(grad)} if grad else {}
-            )
+            seen |= {name: numbers(values), f"{name}.grad": numbers(grad)}
         answer = ANSWERED.findall(asked.parent.code.get_text())
         told = [seen.get(name) == numbers(values) for name, values in answer]
         assert not told or not all(told), script.stem

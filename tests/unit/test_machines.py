@@ -15,8 +15,7 @@ from sites import lesson
 from tensor_copies.figures import drawn_figure, figures_of
 from tensor_copies.gallery.isolation import in_fresh_process
 from tensor_copies.gallery.machine import Machine
-from tensor_copies.lessons import below
-from tensor_copies.machines import comparing, others, recording
+from tensor_copies.machines import below, comparing, others, recording
 from tensor_copies.machines.recording import Block, Recording, keyed_blocks
 from tensor_copies.machines.runner import run_lesson
 

@@ -12,7 +12,7 @@ from reading import ROOT
 CONF = ROOT / "conf"
 HOUSE = CONF / "tensor_copies"
 ROOMS = (
-    *("gallery", "simulated", "machines", "figures", "explorer", "atlas", "errors"),
+    *("gallery", "simulated", "figures", "machines", "explorer", "atlas", "errors"),
     *("lessons", "web"),
 )
 SHARED = {"markup", "tensor_maps"}  # what every room may import

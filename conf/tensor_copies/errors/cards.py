@@ -25,10 +25,10 @@ from tensor_copies.errors.messages import DESK, entries, families
 from tensor_copies.errors.search import DATA, is_family, known_messages
 from tensor_copies.explorer.page import address_of
 from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
+from tensor_copies.machines.others import ABOUT_DEVICE
 from tensor_copies.markup import TEMPLATES, fold
 
 MACHINES = "machines"
-ABOUT_DEVICE = "stand-in-device"
 RAISED = "What this page raised, without {}"
 GPU = "a GPU"
 FACT, BOX, LIST = "has_cards", "has_box", "has_list"

@@ -32,7 +32,7 @@ from tensor_copies.gallery.lessons import lesson_scripts, takes_times
 PROCESSES = get_context("forkserver" if sys.platform == "linux" else "spawn")
 PRELOADED = (
     *("torch", "matplotlib.backends.backend_agg", "matplotlib.pyplot", "perfplot"),
-    *("sphinx_gallery.gen_gallery", "tensor_copies.lessons.below"),
+    *("sphinx_gallery.gen_gallery", "tensor_copies.machines.below"),
     *(f"tensor_copies.figures.{name}" for name in ("maps", "plots", "steps")),
     *("tensor_copies.errors.elsewhere", "tensor_maps.steps.watch", __name__),
 )

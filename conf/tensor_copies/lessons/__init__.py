@@ -8,7 +8,8 @@ from sphinx.application import Sphinx
 def setup(app: Sphinx) -> dict[str, bool]:
     """Add the directives and connect the events, in the order in which they happen."""
     from tensor_copies.gallery import PARALLEL
-    from tensor_copies.lessons import below, downloads, listing, page, player, predict
+    from tensor_copies.lessons import downloads, listing, page, player, predict
+    from tensor_copies.machines import below
 
     app.add_directive("block-marks", page.BlockMarks)
     app.add_directive("predict", predict.Predict)

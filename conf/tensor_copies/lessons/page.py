@@ -29,8 +29,8 @@ from sphinx_gallery.py_source_parser import extract_file_config
 
 from tensor_copies.explorer.page import address_of, is_at_home
 from tensor_copies.figures.tables import with_tables
-from tensor_copies.lessons.below import Elsewhere
 from tensor_copies.lessons.player import with_player
+from tensor_copies.machines.below import Elsewhere
 from tensor_copies.markup import code_in, fold
 
 # What ends the outputs of a block on the gallery's page.

@@ -16,7 +16,6 @@ from typing import Any
 from docutils import nodes
 from markupsafe import Markup
 from sphinx.application import Sphinx
-from sphinx.util.osutil import relative_uri
 from tensor_maps.steps.viewer import asset
 
 from tensor_copies.figures.steps import SIZE, steps_file
@@ -36,16 +35,16 @@ SIGNS = {
 
 def with_player(app: Sphinx, lead: nodes.raw) -> nodes.raw:
     """Return the picture that opens a page, with a player if the lesson has steps."""
-    name = app.env.docname
-    kept = steps_file(app.srcdir, name)
+    page = app.env.docname
+    kept = steps_file(app.srcdir, page)
     if not kept.exists():
         return lead
     app.env.note_dependency(kept)
     text = kept.read_text(encoding="utf-8")
-    data = json.loads(text)
-    address = _address(app, published_name(name), text)
+    # A browser keeps what it has loaded: other steps have another address.
+    address = f"{'../' * page.count('/')}{published(page)}?v={key_of(text)[:8]}"
     markup = TEMPLATES.get_template("lessons/player.html").render(
-        address=address, **shown_first(data)
+        address=address, **shown_first(json.loads(text))
     )
     return nodes.raw("", markup, format="html")
 
@@ -54,8 +53,8 @@ def shown_first(data: dict[str, Any]) -> dict[str, Any]:
     """Return what the player shows before anything is loaded: the event that leads."""
     told = [step for step in data["steps"] if step["event"]]
     lead = data["steps"][data["lead"]]
-    drawn = {step["drawing"] for step in told} - {None}
     picture = data["drawings"][lead["drawing"]]
+    drawn = "".join(data["drawings"])
     statements = [_statement(data, step) for step in told]
     return {
         "wide": data["wide"],
@@ -65,11 +64,7 @@ def shown_first(data: dict[str, Any]) -> dict[str, Any]:
         "number": told.index(lead) + 1,
         "statements": statements,
         "said": lead["said"],
-        "signs": [
-            words
-            for name, words in SIGNS.items()
-            if any(f'data-sign="{name}"' in data["drawings"][at] for at in drawn)
-        ],
+        "signs": [SIGNS[name] for name in SIGNS if f'data-sign="{name}"' in drawn],
         # Room is left for it: nothing below the player moves.
         "longest": max(
             zip(statements, (step["said"] for step in told), strict=True),
@@ -90,16 +85,7 @@ def _lines_of(text: str) -> int:
     return sum(len(wrap(line, ON_A_PHONE)) for line in text.split("\n"))
 
 
-def _address(app: Sphinx, file: str, text: str) -> str:
-    """Return the address of steps from the page that is read.
-
-    Another ``text`` of them makes another address: a browser keeps what it has loaded.
-    """
-    page = app.builder.get_target_uri(app.env.docname)
-    return relative_uri(page, f"{file}?v={key_of(text)[:8]}")
-
-
-def published_name(page: str) -> str:
+def published(page: str) -> str:
     """Return where the steps of a lesson are on the site."""
     return "/".join([FOLDER, "steps", *page.split("/")[-2:]]) + ".js"
 
@@ -108,27 +94,20 @@ def publish_steps(app: Sphinx, error: Exception | None) -> None:
     """Write the viewer, and the steps of each lesson, as files that a page loads."""
     if error is not None or app.builder.format != "html":
         return
+    files = {f"{FOLDER}/{name}": asset(name) for name in VIEWER}
     for page in lesson_scripts(app):
         kept = steps_file(app.srcdir, page)
         if kept.exists():
             data = json.loads(kept.read_text(encoding="utf-8"))
             data["title"] = app.env.titles[page].astext()
-            write_file(app, published_name(page), as_script(data))
-    for name in VIEWER:
-        write_file(app, f"{FOLDER}/{name}", asset(name))
+            files[published(page)] = as_script(data)
+    for name, text in files.items():
+        path = Path(app.outdir, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def as_script(data: dict[str, Any]) -> str:
-    """Return steps as a script that hands them to the viewer.
-
-    A page opened from a disk may load a script, but no data.
-    """
+    """Return steps as a script: a page from a disk may load that, but no data."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return f"tensorCopiesSteps({text});\n"
-
-
-def write_file(app: Sphinx, name: str, text: str) -> None:
-    """Write a file of the built site."""
-    path = Path(app.outdir, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")

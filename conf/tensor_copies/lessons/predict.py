@@ -19,7 +19,7 @@ that is; ``tests/truth/test_questions.py`` runs the programs of the wrong ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from itertools import takewhile
 from typing import ClassVar
@@ -35,7 +35,9 @@ from tensor_copies.markup import TEMPLATES, fold, is_fold
 logger = logging.getLogger(__name__)
 OUTPUT = "sphx-glr-script-out"  # the class of what a lesson prints
 DEVICE = re.compile(r", device='[^']*'")
+LINES = re.compile(r"((?:`[^`]+` ?)+)(.*)")
 CONTINUED = re.compile(r",\n\s+")  # a tensor that is printed over lines
+ENDS = nodes.section | nodes.comment  # the gallery's comment stands before each block
 Answer = tuple[str, str]  # its lines, and what to run for it
 
 
@@ -64,19 +66,13 @@ class Predict(SphinxDirective):
 
 
 def _answer(item: nodes.Element) -> Answer:
-    """Return the lines of an answer, and what is said behind them."""
-    parts = list(item[0])
-    first = list(takewhile(_is_line, parts))
-    lines = [" ".join(one.astext().split()) for one in first if one.astext().strip()]
-    note = "".join(
+    """Return the lines of an answer, which are code, and what is said behind them."""
+    words = "".join(
         f"`{one.astext()}`" if isinstance(one, nodes.literal) else one.astext()
-        for one in parts[len(first) :]
+        for one in item[0]
     )
-    return "\n".join(lines), " ".join(note.split())
-
-
-def _is_line(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.literal) or not node.astext().strip()
+    lines, note = LINES.fullmatch(" ".join(words.split())).groups()
+    return lines.strip("`").replace("` `", "\n"), note
 
 
 def arrange_questions(app: Sphinx, doctree: nodes.document) -> None:
@@ -87,12 +83,12 @@ def arrange_questions(app: Sphinx, doctree: nodes.document) -> None:
         shown = [*_take_outputs(section[start]), *section[start + 1 : at]]
         shown = [one for one in shown if not isinstance(one, nodes.comment)]
         rest = list(takewhile(lambda one: not isinstance(one, ENDS), section[at + 1 :]))
-        offered = _choices(place, number, _printed(shown))
+        ours = (one for one in shown if "other-machine" not in one["classes"])
+        blocks = [b for one in ours for b in one.findall(nodes.literal_block)]
+        printed = [b.astext() for b in blocks if {OUTPUT, "output"} & set(b["classes"])]
+        offered = _choices(place, number, "\n".join(printed))
         answer = fold(place["words"], *shown, *rest, kind="predict")
         section[start + 1 : at + 1 + len(rest)] = [*offered, answer]
-
-
-ENDS = nodes.section | nodes.comment  # the gallery's comment stands before each block
 
 
 def _is_code(node: nodes.Node) -> bool:
@@ -112,16 +108,6 @@ def _take_outputs(cell: nodes.Element) -> list[nodes.container]:
         cell.remove(one)
     # The style of outputs is that of a cell's outputs.
     return [nodes.container("", *found, classes=["cell"])]
-
-
-def _printed(shown: Iterable[nodes.Element]) -> str:
-    """Return what a block has printed here."""
-    return "\n".join(
-        block.astext()
-        for one in shown
-        if "other-machine" not in one["classes"]
-        for block in one.findall(nodes.literal_block)
-    )
 
 
 def is_printed(answer: str, printed: str) -> bool:

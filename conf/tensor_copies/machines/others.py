@@ -11,6 +11,7 @@ from tensor_copies.gallery.kept import Kept
 from tensor_copies.gallery.machine import Machine
 from tensor_copies.machines.recording import Recording, recordings, simulated_machine
 
+ABOUT_DEVICE = "stand-in-device"  # the label of the text on the simulated one
 CODE = ("tensor_copies/machines/*.py", "tensor_copies/simulated/*")
 
 

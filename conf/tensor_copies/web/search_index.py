@@ -29,7 +29,6 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from tensor_copies.gallery.lessons import lesson_scripts, short_titles
-from tensor_copies.lessons.player import FOLDER, write_file
 from tensor_copies.web.call_cards import cards
 from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_of
 
@@ -74,7 +73,9 @@ def write_index(app: Sphinx, env: BuildEnvironment) -> None:
     }
     whole = {"kinds": KINDS, "pages": listed, "names": names, **cards(app)}
     data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-    write_file(app, f"{FOLDER}/{DATA}", f"window.searchIndex={data};\n")
+    path = Path(app.outdir, "_static", DATA)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"window.searchIndex={data};\n", encoding="utf-8")
 
 
 def asked(

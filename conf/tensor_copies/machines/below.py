@@ -14,14 +14,17 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from tensor_copies.errors.cards import ABOUT_DEVICE
 from tensor_copies.figures import drawn_figure, figures_of
 from tensor_copies.figures.tables import with_tables
 from tensor_copies.gallery.kept import BY_LESSONS, Kept
 from tensor_copies.gallery.lessons import lesson_scripts
 from tensor_copies.gallery.machine import Machine
 from tensor_copies.machines.comparing import is_measured, plain, same_figure, same_text
-from tensor_copies.machines.others import given_elsewhere, simulated_run
+from tensor_copies.machines.others import (
+    ABOUT_DEVICE,
+    given_elsewhere,
+    simulated_run,
+)
 from tensor_copies.machines.recording import Block, keyed_blocks
 from tensor_copies.machines.runner import run_lesson
 
