@@ -212,7 +212,9 @@ def test_another_torch_runs_everything_again(site: TinySite, tmp_path: Path) -> 
 
 
 def test_what_is_gone_leaves_the_site_which_is_swapped_whole(site: TinySite) -> None:
-    (site.folder / "examples" / "1_first" / "two.py").unlink()
+    section = site.folder / "examples" / "1_first"
+    (section / "two.py").unlink()
+    rewrite(section / "index.rst", "    two.py <two>\n", "")
     take_away(site, "counts")
     # What a build left that was killed, and what is of no build.
     for stray in (site.html.with_name("html.new"), site.html):

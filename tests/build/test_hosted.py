@@ -66,7 +66,7 @@ def test_the_404_page_works_at_any_depth(hosted: TinySite) -> None:
         link = next(tag[n] for n in ("href", "src", "action") if tag.has_attr(n))
         if link.startswith("#") or urlsplit(link).netloc:
             continue
-        path = urljoin(wrong, link).removeprefix(ADDRESS).partition("?")[0]
+        path = re.split(r"[?#]", urljoin(wrong, link).removeprefix(ADDRESS))[0]
         assert (hosted.html / path).is_file(), tag
         asked.add(path)
     assert {"index.html", "search.html", "_static/styles/furo.css"} <= asked

@@ -72,7 +72,7 @@ def _answer(item: nodes.Element) -> Answer:
         for one in item[0]
     )
     lines, note = LINES.fullmatch(" ".join(words.split())).groups()
-    return lines.strip("`").replace("` `", "\n"), note
+    return lines.strip("` ").replace("` `", "\n"), note
 
 
 def arrange_questions(app: Sphinx, doctree: nodes.document) -> None:
