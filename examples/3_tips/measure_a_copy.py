@@ -66,11 +66,10 @@ for k, (size, n, rounds) in enumerate(cases):
     known = {"x": x, "warm": x.clone()}
     timers = [Timer(c, globals=known) for c in calls]
     runs = 1 + int(1e-4 / timers[0].timeit(5).mean)
-    times = [
-        [t.timeit(runs).mean for t in timers]
-        for _ in range(rounds)
-    ]
-    ratios = np.array(times) / np.array(times)[:, :1]
+    times = np.empty((rounds, 6))
+    for turn in times:
+        turn[:] = [t.timeit(runs).mean for t in timers]
+    ratios = times / times[:, :1]
     parts = [0.25, 0.5, 0.75]
     low, mid, high = np.quantile(ratios, parts, 0)
     y = np.arange(6) + k / 4
@@ -83,7 +82,7 @@ for k, (size, n, rounds) in enumerate(cases):
     micros = 1e6 * np.median(times, 0)
     cell = "{:,.1f} µs, {:.2f} to {:.2f}×"
     columns.append(map(cell.format, micros, low, high))
-    shortest.append(np.min(times))
+    shortest.append(times.min())
 plt.yticks(np.arange(6) + 1 / 8, calls)
 plt.gca().invert_yaxis()
 plt.xscale("log", base=2)
