@@ -65,16 +65,14 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"__init__\.py|(^|[\\/])\.[^\\/]*$",  # not what editors leave
     "copyfile_regex": r"index\.rst",  # each section has its own
     "reset_modules": (
-        "tensor_copies.figures.steps.end_watching",
         "tensor_copies.gallery.isolation.prepare",
         "tensor_copies.lessons.code_links.link_methods",
-        "tensor_copies.figures.steps.begin_watching",
+        "tensor_copies.figures.steps.watch",
     ),
     "reset_modules_order": "both",
     "image_scrapers": (
         "tensor_copies.lessons.page.scrape",
-        "tensor_copies.figures.maps.scrape",
-        "tensor_copies.figures.plots.scrape",
+        "tensor_copies.figures.scrape",
     ),
     # Only what a script prints is shown: a reader's own run prints the same.
     "capture_repr": (),
@@ -158,7 +156,7 @@ html_context = {
     "is_hidden": bool(stable),  # search engines are sent to the stable version
     "site_icon": (CONF / html_favicon).read_text(encoding="utf-8"),
 }
-# With their priority, which Sphinx else adds, and then takes the options for changed.
+# The priority is written out: Sphinx would add it, and take the option for changed.
 html_css_files = [(name, {"priority": 800}) for name in ("lessons.css", "site.css")]
 html_js_files = [
     (name, {"defer": "defer", "priority": 800}) for name in ("code.js", "predict.js")

@@ -1,4 +1,4 @@
-// A copy button for each block of code.
+// A copy button for each block of code that runs by itself.
 (() => {
   "use strict";
   const SHOWN = ["Python", "python", "ipython3"].map((name) => `div.highlight-${name} pre`);

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from textwrap import shorten
 
 from docutils import nodes
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+LONGEST = 160  # characters; what a search engine shows of a description
+SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
 CODE = re.compile(r"``?(.+?)``?")  # between backticks, single or double
 
 
@@ -53,3 +56,13 @@ def fold(words: str, *folded: nodes.Node, kind: str) -> nodes.admonition:
 def is_fold(node: nodes.Node, kind: str) -> bool:
     """Whether a node is a fold of this kind."""
     return isinstance(node, nodes.admonition) and kind in node["classes"]
+
+
+def beginning(text: str) -> str:
+    """Return the beginning of a text on one line: whole sentences if they fit."""
+    text, whole = " ".join(text.split()), ""
+    for sentence in SENTENCE.findall(text[: 2 * LONGEST]):  # it reads each letter often
+        if len(whole + sentence) > LONGEST:
+            break
+        whole += sentence
+    return whole or shorten(text, LONGEST, placeholder=" ...")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from reading import NAMES, ROOT, SCRIPTS, code_lines
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
+from tensor_copies.explorer.chains import chain_of
 from tensor_copies.gallery.lessons import short_titles, without_markers
 from tensor_copies.lessons.downloads import offered_script
 
@@ -45,6 +46,12 @@ def test_each_lesson_has_one_place_in_the_lists() -> None:
     titles = list(short_titles().values())
     assert len(set(titles)) == len(titles)
     assert [one for one in titles if len(one) > LONGEST or "`" in one] == []
+
+
+@EACH
+def test_it_leads_to_a_chain_that_the_explorer_has(script: Path) -> None:
+    for code in re.findall(r'# sphinx_gallery_try = "(.+)"', script.read_text("utf-8")):
+        assert chain_of(code) is not None, code
 
 
 def test_core_lessons_are_told_from_deeper_ones() -> None:

@@ -8,7 +8,7 @@ import pytest
 from docutils import nodes
 from tensor_copies.lessons import predict
 
-RIGHT, WRONG = ("w = 2", ""), ("w = 1", "with `z = w.clone()`")
+RIGHT, WRONG = ("w = 2", ""), ("w = 1", " With `z = w.clone()` it prints that.")
 PRINTED = (
     "w = tensor([2.,\n        3.], device='cuda:0')\nw = 2\nError: no gradient there"
 )

@@ -11,9 +11,9 @@ not be defined. The script itself holds none of our code.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from html import escape
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 from sphinx.errors import ExtensionError
@@ -23,26 +23,8 @@ WIDTH = 300.0  # pixels, which a phone shows; on a wide page it grows (lessons.c
 BETWEEN = re.compile(r",\s*(?![^\[]*\])")  # not within an item's brackets
 
 
-def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Return the reST of the map that a block asks for (an image scraper)."""
-    prefix = f"{Path(block_vars['src_file']).stem}-{block.lineno}"
-    return as_rest([map_html(one, prefix) for one in requested_maps(block, block_vars)])
-
-
-def as_rest(figures: list[str]) -> str:
-    """Return the reST of figures that are HTML."""
-    head = ".. raw:: html\n    :class: figure\n\n"
-    return "\n".join(f"{head}{indent(one, '    ')}\n" for one in figures)
-
-
 def requested_maps(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what is drawn of the map that a block asks for, if it asks for one.
-
-    Raises
-    ------
-    ExtensionError
-        If the comment names what is no tensor and no array there.
-    """
+    """Return what is drawn of the map that a block asks for, if it asks for one."""
     marks = extract_file_config(block.content)
     if "tensor_map" not in marks:
         return []
@@ -54,16 +36,13 @@ def requested_maps(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any
     names, raises, copies = names_in(marks["tensor_map"])
     found = {}
     for name in names:
-        try:
-            value = eval(name, block_vars["example_globals"])
-        except Exception:
-            value = None
-        if is_drawn(value):
-            found[name] = value
-        elif name not in raises:
-            place = f"{Path(block_vars['src_file']).name}, line {block.lineno}"
-            said = f"sphinx_gallery_tensor_map names {name!r}, which is no tensor there"
-            raise ExtensionError(f"{place}: {said}")
+        with suppress(Exception):  # of what raises there may be nothing
+            found[name] = eval(name, block_vars["example_globals"])
+    found = {name: value for name, value in found.items() if is_drawn(value)}
+    if missing := set(names) - {*found, *raises}:
+        place = f"{Path(block_vars['src_file']).name}, line {block.lineno}"
+        said = f"sphinx_gallery_tensor_map names {missing}, which is no tensor there"
+        raise ExtensionError(f"{place}: {said}")
     graph = marks.get("tensor_map_graph", False)
     seen = coloured(observe(found), block_vars["src_file"])
     return [{"map": seen, "raises": raises, "copies": copies, "graph": graph}]
@@ -71,35 +50,26 @@ def requested_maps(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any
 
 def names_in(marker: str) -> tuple[list[str], dict[str, str], list[tuple[str, ...]]]:
     """Return the names of a comment, what raises which error, and what is copied."""
-    names: list[str] = []
-    raises: dict[str, str] = {}
-    copies: list[tuple[str, ...]] = []
+    names, raises, copies = [], {}, []
     for part in BETWEEN.split(marker):
-        if " raises " in part:
-            name, raises[name] = part.split(" raises ")
-            names.append(name)
-        elif " copied to " in part:
-            copies.append(tuple(part.split(" copied to ")))
-            names += copies[-1]
-        else:
-            names.append(part)
+        what, *error = part.split(" raises ")
+        copied = tuple(what.split(" copied to "))
+        names += copied
+        raises |= dict.fromkeys(copied, *error) if error else {}
+        copies += [copied] if copied[1:] else []
     return list(dict.fromkeys(names)), raises, copies
 
 
 def map_html(data: dict[str, Any], prefix: str) -> str:
     """Return a map as an HTML figure; ``prefix`` begins its ids."""
-    from tensor_maps.draw import draw, scene
+    from tensor_maps.draw import scene
 
-    if data["graph"]:
-        markup = draw(data["map"], prefix, WIDTH, True)
-        return f'<figure class="tensor-map">\n{markup}\n</figure>'
-    copies = map(tuple, data["copies"])
+    copies, graph = map(tuple, data["copies"]), data["graph"]
     made = scene(
-        data["map"], width=WIDTH, raises=data["raises"], copies=copies, graph=False
+        data["map"], width=WIDTH, raises=data["raises"], copies=copies, graph=graph
     )
-    size = f"--own:{made.width:.0f};--own-high:{made.height:.0f}"
     return (
-        f'<figure class="tensor-map" style="{size}">\n'
+        f'<figure class="tensor-map" style="--own:{made.width:.0f}">\n'
         f'{made.svg(f"""id="{prefix}" """)}\n'
         f"<figcaption>{escape(made.caption)}</figcaption>\n</figure>"
     )

@@ -11,14 +11,7 @@ import io
 import re
 import zlib
 from html import escape
-from typing import TYPE_CHECKING, Any
-
-from tensor_copies.figures.maps import as_rest
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
+from typing import Any
 
 COLOURS = {
     "#000000": "currentColor",
@@ -31,7 +24,7 @@ COLOURS = {
 SCALE = 1.3  # of a figure's points on a wide page
 LONG = 20  # letters of a name that has no room at the end of a line
 DRAWN = re.compile(r'(?s)<svg[^>]+viewBox="0 0 ([\d.]+) ([\d.]+)".*?(<g .+)</svg>')
-# Names and turns that nothing needs, and digits after the second.
+# Ids and turns by zero that nothing refers to, and digits after the second decimal.
 JUNK = re.compile(
     r' id="(?:figure|axes|patch|line2d|text|[xy]tick|legend|matplotlib|Line|Err)[^"]*"'
     r'| transform="rotate\(-0[^"]*"|(?<=\.\d\d)\d{2,}(?=[\s"])'
@@ -40,12 +33,7 @@ ID = re.compile(r'\b(id="|(?:xlink:)?href="#|url\(#)')
 CALL = re.compile(r"[\w.]+\(\S*\)")
 
 
-def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
-    """Return the reST of all open figures, and close them (an image scraper)."""
-    return as_rest([one["chart"] for one in open_charts(block, block_vars)])
-
-
-def open_charts(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any]]:
+def open_charts() -> list[dict[str, str]]:
     """Return all open figures as HTML, each under ``chart``, and close them."""
     import matplotlib.pyplot as plt
 
@@ -54,7 +42,7 @@ def open_charts(block: Any, block_vars: dict[str, Any]) -> list[dict[str, Any]]:
     return charts
 
 
-def chart_of(figure: Figure) -> str:
+def chart_of(figure: Any) -> str:
     """Return a figure as HTML: its title as caption, its drawing as SVG."""
     axes = figure.axes[0]
     title, words = axes.get_title(), words_of(axes)
@@ -79,7 +67,7 @@ def chart_of(figure: Figure) -> str:
     )
 
 
-def words_of(axes: Axes) -> str:
+def words_of(axes: Any) -> str:
     """Return in words what the axes show: the values of lines, the texts of bars."""
     labels = filter(None, [axes.get_ylabel(), axes.get_xlabel()])
     said = [f"A chart of {' against '.join(labels)}"]
@@ -92,13 +80,13 @@ def words_of(axes: Axes) -> str:
     return ". ".join(said) + "."
 
 
-def lines_of(axes: Axes) -> list[Line2D]:
+def lines_of(axes: Any) -> list[Any]:
     """Return the lines that have a name."""
     lines = axes.get_lines()
     return [line for line in lines if not str(line.get_label()).startswith("_")]
 
 
-def name_lines(axes: Axes) -> None:
+def name_lines(axes: Any) -> None:
     """Name each line at its end, in its colour, in the place of a legend."""
     axes.get_legend().remove()
     low, high = axes.get_ylim()

@@ -14,7 +14,7 @@ import gzip
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
@@ -27,20 +27,17 @@ from tensor_copies.gallery.lessons import (
     takes_times,
 )
 
-if TYPE_CHECKING:
-    from tensor_maps.steps.watch import Steps
-
 # These count across statements, where they are not within a function.
 COUNTING = re.compile(
     r"^(?!from |import |[ \t#]).*"
     r"\b(profile|tracemalloc|getrusage|max_memory_allocated)\b",
     re.MULTILINE,
 )
-# Names in a picture: the first number that keeps to the bytes that a reader loads. One
-# that is higher than so many pixels has fewer.
+# Most names in a picture: as many as keep the steps under MOST_BYTES. Pictures that are
+# higher than MOST_HIGH have fewer.
 NAMES, MOST_BYTES, MOST_HIGH = (5, 4, 3), 11_900, 210
 SIZE = re.compile(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"')
-_watching: dict[str, Steps] = {}
+_watching: dict[str, Any] = {}  # ``Steps``, by the file of a lesson
 
 
 def is_watched(script: Path) -> bool:
@@ -50,32 +47,27 @@ def is_watched(script: Path) -> bool:
     return is_drawn and not takes_times(source) and not COUNTING.search(source)
 
 
-def begin_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
-    """Begin to watch a lesson (a ``reset_modules`` hook: the last before it runs)."""
+def watch(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
+    """Watch a lesson from before its run to after it (the last ``reset_modules``)."""
     script = script_of(lesson)
+    folder = Path(gallery_conf["gallery_dirs"][0], script.parent.name)
+    path = steps_file(gallery_conf["src_dir"], (folder / script.stem).as_posix())
     if when == "before":
-        _path(gallery_conf, script).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         if is_watched(script):
             from tensor_maps.steps.watch import Steps
 
             _watching[lesson] = Steps(script.stem)
             _watching[lesson].follow(script.read_text(encoding="utf-8"), str(script))
-
-
-def end_watching(gallery_conf: dict[str, Any], lesson: str, when: str) -> None:
-    """Keep what was seen of a lesson (a ``reset_modules`` hook: the first after it)."""
-    seen = _watching.pop(lesson, None)
-    if when != "after" or seen is None:
-        return
-    seen.stop()
-    path = _path(gallery_conf, script_of(lesson))
-    passed = path.parents[2] / f"{lesson}.md5"  # the gallery's note
-    if passed.exists() and opening_of(script_of(lesson)):
-        if seen.failed:
-            passed.unlink()
-            raise ExtensionError(f"{lesson} could not be watched:\n{seen.failed}")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(as_json(seen, script_of(lesson)), encoding="utf-8")
+    elif seen := _watching.pop(lesson, None):
+        seen.stop()
+        passed = path.parents[2] / f"{lesson}.md5"  # the gallery's note
+        if passed.exists() and opening_of(script):
+            if seen.failed:
+                passed.unlink()
+                raise ExtensionError(f"{lesson} could not be watched:\n{seen.failed}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(as_json(seen, script), encoding="utf-8")
 
 
 def coloured(observed: dict[str, Any], script: str | Path) -> dict[str, Any]:
@@ -84,18 +76,13 @@ def coloured(observed: dict[str, Any], script: str | Path) -> dict[str, Any]:
     return seen.colour(observed) if seen else observed
 
 
-def _path(gallery_conf: dict[str, Any], script: Path) -> Path:
-    folder = Path(gallery_conf["gallery_dirs"][0], script.parent.name, script.stem)
-    return steps_file(gallery_conf["src_dir"], folder.as_posix())
-
-
 def steps_file(source: str | Path, page: str) -> Path:
     """Return where the steps of a page are, if it has steps."""
     folder, _, name = page.rpartition("/")
     return Path(source, folder, "images", "thumb", f"sphx_glr_{name}_steps.json")
 
 
-def as_json(seen: Steps, script: Path) -> str:
+def as_json(seen: Any, script: Path) -> str:
     """Return steps with their drawings: the same steps give the same text."""
     code, number_of = shown_lines(script)
     for most in NAMES:
@@ -129,8 +116,8 @@ def size_of_events(data: dict[str, Any]) -> tuple[float, float]:
     """Return how wide the widest, and how high the highest drawing of an event is."""
     drawn = {step["drawing"] for step in data["steps"] if step["event"]} - {None}
     sizes = [SIZE.search(data["drawings"][at]).groups() for at in drawn]
-    wide, high = zip(*sizes, strict=True) if sizes else ((0,), (0,))
-    return max(map(float, wide)), max(map(float, high))
+    wide, high = (max(map(float, one)) for one in zip(*sizes, strict=True))
+    return wide, high
 
 
 def shown_lines(script: Path) -> tuple[list[str], dict[int, int]]:

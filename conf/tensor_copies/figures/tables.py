@@ -31,9 +31,8 @@ def with_tables(block: nodes.literal_block) -> list[nodes.Element]:
         if between and len(rows) > 1:
             parts.append(table_of([row.split(BETWEEN) for row in rows]))
         elif text := "\n".join(rows).strip("\n"):
-            part = nodes.literal_block(text, text, **block.non_default_attributes())
-            part.source, part.line = block.source, block.line
-            parts.append(part)
+            attributes = block.non_default_attributes()
+            parts.append(nodes.literal_block(text, text, **attributes))
     return parts
 
 

@@ -35,8 +35,9 @@ KEPT = CONF.parent / "build" / "kept"
 PACKAGES = ("matplotlib", "perfplot", "pandas", "pillow", "sphinx-gallery", "myst-nb")
 MAPS = ("tensor_maps/src/**/*.*",)
 # What runs in the process of a lesson, and in the kernel of a page.
-GALLERY, LINKS = "tensor_copies/gallery/*.py", "tensor_copies/lessons/code_links.py"
-BY_LESSONS = (*MAPS, GALLERY, LINKS, "tensor_copies/figures/*.py")
+GALLERY = "tensor_copies/gallery/*.py"
+PAGE, LINKS = (f"tensor_copies/lessons/{name}.py" for name in ("page", "code_links"))
+BY_LESSONS = (*MAPS, GALLERY, PAGE, LINKS, "tensor_copies/figures/*.*")
 BY_PAGES = (*MAPS, GALLERY, "tensor_copies/errors/*.py", "tensor_copies/simulated/*")
 # What other pages show of a page, by its name among the facts of that page.
 ELSEWHERE = "shown_elsewhere"

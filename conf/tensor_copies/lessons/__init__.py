@@ -11,7 +11,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     from tensor_copies.lessons import downloads, listing, page, player, predict
     from tensor_copies.machines import below
 
-    app.add_directive("block-marks", page.BlockMarks)
     app.add_directive("predict", predict.Predict)
     app.add_directive("lessons", listing.Lessons)
     app.add_directive("remember", listing.Remember)

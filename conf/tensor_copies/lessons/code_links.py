@@ -7,8 +7,6 @@ adds the candidates that it leaves out; resolving them stays the gallery's job.
 
 from __future__ import annotations
 
-from typing import Any
-
 from sphinx_gallery import backreferences
 
 
@@ -17,25 +15,17 @@ class NameFinder(backreferences.NameFinder):
 
     def get_mapping(self) -> list[tuple[str, str, bool, bool, bool]]:
         """Return the gallery's candidates and those for methods written in C."""
+        from numpy import ndarray
+        from torch import Tensor
+
         options = super().get_mapping()
         for name in self.accessed_names:
-            variable, *attributes = name.split(".")
-            owner = _class_name(self.global_variables.get(variable))
-            if owner and len(attributes) == 1:
-                options.append((name, f"{owner}.{attributes[0]}", True, False, False))
+            variable, _, method = name.partition(".")
+            value = self.global_variables.get(variable)
+            for kind, owner in (Tensor, "torch.Tensor"), (ndarray, "numpy.ndarray"):
+                if isinstance(value, kind) and method and "." not in method:
+                    options.append((name, f"{owner}.{method}", True, False, False))
         return options
-
-
-def _class_name(value: Any) -> str | None:
-    """Return the documented name of the class of a tensor or an array."""
-    import numpy
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        return "torch.Tensor"
-    if isinstance(value, numpy.ndarray):
-        return "numpy.ndarray"
-    return None
 
 
 def link_methods(*_: object) -> None:

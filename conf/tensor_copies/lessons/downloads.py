@@ -19,7 +19,7 @@ from tensor_copies.gallery.lessons import without_markers
 ARCHIVE = "tensor_copies_lessons.zip"
 COLAB = {"accelerator": "GPU", "colab": {"gpuType": "T4", "provenance": []}}
 ROLE = re.compile(r":(?:\w+:)?\w+:`~?([^`<]+?)(?:\s*<[^`>]*>)?`")
-# A question: of its answers, which stand below it, only a page makes something.
+# A question. Its answers, which stand below it, mean something only on a page.
 QUESTION = re.compile(
     r"(?m)^(# |)\.\. predict:: (.+\n(?:\1    \S.*\n)*)(?:(?:\1    .*|#?)\n)*"
 )
@@ -31,10 +31,9 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         return
     folder = Path(app.outdir, "_downloads")
     gallery = f"{app.config.sphinx_gallery_conf['gallery_dirs'][0]}/"
-    offered = [(one.as_posix(), name) for one, (_, name) in app.env.dlfiles.items()]
     with zipfile.ZipFile(folder / ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
-        for source, name in sorted(offered):
-            if source.startswith(gallery):
+        for file, (_, name) in sorted(app.env.dlfiles.items()):
+            if (source := file.as_posix()).startswith(gallery):
                 path = folder / name
                 text = path.read_text("utf-8")
                 is_script = path.suffix == ".py"

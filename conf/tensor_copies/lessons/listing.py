@@ -25,16 +25,12 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.directives.other import TocTree
-from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.gallery.lessons import depend_on_lessons, lesson_scripts
+from tensor_copies.markup import beginning
 
-SENTENCE = re.compile(r"[.?!](?=\s|$)")
-MOST = 160  # characters of an answer, of more than one sentence
-SPACE = "\N{EN SPACE}"  # at the beginning of a line menus keep it
-NAMED = re.compile(r' (?:role|aria-label)="[^"]*"')
-HEADING = "Remember"
+SPACE = "\N{EN SPACE}"  # indents a line of a menu: a plain space would be dropped
 
 
 class lesson_rows(nodes.Element):
@@ -58,12 +54,10 @@ class Lessons(TocTree):
         entries = wrapper[0]["entries"]
         if deeper:
             wrapper[0]["entries"] = [(SPACE + title, page) for title, page in entries]
-        for _, page in entries:  # a changed lesson changes its row
+        pages = [page for _, page in entries]
+        for page in pages:  # a changed lesson changes its row
             self.env.note_dependency(self.env.doc2path(page))
-        return [
-            wrapper,
-            lesson_rows(pages=[page for _, page in entries], deeper=deeper),
-        ]
+        return [wrapper, lesson_rows(pages=pages, deeper=deeper)]
 
 
 def show_groups_in_menu(app: Sphinx, doctree: nodes.document) -> None:
@@ -101,7 +95,7 @@ def fill_lists(app: Sphinx, doctree: nodes.document, page: str) -> None:
             sheet += nodes.section(
                 "",
                 nodes.title("", "", _link(app, page, lesson)),
-                _points(app.env.get_doctree(lesson), script.name),
+                _points(app.env.get_doctree(lesson)),
                 ids=[nodes.make_id(f"remember-{script.stem}")],
             )
         place.replace_self(sheet)
@@ -120,27 +114,19 @@ def _opening(lesson: nodes.document) -> tuple[nodes.raw, nodes.paragraph]:
     lead = next(one for one in top if "lead" in one.get("classes", ()))
     drawn = re.search(r"(?s)<svg.+?</svg>", lead.astext())[0]
     # The title stands beside it: a screen reader passes it by.
-    markup = NAMED.sub("", drawn).replace("<svg", '<svg aria-hidden="true"', 1)
-    said = nodes.paragraph("", "", *plain(answer, _first_sentences(answer.astext())))
-    return nodes.raw("", markup, format="html"), said
+    picture = nodes.raw("", f'<div aria-hidden="true">{drawn}</div>', format="html")
+    words = plain(answer, len(beginning(answer.astext())))
+    return picture, nodes.paragraph("", "", *words)
 
 
-def _points(lesson: nodes.document, name: str) -> nodes.bullet_list:
-    """Return the points of the last section of a lesson, which must have some."""
+def _points(lesson: nodes.document) -> nodes.bullet_list:
+    """Return the points of the last section of a lesson, "Remember"."""
     *_, last = lesson.findall(nodes.section)
     points = [
         nodes.list_item("", nodes.paragraph("", "", *plain(item)))
         for item in last.findall(nodes.list_item)
     ]
-    if last[0].astext() != HEADING or not points:
-        raise ExtensionError(f'{name} has no last section "{HEADING}" with a list')
     return nodes.bullet_list("", *points)
-
-
-def _first_sentences(text: str) -> int:
-    """Return where the first sentences end that have at most MOST characters."""
-    ends = [found.end() for found in SENTENCE.finditer(text)] or [len(text)]
-    return max((end for end in ends if end <= MOST), default=ends[0])
 
 
 def plain(node: nodes.Element, left: int | None = None) -> list[nodes.Node]:

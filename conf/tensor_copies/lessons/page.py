@@ -18,16 +18,15 @@ import ast
 import json
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
-from sphinx.util.docutils import SphinxDirective
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.explorer.page import address_of, is_at_home
+from tensor_copies.explorer.page import address_of
 from tensor_copies.figures.tables import with_tables
 from tensor_copies.lessons.player import with_player
 from tensor_copies.machines.below import Elsewhere
@@ -40,29 +39,16 @@ COLAB = "https://colab.research.google.com/github"
 BRANCH = "notebooks"  # where the workflow puts what Colab opens
 
 
-class block_marks(nodes.Element):
-    """Stands behind the code of a block; ``marks`` are its marker comments."""
-
-
-class BlockMarks(SphinxDirective):
-    """The place that :func:`scrape` leaves on the page."""
-
-    has_content: ClassVar[bool] = True
-
-    def run(self) -> list[nodes.Node]:
-        """Return the place of the marks."""
-        return [block_marks(marks=json.loads("".join(self.content)))]
-
-
 def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
     """Carry the marker comments of a block to its page (the first image scraper)."""
     marks = {**extract_file_config(block.content), "line": block.lineno}
-    return f".. block-marks::\n\n    {json.dumps(marks)}\n"
+    return f".. raw:: marks\n\n    {json.dumps(marks)}\n"
 
 
 def arrange_lesson(app: Sphinx, doctree: nodes.document) -> None:
     """Fold, move and add what the marks of a lesson ask for (``doctree-read``)."""
-    places = list(doctree.findall(block_marks))
+    raw = doctree.findall(nodes.raw)
+    places = {one: json.loads(one.astext()) for one in raw if one["format"] == "marks"}
     if not places:
         return
     # A run that is new has another stamp at the foot of the page.
@@ -70,9 +56,9 @@ def arrange_lesson(app: Sphinx, doctree: nodes.document) -> None:
     elsewhere = Elsewhere(app)
     lead: list[nodes.Node] = []
     asked: dict[str, Any] = {}
-    for place in places:
-        asked |= place["marks"]
-        lead += _arrange_block(app, place, elsewhere)
+    for place, marks in places.items():
+        asked |= marks
+        lead += _arrange_block(app, place, marks, elsewhere)
     top = next(doctree.findall(nodes.section))
     answer = next((one for one in top if isinstance(one, nodes.paragraph)), None)
     if answer is None or len(lead) != 1:
@@ -89,11 +75,10 @@ def arrange_lesson(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _arrange_block(
-    app: Sphinx, place: block_marks, elsewhere: Elsewhere
+    app: Sphinx, place: nodes.raw, marks: dict[str, Any], elsewhere: Elsewhere
 ) -> list[nodes.raw]:
     """Arrange a block; return the figure that is to open the page, if it has that."""
-    section, marks = place.parent, place["marks"]
-    at = section.index(place)
+    section, at = place.parent, place.parent.index(place)
     code = section[at - 1]
     given = list(takewhile(lambda one: not isinstance(one, ENDS), section[at + 1 :]))
     drawn = [one for one in given if isinstance(one, nodes.raw)]
@@ -130,18 +115,13 @@ def take_assertions(code: nodes.literal_block) -> list[nodes.admonition]:
     first = checks[-1].lineno - 1
     while lines[first - 1].lstrip().startswith("#"):
         first -= 1  # a comment right above belongs to what is below it
-    proof = code.deepcopy()
-    _set_text(code, "".join(lines[:first]).rstrip() + "\n")
-    _set_text(proof, "".join(lines[first:]))
+    checked = "".join(lines[first:])
+    proof = nodes.literal_block(checked, checked, **code.non_default_attributes())
+    # Sphinx highlights a block whose source is its text.
+    code.rawsource = "".join(lines[:first]).rstrip() + "\n"
+    code[:] = [nodes.Text(code.rawsource)]
     words = f"Checked by {len(checks)} assertion{'s' * (len(checks) > 1)}"
     return [fold(words, proof, kind="checked")]
-
-
-def _set_text(block: nodes.literal_block, text: str) -> None:
-    """Give a block another text; Sphinx highlights it if its source is its text."""
-    block.rawsource = text
-    block.children = []
-    block += nodes.Text(text)
 
 
 def _actions(
@@ -161,13 +141,8 @@ def _actions(
         lesson = app.env.docname.partition("/")[2]
         uri = f"{COLAB}/{repository}/blob/{BRANCH}/{lesson}.ipynb"
         actions.append(nodes.reference("", "Colab", refuri=uri))
-    if (code := asked.get("try")) and is_at_home(app):
-        uri = address_of(app, app.env.docname, code)
-        if uri is None:
-            said = (
-                f"sphinx_gallery_try names {code!r}, which the explorer does not show"
-            )
-            raise ExtensionError(f"{Path(app.env.docname).name}.py: {said}")
+    code = asked.get("try", "")
+    if uri := address_of(app, app.env.docname, code):
         words = code_in(f"Try ``{code}`` in the explorer")
         actions.append(nodes.reference("", "", *words, refuri=uri))
     return [nodes.paragraph("", "", one) for one in actions]

@@ -56,6 +56,7 @@ def shown_first(data: dict[str, Any]) -> dict[str, Any]:
     picture = data["drawings"][lead["drawing"]]
     drawn = "".join(data["drawings"])
     statements = [_statement(data, step) for step in told]
+    said = [step["said"] for step in told]
     return {
         "wide": data["wide"],
         "high": data["high"],
@@ -66,10 +67,7 @@ def shown_first(data: dict[str, Any]) -> dict[str, Any]:
         "said": lead["said"],
         "signs": [SIGNS[name] for name in SIGNS if f'data-sign="{name}"' in drawn],
         # Room is left for it: nothing below the player moves.
-        "longest": max(
-            zip(statements, (step["said"] for step in told), strict=True),
-            key=lambda both: 3 * _lines_of(both[0]) + 4 * _lines_of(both[1]),
-        ),
+        "longest": [max(texts, key=_lines_of) for texts in (statements, said)],
     }
 
 

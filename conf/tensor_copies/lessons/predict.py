@@ -13,7 +13,7 @@ it would be right::
 What the block has shown, and the text up to the next heading or block, is folded. The
 script (static/predict.js) judges a choice and opens the answer; without it the answers
 are not shown. The build refuses a right answer that is not printed, and a wrong one
-that is; ``tests/truth/test_questions.py`` runs the programs of the wrong ones.
+that is; ``tests/truth/test_predictions.py`` runs the programs of the wrong ones.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DEVICE = re.compile(r", device='[^']*'")
 LINES = re.compile(r"((?:`[^`]+` ?)+)(.*)")
 CONTINUED = re.compile(r",\n\s+")  # a tensor that is printed over lines
 ENDS = nodes.section | nodes.comment  # the gallery's comment stands before each block
-Answer = tuple[str, str]  # its lines, and what to run for it
+Answer = tuple[str, str]  # its lines, and what a reader is told of a wrong one
 
 
 class question(nodes.Element):
@@ -72,14 +72,18 @@ def _answer(item: nodes.Element) -> Answer:
         for one in item[0]
     )
     lines, note = LINES.fullmatch(" ".join(words.split())).groups()
-    return lines.strip("` ").replace("` `", "\n"), note
+    said = f" {note[0].upper()}{note[1:]} it prints that." if note else ""
+    return lines.strip("` ").replace("` `", "\n"), said
 
 
 def arrange_questions(app: Sphinx, doctree: nodes.document) -> None:
     """Fold what answers the questions of a page, and offer their answers."""
     for number, place in enumerate(list(doctree.findall(question)), 1):
         section, at = place.parent, place.parent.index(place)
-        start = max(k for k in range(at) if _is_code(section[k]))
+        start = max((k for k in range(at) if _is_code(section[k])), default=None)
+        if start is None:
+            logger.warning("a question stands behind no code", location=place)
+            continue
         shown = [*_take_outputs(section[start]), *section[start + 1 : at]]
         shown = [one for one in shown if not isinstance(one, nodes.comment)]
         rest = list(takewhile(lambda one: not isinstance(one, ENDS), section[at + 1 :]))
@@ -104,8 +108,7 @@ def _take_outputs(cell: nodes.Element) -> list[nodes.container]:
     if not isinstance(cell, nodes.container):
         return []
     found = [one for one in cell if "cell_output" in one["classes"]]
-    for one in found:
-        cell.remove(one)
+    cell[:] = [one for one in cell if one not in found]
     # The style of outputs is that of a cell's outputs.
     return [nodes.container("", *found, classes=["cell"])]
 
@@ -117,13 +120,12 @@ def is_printed(answer: str, printed: str) -> bool:
     """
     lines = CONTINUED.sub(", ", DEVICE.sub("", printed)).split("\n")
     found = [" ".join(line.split()) for line in lines]
-
-    def is_there(line: str) -> bool:
-        if line.endswith("…"):
-            return any(one.startswith(line[:-1]) for one in found)
-        return line in found
-
-    return all(map(is_there, answer.split("\n")))
+    return all(
+        any(one.startswith(line[:-1]) for one in found)
+        if line[-1] == "…"
+        else line in found
+        for line in answer.split("\n")
+    )
 
 
 def _wrong(answers: list[Answer], printed: str) -> Iterator[str]:
@@ -135,7 +137,7 @@ def _wrong(answers: list[Answer], printed: str) -> Iterator[str]:
 
 
 def _choices(place: question, number: int, printed: str) -> list[choices]:
-    """Return the answers to choose from, in an order that tells nothing.
+    """Return the answers to choose from, sorted so that no place gives the right away.
 
     They are typed for a CPU: on another device, where they are not true, none is shown.
     """
@@ -145,7 +147,7 @@ def _choices(place: question, number: int, printed: str) -> list[choices]:
     if wrong or not place["answers"]:
         return []
     offered = [
-        {"text": text, "said": _said(note) if at else "Right."}
+        {"text": text, "said": f"No.{note}" if at else "Right."}
         for at, (text, note) in enumerate(place["answers"])
     ]
     offered.sort(key=lambda one: sha256(one["text"].encode()).digest())
@@ -153,7 +155,3 @@ def _choices(place: question, number: int, printed: str) -> list[choices]:
         words=place["words"], number=number, offered=offered
     )
     return [choices("", markup, format="html", words=place["words"])]
-
-
-def _said(note: str) -> str:
-    return f"No. {note[0].upper()}{note[1:]} it prints that." if note else "No."

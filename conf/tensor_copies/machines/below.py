@@ -2,7 +2,8 @@
 
 Each block of a lesson is compared with what the machine gave for the same code. Where
 that is the same nothing is added. The setup, which says the name of the device, is not
-compared, and of a block that takes times only the figures of real machines are shown.
+compared. Of a block that takes times texts are never compared, and its figures only
+with those of real machines.
 """
 
 from __future__ import annotations
@@ -78,8 +79,9 @@ class Elsewhere:
             if there.key == self.keys[line]:
                 said = text if is_measured(code, text) else there.text
                 others = self._others(figures, there.figures, line, machine)
-                if others or not same_text(text, said):
-                    said = "" if same_text(text, said) else said
+                is_same = same_text(text, said)
+                if others or not is_same:
+                    said = "" if is_same else said or "(It printed nothing.)"
                     boxes.append(_box(machine, said, others))
         return boxes
 

@@ -18,7 +18,7 @@ DEVICE = re.compile(r",\s+device='[\w:]+'")
 TENSOR = re.compile(r"\btensor\(")
 # In the words of a map.
 PLACED = re.compile(r"(?: The memory is)? on (cpu|cuda)\b\.?")
-COLOUR = re.compile(r"var\(--line-\d, #\w+\)")  # of a watched lesson they are others
+COLOUR = re.compile(r"var\(--line-\d, #\w+\)")  # a watched lesson has its own
 # What a printed time looks like, or a share of it.
 TIME = re.compile(
     r"\d\s*(ns|us|\N{MICRO SIGN}s|\N{GREEK SMALL LETTER MU}s|ms|s)\b"

@@ -18,7 +18,7 @@ from tensor_copies.gallery.kept import CONF, key_of
 from tensor_copies.gallery.lessons import blocks_of, without_markers
 from tensor_copies.gallery.machine import Machine, this_machine
 
-# The markers that change what a block draws or hands out.
+# The markers that change what a block draws.
 DRAWING = re.compile(r"sphinx_gallery_tensor_map.*")
 RECORDINGS = CONF.parent / "docs" / "recordings"
 

@@ -1,4 +1,4 @@
-"""The site around the pages: head, foot, search, twins for machines."""
+"""Make what stands around the pages: head, foot, search, cheat sheet, twins, wheel."""
 
 from __future__ import annotations
 
@@ -37,11 +37,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-updated", search_index.write_index)
     app.connect("builder-inited", search_page.replace_search)
     app.connect("html-collect-pages", search_page.make)
-
-    def finish(app: Sphinx, exception: Exception | None) -> None:
-        if exception is None and app.builder.format == "html":
-            twins.write_twins(app)
-            wheel.build_wheel(app)
-
-    app.connect("build-finished", finish)
+    app.connect("html-collect-pages", twins.write_twins)
+    app.connect("html-collect-pages", wheel.build_wheel)
     return PARALLEL

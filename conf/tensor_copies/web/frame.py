@@ -7,10 +7,8 @@ left out: extensions add 12 kB to every page, a quarter of a lesson.
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, date, datetime
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 from babel.dates import format_date
@@ -18,12 +16,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from tensor_copies.gallery.machine import this_machine
+from tensor_copies.markup import beginning
 
 SITE = "What a PyTorch call does to memory, gradients and devices, shown by running it."
-LONGEST = 160  # characters; what a search engine shows of a description
-SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
 GALLERY = "auto_examples/"
-# Of Furo, the gallery and Sphinx's search, for what this site has not.
+# Of Furo, the gallery and Sphinx's search, for features that this site does not use.
 UNUSED = (
     *("furo-extensions.", "sg-tags."),
     *("doctools.", "documentation_options.", "sphinx_highlight."),
@@ -41,18 +38,7 @@ def keep_description(app: Sphinx, doctree: nodes.document) -> None:
         if isinstance(one.parent, nodes.section) and not one["classes"]
     )
     words = next(paragraphs, nodes.paragraph()).astext()
-    said = beginning(" ".join(words.split())) or SITE
-    app.env.metadata[app.env.docname]["description"] = said
-
-
-def beginning(text: str) -> str:
-    """Return the beginning of a text on one line: whole sentences if they fit."""
-    whole = ""
-    for sentence in SENTENCE.findall(text[: 2 * LONGEST]):  # it reads each letter often
-        if len(whole + sentence) > LONGEST:
-            break
-        whole += sentence
-    return whole or shorten(text, LONGEST, placeholder=" ...")
+    app.env.metadata[app.env.docname]["description"] = beginning(words) or SITE
 
 
 def tell_template(

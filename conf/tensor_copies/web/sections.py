@@ -25,8 +25,7 @@ from tensor_copies.explorer.signs import SIGNS
 from tensor_copies.gallery.lessons import lesson_scripts, short_titles
 from tensor_copies.lessons.listing import lesson_rows
 from tensor_copies.lessons.predict import OUTPUT, choices
-from tensor_copies.markup import is_fold
-from tensor_copies.web.frame import LONGEST, beginning
+from tensor_copies.markup import LONGEST, beginning, is_fold
 
 LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (
     "Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page",

@@ -18,23 +18,19 @@ from tensor_copies.web.search_index import pages_in_order
 from tensor_copies.web.sections import sections_of
 
 
-def write_twins(app: Sphinx) -> None:
-    """Write the Markdown of each page, and the list of all."""
+def write_twins(app: Sphinx) -> tuple[()]:
+    """Write the Markdown of each page, and the list of all (``html-collect-pages``)."""
     lessons, parts = lesson_scripts(app), {True: [], False: []}
     for page in pages_in_order(app):
-        sections = sections_of(app, page)
         address = urljoin(app.config.html_baseurl, app.builder.get_target_uri(page))
-        links = [
-            f"{address}#{one.anchor}" if one.anchor else address for one in sections
-        ]
         listed = parts[page in lessons]
         said = app.env.metadata[page]["description"]
         title = _escaped(app.env.titles[page].astext())
         listed.append(f"- [{title}]({address.removesuffix('.html')}.md): {said}")
         text = []
-        for one, link in zip(sections, links, strict=True):
-            head = "##" if one.anchor else "#"
-            heading = _escaped(one.heading)
+        for one in sections_of(app, page):
+            link = f"{address}#{one.anchor}" if one.anchor else address
+            head, heading = "##" if one.anchor else "#", _escaped(one.heading)
             text.append(f"{head} {heading}\n\n{one.kind}, {link}\n\n{one.text}")
             if one.anchor:
                 line = f"  - {one.kind}: [{heading}]({link}): {one.sentence}"
@@ -43,6 +39,7 @@ def write_twins(app: Sphinx) -> None:
     lines = [f"# {app.config.project}", "", f"> {SITE}"]
     lines += ["", "## Lessons", "", *parts[True], "", "## Pages", "", *parts[False]]
     Path(app.outdir, "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return ()  # no page of Sphinx
 
 
 def _escaped(title: str) -> str:

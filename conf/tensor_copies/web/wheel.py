@@ -22,16 +22,16 @@ class InstallLine(SphinxDirective):
         """Return the line, with the address of this site if it has one."""
         base = self.config.html_baseurl
         line = f"pip install {urljoin(base, f'_downloads/{NAME}') if base else NAME}"
-        link = f'<a href="_downloads/{NAME}" download>{NAME}</a>'
-        said = f'<p class="actions">{link}</p>'
+        said = f'<p class="actions"><a href="_downloads/{NAME}" download>{NAME}</a></p>'
         block = nodes.literal_block(line, line, language="sh")
         return [block, nodes.raw("", said, format="html")]
 
 
-def build_wheel(app: Sphinx) -> None:
-    """Build the wheel among the site's files."""
+def build_wheel(app: Sphinx) -> tuple[()]:
+    """Build the wheel among the site's files (``html-collect-pages``)."""
     from hatchling.builders.wheel import WheelBuilder
 
     folder = Path(app.outdir, "_downloads")
     folder.mkdir(exist_ok=True)
     list(WheelBuilder(str(CONF / "tensor_maps")).build(directory=str(folder)))
+    return ()  # no page of Sphinx
