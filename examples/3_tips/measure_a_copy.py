@@ -16,6 +16,7 @@ import warnings
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from matplotlib.ticker import EngFormatter
 from torch.utils.benchmark import Timer
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -79,9 +80,9 @@ for k, (size, n, rounds) in enumerate(cases):
     said = f"{named(low > 4 / 3)} took longer, and "
     said += f"{named(high < 3 / 4)} took less time"
     verdict.append(f"At {size}, {said}.")
-    micros = 1e6 * np.median(times, 0)
-    cell = "{:,.1f} µs, {:.2f} to {:.2f}×"
-    columns.append(map(cell.format, micros, low, high))
+    medians = map(EngFormatter("s", 1), np.median(times, 0))
+    cell = "{}, {:.2f} to {:.2f}×"
+    columns.append(map(cell.format, medians, low, high))
     shortest.append(times.min())
 plt.yticks(np.arange(6) + 1 / 8, calls)
 plt.gca().invert_yaxis()

@@ -30,7 +30,7 @@ from sphinx.util.docutils import SphinxDirective
 from tensor_copies.gallery.lessons import depend_on_lessons, lesson_scripts
 from tensor_copies.markup import beginning
 
-SPACE = "\N{EN SPACE}"  # indents a line of a menu: a plain space would be dropped
+SPACE = "\N{EM SPACE}"  # indents a line of a menu: a plain space would be dropped
 
 
 class lesson_rows(nodes.Element):
@@ -65,8 +65,9 @@ def show_groups_in_menu(app: Sphinx, doctree: nodes.document) -> None:
     if next(doctree.findall(lesson_rows), None):
         contents = app.env.tocs[app.env.docname]
         ((_, headings),) = contents
-        contents.children = []
-        contents += headings.children
+        contents[:] = headings.children
+        # The link to the first is that to the page: so the menu knows where it is.
+        next(contents.findall(nodes.reference))["anchorname"] = ""
 
 
 class Remember(SphinxDirective):
@@ -87,7 +88,7 @@ def fill_lists(app: Sphinx, doctree: nodes.document, page: str) -> None:
             link = nodes.paragraph("", "", _link(app, page, lesson))
             drawn = [] if place["deeper"] else [picture]
             rows += nodes.list_item("", *drawn, link, answer)
-        said = [nodes.paragraph(text="Deeper:")] if place["deeper"] else []
+        said = [nodes.rubric(text="Deeper")] if place["deeper"] else []
         place.replace_self([*said, rows])
     for place in list(doctree.findall(remembered)):
         sheet = nodes.container(classes=["remember"])

@@ -33,7 +33,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", frame.keep_description, priority=895)
     app.connect("doctree-read", sections.keep_sections, priority=895)
     app.connect("doctree-resolved", questions.add_beside)
-    app.connect("html-page-context", frame.tell_template)
+    app.connect("html-page-context", frame.tell_template, priority=900)
     app.connect("env-updated", search_index.write_index)
     app.connect("builder-inited", search_page.replace_search)
     app.connect("html-collect-pages", search_page.make)

@@ -56,6 +56,8 @@ def tell_template(
             # Furo reads this as a theme option: here it is the page's own.
             edit = f"{context['repository']}/edit/main/{_source(page)}"
             context["theme_source_edit_link"] = edit
+    if page.startswith(GALLERY) and page.endswith("/index"):
+        context["furo_hide_toc"] = False  # Furo takes its headings for lists alone
     for name in facts.get("styles", "").split():
         app.add_css_file(name)
     unused = UNUSED
