@@ -34,9 +34,9 @@ def test_the_messages_and_cures_are_the_error_indexs(site: Path) -> None:
 # What its three sentences say is so of these rows for each x, device and machine.
 RULES = {
     ("shares_memory", True): "detach view first-row transpose numpy detach-numpy",
-    ("shares_memory", False): "clone detach-clone to-copy to-cpu-copy asarray-copy",
+    ("shares_memory", False): "clone detach-clone to-cpu-copy detach-to-cpu-copy",
     ("gradient_flows", False): (
-        "detach no-grad detach-numpy numpy-force independent-array detach-clone"
+        "detach no-grad detach-numpy numpy-force detach-clone detach-to-cpu-copy"
     ),
 }
 
@@ -55,7 +55,3 @@ def test_the_rules_hold(site: Path) -> None:
     for lazy in ("contiguous", "reshape"):
         seen = {one["shares_memory"] for one in records if one["operation"] == lazy}
         assert seen == {True, False}, lazy
-    for one in records:
-        if one["operation"] == "detach-to-cpu-copy":
-            assert (one["shares_memory"], one["result_device"]) == (False, "cpu")
-            assert not one["gradient_flows"]
