@@ -122,6 +122,7 @@ def test_axe_and_browser_find_nothing_and_no_page_is_heavy(
 ) -> None:
     asked, wrong = heard
     asked.clear()
+    wrong.clear()
     # Half of the pages are visited as at a desk in the dark, half on a phone.
     scheme, width = [("dark", 1280), ("light", 320)][PAGES.index(page) % 2]
     tab.emulate_media(color_scheme=scheme)
