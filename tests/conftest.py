@@ -6,6 +6,7 @@ reading.py and from sites.py.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import http.server
@@ -37,6 +38,8 @@ ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     "--disable-background-networking",
 ]
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
+DESK = {"width": 1280, "height": 900}
 # A test that asks for one of these reads a built site, or builds one, or compiles, or
 # runs all probes of the Atlas.
 SLOW_FIXTURES = {
@@ -178,19 +181,34 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
         started.close()
 
 
-@pytest.fixture
-def visit(browser: Chromium) -> Iterator[Any]:
-    """Return a function that opens a page, and fails on an error in it."""
+@contextlib.contextmanager
+def opened(browser: Chromium, address: str) -> Iterator[Any]:
+    """Give a function that opens a page of the site; fail on an error in it."""
     contexts, problems = [], []
 
     def go(where: str, **options: Any) -> Any:
-        contexts.append(browser.new_context(**options))
+        always = {"base_url": address, "permissions": CLIPBOARD, "viewport": DESK}
+        contexts.append(browser.new_context(**always | options))
         page = contexts[-1].new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
-        page.goto(where, wait_until="load")
+        page.goto(where)
         return page
 
     yield go
     for context in contexts:
         context.close()
     assert problems == []
+
+
+@pytest.fixture
+def visit(browser: Chromium, address: str) -> Iterator[Any]:
+    """Return a function that opens a page in a context of its own, for one test."""
+    with opened(browser, address) as go:
+        yield go
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Chromium, address: str) -> Iterator[Any]:
+    """Return a page at a desk that the tests of a module share."""
+    with opened(browser, address) as go:
+        yield go("index.html", reduced_motion="reduce")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from bs4 import BeautifulSoup, Tag
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
@@ -26,10 +27,11 @@ EVERYTHING = os.environ.get("TEST_EVERYTHING", "") not in ("", "0")
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*/[!.]*.py"))
 NAMES = [path.stem for path in SCRIPTS]
+EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 
 # How the parts of a page are marked.
 CODE = "highlight-Python"  # a lesson's; what it has printed is in other blocks
-LEAD, PLAYER, ACTIONS = "div.lead", "figure.player", "div.actions"
+LEAD, PLAYER = "div.lead", "figure.player"
 TABLE, MAP, CHART = "table.printed", "figure.tensor-map", "figure.chart"
 SETUP, FOLDED = "details.admonition.setup", "details.admonition.folded"
 CHECKED, ANSWER = "details.admonition.checked", "details.admonition.predict"

@@ -5,22 +5,18 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bs4 import Tag
+from as_a_reader import run_as_a_reader
 from reading import (
     ANSWER,
     CHOICES,
     CODE,
+    EACH,
     EVERYTHING,
     LEAD,
-    NAMES,
-    PATIENCE,
     PLAYER,
     SCRIPTS,
     SETUP,
@@ -32,63 +28,17 @@ from reading import (
     script_of,
     soup,
 )
+from tensor_copies.gallery.isolation import in_fresh_process
 
-EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 ASKED = re.compile(r"(?m)^# \.\. predict:: (.+(?:\n#     (?! *-).+)*)")
-FEWEST_QUESTIONS, MOST_EVENTS = 15, 18
 # The name of a device, or the address of an object, makes no answer wrong.
 OWN = re.compile(r", device='[^']*'|0x[0-9a-f.]+")
 WRONG, RIGHT = "input:not([data-right])", "input[data-right]"
 DETACH = script_of("detach")
-# Runs programs given as JSON, each in a namespace of its own; returns what they print.
-RUNNER = """
-import contextlib, io, json, sys
-printed = []
-for program in json.load(sys.stdin):
-    with contextlib.redirect_stdout(io.StringIO()) as text:
-        exec(program, {"__name__": "__main__"})
-    printed.append(text.getvalue())
-json.dump(printed, sys.stdout)
-"""
-
-
-def run(programs: list[str]) -> list[str]:
-    """Return what programs print, run in a Python of their own."""
-    options = {"capture_output": True, "text": True, "timeout": PATIENCE}
-    command = [sys.executable, "-W", "error", "-c", RUNNER]
-    done = subprocess.run(command, input=json.dumps(programs), **options)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def plain(text: str) -> str:
     return " ".join(OWN.sub("", text).split())
-
-
-# -- Questions ------------------------------------------------------------------------
-
-
-def looked_at(choices: Tag, answer: Tag) -> int:
-    """Look at the answers to choose from; return the place of the right one."""
-    inputs = choices.select("label > input")
-    texts = [one.find_next_sibling("code").get_text() for one in inputs]
-    assert len(texts) == len(set(texts)) == 3, texts
-    (right,) = (at for at, one in enumerate(inputs) if one.has_attr("data-right"))
-    outputs = [
-        pre.get_text()
-        for pre in answer.select("pre, td, th")
-        if not pre.find_parent(class_=["cell_input", CODE, "other-machine"])
-    ]
-    printed = plain(" ".join(outputs))
-    for at, (text, one) in enumerate(zip(texts, inputs, strict=True)):
-        # A long line may be cut, with an ellipsis at its end.
-        lines = [
-            plain(line.rstrip("\N{HORIZONTAL ELLIPSIS}")) for line in text.split("\n")
-        ]
-        assert all(line in printed for line in lines) == (at == right), text
-        said = r"Right\." if at == right else r"No\. .*`.+`.*\."
-        assert re.fullmatch(said, one["data-said"]), one["data-said"]
-    return right
 
 
 @EACH
@@ -112,27 +62,35 @@ def test_a_question_is_the_scripts_and_its_answer_is_not_in_sight(
 
 
 def test_each_question_has_a_right_answer_and_two_wrong_ones(site: Path) -> None:
-    places = []
-    for page in [*(page_of(site, script) for script in SCRIPTS),
-                 site / "self_check.html"]:  # fmt: skip
-        for choices in soup(page).select(CHOICES):
-            answer = choices.find_next_sibling()
-            assert answer in soup(page).select(ANSWER)
-            places.append(looked_at(choices, answer))
+    places, no_output = [], ["cell_input", CODE, "other-machine"]
+    pages = (*(page_of(site, one) for one in SCRIPTS), site / "self_check.html")
+    for choices in (one for page in pages for one in soup(page).select(CHOICES)):
+        shown = choices.find_next_sibling().select("pre, td, th")
+        shown = [x.get_text() for x in shown if not x.find_parent(class_=no_output)]
+        printed = plain(" ".join(shown))
+        inputs = choices.select("label > input")
+        texts = [one.find_next_sibling("code").get_text() for one in inputs]
+        assert len(texts) == len(set(texts)) == 3, texts
+        (right,) = (at for at, one in enumerate(inputs) if one.has_attr("data-right"))
+        for at, (text, one) in enumerate(zip(texts, inputs, strict=True)):
+            lines = [x.rstrip("\N{HORIZONTAL ELLIPSIS}") for x in text.split("\n")]
+            assert all(plain(x) in printed for x in lines) == (at == right), text
+            said = r"Right\." if at == right else r"No\. .*`.+`.*\."
+            assert re.fullmatch(said, one["data-said"]), one["data-said"]
+        places.append(right)
     assert len(places) > 55
     assert min(map(places.count, range(3))) > len(places) / 6, "a place tells it"
 
 
-def test_a_choice_is_judged_and_opens_the_answer(browser: Any, site: Path) -> None:
-    page = browser.new_page(viewport={"width": 320, "height": 700})
-    page.goto(page_of(site, DETACH).as_uri())
+def test_a_choice_is_judged_and_opens_the_answer(visit: Any, site: Path) -> None:
+    phone = {"width": 320, "height": 700}
+    page = visit(page_of(site, DETACH).as_uri(), viewport=phone)
     box, answer = page.locator(CHOICES).first, page.locator(ANSWER).first
     assert page.get_by_role("group", name="What is w now?").is_visible()
     radios, said = box.get_by_role("radio"), box.get_by_role("status")
     hidden = answer.locator("pre").first
     assert radios.count() == 3 and said.text_content() == ""
     assert not hidden.is_visible()
-    # By keyboard: arrows go round without choosing, the space bar chooses.
     radios.nth(0).focus()
     page.keyboard.press("ArrowUp")
     assert radios.nth(2).evaluate("(radio) => radio === document.activeElement")
@@ -146,67 +104,56 @@ def test_a_choice_is_judged_and_opens_the_answer(browser: Any, site: Path) -> No
     assert box.locator(f"label.right > {RIGHT}").count() == 1
     box.locator(RIGHT).check()
     assert said.text_content() == "Right." and not box.locator("label.wrong").count()
-    page.close()
 
 
-def test_self_check_answers_are_what_the_programs_print(site: Path) -> None:
+def test_self_check_answers_are_what_the_programs_print(
+    site: Path, tmp_path: Path
+) -> None:
     page = soup(site / "self_check.html")
     imports, *_ = (pre.get_text() for pre in page.select(".cell_input pre"))
-    programs, answers, lessons = [], [], set()
-    for section in page.select("article section section"):
+    sections = page.select("article section section")
+    assert len(sections) >= 15
+    for section in sections:
         (answer,) = section.select(ANSWER)
         program, *proofs = (one.get_text() for one in section.select(".cell_input pre"))
-        names = {one.id for one in ast.walk(ast.parse(program))
-                 if isinstance(one, ast.Name)}  # fmt: skip
-        for statement in ast.parse("\n".join(proofs)).body:
-            used = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name)}
-            assert isinstance(statement, ast.Assert) and used & (names - {"torch"})
-        programs.append("\n".join([imports, program, *proofs]))
-        answers.append(answer.select_one(".cell_output pre").get_text())
+        assert all(one.strip().startswith("assert ") for one in proofs)
+        script = tmp_path / "program.py"
+        script.write_text("\n".join([imports, program, *proofs]))
+        printed = in_fresh_process(run_as_a_reader, script, tmp_path, {})
+        assert printed == answer.select_one(".cell_output pre").get_text()
         (link,) = answer.select("a[href*=auto_examples]")
-        lessons.add((site / link["href"].partition("#")[0]).resolve())
-    assert len(programs) >= FEWEST_QUESTIONS and run(programs) == answers
-    assert lessons <= {page_of(site, script) for script in SCRIPTS}
-
-
-# -- The player -----------------------------------------------------------------------
+        assert (site / link["href"].partition("#")[0]).exists()
 
 
 def steps_of(page: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the data that a page's player loads, and its events."""
+    """Return the data of a page's player, and its events."""
     (player,) = soup(page).select(f"{LEAD} > {PLAYER}")
     text = (page.parent / player["data-steps"].partition("?")[0]).read_text("utf-8")
     data = json.loads(text[text.index("(") + 1 : text.rindex(")")])
     return data, [step for step in data["steps"] if step["event"]]
 
 
-@EACH
-def test_the_picture_is_a_step_of_the_lesson(script: Path, site: Path) -> None:
-    page = page_of(site, script)
-    if not soup(page).select(PLAYER):
-        pytest.skip("nothing of it can be played")
-    data, events = steps_of(page)
-    assert 1 <= len(events) <= MOST_EVENTS
-    player = soup(page).select_one(PLAYER)
-    number, _, count = player.select_one(".player-count").get_text().partition(" of ")
-    step = events[int(number) - 1]
-    assert int(count) == len(events)
-    assert player.select_one(".player-said").get_text() == step["said"]
-    statement = player.select_one(".player-statement").get_text().split("\n")[0]
-    assert statement == data["code"][step["first"] - 1].strip()
-    assert statement in "\n".join(part.code for part in parts_of(page))
-    drawn = parsed(data["drawings"][step["drawing"]])
-    assert str(player.select_one(".player-now > svg")) == str(drawn.svg)
-
-
-def test_most_lessons_can_be_played(site: Path) -> None:
+def test_the_pictures_of_most_lessons_are_steps_of_them(site: Path) -> None:
     pages = [page_of(site, script) for script in SCRIPTS]
-    assert sum(bool(soup(page).select(PLAYER)) for page in pages) > 35
+    played = [page for page in pages if soup(page).select(PLAYER)]
+    assert len(played) > 35
+    for page in played:
+        data, events = steps_of(page)
+        assert 1 <= len(events) <= 18, page
+        player = soup(page).select_one(PLAYER)
+        at, _, count = player.select_one(".player-count").get_text().partition(" of ")
+        step = events[int(at) - 1]
+        assert int(count) == len(events), page
+        assert player.select_one(".player-said").get_text() == step["said"], page
+        statement = player.select_one(".player-statement").get_text().split("\n")[0]
+        assert statement == data["code"][step["first"] - 1].strip(), page
+        assert statement in "\n".join(part.code for part in parts_of(page))
+        drawn = parsed(data["drawings"][step["drawing"]])
+        assert str(player.select_one(".player-now > svg")) == str(drawn.svg), page
 
 
-def test_the_player_plays_forward_to_the_end(browser: Any, site: Path) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.goto(page_of(site, DETACH).as_uri())
+def test_the_player_plays_forward_to_the_end(visit: Any, site: Path) -> None:
+    page = visit(page_of(site, DETACH).as_uri())
     _, events = steps_of(page_of(site, DETACH))
     player = page.locator(PLAYER)
     count, said = player.locator(".player-count"), player.locator(".player-said")
@@ -222,22 +169,10 @@ def test_the_player_plays_forward_to_the_end(browser: Any, site: Path) -> None:
     assert forward.get_attribute("aria-disabled") == "true"
     player.get_by_role("button", name="Back", exact=True).press("Enter")
     player.get_by_text(f"{len(events) - 1} of {len(events)}").wait_for()
-    page.close()
 
 
-# -- Copied code ----------------------------------------------------------------------
-
-
-@pytest.fixture
-def tab(browser: Any) -> Iterator[Any]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    yield context.new_page()
-    context.close()
-
-
-def test_a_block_is_copied_as_it_stands(tab: Any, site: Path) -> None:
-    tab.goto(page_of(site, DETACH).as_uri())
+def test_a_block_is_copied_as_it_stands(visit: Any, site: Path) -> None:
+    tab = visit(page_of(site, DETACH).as_uri())
     block = tab.locator(f"div.{CODE}:not(details *)").first
     block.get_by_role("button", name="Copy", exact=True).focus()
     tab.wait_for_function("getComputedStyle(document.activeElement).opacity === '1'")
@@ -248,22 +183,17 @@ def test_a_block_is_copied_as_it_stands(tab: Any, site: Path) -> None:
     assert copied.startswith(shown.rstrip()) and ast.parse(copied).body
 
 
-def test_code_is_copied_where_the_clipboard_is_closed(tab: Any, site: Path) -> None:
-    tab.add_init_script(
-        "Object.defineProperty(navigator, 'clipboard', {value: undefined});"
-    )
-    tab.goto(page_of(site, DETACH).as_uri())
+def test_code_is_copied_where_the_clipboard_is_closed(visit: Any, site: Path) -> None:
+    tab = visit(page_of(site, DETACH).as_uri())
+    tab.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     tab.locator(f"{SETUP} summary").press("Enter")
     tab.locator(f"{SETUP} button").first.press("Enter")
     tab.get_by_role("status").get_by_text("Ctrl+C").wait_for()
     assert tab.evaluate("String(getSelection())").startswith("import torch\n")
 
 
-# -- Without scripts, on paper, by keyboard -------------------------------------------
-
-
-def test_without_javascript_everything_is_there(browser: Any, site: Path) -> None:
-    tab = browser.new_page(java_script_enabled=False)
+def test_without_javascript_everything_is_there(visit: Any, site: Path) -> None:
+    tab = visit("index.html", java_script_enabled=False)
     for script in SCRIPTS if EVERYTHING else SCRIPTS[2::6]:
         page = page_of(site, script)
         tab.goto(page.as_uri())
@@ -274,21 +204,20 @@ def test_without_javascript_everything_is_there(browser: Any, site: Path) -> Non
             cells = part.output.replace(" | ", "\n")  # a table has no bars
             for line in (part.code + cells).splitlines():
                 assert " ".join(line.split()) in shown, line
-        assert (
-            not tab.locator(f"{CHOICES}, {PLAYER} button").locator(":visible").count()
-        )
-    tab.close()
+        controls = tab.locator(f"{CHOICES}, {PLAYER} button")
+        assert controls.filter(visible=True).count() == 0
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
 def test_a_printed_page_has_the_answers_and_no_navigation(
-    browser: Any, site: Path, scripts: bool
+    visit: Any, site: Path, scripts: bool
 ) -> None:
-    # A4 within its margins.
-    page = browser.new_page(
-        java_script_enabled=scripts, viewport={"width": 700, "height": 900}
+    within_margins = {"width": 700, "height": 900}  # of A4
+    page = visit(
+        page_of(site, DETACH).as_uri(),
+        java_script_enabled=scripts,
+        viewport=within_margins,
     )
-    page.goto(page_of(site, DETACH).as_uri())
     page.emulate_media(media="print", color_scheme="dark")
     page.locator(f"{ANSWER} pre").first.wait_for(state="visible")
     for part in (".sidebar-drawer", ".toc-drawer", ".skip-to-content", "button.copy"):
@@ -297,14 +226,11 @@ def test_a_printed_page_has_the_answers_and_no_navigation(
     assert paper in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
     root = "document.documentElement"
     assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
-    page.close()
 
 
-def test_the_printed_cheat_sheet_is_one_page(browser: Any, site: Path) -> None:
-    page = browser.new_page(color_scheme="dark")
-    page.goto((site / "cheat_sheet.html").as_uri())
+def test_the_printed_cheat_sheet_is_one_page(visit: Any) -> None:
+    page = visit("cheat_sheet.html", color_scheme="dark")
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
-    page.close()
 
 
 FOCUS = """() => {
@@ -320,11 +246,11 @@ FOCUS = """() => {
 
 
 @pytest.mark.parametrize("width", [1280, 640])
-def test_all_by_keyboard(width: int, tab: Any, site: Path) -> None:
-    """Every stop is outlined and in sight; what is in a closed drawer is passed by."""
-    tab.set_viewport_size({"width": width, "height": 800})
-    tab.emulate_media(reduced_motion="reduce")
-    tab.goto(page_of(site, DETACH).as_uri())
+def test_each_stop_of_the_keyboard_is_outlined_and_in_sight(
+    width: int, visit: Any, site: Path
+) -> None:
+    options = {"viewport": {"width": width, "height": 800}, "reduced_motion": "reduce"}
+    tab = visit(page_of(site, DETACH).as_uri(), **options)
     reached = []
     while not reached or not reached[-1]["end"]:
         tab.keyboard.press("Tab")
@@ -341,20 +267,18 @@ def test_all_by_keyboard(width: int, tab: Any, site: Path) -> None:
     wide = "all => all.filter(e => e.scrollWidth > e.clientWidth && e.tabIndex < 0)"
     code = tab.locator("article pre:visible, article .table-wrapper:visible")
     assert code.evaluate_all(f"{wide}.length") == 0
-    for drawer, link in {"__navigation": ".sidebar-tree a",
-                         "__toc": ".toc-tree ul ul a"}.items():  # fmt: skip
-        if width < 700:
-            assert drawer in everything
-            tab.locator(f"#{drawer}").press("Space")
-            tab.locator(link).first.focus()
-            tab.wait_for_function(f"({FOCUS})().inside")
-            tab.locator(f"#{drawer}").press("Space")
+    drawers = {"__navigation": ".sidebar-tree a", "__toc": ".toc-tree ul ul a"}
+    for drawer, link in drawers.items() if width < 700 else ():
+        assert drawer in everything
+        tab.locator(f"#{drawer}").press("Space")
+        tab.locator(link).first.focus()
+        tab.wait_for_function(f"({FOCUS})().inside")
+        tab.locator(f"#{drawer}").press("Space")
 
 
-def test_a_jump_leaves_the_heading_in_view(tab: Any, site: Path) -> None:
-    tab.emulate_media(reduced_motion="reduce")  # Furo scrolls smoothly
-    tab.set_viewport_size({"width": 360, "height": 700})
-    tab.goto(page_of(site, DETACH).as_uri())
+def test_a_jump_leaves_the_heading_in_view(visit: Any, site: Path) -> None:
+    options = {"viewport": {"width": 360, "height": 700}, "reduced_motion": "reduce"}
+    tab = visit(page_of(site, DETACH).as_uri(), **options)
     tab.evaluate(UNFOLD)
     ids = "[...document.querySelectorAll('article section section')].map(s => s.id)"
     for name in tab.evaluate(ids):

@@ -8,14 +8,12 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-from reading import NAMES, ROOT, SCRIPTS, code_lines
+from reading import EACH, ROOT, code_lines
 from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 from tensor_copies.explorer.chains import chain_of
 from tensor_copies.gallery.lessons import short_titles, without_markers
 from tensor_copies.lessons.downloads import offered_script
 
-EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 # What a phone of 390 px shows without scrolling sideways, and what all lines keep.
 NARROW, WIDE = 50, 56
 LONGEST = 28  # characters of a short title: one line of the menu
