@@ -37,10 +37,7 @@ SETUP, FOLDED = "details.admonition.setup", "details.admonition.folded"
 CHECKED, ANSWER = "details.admonition.checked", "details.admonition.predict"
 CHOICES = "fieldset.predict-choices"  # each a label > input[data-said, data-right]
 # What a block uses that measures, or says what was measured.
-TIMED = (
-    r"microseconds|compare\(|times\[|median_of_ten"
-    "|page_faults|timeit|repeat=|ratios|perf_counter"
-)
+TIMED = r"times\[|page_faults|timeit|repeat=|ratios|perf_counter"
 
 
 @dataclass(frozen=True)

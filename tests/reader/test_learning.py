@@ -89,6 +89,7 @@ def test_a_choice_is_judged_and_opens_the_answer(visit: Any, site: Path) -> None
     assert page.get_by_role("group", name="What is w now?").is_visible()
     radios, said = box.get_by_role("radio"), box.get_by_role("status")
     hidden = answer.locator("pre").first
+    page.get_by_role("button", name="Forward").click()  # loads the player's style
     assert radios.count() == 3 and said.text_content() == ""
     assert not hidden.is_visible()
     radios.nth(0).focus()
@@ -104,6 +105,8 @@ def test_a_choice_is_judged_and_opens_the_answer(visit: Any, site: Path) -> None
     assert box.locator(f"label.right > {RIGHT}").count() == 1
     box.locator(RIGHT).check()
     assert said.text_content() == "Right." and not box.locator("label.wrong").count()
+    after = "(one) => getComputedStyle(one, '::after').content"
+    assert box.locator("input").first.evaluate(after) == "none"
 
 
 def test_self_check_answers_are_what_the_programs_print(

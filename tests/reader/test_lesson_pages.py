@@ -49,7 +49,7 @@ DENIED = re.compile(
     r"\b(not|no|nothing|neither|only if|unless|without|[Oo]n (a GPU|CUDA))\b|n't\b"
 )
 # The profiler of a CUDA build else says on a machine without a GPU that there is none.
-QUICK = {"BENCHMARK_QUALITY": "quick", "KINETO_LOG_LEVEL": "6"}
+QUIET = {"KINETO_LOG_LEVEL": "6"}
 
 
 def words(text: str) -> str:
@@ -279,7 +279,7 @@ def test_a_script_runs_alone_and_prints_its_page(
     copy, empty = tmp_path / script.name, tmp_path / "empty"
     copy.write_bytes(downloads_of(page_of(site, script))[".py"].read_bytes())
     empty.mkdir()
-    environment = {"PATH": "", "HOME": str(empty), "MPLBACKEND": "agg"} | QUICK
+    environment = {"PATH": "", "HOME": str(empty), "MPLBACKEND": "agg"} | QUIET
     if script not in FIRST:
         printed = in_fresh_process(run_as_a_reader, copy, empty, environment)
     else:
@@ -300,7 +300,7 @@ def test_a_notebook_executes_and_prints_its_page(
     resources = {"metadata": {"path": str(tmp_path)}}
     client = NotebookClient(notebook, resources=resources, **times)
     # All of it runs, the cell that installs too, with what is here already.
-    client.execute(env=os.environ | QUICK | {"PIP_NO_INDEX": "1"})
+    client.execute(env=os.environ | QUIET | {"PIP_NO_INDEX": "1"})
     cells = notebook.cells[1:]  # what pip says is on no page
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     printed = [one["text"] for one in outputs if one.get("name") == "stdout"]
