@@ -80,7 +80,8 @@ for k, (size, n, rounds) in enumerate(cases):
     said = f"{named(low > 4 / 3)} took longer, and "
     said += f"{named(high < 3 / 4)} took less time"
     verdict.append(f"At {size}, {said}.")
-    medians = map(EngFormatter("s", 1), np.median(times, 0))
+    unit = EngFormatter("s", 1)
+    medians = map(unit, np.median(times, 0))
     cell = "{}, {:.2f} to {:.2f}×"
     columns.append(map(cell.format, medians, low, high))
     shortest.append(times.min())
