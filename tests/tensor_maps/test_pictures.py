@@ -522,6 +522,8 @@ def test_a_grid_has_what_a_view_reads_in_its_own_shape() -> None:
     ):
         grids = with_class(parsed(scene(observe({"v": view, "x": x}))), "tm-grid")
         texts = [text.text for grid in grids for text in grid.iter(f"{SVG}text")]
-        assert "".join(texts[1:]) == cells and texts[:1] == ["v reads"] * bool(cells)
+        assert "".join(texts[1:]) == cells and texts[:1] == ["v, row by row"] * bool(
+            cells
+        )
         rects = [rect for grid in grids for rect in grid.iter(f"{SVG}rect")]
         assert sum("stroke-dasharray" in rect.attrib for rect in rects) == again

@@ -70,6 +70,10 @@ def test_the_turns_that_are_told() -> None:
     assert [turn for code, turn in found if code == "x.add_("] == [[[1, 2]], [[2, 2]]]
 
 
+def drawn_of(seen: Steps, *most: int) -> list[list[str]]:
+    return [names for *_, names in seen.told_and_drawn(*most)]
+
+
 def changed(seen: Steps) -> list[set[str]]:
     return [set(step["changed"]) for step in seen.data()["steps"]]
 
@@ -121,10 +125,10 @@ def test_beside_many_names_what_a_statement_names_is_drawn_and_told() -> None:
                               "They share memory."]  # fmt: skip
     said = "out is computed from net.0.weight, net.0.bias and 48 "
     assert told(seen)[3].startswith(said)
-    for step, names in zip(seen.data()["steps"], seen.names_drawn(), strict=True):
+    for step, names in zip(seen.data()["steps"], drawn_of(seen), strict=True):
         assert set(step["changed"]) <= set(names) or len(step["changed"]) > 5
     # What shares with what is written is in the picture too.
-    assert {"z", "c0"} <= set(seen.names_drawn()[1])
+    assert {"z", "c0"} <= set(drawn_of(seen)[1])
 
 
 def test_a_picture_shows_who_shares_and_marks_what_was_there() -> None:
@@ -137,7 +141,7 @@ def test_a_picture_shows_who_shares_and_marks_what_was_there() -> None:
         w = torch.zeros(2)
     """)
     data = seen.data()
-    drawn = seen.names_drawn(2)
+    drawn = drawn_of(seen, 2)
     assert set(drawn[4]) == {"w", "other"} and set(drawn[1]) == {"w", "other"}
     pictures = [data["drawings"][step["drawing"]] for step in data["steps"]]
     assert ["tm-cell changed" in one for one in pictures] == [0, 0, 0, 0, 1, 0]
@@ -283,5 +287,5 @@ def test_what_was_there_before_a_cell_is_left_out() -> None:
         "new is new, with its own memory.",
         "kept is now a different tensor, with its own memory.",
     ]
-    drawn = set(itertools.chain(*seen.names_drawn()))
+    drawn = set(itertools.chain(*drawn_of(seen)))
     assert drawn == {"new", "kept"}

@@ -78,9 +78,7 @@ def _observation(
     """
     cells, holds = scene["cells"], scene["holds"]
     flows = seen["gradient_flows"]  # None: x did not require grad, none is drawn
-    tensors = [
-        _named_tensor("x", 0, requires_grad=flows is not None, is_leaf=not flows)
-    ]
+    tensors = [_named_tensor("x", 0, requires_grad=flows is not None, is_leaf=True)]
     if seen["same_object"]:
         tensors[0]["names"].append("y")
     elif len(holds) > 1:

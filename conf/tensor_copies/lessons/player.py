@@ -9,8 +9,9 @@ with the statement that led to it and what that did.
 from __future__ import annotations
 
 import json
+from itertools import zip_longest
 from pathlib import Path
-from textwrap import dedent, wrap
+from textwrap import dedent
 from typing import Any
 
 from docutils import nodes
@@ -25,11 +26,11 @@ from tensor_copies.markup import TEMPLATES
 
 FOLDER = "_static"
 VIEWER = ("steps.js", "steps.css")
-ON_A_PHONE = 44  # letters in a line
 # What is drawn on a name tag.
 SIGNS = {
-    "leaf": "Double outline: a leaf that requires grad.",
-    "frozen": "Lock: frozen.",
+    'data-sign="leaf"': "Double outline: a leaf that requires grad.",
+    'data-sign="frozen"': "Lock: frozen.",
+    "data-new": "Thick outline: in this step.",
 }
 
 
@@ -57,6 +58,8 @@ def shown_first(data: dict[str, Any]) -> dict[str, Any]:
     drawn = "".join(data["drawings"])
     statements = [_statement(data, step) for step in told]
     said = [step["said"] for step in told]
+    lines = zip_longest(*(one.split("\n") for one in statements), fillvalue="")
+    each_longest = [max(those, key=len) for those in lines]
     return {
         "wide": data["wide"],
         "high": data["high"],
@@ -65,9 +68,14 @@ def shown_first(data: dict[str, Any]) -> dict[str, Any]:
         "number": told.index(lead) + 1,
         "statements": statements,
         "said": lead["said"],
-        "signs": [SIGNS[name] for name in SIGNS if f'data-sign="{name}"' in drawn],
+        # Of the others the viewer shows which are drawn, step by step.
+        "signs": [
+            (mark, words, mark in picture)
+            for mark, words in SIGNS.items()
+            if mark in drawn
+        ],
         # Room is left for it: nothing below the player moves.
-        "longest": [max(texts, key=_lines_of) for texts in (statements, said)],
+        "longest": ["\n".join(each_longest), max(said, key=len)],
     }
 
 
@@ -76,11 +84,6 @@ def _statement(data: dict[str, Any], step: dict[str, Any]) -> str:
     lines = data["code"][step["first"] - 1 : step["last"]]
     text = dedent("\n".join(lines)).split("\n")
     return "\n".join([*text[:3], "\N{HORIZONTAL ELLIPSIS}"] if text[4:] else text)
-
-
-def _lines_of(text: str) -> int:
-    """Return how many lines a text takes on a phone."""
-    return sum(len(wrap(line, ON_A_PHONE)) for line in text.split("\n"))
 
 
 def published(page: str) -> str:

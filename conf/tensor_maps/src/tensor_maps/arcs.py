@@ -20,13 +20,15 @@ class Arc:
 
     ``flow`` leads from ``start`` to ``end``; ``stop`` from ``start`` to a bar at
     ``end``; ``out`` and ``in`` are the parts of a flow between two shelves: one end is
-    in the margin, and those of one ``bus`` run together. Heights are above the tags.
+    in the margin, and those of one ``bus`` run together. Heights are above the tags;
+    ``label`` is the room for a label above a bar.
     """
 
     kind: str
     start: float
     end: float
     height: float = 0.0
+    label: float = 0.0
     bus: object = None
 
     @property
@@ -42,7 +44,7 @@ class Arc:
     @property
     def top(self) -> float:
         """How high it reaches."""
-        return self.height + (BAR_HALF if self.kind == "stop" else 1)
+        return self.height + (BAR_HALF + self.label if self.kind == "stop" else 1)
 
     def points(self) -> list[Point]:
         """Return points on it, to see what it would run through."""
@@ -174,25 +176,24 @@ class Sky:
         tops += [label.up + 11 for label in self.labels]
         return max(tops, default=0.0)
 
-    def settle(self, left: float, right: float, told: set[str]) -> bool:
+    def settle(self, left: float, right: float, told: set[str]) -> None:
         """Set heights, and a label for each kind of arc that has none so far.
 
         ``left`` and ``right`` are the ends of the drawing. The labels that are set
-        are added to ``told``. Return whether "gradient stops" found no place where it
-        is read as said of its bar.
+        are added to ``told``. Where "gradient stops" has no place beside its bar or
+        above it, the arcs above the bar are lifted.
         """
         set_heights(self.arcs)
-        crowded = False
         for kinds, text in ((("stop",), STOPS), (("flow", "in"), GRADIENT)):
             of_kind = [arc for arc in self.arcs if arc.kind in kinds]
             if not of_kind or text in told:
                 continue
             told.add(text)
+            if text == STOPS and not self._label(of_kind, text, left, right):
+                of_kind[0].label = LABEL + 10
+                set_heights(self.arcs)
             if label := self._label(of_kind, text, left, right):
                 self.labels.append(label)
-            else:
-                crowded = True
-        return crowded
 
     def _label(
         self, arcs: list[Arc], text: str, left: float, right: float
@@ -207,9 +208,10 @@ class Sky:
             if arc.kind == "stop":
                 aside = half + 8 if arc.end > arc.start else -half - 8
                 spots += [(arc.end + aside, arc.height - low) for low in (4, 11)]
-                middle = within(arc.end)
-                if abs(middle - arc.end) < half:
-                    spots += [(middle, arc.height + BAR_HALF + 5)]
+                above = arc.height + BAR_HALF + 5
+                moves = (0, 0.3, -0.3, 0.6, -0.6, 0.95, -0.95)
+                middles = [within(arc.end + half * move) for move in moves]
+                spots += [(at, above) for at in middles if abs(at - arc.end) < half]
             elif arc.kind == "flow":
                 middle = (arc.low + arc.high) / 2
                 spots += [

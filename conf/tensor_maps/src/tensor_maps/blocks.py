@@ -34,7 +34,7 @@ BAR, BAR_NAME, MOST_NAMED_BARS = 8.0, 14.0, 3
 MOST_PILL = 150.0
 LEAST_TEXT = 100.0  # of what stands under a row
 LOCK = 13.0  # pixels that the lock of a frozen tag takes
-GRID_LINE, READS = 17.0, " reads"  # how high a cell of a grid is; above a grid
+GRID_LINE, READS = 17.0, ", row by row"  # how high a cell of a grid is; above a grid
 LOOSE = 1.1  # room for a text there, against its width in Helvetica
 
 

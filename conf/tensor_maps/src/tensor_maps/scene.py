@@ -169,9 +169,8 @@ class _Scene:
         self._leave_margins()
         if self._say_copies():
             self.shelves = self._shelves()
-        if self._place_above():  # with one more line of text under a row
-            self.shelves = self._shelves()
-            self._place_above()
+        self._place_across()
+        self._raise_skies()
         self._place_down()
         self._draw()
 
@@ -214,11 +213,6 @@ class _Scene:
                 self.said[other.memory].append(f"copied from {source.name}")
                 said = True
         return said
-
-    def _place_above(self) -> bool:
-        """Place blocks and arcs; return whether a label has to stand under a row."""
-        self._place_across()
-        return self._raise_skies()
 
     # Side by side, or under each other
 
@@ -307,7 +301,7 @@ class _Scene:
 
     # Above the tags
 
-    def _raise_skies(self) -> bool:
+    def _raise_skies(self) -> None:
         shelf_of, block_of = self._shelf_of(), self._block_of()
         ways = self._ways(self.story.flows, self.story.stops)
         self.across: list[tuple[Arc, Shelf, Arc, Shelf, float]] = []
@@ -337,27 +331,15 @@ class _Scene:
                 other.sky.arcs.append(comes)
                 self.across.append((leaves, one, comes, other, leaves.end))
         told: set[str] = set()
-        crowded = False
         end = max([self.content_end, *(one[-1] for one in self.across)])
         for shelf in self.shelves:
-            if shelf.sky.settle(EDGE, end, told):
-                crowded = True
-                for tag, _ in self.story.stops:
-                    if shelf_of[tag] is shelf:
-                        self._say(tag)
+            shelf.sky.settle(EDGE, end, told)
         self.right = self.content_end
         for shelf in self.shelves:
             for label in shelf.sky.labels:
                 self.right = max(self.right, label.x + label.half)
             for arc in shelf.sky.arcs:
                 self.right = max(self.right, arc.high + 2)
-        return crowded
-
-    def _say(self, tag: Tag) -> None:
-        line = f"{STOPS} at {tag.name}"
-        said = self.said[self._block_of()[tag].memory]
-        if line not in said:
-            said.append(line)
 
     def _ways(self, flows: Pairs, stops: Pairs) -> list[tuple[str, Tag, Tag]]:
         """Return the ways, and set where on its tag each of them ends."""

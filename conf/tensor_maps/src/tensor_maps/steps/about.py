@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tensor_maps.steps.events import entries_of, event_of, read_in
+from tensor_maps.steps.events import entries_of, event_of, read_in, without_aliases
 from tensor_maps.steps.names import names_in, root_of
 from tensor_maps.steps.step import Step
 
 MOST_EVENTS = 18
 # What happens to other tensors is told if it is one of these.
-ALWAYS = frozenset({"raises", "cut", "written"})
+ALWAYS = frozenset({"raises", "cut", "written", "gradient"})
 
 
 class About:
     """The events that are told of some names, and the one after which they are shown.
 
     Told is what concerns one of the ``names``, or what shares memory with it; of other
-    tensors what raises, is cut or is written; and what makes a name that one of these
-    statements uses. Of a loop one turn is told, and no name that its head only hands
-    on. Of more than 18 events those that concern no name go first, then repetitions,
-    then what is far from the one that ``leads``: the last event of a name within these
-    ``lines``.
+    tensors what raises, is cut, is written or has a gradient; and what makes a name
+    that one of these statements uses. Of a loop one turn is told, and no name that its
+    head only hands on. Of more than 18 events those that concern no name go first, then
+    repetitions, then what is far from the one that ``leads``: the last event of a name
+    within these ``lines``.
     """
 
     def __init__(
         self, steps: list[Step], names: Iterable[str], lines: tuple[int, int]
     ) -> None:
-        self.steps, self.names, (first, last) = steps, list(names), lines
+        self.names, (first, last) = list(names), lines
+        self.steps = steps = [without_aliases(step, self.names) for step in steps]
         events = {
             at: event_of(step)
             for at, step in enumerate(steps)
@@ -45,7 +46,8 @@ class About:
             at
             for at, (_, concerned) in events.items()
             if not self.names
-            or (known | on_the_memory_of(steps[at], known)) & set(concerned)
+            or (known | on_the_memory_of(steps[at], known))
+            & {*concerned, *steps[at].changed}
         }
         of_names = [at for at in within if at in self.near]
         self.leads = next((own[-1] for own in (of_names, within, before) if own), None)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Container
+from dataclasses import replace
 from typing import NamedTuple
 
-from tensor_maps.steps.names import names_in, root_of
+from tensor_maps.steps.names import names_in, paths_in, root_of
 from tensor_maps.steps.step import Step
 from tensor_maps.steps.syntax import nodes_of
 
@@ -15,6 +17,7 @@ COPYING = frozenset({
     *("double", "half", "tensor", "array", "as_tensor", "asarray", "numpy", "copy_"),
 })  # fmt: skip
 CUTTING = frozenset({"detach", "detach_", "data", "numpy", "inference_mode"})
+MOST_NAME = 24  # letters of a name that a story tells of
 
 
 class New(NamedTuple):
@@ -44,8 +47,9 @@ def event_of(step: Step) -> tuple[str | None, list[str]]:
     """
     differ = step.differ
     if step.raised:
-        asked = names_in(step.unit)
-        return "raises", [name for name in entries_of(step) if root_of(name) in asked]
+        asked, entry = names_in(step.unit), entries_of(step)
+        written = [name for name in entry if name in paths_in(step.unit)]
+        return "raises", written or [name for name in entry if root_of(name) in asked]
     changed = [name for name in differ if _has_other_gradient(step, name)]
     before = step.before.facts
     if named := [name for name in changed if before[name].gradient is None]:
@@ -64,6 +68,28 @@ def event_of(step: Step) -> tuple[str | None, list[str]]:
     if differ:
         return "changes", list(differ)
     return None, []
+
+
+def without_aliases(step: Step, names: Container[str]) -> Step:
+    """Return a step without changes that say nothing, but for those of some ``names``.
+
+    These are changes of long names, and of items that are only another name, or the
+    gradient, of something that has a name.
+    """
+    entry, facts = entries_of(step), step.after.facts
+    grads = [id(one.gradient.storage) for one in facts.values() if one.gradient]
+
+    def says(name: str) -> bool:
+        if name not in entry:  # of what is gone the place may be taken
+            return root_of(name) not in map(root_of, entry)
+        if name in names or len(name) > MOST_NAME or "[" not in name:
+            return name in names or len(name) <= MOST_NAME
+        others = [one for one in entry[name]["names"] if one != name]
+        is_known = any("[" not in one or one not in step.differ for one in others)
+        return not is_known and id(facts[name].other.storage) not in grads
+
+    differ = {name: kinds for name, kinds in step.differ.items() if says(name)}
+    return replace(step, differ=differ)
 
 
 def _has_other_gradient(step: Step, name: str) -> bool:
@@ -120,6 +146,7 @@ def _new(
     share = [o for o in known if storage is not None and entry[o]["storage"] == storage]
     # What the statement names is what a reader looks for.
     share.sort(key=lambda other: (root_of(other) not in asked, root_of(other) != other))
+    share.sort(key=lambda other: len(other) > MOST_NAME)  # these last
     share = list({id(entry[other]): other for other in share[::-1]}.values())[::-1]
     made_from = [o for o in known if root_of(o) in asked and root_of(o) != name]
     # Of two with the same values, the one at the same place: copy.bias is of norm.bias.

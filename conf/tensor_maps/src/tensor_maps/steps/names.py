@@ -28,6 +28,7 @@ MOST_VISITED, MOST_TYPES = 2_000, 20_000
 # Names of IPython: its history, and results such as _, __, _1 and _i2.
 HISTORY = ("In", "Out")
 NOT_LOOKED_AT = re.compile(r"__|_\d*$|_i+\d*$|_[iod]h$|_exit_code$")
+PATHS = (ast.Name, ast.Attribute, ast.Subscript)
 PLAIN = (int, float, complex, bool, str, bytes, type(None))
 NOT_ENTERED = (type, types.ModuleType, types.FunctionType, types.MethodType)
 NOT_ENTERED_OF = frozenset({
@@ -77,6 +78,12 @@ def bound_in(unit: Unit) -> frozenset[str]:
             case _ if isinstance(node, DEFINITIONS):
                 found.add(node.name)
     return frozenset(found)
+
+
+@lru_cache(maxsize=1024)
+def paths_in(unit: Unit) -> frozenset[str]:
+    """Return what a statement reads or binds as it is written, as ``net.weight``."""
+    return frozenset(ast.unparse(n) for n in nodes_of(unit) if isinstance(n, PATHS))
 
 
 def root_of(name: str) -> str:

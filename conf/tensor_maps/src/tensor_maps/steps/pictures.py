@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -12,12 +13,14 @@ from tensor_maps.compare import changed, only
 from tensor_maps.draw import scene
 from tensor_maps.pen import printable
 from tensor_maps.steps.events import entries_of, event_of, news_of
-from tensor_maps.steps.names import names_in, root_of
+from tensor_maps.steps.names import names_in, paths_in, root_of
 from tensor_maps.steps.step import Step
 
 if TYPE_CHECKING:
     from tensor_maps.steps.about import About
 
+# So many names are drawn where a story has them; a picture of what is said is higher.
+LEAST_DRAWN, MORE = 3, 1.2
 WIDTH = 336.0  # pixels: a phone shows it whole, with letters of 12 pixels
 # Marks of what changed, and the kinds of difference that are marked.
 MARKED = ("values", "version", "gradient", "storage")
@@ -28,28 +31,37 @@ def names_to_draw(
     last: list[str],
     most: int,
     about: About | None = None,
+    said: str = "",
 ) -> list[str]:
     """Return the names to draw, at most so many.
 
     These are what the event concerns, what changed, what the statement names and
     what shares memory with that; then, as room is left, those of the ``last`` picture.
-    Of a step that a story ``about`` some names tells, these follow what the event
-    concerns and the statement names; where the story leads, they come first.
+    Of a step that a story ``about`` some names tells, these follow what is ``said``,
+    what the statement names and the event concerns; where it leads, they come first.
     """
     seen = step.after.observed
     looked = {name: None for one in seen["tensors"] for name in one["names"]}
     asked = names_in(step.unit)
     if about is not None and about.tells(step):
-        (kind, concerned), used = event_of(step), about.names_at(step)
-        concerned = sorted(concerned, key=lambda name: name not in used)
-        said = [name for name in looked if name in asked]
-        both = used if step is about.lead else [*concerned, *said, *used]
-        if step is about.lead or kind not in ("shares", "cut"):  # of each, one name
-            entry = entries_of(step)
-            first = {id(entry[name]): name for name in reversed(both) if name in entry}
-            both = [name for name in both if name in first.values()]
-        if found := [name for name in dict.fromkeys(both) if name in looked]:
-            return found[:most]
+        told, used, entry = (
+            names_told(step, said),
+            about.names_at(step),
+            entries_of(step),
+        )
+        # A plain name says more than one of many parameters.
+        concerned = sorted(event_of(step)[1], key=lambda name: name != root_of(name))
+        near = [*told, *(n for n in looked if n in paths_in(step.unit)), *concerned]
+        if step is about.lead:
+            told, near = [], used or near
+        found: dict[str, int] = {}
+        for name in filter(entry.get, [*near, *used]):
+            # Of what is not told, one name.
+            is_other = name in told or id(entry[name]) not in found.values()
+            if is_other and (name in near or len(found) < LEAST_DRAWN):
+                found[name] = id(entry[name])
+        if found:
+            return [*found][: max(most, len(told))]
     said = [name for name in looked if root_of(name) in asked]
     # A plain name says more than one of many parameters.
     said.sort(key=lambda name: name != root_of(name))
@@ -67,18 +79,32 @@ def names_to_draw(
     return wanted[:most]
 
 
+def names_told(step: Step, said: str) -> list[str]:
+    """Return the names that a sentence of a step has, in its order."""
+    may_be = {*step.differ, *event_of(step)[1]}
+    for new in news_of(step):
+        may_be |= {*new.others, *new.leaves}
+    found = {}
+    for name in may_be & {*entries_of(step)}:
+        whole = rf"(?<![\w.\]]){re.escape(name)}(?![\w\[]|\.(?!grad\b)\w)"
+        if place := re.search(whole, said):
+            found[name] = place.start()
+    return sorted(found, key=found.get)
+
+
 def picture_of(
     step: Step,
     names: list[str],
     paint: Callable[[list[dict]], None],
     about: About | None = None,
     high: float = math.inf,
+    said: str = "",
 ) -> tuple[str, str] | None:
     """Return the drawing of these names after a step, and its caption.
 
     ``paint`` gives storages their colours. In a story ``about`` some names no tag has
-    others. Of more than two names the last are left out until the drawing is not higher
-    than ``high``; where the story leads, it is drawn closer instead.
+    others. Of more than two names the last that are not ``said`` are left out until the
+    drawing is not higher than ``high``; where it leads, it is drawn closer instead.
     """
     if not names:
         return None
@@ -98,9 +124,10 @@ def picture_of(
     asked = [shown, names, raises, copies, ringed]
     height, *drawn = _drawn_once(json.dumps([True, *asked]))
     if height > high and names[2:]:
-        if about is None or step is not about.lead:
-            return picture_of(step, names[:-1], paint, about, high)
-        _, *drawn = _drawn_once(json.dumps([False, *asked]))
+        if about is not None and step is about.lead:
+            _, *drawn = _drawn_once(json.dumps([False, *asked]))
+        elif height > MORE * high or names[len(names_told(step, said)) :]:
+            return picture_of(step, names[:-1], paint, about, high, said)
     return tuple(drawn)
 
 

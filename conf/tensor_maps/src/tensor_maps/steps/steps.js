@@ -249,6 +249,8 @@ function tensorCopiesSteps(data, place = document.currentScript.place) {
     part("statement").textContent = textOf(step);
     part("count").textContent = words;
     part("said").textContent = step.said;
+    for (const sign of place.querySelectorAll(".player-signs > span"))
+      sign.toggleAttribute("data-off", !played.innerHTML.includes(sign.dataset.mark));
     const lit = dots[events.findLastIndex((index) => index <= at)] ?? dots[0];
     const moves = dots.includes(document.activeElement);
     for (const dot of dots) {

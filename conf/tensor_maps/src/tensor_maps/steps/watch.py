@@ -444,31 +444,29 @@ class Steps:
             story.raises, story.copies = dict(raises or {}), list(copies)
         drawings: dict[tuple[str, str], int] = {}
         steps = []
-        shown = self.names_drawn(drawn, story)
+        told = self.told_and_drawn(drawn, story)
         number_storages(self._steps)
         colours = Colours(self._colours)
-        pairs = [*zip(self._steps, shown, strict=True)]
+        pairs = [(step, names) for step, _, names in told]
         events = range(len(pairs)) if story is None else sorted(story.told)
         pictures = [numbers_in(*pairs[at]) for at in events]
         for picture in pictures:
             for number in picture:
                 beside = {n for one in pictures if number in one for n in one}
                 colours.give(number, beside, picture)
-        for at, (step, names) in enumerate(pairs):
-            picture = picture_of(step, names, colours.paint, story, high)
-            is_about = story is not None and at in story.told & story.near
-            said, notes = step_words(step, story.names if is_about else ())
+        for at, (step, (said, notes), names) in enumerate(told):
+            picture = picture_of(step, names, colours.paint, story, high, said)
             if story is None and names and (more := step.after.names - len(names)):
                 notes.append(f"and {count_of(more, 'more tensor')}")
             if step.left_out:
                 notes.append(f"{step.left_out:,} more characters were printed")
-            if step is self._steps[-1] and (more := self._noted.not_shown):
+            if at == len(told) - 1 and (more := self._noted.not_shown):
                 notes.append(f"{more} more steps are not shown")
             event, concerned = event_of(step)
             if story is not None and at not in story.told:
                 event = None
             number = picture and drawings.setdefault(picture, len(drawings))
-            told = step.place() | {
+            one = step.place() | {
                 "said": said,
                 "printed": step.printed,
                 "changed": step.changed,
@@ -476,9 +474,9 @@ class Steps:
                 "names": concerned,
                 "drawing": number,
             }
-            told |= {"raised": step.raised} if step.raised else {}
-            told |= {"note": "; ".join(notes)} if notes else {}
-            steps.append(told)
+            one |= {"raised": step.raised} if step.raised else {}
+            one |= {"note": "; ".join(notes)} if notes else {}
+            steps.append(one)
         data = {
             "format": STEPS_FORMAT,
             "title": self.title,
@@ -490,14 +488,22 @@ class Steps:
         }
         return data if story is None else data | {"lead": story.leads}
 
-    def names_drawn(
+    def told_and_drawn(
         self, drawn: int = MOST_DRAWN, story: About | None = None
-    ) -> list[list[str]]:
-        """Return for each step the names in its picture."""
-        found: list[list[str]] = []
-        for step in self._steps:
-            last = found[-1] if found else []
-            found.append(names_to_draw(step, last, drawn, story))
+    ) -> list[tuple[Step, tuple[str, list[str]], list[str]]]:
+        """Return the steps with their words, and the names in their pictures."""
+        found, names = [], []
+        for at, step in enumerate(self._steps):
+            if story is not None and at in story.told:
+                step = story.steps[at]
+            about = [] if story is None else story.names  # what is drawn is told too
+            is_about = bool(about) and at in story.told & story.near
+            last = names
+            for _ in range(1 + is_about):
+                words = step_words(step, about if is_about else ())
+                names = names_to_draw(step, last, drawn, story, words[0])
+                about = [*about, *names]
+            found.append((step, words, names))
         return found
 
     def colour(self, observed: dict) -> dict:

@@ -16,7 +16,7 @@ from tensor_maps.steps.syntax import DEFINITIONS
 from tensor_maps.words import count_of, listing, size_of
 
 # Sentences that a step has, and names that a sentence has; letters of all sentences.
-MOST_SAID, MOST_TEXT = 3, 260
+MOST_SAID, MOST_TEXT = 3, 150
 # Of values that are different, so many letters are said.
 MOST_LETTERS = 60
 
@@ -96,10 +96,11 @@ def _nothing(step: Step) -> str:
 def _said_of_names(step: Step, about: set[str]) -> list[str]:
     """Say what changed: gradients, what was written, what is new, and the rest."""
     entry = entries_of(step)
+    first = frozenset(about)
     if about:
         about |= {n for n in step.differ if root_of(n) in names_in(step.unit)}
     differ = {name: step.differ[name] for name in step.differ if name in about}
-    differ = _in_order(differ or step.differ, entry, step)
+    differ = _in_order(differ or step.differ, step, first)
     if resized := _said_of_resized(step, differ):
         return [resized]
     same = {n: k for n, k in differ.items() if not k & {"new", "other", "gone"}}
@@ -128,17 +129,21 @@ def _said_of_names(step: Step, about: set[str]) -> list[str]:
 
 
 def _in_order(
-    differ: dict[str, frozenset[str]], entry: dict[str, dict], step: Step
+    differ: dict[str, frozenset[str]], step: Step, first: frozenset[str]
 ) -> dict[str, frozenset[str]]:
-    """Set what the statement names first.
+    """Set some names first, and then what the statement names.
 
-    Of many names, those of a tensor that was there before are left out but for one.
+    Of many names, or after these, those of a tensor that was there before are left out
+    but for one.
     """
-    asked, kept = names_in(step.unit), {}
-    there = {"new", "other", "gone", "moved"} if len(differ) > MOST_SAID else set()
-    order = sorted(
-        differ, key=lambda name: (root_of(name) not in asked, root_of(name) != name)
-    )
+    asked, kept, entry = names_in(step.unit), {}, entries_of(step)
+    is_long = first or len(differ) > MOST_SAID
+    there = {"new", "other", "gone", "moved"} if is_long else set()
+
+    def rank(name: str) -> tuple[bool, ...]:
+        return name not in first, root_of(name) not in asked, root_of(name) != name
+
+    order = sorted(differ, key=rank)
     for name in order:
         is_one = there and name in entry and not differ[name] & there
         kept.setdefault(id(entry[name]) if is_one else name, name)
