@@ -79,7 +79,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "first_notebook_cell": "# Installs what the lessons need where it is missing.\n"
-    "%pip install --quiet torch numpy matplotlib perfplot",
+    '%pip install --quiet "torch>=2.6" numpy matplotlib perfplot',
     # Timings vary from run to run: the build prints them, the pages do not.
     "min_reported_time": 1e9,
     "write_computation_times": False,
