@@ -109,8 +109,10 @@ def compressed(file: Path) -> int:
 def heard(tab: Any) -> tuple[list[str], list[str]]:
     """Return what a page asks for, and what goes wrong in it."""
     asked, wrong = [], []
+    tab.goto("about:blank")  # what the tab showed may still ask for its icon
     tab.on("request", lambda request: asked.append(request.url))
-    tab.on("requestfailed", lambda request: wrong.append(request.url))
+    ours = re.compile("file:")  # what other hosts are asked is seen above
+    tab.on("requestfailed", lambda one: ours.match(one.url) and wrong.append(one.url))
     tab.on("pageerror", lambda error: wrong.append(str(error)))
     tab.on("console", lambda one: one.type == "error" and wrong.append(one.text))
     return asked, wrong
