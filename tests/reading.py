@@ -32,9 +32,9 @@ EACH = pytest.mark.parametrize("script", SCRIPTS, ids=NAMES)
 # How the parts of a page are marked.
 CODE = "highlight-Python"  # a lesson's; what it has printed is in other blocks
 LEAD, PLAYER = "div.lead", "figure.player"
-TABLE, MAP, CHART = "table.printed", "figure.tensor-map", "figure.chart"
+TABLE, MAP = "table.printed", "figure.tensor-map"
 SETUP, FOLDED = "details.admonition.setup", "details.admonition.folded"
-CHECKED, ANSWER = "details.admonition.checked", "details.admonition.predict"
+ANSWER = "details.admonition.predict"
 CHOICES = "fieldset.predict-choices"  # each a label > input[data-said, data-right]
 # What a block uses that measures, or says what was measured.
 TIMED = r"times\[|page_faults|timeit|repeat=|ratios|perf_counter"

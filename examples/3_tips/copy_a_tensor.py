@@ -106,6 +106,7 @@ assert t.new_tensor(1.0).dtype == t.dtype
 # ``x.detach().clone()``. Smaller differences can change with the next run. First, 16
 # MiB are freed. After that, Linux's C library keeps smaller blocks, so these copies
 # don't wait for :doc:`new pages <pages_of_a_copy>`, as much larger ones do.
+# `From the mallopt manual <https://man7.org/linux/man-pages/man3/mallopt.3.html>`__
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)

@@ -172,6 +172,15 @@ def test_a_right_answer_that_is_not_printed_ends_the_build(site: TinySite) -> No
     fails(site, rf"{said} '2', which is printed")
 
 
+def test_a_lesson_that_no_list_has_is_named(site: TinySite) -> None:
+    extra = site.folder / "examples" / "1_first" / "extra.py"
+    extra.write_text(lesson("extra", "print(1)"))
+    said = r"add 'Short title <extra>' to examples/1_first/index\.rst"
+    fails(site, rf"(?m)extra\.py: {said}")
+        site, r"(?m)extra\.py: add 'Short title <extra>' to examples/1_first/index\.rst"
+    )
+
+
 def test_a_python_without_assertions_is_refused(site: TinySite) -> None:
     done = built(site, PYTHONOPTIMIZE="1")
     assert done.status != 0

@@ -27,7 +27,7 @@ from tensor_copies.markup import TEMPLATES
 from tensor_maps import Steps
 from tensor_maps.steps.viewer import asset, save_steps, steps_frame, steps_page
 
-MOST_OF_VIEWER, MOST_OF_LESSON = 8_000, 12_000  # bytes, compressed
+MOST_OF_VIEWER = 8_000  # bytes, compressed
 BREAKS_OUT = "</script><script>document.title = 'out'</script><img src=x onerror=out()>"
 PROGRAM = f"""import torch
 w = torch.ones(2, requires_grad=True)

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx_gallery.py_source_parser import (
-    split_code_and_text_blocks,
-)
+from sphinx.errors import ConfigError
+from sphinx_gallery.py_source_parser import split_code_and_text_blocks
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 # A line of a list of lessons: "    detach <detach>".
@@ -50,11 +49,14 @@ def lesson_scripts(app: Sphinx) -> dict[str, Path]:
 
 @cache
 def scripts() -> list[Path]:
-    """Return the scripts of all lessons, in reading order."""
+    """Return the scripts of all lessons, in reading order; each must have a place."""
     order = list(short_titles())
     found = sorted(EXAMPLES.glob("*/[!.]*.py"))
-    listed = [one for one in found if one.stem in order]  # Sphinx warns of the others
-    return sorted(listed, key=lambda one: order.index(one.stem))
+    for one in found:
+        if one.stem not in order:
+            index = f"examples/{one.parent.name}/index.rst"
+            raise ConfigError(f"{one.name}: add 'Short title <{one.stem}>' to {index}.")
+    return sorted(found, key=lambda one: order.index(one.stem))
 
 
 def depend_on_lessons(app: Sphinx) -> None:

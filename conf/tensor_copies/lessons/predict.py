@@ -59,21 +59,22 @@ class Predict(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the place of the question."""
         items = (one for node in self.parse_content_to_nodes() for one in node)
-        answers = [_answer(item) for item in items]
+        answers = [self._answer(item) for item in items]
         place = question(words=" ".join(self.arguments[0].split()), answers=answers)
         self.set_source_info(place)
         return [place]
 
-
-def _answer(item: nodes.Element) -> Answer:
-    """Return the lines of an answer, which are code, and what is said behind them."""
-    words = "".join(
-        f"`{one.astext()}`" if isinstance(one, nodes.literal) else one.astext()
-        for one in item[0]
-    )
-    lines, note = LINES.fullmatch(" ".join(words.split())).groups()
-    said = f" {note[0].upper()}{note[1:]} it prints that." if note else ""
-    return lines.strip("` ").replace("` `", "\n"), said
+    def _answer(self, item: nodes.Element) -> Answer:
+        """Return the lines of an answer, which are code, and what is said behind."""
+        words = "".join(
+            f"`{one.astext()}`" if isinstance(one, nodes.literal) else one.astext()
+            for one in item[0]
+        )
+        if not (found := LINES.fullmatch(" ".join(words.split()))):
+            raise self.error(f"write what is printed as code, not as words: {words}")
+        lines, note = found.groups()
+        said = f" {note[0].upper()}{note[1:]} it prints that." if note else ""
+        return lines.strip("` ").replace("` `", "\n"), said
 
 
 def arrange_questions(app: Sphinx, doctree: nodes.document) -> None:
