@@ -177,8 +177,6 @@ def test_a_lesson_that_no_list_has_is_named(site: TinySite) -> None:
     extra.write_text(lesson("extra", "print(1)"))
     said = r"add 'Short title <extra>' to examples/1_first/index\.rst"
     fails(site, rf"(?m)extra\.py: {said}")
-        site, r"(?m)extra\.py: add 'Short title <extra>' to examples/1_first/index\.rst"
-    )
 
 
 def test_a_python_without_assertions_is_refused(site: TinySite) -> None:
