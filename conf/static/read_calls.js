@@ -1,34 +1,46 @@
 // Reads a line of code as calls that this site has run. Nothing runs: the line is cut into
 // tokens, and a call is known by the ways to write it that calls.toml lists beside it.
+//
+// callReader({chips, forms, rows}) gives three functions. `read(text)`: `code` is what can be
+// shown of it, "" if nothing, and `x` what stands for x there; `steps` are all calls that were
+// read one after the other, of `start`; `unread` is what follows them, and `whole` whether
+// there is nothing else in the line; `when` says for what the answer holds, `or` is the call
+// for another x; `state` is the kind of x, `said` a sentence. `pair("A or B?")`: two codes, or
+// null. `cards(query)`: the ids of the rows that a query names, two at most.
 window.callReader = ({ chips, forms, rows, longest = 3 }) => {
-  // -- A line as tokens, and as expressions: a name with what hangs on it ---------------
-  const TOKEN = /\s+|#.*|[rbfu]{0,2}(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|[\p{L}_][\p{L}\p{N}_]*|\d[\w.]*|…|\.\.\.|[-+*/%@&|^<>=!:]=|->|\*\*|\/\/|<<|>>|[-+*/%@&|^<>=:.,;()[\]{}~]/uy;
+  // -- Tokens, and expressions: a name or bracket with what hangs on it -------------------
+  const TOKEN = new RegExp([
+    /\n|[^\S\n]+|#.*/, /[rbfu]{0,2}(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')/,
+    /[\p{L}_][\p{L}\p{N}_]*|\d[\w.]*|…|\.\.\./, /[-+*/%@&|^<>=!:]=|->|\*\*|\/\/|<<|>>/,
+    /[-+*/%@&|^<>=:.,;()[\]{}~]/,
+  ].map(({ source }) => source).join("|"), "uy");
   const CLOSES = { "(": ")", "[": "]", "{": "}" };
-  const NAME = /^[\p{L}_]/u;
-  const KEYWORD = /^(?:return|yield|await|not|and|or|in|is|if|else|for|lambda|assert|del|with|as|while|elif|raise|import|from|def|class|async)$/;
+  const CLOSING = /^[)\]}]$/, NAME = /^[\p{L}_]/u, ENDS = /^[;\n]$/, ASSIGNS = /^[-+*/]?=$/;
+  const KEYWORD = new RegExp("^(?:return|yield|await|not|and|or|in|is|if|else|for|lambda|assert|del|" +
+    "with|as|while|elif|raise|import|from|def|class|async)$");
   const tokensOf = (text) => {
     const found = [];
     TOKEN.lastIndex = 0;
     while (TOKEN.lastIndex < text.length) {
       const at = TOKEN.lastIndex, token = TOKEN.exec(text)?.[0];
-      if (token === undefined) return { found, odd: [...text.slice(at)][0] };
-      if (/\S/.test(token) && token[0] !== "#") found.push(token);
+      if (token === undefined) throw new SyntaxError(`“${[...text.slice(at)][0]}” is not Python.`);
+      if (/\S|\n/.test(token) && token[0] !== "#") found.push(token);
     }
-    return { found };
+    return found;
   };
   // Code as a person types it: no space within calls, one after commas.
   const write = (tokens) => tokens.map((token, at) => {
     const word = (one) => /^[\p{L}\p{N}_"']/u.test(one);
     if (token === ",") return ", ";
     const gap = word(token) && word(tokens[at - 1]?.slice(-1) ?? "") ? " " : "";
-    return gap + (token[0] === "'" ? token.replaceAll("'", '"') : token);
+    return gap + (token[0] === "'" ? token.replaceAll("'", '"') : token.trim());
   }).join("").replace(/, ([)\]}])/g, "$1");
   const split = (tokens, sign) => { // at a sign that stands in no bracket
     const parts = [[]];
     let depth = 0;
     for (const one of tokens) {
-      depth += CLOSES[one] ? 1 : /^[)\]}]$/.test(one) ? -1 : 0;
-      if (depth === 0 && sign.test(one)) parts.push([]);
+      depth += CLOSES[one] ? 1 : CLOSING.test(one) ? -1 : 0;
+      if (depth <= 0 && sign.test(one)) parts.push([]);
       else parts.at(-1).push(one);
     }
     return parts;
@@ -37,7 +49,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const open = [];
     for (let at = from; at < tokens.length; at++) {
       if (CLOSES[tokens[at]]) open.push(CLOSES[tokens[at]]);
-      else if (/^[)\]}]$/.test(tokens[at]) && open.pop() !== tokens[at]) break;
+      else if (CLOSING.test(tokens[at]) && open.pop() !== tokens[at]) break;
       if (!open.length) return at;
     }
     throw new SyntaxError("A bracket is missing, or there is one too many.");
@@ -46,24 +58,23 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const expressions = (tokens, within = "") => {
     const found = [];
     for (let at = 0; at < tokens.length; at++) {
-      const bracket = CLOSES[tokens[at]];
-      if (!(bracket || (NAME.test(tokens[at]) && !KEYWORD.test(tokens[at])))) continue;
-      if (tokens[at - 1] === ".") continue;
-      let last = bracket ? closing(tokens, at) : at;
+      const isBracket = CLOSES[tokens[at]], isName = NAME.test(tokens[at]) && !KEYWORD.test(tokens[at]);
+      if (!(isBracket || isName) || tokens[at - 1] === ".") continue;
+      let last = isBracket ? closing(tokens, at) : at;
       const one = { head: write(tokens.slice(at, last + 1)), parts: [], within };
-      const inner = bracket ? [[tokens.slice(at + 1, last), ""]] : [];
+      const inner = isBracket ? [[tokens.slice(at + 1, last), ""]] : [];
       found.push(one);
       for (;;) {
         const name = tokens[last + 1] === "." && NAME.test(tokens[last + 2] ?? "") ? tokens[last + 2] : "";
-        const from = last + (name ? 3 : 1), open = /^[([]$/.test(tokens[from] ?? "") ? tokens[from] : "";
-        const called = open === "(" || (open === "[" && !name);
-        if (!name && !called) break;
-        const end = called ? closing(tokens, from) : from - 1, inside = tokens.slice(from + 1, end);
+        const from = last + (name ? 3 : 1), open = tokens[from];
+        const isCalled = open === "(" || (open === "[" && !name);
+        if (!name && !isCalled) break;
+        const end = isCalled ? closing(tokens, from) : from - 1, inside = tokens.slice(from + 1, end);
         one.parts.push({
-          name, open: called ? open : "", text: write(tokens.slice(last + 1, end + 1)),
-          args: called ? split(inside, /^,$/).map(write).filter(Boolean) : [],
+          name, open: isCalled ? open : "", text: write(tokens.slice(last + 1, end + 1)),
+          args: isCalled ? split(inside, /^,$/).map(write).filter(Boolean) : [],
         });
-        if (called) inner.push([inside, name]);
+        if (isCalled) inner.push([inside, name]);
         last = end;
       }
       for (const [inside, name] of inner) found.push(...expressions(inside, name || within));
@@ -71,84 +82,79 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     }
     return found;
   };
-  const textOf = ({ head, parts }, from = parts.length) =>
-    head + parts.slice(0, from).map(({ text }) => text).join("");
-  const parse = (text) => expressions(tokensOf(text).found);
+  const joined = (parts) => parts.map(({ text }) => text).join("");
+  const textOf = ({ head, parts }, until = parts.length) => head + joined(parts.slice(0, until));
+  const parse = (text) => expressions(tokensOf(text));
 
-  // -- The ways to write a call ----------------------------------------------------------
-  const KINDS = {
-    DEVICE: /^(?:[\w.]*device\w*(?:\[.*\]|\(.*\))?|\w*dev|"(?:cuda|mps|xpu)(?::\d+)?"|torch\.device\("(?:cuda|mps|xpu).*"\))$/i,
-    ARRAY: /^(?:np|numpy)\.|numpy\(|\.values$|\.astype\(|^(?:a|arr|array|\w+_np|np_\w+|\w*_arr(?:ay)?)$/,
-    MODULE: /^(?:(?:self\.)?(?:\w+[._])?(?:\w*model|module|\w*net|network|\w*encoder|\w*decoder|\w*backbone|generator|discriminator|critic|actor|teacher|student)(?:_?\d+|_ema|_copy)?|self|nn\.\w+\(.*\)|(?!Variable|Parameter|\w*Tensor)[A-Z]\w*[a-z]\w*\([^()]*\))(?:\.(?:eval|train)\(\))?$/i,
-    INT: /^-?\d+$/, MASK: /[<>~]|[!=]=|mask/,
-    SLICE: /^(?:-?\d+|\.\.\.|None|[-+\w. ]*:[-+\w.: ]*)$/,
-  };
+  // -- The ways to write a call ------------------------------------------------------------
+  const LIBRARY = /^(?:torch|np|numpy|nn|F|copy|jnp|tf|cv2|plt|math|random|init)(?:\.\w+)*$/;
+  const ARRAY = /^(?:np|numpy)\.|numpy\(|\.values$|\.astype\(|^(?:a|arr|array|\w+_np|np_\w+|\w*_arr(?:ay)?)$/;
+  const DEVICE = /(?:[\w.]*device\w*(?:\[.*\]|\(.*\))?|\w*dev|"(?:cuda|mps|xpu)(?::\d+)?"|torch\.device\("(?:cuda|mps|xpu).*"\))/i;
   const OPTIMIZER = /(?:optim\w*|opt|sched\w*|scaler)\d?$/i;
-  const isModule = (text) => KINDS.MODULE.test(text) && (!/^[A-Z]\w*\(/i.test(text) || /^[A-Z]|^nn/.test(text));
-  // What changes more than values: it is in no "any arguments".
-  const SWITCH = /^(?:dtype|device|requires_grad|out|inplace|copy|memory_format|layout|force|assign)=|^torch\.(?:u?int|float|b?float|half|double|long|short|bool|bfloat|complex)\w*$|\bdtype$/;
+  // What people call a whole model, and `Net()`.
+  const MODEL = new RegExp("^(?:self\\.)?(?:\\w+[._])?(?:\\w*model|module|\\w*net|network|\\w*encoder|" +
+    "\\w*decoder|\\w*backbone|generator|discriminator|critic|actor|teacher|student)(?:_?\\d+|_ema|_copy)?$", "i");
+  const MADE = /^(?:nn\.\w+\(.*\)|(?!Variable|Parameter|\w*Tensor)[A-Z]\w*[a-z]\w*\([^()]*\))$/;
+  const isModule = (text) => {
+    const plain = text.replace(/\.(?:eval|train)\(\)$/, "");
+    return plain === "self" || MODEL.test(plain) || MADE.test(plain);
+  };
+  // What changes more than values: "any arguments" has none of these.
+  const SWITCH = new RegExp("^(?:dtype|device|requires_grad|out|inplace|copy|memory_format|layout|force|" +
+    "assign)=|^torch\\.(?:u?int|b?float|half|double|long|short|bool|complex)\\w*$|\\bdtype$");
   const spread = (form) => { // a.{b,c} is a.b and a.c
     const [all, inside] = /\{([^{}]*)\}/.exec(form) ?? [];
     return all ? inside.split(",").flatMap((one) => spread(form.replace(all, () => one))) : [form];
   };
-  // What an argument of a form takes; some are the subject, which is one thing throughout.
-  const matcher = (arg, subject) => {
-    if (arg === subject || arg === "x")
-      return { subject: true, is: (typed) => !/^(?:\w+=|-?\d|["'{])/.test(typed) && !isModule(typed) };
-    if (arg === "ARRAY") return { subject: true, is: (typed) => KINDS.ARRAY.test(typed) };
-    if (arg === "MODULE") return { subject: true, is: isModule };
-    const literal = arg.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace("…", "[^]*");
-    const pattern = new RegExp(`^${literal.replace("DEVICE", KINDS.DEVICE.source.slice(1, -1))}$`, "i");
-    return { is: (typed) => pattern.test(typed) };
-  };
-  const INDICES = {
+  const isSlice = (one) => /^(?:-?\d+|\.\.\.|None|[-+\w. ]*:[-+\w.: ]*)$/.test(one);
+  const INDEX = {
     "…": () => true,
-    INT: (args) => args.length === 1 && KINDS.INT.test(args[0]),
-    SLICE: (args) => args.every((one) => KINDS.SLICE.test(one)) && args.some((one) => !KINDS.INT.test(one) || args[1]),
-    MASK: (args) => args.some((one) => KINDS.MASK.test(one)),
-    LIST: (args) => args.some((one) => /^\[/.test(one)),
+    INT: (args) => args.length === 1 && /^-?\d+$/.test(args[0]),
+    SLICE: (args) => args.every(isSlice) && !INDEX.INT(args),
+    MASK: (args) => args.some((one) => /[<>~]|[!=]=|mask/.test(one)),
+    LIST: (args) => args.some((one) => one[0] === "["),
+  };
+  // What an argument of a form takes. The subject is one thing throughout.
+  const argument = (arg, isSubject, lists) => {
+    if (isSubject) return { subject: true, is: (typed) => !/^(?:\w+=|-?\d|["'{])/.test(typed) && !isModule(typed) && (lists || typed[0] !== "[") };
+    if (arg === "ARRAY") return { subject: true, is: (typed) => ARRAY.test(typed) };
+    if (arg === "MODULE") return { subject: true, is: isModule };
+    const literal = arg.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace("…", ".*");
+    const pattern = new RegExp(`^${literal.replace("DEVICE", DEVICE.source)}$`, "i");
+    return { is: (typed) => pattern.test(typed) };
   };
   const formOf = (text, what, subject = "x") => {
     const [, left, op = "", right = ""] = /^(.*?)(?: ([-+*/]?=) (.*))?$/s.exec(text);
-    const [{ head, parts }] = parse(left);
+    const [{ head, parts }] = parse(left), lists = /\[x, x\]/.test(what.row);
     return {
-      ...what, text, op, right, size: parts.length,
+      ...what, op, right, text, size: parts.length, ofModule: /\bMODULE\b/.test(text),
       head: head === subject ? "x" : head,
       parts: parts.map(({ name, open, args }) => ({
         name, open, any: args.at(-1) === "…",
-        index: INDICES[args[0]] ?? ((typed) => typed.join() === args.join()),
-        args: args.filter((arg) => arg !== "…" || args.at(-1) !== "…").map((arg) => matcher(arg, subject)),
+        index: INDEX[args[0]] ?? ((typed) => typed.join() === args.join()),
+        args: args.slice(0, args.at(-1) === "…" ? -1 : undefined).map((arg) =>
+          (arg === "…" ? { is: () => true } : argument(arg, arg === subject || arg === "x", lists))),
       })),
     };
   };
+  const written = (code, own) => [...own, ...(forms[code] ?? []).flatMap(spread)];
   const chipForms = Object.entries(chips).flatMap(([chip, code]) =>
-    [`x${code}`, ...(forms[code] ?? []).flatMap(spread)].map((one) => formOf(one, { chip })));
+    written(code, [`x${code}`]).map((one) => formOf(one, { chip })));
   const rowForms = Object.entries(rows).filter(([, { subject }]) => /^[xzha]$/.test(subject ?? "x"))
-    .flatMap(([row, { subject = "x" }]) => [...(row.includes("\n") ? [] : [row]), ...(forms[row] ?? []).flatMap(spread)]
+    .flatMap(([row, { subject }]) => written(row, row.includes("\n") ? [] : [row])
       .map((one) => formOf(one, { row }, subject)));
-  // torch.clone(x) is read as x.clone().
-  const METHODS = new Set([...chipForms, ...rowForms].map(({ text, row = "x." }) =>
-    (/^x\./.test(row) && /^torch\.(\w+)\(x/.exec(text)?.[1]) || "").filter(Boolean));
-  const asMethod = (one) => {
-    const [first, ...rest] = one.parts;
-    if (one.head !== "torch" || !METHODS.has(first?.name) || !first.args.length) return one;
-    const [arg, ...args] = first.args, [of] = parse(arg);
-    const [call] = parse(`x.${first.name}(${args.join(", ")})`);
-    const whole = of && textOf(of) === arg ? of : { head: arg, parts: [] };
-    return { head: whole.head, parts: [...whole.parts, ...call.parts, ...rest], typed: one, more: rest.length };
-  };
-  // Whether the parts of an expression are written as a form has them: what x is then.
+  // Whether the parts of an expression are written as a form has them: what x is, or null.
   const fits = (form, one, from) => {
     const before = textOf(one, from);
     if (form.head === "x" ? LIBRARY.test(before) || isModule(before)
       : form.head === "MODULE" ? !isModule(before) : from || form.head !== one.head) return null;
     let x = form.head === "x" ? before : "";
     const takes = ({ subject, is }, arg) => {
-      if (arg === undefined || !is(arg) || (subject && arg[0] === "[" && !/\[x, x\]/.test(form.row)) || (subject && x && x !== arg)) return false;
+      if (arg === undefined || !is(arg) || (subject && x && x !== arg)) return false;
       if (subject) x = arg;
       return true;
     };
-    const same = form.parts.every((want, at) => {
+    const isSame = form.parts.every((want, at) => {
       const { name, open, args } = one.parts[from + at] ?? {};
       if (want.name !== name || want.open !== open) return false;
       if (open === "[") return want.index(args);
@@ -156,284 +162,275 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       return want.args.every((arg, place) => takes(arg, args[place])) &&
         (want.any ? !more.some((arg) => SWITCH.test(arg)) : !more.length);
     });
-    return same ? x || before : null;
+    return isSame ? x || before : null;
   };
-  const LIBRARY = /^(?:torch|np|numpy|nn|F|copy|jnp|tf|cv2|plt|math|random|init)(?:\.\w+)*$/;
+  // torch.clone(x) is read as x.clone().
+  const METHODS = new Set([...chipForms, ...rowForms].map(({ text, row = "x." }) =>
+    /^x\./.test(row) && /^torch\.(\w+)\(x/.exec(text)?.[1]));
+  const asMethod = (one) => {
+    const [first, ...rest] = one.parts, [arg, ...args] = first?.args ?? [];
+    if (one.head !== "torch" || !METHODS.has(first?.name) || !arg) return one;
+    const [of] = parse(arg), [{ parts }] = parse(`x.${first.name}(${args.join(", ")})`);
+    const { head, parts: before } = of && textOf(of) === arg ? of : { head: arg, parts: [] };
+    return { ...one, head, parts: [...before, ...parts, ...rest], typed: textOf(one), least: before.length };
+  };
 
   // -- The steps of an expression ----------------------------------------------------------
   const CAST = /^[xh]\.(float|double|half|bfloat16|long|to\(torch\.float64)\b/;
-  const DTYPES = { float: "float32", double: "float64", half: "float16", long: "int64", "to(torch.float64": "float64" };
-  const WHOLE = /\.(?:byte|u?int\d*|long|short|bool|nonzero|arg\w+)\(|torch\.(?:u?int\d+|long|bool|arg\w+)\b|\.(?:max|min|topk|sort)\([^()]*\)\[1\]|[<>]|[!=]=/;
-  const NO_ARRAY = /bfloat16|float8|sparse|quantize|\bmeta\b/;
-  const IN_PLACE = /^\.\w+_\(/;
-  const inPlace = rowForms.filter(({ row, parts }) => IN_PLACE.test(row.slice(1)) && parts.length === 1);
-  const FLOATS = /_\(|^nn\.|relu/; // calls that whole numbers refuse, or that give others
-  const ON_MODULES = /^\.(?:half|float|double|bfloat16|cuda|cpu|to|share_memory_|requires_grad_)\(/;
-  const TENSOR = /^[a-z]$|tensor|weight|bias|grad|logits|loss|[)\]]$|^(?:imgs?|images?|batch\w*|inputs?|targets?|labels?|frames?|preds?|outputs?|out|data)$/;
-  const chipAt = (one, at, { array, low, fresh, from }) => {
-    const part = one.parts[at], before = textOf(one, at);
-    const { chip } = chipForms.find((form) => fits(form, one, at) !== null && form.size === 1) ?? {};
-    if (!chip || (array ? chips[chip] !== part.text || chip === "first" : chip === "copy")) return null;
+  const WHOLE = new RegExp("\\.(?:byte|u?int\\d*|long|short|bool|nonzero|arg\\w+)\\(|[<>]|[!=]=|" +
+    "torch\\.(?:u?int\\d+|long|bool|arg\\w+)\\b|\\.(?:max|min|topk|sort)\\([^()]*\\)\\[1\\]");
+  const NO_ARRAY = /bfloat16|float8|sparse|quantize|\bmeta\b/; // NumPy has no such thing
+  const FLOATS = /_\(|^nn\.|relu|^[xh]\.(?:float|double|half|bfloat16|long|to\(torch)/; // not of whole numbers
+  const WRITES = /^\.\w+_\(/;
+  const inPlace = rowForms.filter(({ row, size, op }) => size === 1 && !op && WRITES.test(row.slice(1)));
+  const chipAt = (one, at, isArray, isFirst, known) => {
+    const before = textOf(one, at), text = one.parts[at]?.text;
+    const { chip } = (text && chipForms.find((form) => fits(form, one, at) !== null)) || {};
+    if (!chip || (isArray ? chips[chip] !== text || chip === "first" : chip === "copy")) return "";
     // What a call returns may be a tuple: lstm(x)[0] is no row of it.
-    if (chip === "first" && at === from && !fresh && one.parts[at - 1]?.open === "(") return null;
-    if (/^numpy/.test(chip) && (low || NO_ARRAY.test(before))) return null;
-    return chip === "requires_grad_" && WHOLE.test(before) ? null : chip;
+    if (chip === "first" && isFirst && known.isTuple) return "";
+    if (/^numpy/.test(chip) && (known.isLow || NO_ARRAY.test(before))) return "";
+    return chip === "requires_grad_" && WHOLE.test(before) ? "" : chip;
   };
   const stepAt = (one, from, known) => {
-    if (known.array) return null;
-    const run = [];
-    for (let at = from, { array } = known; run.length < longest && at < one.parts.length; at++) {
-      const chip = chipAt(one, at, { ...known, array, from });
-      if (!chip) break;
-      run.push(chip);
-      array ||= /^(?:numpy|copy)/.test(chip);
+    if (known.isArray) return null;
+    const run = [], x = textOf(one, from);
+    for (let isArray = false, chip; run.length <= longest; run.push(chip)) {
+      if (!(chip = chipAt(one, from + run.length, isArray, !run.length, known))) break;
+      isArray ||= /^(?:numpy|copy)/.test(chip);
     }
-    const before = textOf(one, from);
-    // The first of a list, rather than the first row.
-    if (run[0] === "first" && run.length === longest && chipAt(one, from + longest, { ...known, from })) return null;
-    const chain = run.length && { size: run.length, chain: run, x: before, code: `x${run.map((chip) => chips[chip]).join("")}` };
-    const found = rowForms.filter(({ op, size }) => !op && size).map((form) => ({ form, x: fits(form, one, from) }))
-      .filter(({ form: { row }, x }) => x !== null && !(row === "x[0]" && !known.fresh && one.parts[from - 1]?.open === "(") && !(FLOATS.test(row) && WHOLE.test(x)) && !(CAST.test(row) && WHOLE.test(x)))
-      .sort((a, b) => b.form.size - a.form.size);
-    const alike = found.filter(({ form }) => form.size === found[0].form.size);
-    const of = (subject) => alike.find(({ form }) => rows[form.row].subject === subject);
-    const isArray = alike.some(({ x }) => KINDS.ARRAY.test(x));
-    const best = alike.find(({ form }) => form.head === "MODULE" || /MODULE/.test(form.text)) ??
+    if (run.length > longest && run[0] === "first") return null; // the first of a list
+    const chain = run.slice(0, longest), code = `x${chain.map((chip) => chips[chip]).join("")}`;
+    const found = chain.length ? [{ size: chain.length, chain, code, x, row: code }] : [];
+    for (const form of rowForms) {
+      const of = form.op || !form.size ? null : fits(form, one, from);
+      if (of === null || (FLOATS.test(form.row) && WHOLE.test(of)) || (form.row === "x[0]" && known.isTuple)) continue;
+      found.push({ ...form, code: form.row, x: of, chain: null });
+    }
+    const most = Math.max(...found.map(({ size }) => size)), alike = found.filter(({ size }) => size === most);
+    const of = (subject) => alike.find(({ code: row }) => rows[row]?.subject === subject);
+    const isArray = alike.some((it) => ARRAY.test(it.x));
+    const step = alike.find(({ ofModule }) => ofModule) ?? alike.find(({ code: row }) => rows[row]?.says) ??
       (isArray ? of("a") : null) ?? alike[0];
-    const row = best && { size: best.form.size, row: best.form.row, code: best.form.row, x: best.x, of: best.form.head };
-    if (row && row.of !== "x") row.lib = true;
-    const other = best && alike.find(({ form }) => rows[form.row].subject !== rows[row.code].subject);
-    if (other) row.or = other.form.row;
-    if (row && IN_PLACE.test(row.code.replace(/^x(?:\.data|\.detach\(\))?/, "")))
-      while (one.parts[from + row.size] && inPlace.some((form) => fits(form, one, from + row.size) !== null)) row.size += 1;
-    if (!row || !chain) return row || chain || null;
-    if (chain.size !== row.size) return chain.size > row.size ? chain : row;
-    return rows[row.code].says ? row : chain;
+    if (!step) return null;
+    const other = alike.find(({ code: row }) => rows[row] && rows[row].subject !== (rows[step.code]?.subject ?? "x"));
+    step.or = other?.code ?? "";
+    if (WRITES.test(step.code.replace(/^x(?:\.data|\.detach\(\))?/, "")))
+      while (inPlace.some((form) => fits(form, one, from + step.size) !== null)) step.size += 1;
+    return step;
   };
-  // Runs of steps that follow each other; what stands between them wasn't read.
+  // Runs of steps that follow each other. What stands between them wasn't read.
   const runsOf = (one) => {
-    const runs = [], known = { array: false, low: false, fresh: true };
+    const runs = [], known = {};
     let run = null, cast = "";
     for (let at = 0; at < one.parts.length;) {
       const step = stepAt(one, at, known);
-      const dtype = CAST.exec(step?.code ?? "")?.[1];
-      if (dtype && cast && cast !== dtype) step.code = dtype === "float" ? "h.float()" : step.code;
-      known.fresh = Boolean(step);
+      known.isTuple = !step && one.parts[at].open === "(";
       if (!step) {
-        [run, cast] = [null, ""];
-        at += 1;
+        [run, cast, at] = [null, "", at + 1];
         continue;
       }
-      if (!run) runs.push(run = { one, from: at, steps: [] });
-      const { size, code } = step;
-      step.text = at === 0 && step.lib ? textOf(one, size) : one.parts.slice(at, at + size).map(({ text }) => text).join("");
-      step.sure = Boolean(dtype && cast);
+      if (!run) runs.push(run = { one, steps: [], to: 0 });
+      const dtype = CAST.exec(step.code)?.[1], end = at + step.size;
+      step.isSure = Boolean(dtype && cast && dtype !== cast); // another dtype: a copy
+      if (step.isSure && dtype === "float") step.code = "h.float()";
+      step.text = at || step.head === "x" || step.chain ? joined(one.parts.slice(at, end)) : textOf(one, end);
       cast = dtype ?? cast;
-      known.low = cast === "bfloat16";
-      known.array ||= /numpy|^np\./.test(code.replace(/from_numpy/, ""));
+      known.isLow = cast === "bfloat16";
+      known.isArray ||= /numpy|^np\./.test(step.code.replace("from_numpy", ""));
       run.steps.push(step);
-      run.to = at += size;
-      if (/tolist\(|item\(/.test(code)) break;
+      run.to = at = end;
+      if (/tolist\(|item\(/.test(step.code)) break;
     }
     return runs;
   };
-  const lengthOf = (step) => step.chain?.length ?? 1;
-  const drawnOf = (steps) => {
+  const lengthOf = ({ chain }) => chain?.length ?? 1;
+  const drawnOf = ({ steps }) => {
     const most = Math.max(...steps.map(lengthOf)), longs = steps.filter((step) => lengthOf(step) === most);
     if (most > 1) return longs[0];
-    return longs.find((step) => step.lib) ?? longs.findLast((step) => step.chain) ?? longs.at(-1);
+    return longs.find(({ head, chain }) => !chain && head !== "x") ?? longs.findLast(({ chain }) => chain) ?? longs.at(-1);
   };
 
   // -- A line ------------------------------------------------------------------------------
-  const stateOf = (x, code) =>
-    /no_grad\(\):/.test(code) ? (/\(/.test(x) && !/parameters/.test(x) ? "constant" : "no_grad")
-      : /\.grad\b|\.detach\(|\.data\b|state_dict|load|^(?:batch|samples?|data|inputs?|targets?|labels?|images?|imgs?)\b/.test(x) || WHOLE.test(x) || /\bin \w*(?:load|data|batch|dl\b)/.test(code) ? "constant"
-        : /parameters\(\)$/.test(x) ? "leaf" : /\(/.test(x) ? "nonleaf" : "";
-  // For what the answer holds, where the line doesn't tell.
-  const whenOf = (step, typed) => {
-    const { x, code, text } = step, name = x.replace(/^each tensor of /, ""), when = [];
-    const dtype = CAST.exec(code)?.[1], subject = rows[code]?.subject ?? "x";
-    if (dtype && !step.sure) when.push(`${name} is ${subject === "h" ? "bfloat16" : "float32"}`);
-    if (subject === "z") when.push(`${name} is complex`);
-    if (/^torch\.Tensor/.test(code)) when.push(`${name} is float32`);
-    const asTensor = (step.of ?? "x") === "x" && /^(?:\[|\.to\(|\.(?:half|float|double|bfloat16|cuda|cpu)\(|\.(?:share_memory|requires_grad)_\()/.test(text) && !TENSOR.test(name);
-    if (asTensor || (step.or && subject === "x") || /^np\./.test(code) || (step.op && !TENSOR.test(name))) when.push(`${name} is a tensor`);
-    if (subject === "a" && !/from_numpy/.test(code) && !KINDS.ARRAY.test(x)) when.push(`${name} is an array`);
-    return when;
+  const GIVEN = /\.grad\b|\.detach\(|\.data\b|state_dict|load|^(?:batch|samples?|data|inputs?|targets?|labels?|images?|imgs?)\b/;
+  const stateOf = (x, all) => {
+    if (/no_grad\(\):/.test(all)) return /\(/.test(x) && !/parameters/.test(x) ? "constant" : "no_grad";
+    if (GIVEN.test(x) || WHOLE.test(x) || /\bin \w*(?:load|data|batch|dl\b)/.test(all)) return "constant";
+    return /parameters\(\)$/.test(x) ? "leaf" : /\(/.test(x) ? "nonleaf" : "";
   };
-  const answer = (run, statement, all) => {
-    const { one, steps, to } = run, step = drawnOf(steps), typed = one.typed ?? one;
-    const last = typed === one ? to : to - (one.parts.length - typed.parts.length);
-    const read = last > 0 ? textOf(typed, last) : textOf(one, to), unread = one.parts.slice(to).map(({ text }) => text).join("");
-    const x = /^(?:torch\.(?:cat|stack)|copy\.deepcopy\(x)/.test(step.code) && /[[(,]|state_dict/.test(step.x) ? `each tensor of ${step.x}` : step.x;
-    const or = step.code === "x.float()" && !step.sure ? "h.float()" : step.or;
-    return {
-      code: step.code, x, start: steps[0].x, at: steps.indexOf(step), steps: steps.map(({ text, code }) => ({ text, code })),
-      read, unread, whole: statement === read, state: stateOf(x, all), said: "",
-      when: whenOf({ ...step, x }, typed), or: or && or !== step.code ? or : "",
-    };
+  const TENSOR = /^[a-z]$|tensor|weight|bias|grad|logits|loss|data|[)\]]$|^(?:imgs?|images?|batch\w*|inputs?|targets?|labels?|frames?|preds?|outputs?|out)$/;
+  // Calls that others than tensors have as well.
+  const SHARED = /^(?:\[|\.(?:to|half|float|double|bfloat16|cuda|cpu|share_memory_|requires_grad_)\(|(?:np|copy)\.|deepcopy)/;
+  const whenOf = ({ x, code, text, or, op, isSure }) => {
+    const subject = rows[code]?.subject ?? "x", dtype = CAST.test(code) && !isSure;
+    const isOf = { z: "complex", a: /from_numpy/.test(code) || ARRAY.test(x) ? "" : "an array" }[subject] ?? "";
+    const isTensor = !isOf && (op || or || SHARED.test(text)) && subject === "x" && !TENSOR.test(x);
+    return [
+      isOf, isTensor && "a tensor",
+      (dtype || /^torch\.Tensor/.test(code)) && (subject === "h" ? "bfloat16" : "float32"),
+    ].filter(Boolean).map((what) => `${x} is ${what}`);
   };
-  const not = (said, more = {}) => ({ code: "", said, ...more });
-  const single = (code, x, more) => ({
-    code, x, start: x, at: 0, steps: [{ text: code, code }], read: "", unread: "", whole: true, state: "", said: "", when: [], or: "", ...more,
+  const not = (said) => ({ code: "", said });
+  const shown = (step, { steps = [step], read = step.text, unread = "", ...more }) => ({
+    code: step.code, x: step.x, start: steps[0].x, at: steps.indexOf(step), read, unread,
+    steps: steps.map(({ text, code }) => ({ text, code })), when: whenOf(step), said: "",
+    or: step.code === "x.float()" && !step.isSure ? "h.float()" : step.or ?? "", ...more,
   });
-  const looksLike = (x) => `${x} looks like a module or an optimizer, but the pictures show tensors.`;
-  // A line that writes into something, or gives it another name.
+  const looksLike = (x) => not(`${x} looks like a module or an optimizer, but the pictures show tensors.`);
+  // `w.data -= v`, `x[0] = 7`, `b = a`: a write, or another name.
   const assigned = (target, op, right, all) => {
     const into = write(target), value = write(right), [one] = expressions(target);
+    const isBare = right.every((token) => /^(?:[\p{L}_][\w.]*|\d[\w.]*|[-+*/.])$/u.test(token));
     if (op === "=" && /^[\p{L}_][\w.]*$/u.test(into) && !/\.(?:data|grad|requires_grad)$/.test(into)) {
-      const same = /^(?!None$|True$|False$)[\p{L}_]\w*$/u.test(value) || /^[\w.]+\.(?:weight|bias)$/.test(value) || (/^self\.\w+$/.test(value));
-      return same ? single("y = x", value, { said: isModule(value) ? `${into} and ${value} are the same object: nothing is copied.` : "" }) : null;
+      const isName = /^(?!(?:None|True|False)$)(?:[\p{L}_]\w*|self\.\w+|[\w.]+\.(?:weight|bias))$/u.test(value);
+      const said = isModule(value) ? `${into} and ${value} are the same object: nothing is copied.` : "";
+      return isName ? shown({ code: "y = x", x: value, text: `${into} = ${value}` }, { state: "", whole: true, said, when: [] }) : null;
     }
-    if (!one || (op !== "=" && /^[\w.]+$/.test(into) && !/\.data$/.test(into) && !right.every((token) => /^(?:[\p{L}_][\w.]*|\d[\w.]*|[-+*/.])$/u.test(token)))) return null;
-    for (let from = 0; from <= one.parts.length; from++) {
-      const form = rowForms.find((it) => it.op === op && it.size === one.parts.length - from && (it.right === "…" || it.right === value) && fits(it, one, from) !== null);
-      const x = textOf(one, from);
-      if (!form || (form.size === 0 && /\.grad$/.test(x))) continue;
-      const state = /no_grad/.test(all) ? "no_grad" : /\.grad\b/.test(value) ? "leaf" : form.size ? "" : "nonleaf";
-      return single(form.row, x, { read: `${into} ${op} ${value}`, state, when: TENSOR.test(x) || /data|detach/.test(form.row) ? [] : [`${x} is a tensor`] });
+    for (let from = 0; one && from <= one.parts.length; from++) {
+      const x = textOf(one, from), size = one.parts.length - from;
+      const form = rowForms.find((it) => it.op === op && it.size === size && (it.right === "…" || it.right === value) && fits(it, one, from) !== null);
+      if (!form || (!size && (/\.grad$/.test(x) || !isBare))) continue;
+      const state = /no_grad/.test(all) ? "no_grad" : /\.grad\b/.test(value) ? "leaf" : size ? "" : "nonleaf";
+      return shown({ code: form.row, x, op, text: `${into} ${op} ${value}` }, { state, whole: true });
     }
     return null;
+  };
+  const refusal = (first, found, into) => {
+    const call = found.flatMap(({ parts }) => parts).find(({ open, name }) => open === "(" && name);
+    if (/[\])]$|\.\w+$/.test(into) && !call) return not(`The write into ${into} isn't drawn.`);
+    if (!first) return not("This line has no call on a tensor.");
+    const whole = textOf(first), of = textOf(first, Math.max(first.parts.length - 1, 0)), last = whole.slice(of.length);
+    if (/^\[[A-Za-z_]\w*\]$/.test(last)) return not(`If ${last.slice(1, -1)} is a number or an index tensor without dimensions, ${whole} is a view. If it is a list or a tensor with dimensions, it is a copy.`);
+    if (/\)$/.test(of) && /^\[-?\d+\]$/.test(last)) return not(`If ${of} returns a tensor, ${last} is a view of it. If it returns a list or a tuple, ${last} is the item itself.`);
+    if (last === ".copy()") return not("A tensor has no copy(). That of an array makes new memory; that of a dict or list holds the same tensors.");
+    if (!call) return not("This line has no call on a tensor.");
+    const x = textOf(first, first.parts.indexOf(call));
+    return isModule(x) ? looksLike(x) : not(`No picture: the explorer can't draw ${call.text}, because this site didn't run it.`);
   };
   const readStatement = (tokens, all) => {
-    const op = tokens.find((one, at) => /^[-+*/]?=$/.test(one) && split(tokens.slice(0, at + 1), /^[-+*/]?=$/).length > 1);
-    const sides = split(tokens, /^[-+*/]?=$/), right = sides.at(-1);
-    const target = op ? sides.at(-2) : [], into = write(target);
+    const sides = split(tokens, ASSIGNS), right = sides.at(-1), target = sides.length > 1 ? sides.at(-2) : [];
+    const op = target.length ? tokens.at(-right.length - 1) : "", into = write(target);
     while (/^(?:return|yield|await)$/.test(right[0])) right.shift();
-    const found = expressions(right), [first] = found, plain = !into || (op === "=" && !/[\])]$|\.(?:data|grad|requires_grad)$/.test(into) || /^\(/.test(into));
-    const looked = first?.parts.some(({ text }) => IN_PLACE.test(text)) ? [first] : found;
-    const runs = looked.map(asMethod).filter(({ within }) => within !== "from_numpy" || /numpy\(/.test(textOf(first))).flatMap((one) => runsOf(one).reverse());
-    const best = runs.reduce((most, run) => (!most || lengthOf(drawnOf(run.steps)) > lengthOf(drawnOf(most.steps)) ? run : most), null);
-    const written = op && assigned(target, op, right, all);
-    if (written && (!best || /\.data\b|\.detach\(\)/.test(into) || (op === "=" && plain) || !right.includes("("))) return written;
-    const around = plain ? "" : `The write into ${into} isn't read. `;
-    if (best) {
-      const { x, of } = drawnOf(best.steps), [reversed] = /::-1|\bflip\w*\(|rot90\(/.exec(x) ?? [];
-      if (OPTIMIZER.test(x) || (isModule(x) && !/^(?:MODULE|module)$/.test(of) && !/module/.test(drawnOf(best.steps).code))) return not(looksLike(x));
-      if (reversed && /from_numpy|\(a\)/.test(drawnOf(best.steps).code) && !/\.copy\(\)$|ascontiguous/.test(x)) return not(`Not read: torch refuses an array that is reversed, as ${x} may be.`);
-      const told = answer(best, write(right), all);
-      return { ...told, whole: told.whole && plain, around };
-    }
-    return null;
+    const found = expressions(right), [first] = found;
+    const isName = !into || (op === "=" && !/[\])]$|\.(?:data|grad|requires_grad)$/.test(into)) || into[0] === "(";
+    // A write in place is all that matters of its line; what from_numpy takes is an array.
+    const looked = (first?.parts.some(({ text }) => WRITES.test(text)) ? [first] : found)
+      .filter(({ within }) => within !== "from_numpy" || /numpy\(/.test(textOf(first)));
+    const best = looked.map(asMethod).flatMap((one) => runsOf(one).reverse())
+      .reduce((most, run) => (most && lengthOf(drawnOf(run)) <= lengthOf(drawnOf(most)) ? most : run), null);
+    const other = op && assigned(target, op, right, all);
+    if (other && (!best || isName || !right.includes("(") || /\.data\b|\.detach\(\)/.test(into))) return other;
+    if (!best) return refusal(first, found, into);
+    const step = drawnOf(best), { one, to, steps } = best, { x } = step;
+    if (OPTIMIZER.test(x)) return looksLike(x);
+    if (/\(a\)/.test(step.code) && /::-1|\bflip\w*\(|rot90\(/.test(x) && !/\.copy\(\)$|ascontiguous/.test(x))
+      return not(`torch refuses an array that is reversed, as ${x} may be.`);
+    const unread = joined(one.parts.slice(to));
+    const read = to > (one.least ?? Infinity) ? one.typed.slice(0, one.typed.length - unread.length) : textOf(one, to);
+    return shown(step, {
+      steps, read, unread, state: stateOf(x, all), whole: isName && write(right) === read,
+      said: isName ? "" : `The write into ${into} isn't read.`,
+    });
   };
-  const refusal = (tokens, line) => {
-    const sides = split(tokens, /^[-+*/]?=$/), found = expressions(sides.at(-1)), into = sides.length > 1 ? write(sides.at(-2)) : "";
-    const [first] = found, call = found.flatMap(({ parts }) => parts).find(({ open, name }) => open === "(" && name);
-    if (/[\])]$|\.\w+$/.test(into) && !call) return not(`The write into ${into} isn't drawn.`);
-    const whole = first ? textOf(first) : "", of = first && textOf(first, first.parts.length - 1);
-    const index = /\[([A-Za-z_]\w*)\]$/.exec(whole)?.[1];
-    if (index) return not(`If ${index} is a number or an index tensor without dimensions, ${whole} is a view. If it is a list or a tensor with dimensions, it is a copy.`);
-    if (/\)\[-?\d+\]$/.test(whole)) return not(`If ${of} returns a tensor, ${whole.slice(of.length)} is a view of it. If it returns a list or a tuple, ${whole.slice(of.length)} is the item itself.`);
-    if (/\.copy\(\)$/.test(whole)) return not("A tensor has no copy(). That of an array makes new memory; that of a dict or list holds the same tensors.");
-    if (!call) return not("This line has no call on a tensor.");
-    const receiver = first && textOf(first, first.parts.indexOf(call));
-    if (isModule(receiver)) return not(looksLike(receiver));
-    return not(`No picture: the explorer can't draw ${call.text}, because this site didn't run it.`);
-  };
-  const isProse = (tokens) => tokens.every((one) => NAME.test(one)) && tokens.length > 1 || tokens.some((one, at) => NAME.test(one) && !KEYWORD.test(one) && !KEYWORD.test(tokens[at - 1] ?? "=") && !/^[rbfu]{0,2}["']/.test(one) && /^[\p{L}_\d)\]}]/u.test(tokens[at - 1] ?? ""));
-  const codes = new Set([...Object.keys(rows), ...Object.values(chips).map((code) => `x${code}`)]);
+  // Two words side by side, or a word behind a bracket: a sentence.
+  const isProse = (tokens) => tokens.some((one, at) => {
+    const before = tokens[at - 1] ?? ";", isWord = (it) => NAME.test(it) && !KEYWORD.test(it) && !/["']$/.test(it);
+    return isWord(one) && (isWord(before) || /^[)\]}\d]/.test(before));
+  });
+  const PROMPT = /^[^\S\n]*(?:>>>|\.\.\.(?= )|In ?\[\d*\]:|[-+](?= ))[^\S\n]*/gm;
   const read = (text) => {
-    if (codes.has(text)) return single(text, rows[text]?.subject ?? "x", {});
-    const lines = text.split("\n").map((line) => line.replace(/^\s*(?:>>>|\.\.\.|In ?\[\d*\]:|[-+]\s)\s*/, "").replace(/(^|\s)#.*/, "").trim()).filter(Boolean);
-    const joined = lines.reduce((all, line) => (([...(all.at(-1) ?? "")].filter((one) => CLOSES[one]).length > [...(all.at(-1) ?? "")].filter((one) => /[)\]}]/.test(one)).length) ? [...all.slice(0, -1), `${all.at(-1)} ${line}`] : [...all, line]), []);
-    let refused = null;
-    for (const line of joined.slice(0, 9)) {
-      if (line.length > 400) return not(`That is ${line.length} characters. A line of code has at most 400.`, { words: true });
-      const { found, odd } = tokensOf(line);
-      if (odd) return not(/\p{L}\s+\p{L}{2}/u.test(line) ? "" : `“${odd}” is not Python.`, { words: true });
-      if (/^<\/?\w/.test(line)) return not("That is markup, not Python.");
-      if (isProse(found)) return not("", { words: true });
-      try {
-        const head = /^(?:with|for|if|elif|while|else|try)$/.test(found[0]) ? split(found, /^:$/) : [found];
-        const body = head.slice(1).flat().length ? head.slice(1).reduce((all, one) => [...all, ...(all.length ? [":"] : []), ...one], []) : found;
-        const statements = split(body, /^;$/).filter((one) => one.length);
-        for (const one of statements) {
-          const told = readStatement(one, joined.join("; "));
-          if (told?.code) return { ...told, whole: told.whole && statements.length === 1 && joined.length === 1, said: told.said || told.around || "" };
-          refused ??= told;
-        }
-        const block = /^with torch\.(no_grad|inference_mode)\(\):/.exec(line)?.[1];
-        const example = block && Object.keys(rows).find((code) => code.startsWith(`with torch.${block}():`) && code.includes("* 2"));
-        if (example) return single(example, "x", { when: ["the block holds y = x * 2"] });
-        refused ??= refusal(statements[0] ?? [], line);
-      } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error;
-        refused ??= not(error.message);
+    if (rows[text]) return shown({ code: text, x: rows[text].subject ?? "x", text }, { state: "", whole: true, when: [] });
+    if (text.length > 4000) return not(`That is ${text.length} characters.`);
+    if (/^\s*<\/?\w/.test(text)) return not("That is markup, not Python.");
+    let refused = null, example;
+    try {
+      const statements = split(tokensOf(text.replace(PROMPT, "").trim()), ENDS).filter((one) => one.length);
+      for (const tokens of statements) {
+        if (isProse(tokens)) return refused ?? not("");
+        const [head, ...body] = /^(?:with|for|if|elif|while|else|try)$/.test(tokens[0]) ? split(tokens, /^:$/) : [[], tokens];
+        const block = /^with torch\.(?:no_grad|inference_mode)\(\)/.exec(write(head))?.[0];
+        if (block) example = Object.keys(rows).find((code) => code.startsWith(`${block}:`) && code.includes("* 2"));
+        if (!body.flat().length) continue;
+        const told = readStatement(body.flat(), text);
+        if (told.code) return { ...told, whole: told.whole && statements.length === 1 };
+        refused ??= told;
       }
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      return not(/\p{L}\s+\p{L}{2}/u.test(text) ? "" : error.message);
     }
+    if (example) return shown({ code: example, x: "x", text }, { state: "", whole: true, when: ["the block holds y = x * 2"] });
     return refused ?? not("");
   };
 
-  // -- "A or B?" and a query: the calls that they name -----------------------------------------
+  // -- "A or B?" and a query: the calls that they name ----------------------------------------
   const MEANT = {
     "=": "y = x", assignment: "y = x", "shallow copy": "copy.copy(x)", "deep copy": "copy.deepcopy(x)",
-    slice: "x[:, :2]", slicing: "x[:, :2]", index: "x[0]", indexing: "x[0]", mask: "x[mask]",
-    masking: "x[mask]", array: "np.array(x)",
+    slice: "x[:, :2]", slicing: "x[:, :2]", index: "x[0]", indexing: "x[0]", mask: "x[mask]", array: "np.array(x)",
   };
-  // Everyday words: two of them are no calls ("copy or view?"), nor is one in a sentence.
-  const WORDS = new Set(("array buffer copy cpu cuda data gpu image index list load model " +
-    "parameter parameters row save share state tensor view").split(" "));
-  const PLAIN = new Set([...WORDS, ...("add apply array buffer chunk copy cpu cuda data diagonal double dropout " +
-    "empty expand flatten flip float gather gpu half identity image index item list load mask model " +
-    "mul narrow numpy parameter parameters permute real repeat roll row save select share slice " +
-    "split squeeze stack state step sum t take tensor to transpose unfold view where").split(" ")]);
+  // Two of these are no calls: "copy or view?". In a sentence only names that are no English
+  // words are calls.
+  const WORDS = new Set(("array buffer copy cpu cuda data gpu image index list load model parameter " +
+    "parameters row save share state tensor view").split(" "));
+  const NAMES = /_|\d|^(?:clone|contiguous|deepcopy|detach|reshape|tolist|unsqueeze|asarray|movedim|einsum|numpy)$/;
   const bare = (text) => text.toLowerCase().replace(/[`"“”?]|\(\)/g, "").replace(/[ _]+(?!$)/g, "");
-  const nameOf = (code) => bare(code.replace(/^with torch\.(\w+)[^]*/, "$1")
-    .replace(/\)\n[^]*/, ")").replace(/^x\[[^\]]*\](?=\.)/, "x").replace(/\)(?:\[\d\]|\["\w+"\]|\.weight)$/, ")")
-    .replace(/\([^]*\)$/, "").split(".").at(-1));
-  const named = new Map(); // by what people call it: the codes of a call, a chip's first
-  const name = (word, code) => named.set(word, [...(named.get(word) ?? []), code]);
-  for (const [key, code] of Object.entries(chips)) if (key !== "copy" && code[0] === ".") name(nameOf(`x${code}`), `x${code}`);
+  const nameOf = (code) => bare(code.replace(/^with torch\.(\w+)[^]*/, "$1").replace(/\)\n[^]*/, ")")
+    .replace(/\)(?:\[\d\]|\["\w+"\]|\.weight)$/, ")").replace(/\([^]*\)$/, "").split(".").at(-1));
+  const named = new Map(); // by what people call it: codes, those of chips first
+  const put = (code) => named.set(nameOf(code), [...(named.get(nameOf(code)) ?? []), code]);
+  for (const [key, code] of Object.entries(chips)) if (key !== "copy" && code[0] === ".") put(`x${code}`);
   for (const code of Object.keys(rows).sort((a, b) => a.length - b.length))
-    if (!/out=|^y = x$|^x\[[^\]]*\]$|\].*\]|\n.*\n/.test(code)) name(nameOf(code), code);
+    if (!/out=|^y = x$|^x\[[^\]]*\]$|\].*\]|\n.*\n/.test(code)) put(code);
   const subjectOf = (code) => (/\bmodule\b/.test(code) ? "module" : rows[code]?.subject ?? "x");
   const callsOf = (side) => {
     const meant = MEANT[side.toLowerCase()] ?? side.replace(/^numpy\./, "np.");
     if (rows[meant]) return [meant];
-    const [, of, word] = /^(?:(\w+)\.)?([\w ]+)(?:\(\))?$/.exec(meant.replace(/^[.`]|`$/g, "").replace(/^(?:x|tensor)\./, "")) ?? [];
-    const alike = (named.get(bare(word ?? "")) ?? []).filter((code) => !of || code.startsWith(`${of}.`));
+    const plain = meant.replace(/^[.`]|`$/g, "").replace(/^(?:x|tensor)\./, "");
+    const [, of, word = ""] = /^(?:(\w+)\.)?([\w ]+)(?:\(\))?$/.exec(plain) ?? [];
+    const alike = (named.get(bare(word)) ?? []).filter((code) => !of || code.startsWith(`${of}.`));
     const exact = alike.filter((code) => code.includes(word)); // torch.Tensor or torch.tensor
     if (alike.length) return exact.length ? exact : alike;
-    const told = [/^\.?\w+(?:\(|\.)/.test(side) ? `x.${side.replace(/^\./, "")}` : side, side].map(read);
-    const one = told.find(({ code, unread }) => code && !unread);
+    const one = [`x.${side.replace(/^\./, "")}`, side].map(read).find(({ code, unread }) => code && !unread);
     return one ? [one.code] : [];
   };
   const pair = (text) => {
-    const sides = text.replace(/\?+$/, "").split(/\s+(?:vs\.?|versus|or)\s+/i).map((side) => side.trim());
+    const sides = text.trim().replace(/\?+$/, "").split(/\s+(?:vs\.?|versus|or)\s+/i).map((side) => side.trim());
     if (sides.length !== 2 || sides.every((side) => WORDS.has(side.toLowerCase()))) return null;
-    const found = sides.map(callsOf);
+    const found = sides.map(callsOf), isAll = (kind) => (all) => all.every((code) => subjectOf(code) === kind);
     if (!found.every((one) => one.length)) return null;
     // One side of a module or an array: the other one too, if it can be.
-    const kind = ["module", "a"].find((it) => found.some((all) => all.every((code) => subjectOf(code) === it)) ||
-      (it === "a" && found.every((all) => all.some((code) => subjectOf(code) === it))));
-    return found.map((all) => all.find((code) => kind && subjectOf(code) === kind) ?? all[0]);
+    const both = found.every((all) => all.some((code) => subjectOf(code) === "a"));
+    const kind = found.some(isAll("module")) ? "module" : found.some(isAll("a")) || both ? "a" : "x";
+    return found.map((all) => all.find((code) => subjectOf(code) === kind) ?? all[0]);
   };
   const idsOf = (codes) => {
-    const ids = codes.map((code) => rows[code]?.id ?? Object.values(rows).find(({ id }) => id === chipId(code))?.id);
-    return ids.every(Boolean) && ids.length < 3 ? [...new Set(ids)] : [];
+    const ids = codes.map((code) => rows[code.replace(/^(x\.(?:view|reshape)\()-1/, "$16")]?.id);
+    return ids.length < 3 && ids.every(Boolean) ? [...new Set(ids)] : [];
   };
-  const chipId = (code) => ({ "x.view(-1)": "view", "x.reshape(-1)": "reshape" })[code] ?? "";
   const cards = (asked) => {
-    const query = asked.replace(/\s#(?!\d)[^\n]*/g, "").trim().replace(/\?+$/, "");
-    if (query.length > 120 || /\n|\w(?:Error|Warning)\b/.test(query)) return []; // a message, or a program
-    const [, one, other] = /\bbetween\s+(\S+) and (\S+)/i.exec(query) ?? /^.*?(\S+) (?:vs\.?|versus|or) (\S+)/i.exec(query) ?? [];
-    const both = pair(query) ?? (one ? pair(`${one} or ${other}`) : null);
+    const query = asked.replace(/\s#(?!\d).*/g, "").trim().replace(/\?+$/, "");
+    if (query.length > 120 || /\n|\w(?:Error|Warning)\b/.test(query)) return []; // a message, a program
+    const [, one, other] = /\bbetween\s+(\S+) and (\S+)/i.exec(query) ?? /(\S+) (?:vs\.?|versus|or) (\S+)/i.exec(query) ?? [];
+    const both = pair(query) ?? (one && pair(`${one} or ${other}`));
     if (both) return idsOf(both);
-    if ([one, other].some((side) => side && (/[(._]/.test(side) || (named.has(bare(side)) && !PLAIN.has(side))) && !/^\w+\(\)$/.test(side))) return [];
-    const [part] = /\.?[\w.]*(?:\w\[[^\]]*\]|\w\([^]*\)|\w\.\w+)[^\s]*/.exec(query.replace(/\b(?:float|int|bool|list|sum|max|min)\(\)/g, "")) ?? [];
+    const isCall = (side) => /[([.]./.test(side.replace(/^\w+\(\)$/, "")) || (named.has(bare(side)) && NAMES.test(side));
+    if (one && (isCall(one) || isCall(other))) return []; // half an answer
+    const plain = query.replace(/\b(?:float|int|bool|list|sum|max|min)\(\)/g, "");
+    const [part] = /\.?[\w.]*(?:\w\[[^\]]*\]|\w\([^]*\)|\w\.\w+)[^\s]*/.exec(plain) ?? [];
     for (const code of part ? [query, part, `x.${part.replace(/^\./, "")}`] : [query]) {
-      const told = read(code);
-      if (told.code && (told.unread || told.around)) return [];
-      if (told.code) return idsOf([...told.steps.map((step) => step.code), ...(told.steps.length === 1 && told.or ? [told.or] : [])]);
+      const told = read(code), codes = told.steps?.map((step) => step.code) ?? [];
+      const isOther = told.when?.some((when) => /\.\w+ is a tensor$/.test(when)); // a layer, say
+      if (told.code && (told.unread || told.said.startsWith("The write") || (isOther && !told.or))) return [];
+      if (told.code) return idsOf(codes.length === 1 && told.or ? [...codes, told.or] : codes);
     }
-    if (part) return [];
-    const text = query.toLowerCase().replace(/deep[- ]cop(?:y|ied|ies)/g, "deepcopy").replace(/\b(no|state|inference|from)[- ](grad|dict|mode|numpy)\b/g, "$1_$2");
+    const text = query.toLowerCase().replace(/deep[- ]cop(?:y|ied|ies)/g, "deepcopy")
+      .replace(/\b(no|state|inference|from)[- ](grad|dict|mode|numpy)\b/g, "$1_$2");
+    if (part || /\boptim|scheduler/.test(text)) return [];
     if (/\b(?:numpy|np|nd-?)[ -]?arrays? (?:in)?to (?:a )?(?:torch |pytorch )?tensor/.test(text)) return ["from-numpy"];
     if (/\btensor to (?:a )?(?:numpy|nd-?array)/.test(text)) return ["numpy"];
-    if (/\boptim|scheduler/.test(text)) return [];
-    const words = [...new Set(text.match(/[a-z_]\w*/g) ?? [])].filter((word) => named.has(bare(word)) && (!PLAIN.has(word) || text === word));
-    const of = /\b(?:model|module|network|net)\b/.test(text) ? "module" : "x";
-    return idsOf(words.map((word) => { const all = named.get(bare(word)); return all.find((one) => subjectOf(one) === of) ?? all[0]; }));
+    const words = [...new Set(text.match(/[a-z_]\w*/g) ?? [])].filter((word) => named.has(bare(word)) && (NAMES.test(word) || text === word));
+    const kind = /\b(?:model|module|network|net)\b/.test(text) ? "module" : "x";
+    return idsOf(words.map((word) => named.get(bare(word))).map((all) => all.find((code) => subjectOf(code) === kind) ?? all[0]));
   };
   return { read, pair, cards };
 };
