@@ -156,7 +156,9 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
                     (start / storage["bytes"], stop / storage["bytes"])
                     for start, stop in window["runs"]
                 ]
-            tag.grid = _grid(storage, window)
+            # z.real steps through parts of the cells of a complex z.
+            if observed["tensors"][window["tensor"]]["dtype"] == storage["dtype"]:
+                tag.grid = _grid(storage, window)
             made.tags.append(tag)
         made.columns = _columns(storage, windows)
         made.lines = _lines(observed, storage, windows, tags)
