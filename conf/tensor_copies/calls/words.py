@@ -49,7 +49,8 @@ def raised(record: Record) -> str:
 def headline(record: Record, x: str = "x") -> str:
     """Return the answer in a sentence or two."""
     if record["error"] is not None:
-        return f"It raises {raised(record)}."
+        ends = record["error"].startswith("Python ended")
+        return "It ends Python." if ends else f"It raises {raised(record)}."
     if record["same_object"]:
         moved = ", now in new memory" if record["new_bytes"] else ""
         said = f"y is {x} itself{moved}."

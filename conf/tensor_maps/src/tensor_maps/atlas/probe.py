@@ -35,6 +35,8 @@ except ImportError:  # the calls that need it are left out
     np = None
 
 LONGEST_TEXT = 600  # characters of a warning or an error
+# What is drawn of other kinds than tensors and arrays, by the name of their class.
+OTHERS = {"list": "a Python list", "DataFrame": "a data frame", "Image": "an image"}
 Record = dict[str, Any]
 
 
@@ -115,10 +117,11 @@ def observation(call: Call, state: str, device: str) -> dict[str, Any]:
     dict
         ``observed``: what :func:`tensor_maps.observe.observe` sees of ``x`` and ``y``.
         ``writes``: by these names, what a write as a reader would type it does, such
-        as ``y[0] = 7`` (to a data frame: ``x.iloc[0] = 7``). ``refused`` is what it raises as it stands, ``changed`` are the
-        cells of each memory that it changes, under ``torch.no_grad()`` if only
-        autograd refuses it, and ``both`` tells if ``x`` and ``y`` have other values
-        then. The last two are null if nothing could be written.
+        as ``y[0] = 7`` (to a data frame: ``x.iloc[0] = 7``). ``refused`` is what it
+        raises as it stands, ``changed`` are the cells of each memory that it changes,
+        under ``torch.no_grad()`` if only autograd refuses it, and ``both`` tells if
+        ``x`` and ``y`` have other values then. The last two are null if nothing could
+        be written.
     """
     pair = _pair(call, state, device)
     seen = _observed(pair)
@@ -141,14 +144,16 @@ def _pair(call: Call, state: str, device: str) -> dict[str, Any]:
 def _observed(pair: dict[str, Any]) -> dict[str, Any]:
     """Return what there is to draw of ``x`` and ``y``, whatever they are.
 
-    Numbers are drawn as cells that are no tensor's memory.
+    Numbers, also those in a list, are drawn as cells that are no tensor's memory.
     """
     arrays = {name: _as_array(value) for name, value in pair.items()}
     seen = observe(arrays)
     for tensor in seen["tensors"]:
-        if any(arrays[name] is not pair[name] for name in tensor["names"]):
-            tensor["kind"] = "number"
-            seen["storages"][tensor["storage"]]["addressed"] = False
+        for name in tensor["names"]:
+            if arrays[name] is not pair[name]:
+                tensor["kind"] = OTHERS.get(type(pair[name]).__name__, "a number")
+                if tensor["kind"] in ("a number", "a Python list"):
+                    seen["storages"][tensor["storage"]]["addressed"] = False
     return seen
 
 
