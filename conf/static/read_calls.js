@@ -139,7 +139,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   };
   const written = (code, own) => [...own, ...(forms[code] ?? []).flatMap(spread)];
   const chipForms = Object.entries(chips).flatMap(([chip, code]) =>
-    written(code, [`x${code}`]).map((one) => formOf(one, { chip })));
+    written(`x${code}`, [`x${code}`]).map((one) => formOf(one, { chip })));
   const rowForms = Object.entries(rows).filter(([, { subject }]) => /^[xzha]$/.test(subject ?? "x"))
     .flatMap(([row, { subject }]) => written(row, row.includes("\n") ? [] : [row])
       .map((one) => formOf(one, { row }, subject)));
@@ -205,7 +205,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     for (const form of rowForms) {
       const of = form.op || !form.size ? null : fits(form, one, from);
       if (of === null || (FLOATS.test(form.row) && WHOLE.test(of)) || (form.row === "x[0]" && known.isTuple)) continue;
-      found.push({ ...form, code: form.row, x: of, chain: null });
+      found.push({ ...form, code: form.row, x: of, chain: null, isModule: isModule(of) });
     }
     const most = Math.max(...found.map(({ size }) => size)), alike = found.filter(({ size }) => size === most);
     const of = (subject) => alike.find(({ code: row }) => rows[row]?.subject === subject);
@@ -261,19 +261,19 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const TENSOR = /^[a-z]$|tensor|weight|bias|grad|logits|loss|data|[)\]]$|^(?:imgs?|images?|batch\w*|inputs?|targets?|labels?|frames?|preds?|outputs?|out)$/;
   // Calls that others than tensors have as well.
   const SHARED = /^(?:\[|\.(?:to|half|float|double|bfloat16|cuda|cpu|share_memory_|requires_grad_)\(|(?:np|copy)\.|deepcopy)/;
-  const whenOf = ({ x, code, text, or, op, isSure }) => {
-    const subject = rows[code]?.subject ?? "x", dtype = CAST.test(code) && !isSure;
-    const isOf = { z: "complex", a: /from_numpy/.test(code) || ARRAY.test(x) ? "" : "an array" }[subject] ?? "";
-    const isTensor = !isOf && (op || or || SHARED.test(text)) && subject === "x" && !TENSOR.test(x);
-    return [
-      isOf, isTensor && "a tensor",
-      (dtype || /^torch\.Tensor/.test(code)) && (subject === "h" ? "bfloat16" : "float32"),
-    ].filter(Boolean).map((what) => `${x} is ${what}`);
+  const whenOf = ({ x, code, text, or, op, isSure, ofModule }) => {
+    const subject = rows[code]?.subject ?? "x", isOfDtype = (CAST.test(code) && !isSure) || /^torch\.Tensor/.test(code);
+    const dtype = isOfDtype ? (subject === "h" ? "bfloat16" : "float32") : "";
+    const isOther = op ? !/^[a-z]$|\.data|weight|bias/.test(x) : (or || SHARED.test(text)) && !TENSOR.test(x);
+    const kind = ofModule ? "" : { z: "complex tensor", a: /from_numpy/.test(code) || ARRAY.test(x) ? "" : "array" }[subject] ??
+      (isOther ? "tensor" : "");
+    const what = [dtype, kind].filter(Boolean).join(" ");
+    return what && `${x} is ${kind && (/^[aeiou]/.test(what) ? "an " : "a ")}${what}`;
   };
   const not = (said) => ({ code: "", said });
   const shown = (step, { steps = [step], read = step.text, unread = "", ...more }) => ({
-    code: step.code, x: step.x, start: steps[0].x, at: steps.indexOf(step), read, unread,
-    steps: steps.map(({ text, code }) => ({ text, code })), when: whenOf(step), said: "",
+    code: step.code, x: step.ofModule && step.isModule ? `a weight of ${step.x}` : step.x, start: steps[0].x, at: steps.indexOf(step), read, unread,
+    steps: steps.map(({ text, code, isSure }) => ({ text, code, isSure: !CAST.test(code) || isSure })), when: whenOf(step), says: "", said: "",
     or: step.code === "x.float()" && !step.isSure ? "h.float()" : step.or ?? "", ...more,
   });
   const looksLike = (x) => not(`${x} looks like a module or an optimizer, but the pictures show tensors.`);
@@ -283,8 +283,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const isBare = right.every((token) => /^(?:[\p{L}_][\w.]*|\d[\w.]*|[-+*/.])$/u.test(token));
     if (op === "=" && /^[\p{L}_][\w.]*$/u.test(into) && !/\.(?:data|grad|requires_grad)$/.test(into)) {
       const isName = /^(?!(?:None|True|False)$)(?:[\p{L}_]\w*|self\.\w+|[\w.]+\.(?:weight|bias))$/u.test(value);
-      const said = isModule(value) ? `${into} and ${value} are the same object: nothing is copied.` : "";
-      return isName ? shown({ code: "y = x", x: value, text: `${into} = ${value}` }, { state: "", whole: true, said, when: [] }) : null;
+      const says = isModule(value) ? `${into} is the same object as ${value}: nothing is copied.` : "";
+      return isName ? shown({ code: "y = x", x: value, text: `${into} = ${value}` }, { state: "", whole: true, says }) : null;
     }
     for (let from = 0; one && from <= one.parts.length; from++) {
       const x = textOf(one, from), size = one.parts.length - from;
@@ -339,7 +339,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   });
   const PROMPT = /^[^\S\n]*(?:>>>|\.\.\.(?= )|In ?\[\d*\]:|[-+](?= ))[^\S\n]*/gm;
   const read = (text) => {
-    if (rows[text]) return shown({ code: text, x: rows[text].subject ?? "x", text }, { state: "", whole: true, when: [] });
+    if (rows[text]) return shown({ code: text, x: rows[text].subject ?? "x", text }, { state: "", whole: true });
     if (text.length > 4000) return not(`That is ${text.length} characters.`);
     if (/^\s*<\/?\w/.test(text)) return not("That is markup, not Python.");
     let refused = null, example;
@@ -359,7 +359,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       if (!(error instanceof SyntaxError)) throw error;
       return not(/\p{L}\s+\p{L}{2}/u.test(text) ? "" : error.message);
     }
-    if (example) return shown({ code: example, x: "x", text }, { state: "", whole: true, when: ["the block holds y = x * 2"] });
+    if (example) return shown({ code: example, x: "x", text }, { state: "", whole: true, when: "the block holds y = x * 2" });
     return refused ?? not("");
   };
 
@@ -419,7 +419,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const [part] = /\.?[\w.]*(?:\w\[[^\]]*\]|\w\([^]*\)|\w\.\w+)[^\s]*/.exec(plain) ?? [];
     for (const code of part ? [query, part, `x.${part.replace(/^\./, "")}`] : [query]) {
       const told = read(code), codes = told.steps?.map((step) => step.code) ?? [];
-      const isOther = told.when?.some((when) => /\.\w+ is a tensor$/.test(when)); // a layer, say
+      const isOther = /\.\w+ is a tensor$/.test(told.when ?? ""); // a layer, say
       if (told.code && (told.unread || told.said.startsWith("The write") || (isOther && !told.or))) return [];
       if (told.code) return idsOf(codes.length === 1 && told.or ? [...codes, told.or] : codes);
     }
