@@ -27,9 +27,17 @@ from tensor_maps.atlas.calls import (
     libraries,
 )
 
-from tensor_copies.calls.explorer import address_of, address_of_facts
-from tensor_copies.calls.facts import Facts, facts
-from tensor_copies.calls.words import SIGNS, Record, breakable, meaning, one_line, signs
+from tensor_copies.calls.explorer import address_of, address_of_file
+from tensor_copies.calls.facts import facts
+from tensor_copies.calls.words import (
+    SIGNS,
+    Record,
+    breakable,
+    meaning,
+    name_of,
+    raised,
+    signs,
+)
 from tensor_copies.gallery.lessons import short_titles
 from tensor_copies.markup import TEMPLATES
 
@@ -66,7 +74,7 @@ class AtlasTable(SphinxDirective):
             if what(call):
                 place, domain = address(call.group), self.env.domains.standard_domain
                 domain.note_hyperlink_target(place, page, place, call.group)
-        self.env.metadata[page] |= {"has_atlas": True, "atlas_probed": seen.day}
+        self.env.metadata[page] |= {"has_atlas": True, "atlas_probed": seen.here["day"]}
         return [addnodes.index(entries=entries), atlas(page=page)]
 
 
@@ -89,7 +97,7 @@ def visit_atlas(self: HTML5Translator, node: atlas) -> None:
     if (away := seen.devices.get("device")) is not None:
         places["there"] = f"x on {away}"
     markup = TEMPLATES.get_template("calls/table.html").render(
-        facts=address_of_facts(app, page),
+        facts=address_of_file(app.builder, page),
         chips={name: words for name, words in chips.items() if name in used},
         places=places,
         kinds={state: (KINDS[state], words) for state, words in ALL_STATES.items()},
@@ -118,7 +126,7 @@ def what(call: Call) -> str:
 
 def row(app: Sphinx, page: str, call: Call) -> dict[str, Any]:
     """Return what the template draws of one call."""
-    name = one_line(call.code.removesuffix("\ny = x"))
+    name = name_of(call.code)
     links = list(links_of(app, page, call))
     named = f"{what(call)} {call.message}" if what(call) else call.group
     return {
@@ -127,7 +135,9 @@ def row(app: Sphinx, page: str, call: Call) -> dict[str, Any]:
         "line": Markup(breakable(name)),
         "folded": len(name) // LETTERS,
         "find": " ".join((call.code, call.api, named, links[0][1])).lower(),
-        "cells": [cell(call, kind) for kind in (call.states[:1] if what(call) else KINDS)],
+        "cells": [
+            cell(call, kind) for kind in (call.states[:1] if what(call) else KINDS)
+        ],
         "said": meanings(call),
         "links": links,
     }
@@ -157,7 +167,7 @@ def _said(call: Call, record: Record | None) -> tuple[list[str], str]:
         return [], ""
     words = [SIGNS[one] for one in signs(record)]
     if record["error"] is not None:
-        words.append(record["error"].partition(":")[0])
+        words.append(raised(record))
     if what(call) and record["warning"] is not None:
         words.append("warns")
     return signs(record), ", ".join(words)
@@ -249,7 +259,7 @@ class AtlasFiles(SphinxDirective):
             f'<a href="{relative_uri(here, name)}" download>{name}</a>'
             for name in ("atlas.json", "atlas.csv")
         )
-        self.env.metadata[self.env.docname]["atlas_probed"] = facts().day
+        self.env.metadata[self.env.docname]["atlas_probed"] = facts().here["day"]
         return [nodes.raw("", f'<p class="actions">{links}</p>', format="html")]
 
 

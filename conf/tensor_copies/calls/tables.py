@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from docutils import nodes
 from markupsafe import Markup
@@ -57,7 +57,7 @@ class CallsTable(SphinxDirective):
             x=STATES[PLAIN],
             away=seen.devices.get("device"),
         )
-        self.env.metadata[page]["atlas_probed"] = seen.day
+        self.env.metadata[page]["atlas_probed"] = seen.here["day"]
         return [nodes.raw("", markup, format="html")]
 
 
@@ -93,9 +93,8 @@ class CallPictures(SphinxDirective):
         seen, figures = facts(), []
         for line in self.content:
             title, _, code = line.partition(": y = ")
-            record: dict[str, Any] | None = seen.record(code)
-            if record is not None:
-                drawn = Markup(seen.pictures[record["picture"]])
+            if (record := seen.record(code)) is not None:
+                drawn = Markup(record["picture"])
                 figures.append((title, code, drawn, headline(record)))
         template = TEMPLATES.get_template("calls/pictures.html")
         return [nodes.raw("", template.render(figures=figures), format="html")]

@@ -89,7 +89,9 @@ class Path(SphinxDirective):
         return parsed
 
 
-def follow_path(app: Sphinx, page: str, _: str, context: dict[str, Any], *_more: Any) -> None:
+def follow_path(
+    app: Sphinx, page: str, _: str, context: dict[str, Any], *_more: Any
+) -> None:
     """Lead from each page of the path to those beside it (``html-page-context``)."""
     found = (facts["path"] for facts in app.env.metadata.values() if "path" in facts)
     path = next(found, [])
