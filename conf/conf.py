@@ -47,6 +47,7 @@ extensions = [
     "tensor_copies.atlas",
     "tensor_copies.errors",
     "tensor_copies.lessons",
+    "tensor_copies.search",
     "tensor_copies.web",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.

@@ -13,7 +13,7 @@ CONF = ROOT / "conf"
 HOUSE = CONF / "tensor_copies"
 ROOMS = (
     *("gallery", "simulated", "figures", "machines", "explorer", "atlas", "errors"),
-    *("lessons", "web"),
+    *("lessons", "search", "web"),
 )
 SHARED = {"markup", "tensor_maps"}  # what every room may import
 

@@ -3,7 +3,6 @@ window.searchReady.then(() => {
   "use strict";
   const IN_PANEL = 5;
   const AT_FIRST = 8;
-  const NEAREST = 3;
   const MOST = 30;
   const root = document.documentElement.dataset.content_root ?? "./";
   const make = (name, classes, text = "") => {
@@ -100,21 +99,18 @@ window.searchReady.then(() => {
   };
 
   // -- What is listed ----------------------------------------------------------------------
-  const NOTHING = "No results.";
   const HOW = "Try one call, such as detach. From an error message, four words in a row are enough.";
-  const said = (count, nothing) =>
-    count === 0 ? `${NOTHING} ${HOW}` : nothing ? `${NOTHING} Nearest:`
-      : count === 1 ? "Found one section." : `Found ${count} sections.`;
+  const said = (count, weak) => (count === 0 ? `No section has these words. ${HOW}`
+    : weak ? "Nearest:" : count === 1 ? "Found one section." : `Found ${count} sections.`);
 
   // Fill a part of the page with the answer to a query and its results.
   const show = (part, query, atFirst, results = null) => {
     const asked = query.trim() !== "";
     const all = results ?? (asked ? window.searchFor(query) : []);
-    const { nothing = false } = all;
-    const found = all.slice(0, nothing ? NEAREST : MOST);
-    const answers = asked && !nothing && !found[0]?.message ? window.answersIn(query) : { rows: [], left: [] };
+    const found = all.slice(0, MOST);
+    const answers = asked && !found[0]?.message ? window.answersIn(query) : { rows: [], left: [] };
     const cards = answers.rows;
-    const list = make("ol", nothing ? "results nearest" : "results");
+    const list = make("ol", "results");
     // Below a box only what is seen is made: the search page shows the others.
     found.slice(0, atFirst === IN_PANEL ? IN_PANEL : MOST).forEach((result, place) => {
       const one = item(result, found[place - 1]);
@@ -126,7 +122,7 @@ window.searchReady.then(() => {
     status.setAttribute("role", "status");
     const named = cards.map(({ code, facts }) => `${code}: ${facts.map((fact) => fact[1]).join(", ")}. `);
     status.replaceChildren(...(asked ? [make("span", "for-screen-readers", named.join("")),
-      said(found.length, nothing)] : []));
+      said(found.length, all.weak)] : []));
     for (const old of part.querySelectorAll(".answers, .results, .more-results")) old.remove();
     if (!status.isConnected) part.prepend(status);
     // Half an answer to "A or B?" stands behind what compares the two.
