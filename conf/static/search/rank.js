@@ -49,12 +49,14 @@ window.searchReady = (async () => {
     fields: Object.keys(BOOST), tokenize: wordsOf,
     processTerm: (word) => { here.add(word); return word; },
   });
-  await index.addAllAsync(sections, { chunkSize: 20 }); // in pieces: no key waits for it
+  // In pieces: no key waits for all of it.
+  const rest = () => new Promise((done) => { setTimeout(done); });
+  await index.addAllAsync(sections, { chunkSize: 20 });
+  await rest();
 
-  const names = sections.filter(({ kind }) => kind !== "Call")
-    .flatMap(({ id, heading, anchor, phrases }) =>
-      [heading, anchor.replace(/^(?:silent|q|term)-|-/g, " "), ...phrases]
-        .map((name) => ({ id, words: new Set(wordsOf(name)) })));
+  const names = sections.flatMap(({ id, kind, heading, anchor, phrases }) =>
+    [...(kind === "Call" ? [] : [heading, anchor.replace(/^(?:silent|q|term)-|-/g, " ")]),
+      ...phrases].map((name) => ({ id, words: new Set(wordsOf(name)) })));
   const often = new Map();
   for (const { words } of names)
     for (const word of words) often.set(word, (often.get(word) ?? 0) + 1);
@@ -72,6 +74,7 @@ window.searchReady = (async () => {
     return nearest;
   };
 
+  await rest();
   const find = window.messageFinder?.((window.knownMessages ?? [])
     .map((one) => ({ ...one, live: one.texts[0] }))) ?? (() => []);
   const byAddress = new Map(sections.map((one) => [one.address, one]));
@@ -81,6 +84,8 @@ window.searchReady = (async () => {
     fuzzy: (word) => word.length > 3 && !here.has(word) && 0.2,
     weights: { fuzzy: 0.4, prefix: 0.6 },
   };
+  const spelt = (word) =>
+    (here.has(word) ? word : index.search(word, OPTIONS)[0]?.terms[0] ?? word);
   // Returns sections, the best first; `weak` says that none of them is near the query.
   window.searchFor = (query) => {
     const known = find(query).filter(({ address }) => byAddress.has(address))
@@ -88,10 +93,10 @@ window.searchReady = (async () => {
     const taken = new Set(known.map(({ id }) => id));
     const found = index.search(query, OPTIONS), top = found[0]?.score ?? 1;
     const scores = new Map(found.map(({ id, score }) => [id, score]));
-    const near = nearTo([...new Set(wordsOf(query))]), asked = query.trim();
+    const near = nearTo([...new Set(wordsOf(query).map(spelt))]), asked = query.trim();
     for (const [id, share] of near) scores.set(id, (scores.get(id) ?? 0) + top * NEAR * share);
     for (const { id, heading } of sections) // signs, such as x[:, ::2], have few words
-      if (heading === asked) scores.set(id, (scores.get(id) ?? 0) + top * NEAR);
+      if (heading === asked) scores.set(id, (scores.get(id) ?? 0) + 2 * top * NEAR);
     const ranked = [...scores].filter(([id]) => !taken.has(id))
       .map(([id, score]) => [score * (OF_KIND[sections[id].kind] ?? 1), sections[id]])
       .sort(([one, { id }], [other, { id: next }]) => other - one || id - next)
