@@ -43,8 +43,7 @@ extensions = [
     # ours: a room for each thing; its __init__ has all that it connects, in order
     "tensor_copies.gallery",
     "tensor_copies.simulated",
-    "tensor_copies.explorer",
-    "tensor_copies.atlas",
+    "tensor_copies.calls",
     "tensor_copies.errors",
     "tensor_copies.lessons",
     "tensor_copies.search",
