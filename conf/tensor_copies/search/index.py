@@ -25,10 +25,13 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
+from tensor_maps.atlas.calls import CHIPS
 
+from tensor_copies.calls.facts import facts
+from tensor_copies.calls.pictures import sheet
+from tensor_copies.calls.words import SIGNS, card
 from tensor_copies.gallery.lessons import lesson_scripts
-from tensor_copies.search.cards import cards
-from tensor_copies.search.sections import KINDS, Section, all_sections
+from tensor_copies.search.sections import ATLAS, KINDS, OF, Section, all_sections
 
 logger = logging.getLogger(__name__)
 DATA = "search_index.js"
@@ -38,7 +41,7 @@ WORD = re.compile(r"[^\W\d_](?:[\w-]*\w)?")
 CALLED = re.compile(r"\.\s*(\w+)|(\w+)(?=\s*\()|(\w+)(?==)")
 # Names that code takes wherever it runs.
 COMMON = "assert def import int len list print range shares_memory str sum tolist"
-OFTEN = 25  # a word of the prose of more sections than these tells none from another
+OFTEN = 3  # a word of the prose of more sections than these is left out
 PROSE = 5  # its place in what is told of a section
 
 
@@ -58,7 +61,7 @@ def write_index(app: Sphinx, env: BuildEnvironment) -> None:
     often = Counter(chain.from_iterable(one[PROSE] for one in entries))
     for one in entries:
         one[PROSE] = " ".join(word for word in one[PROSE] if often[word] <= OFTEN)
-    whole = {"kinds": KINDS, "pages": told, **cards(app)}
+    whole = {"kinds": KINDS, "pages": told, **_cards(app)}
     data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     path = Path(app.outdir, "_static", DATA)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,6 +110,32 @@ def _entry(section: Section, phrases: list[str]) -> list[Any]:
         1 if usual else section.anchor, KINDS.index(section.kind), section.heading,
         section.sentence, " ".join(code), _new(section.prose, seen), phrases,
     ]  # fmt: skip
+
+
+def _cards(app: Sphinx) -> dict[str, Any]:
+    """Return the answer card of each call by its code, and what finds it in a query."""
+    if ATLAS not in app.env.found_docs:
+        return {"cards": {}, "chips": {}, "forms": {}, "signs": ""}
+    data, made = facts(), {}
+    gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
+    for call in data.calls.values():
+        said, notes = card(data, call)
+        lesson = f"{gallery}/{call.lesson}"
+        is_there = lesson in lesson_scripts(app)
+        made[call.code] = {
+            "id": call.id,
+            "subject": call.subject,
+            "of": f"{call.subject} is a {OF[call.subject]}.",
+            "facts": [*said, *(("note", note) for note in notes)],
+            "lesson": app.builder.get_target_uri(lesson) if is_there else "",
+        }
+    return {
+        "cards": made,
+        "chips": {key: chip.code for key, chip in CHIPS.items()},
+        "forms": {call.code: call.also for call in data.calls.values() if call.also}
+        | {f"x{chip.code}": chip.also for chip in CHIPS.values()},
+        "signs": str(sheet({f"card-{sign}": [sign] for sign in SIGNS})),
+    }
 
 
 def _slug(heading: str) -> str:

@@ -17,10 +17,10 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import docname_join
+from tensor_maps.atlas.calls import SUBJECTS
 
-from tensor_copies.atlas.data import live_atlas
-from tensor_copies.atlas.words import one_line, sign_of
-from tensor_copies.explorer.signs import SIGNS
+from tensor_copies.calls.facts import facts
+from tensor_copies.calls.words import card, one_line
 from tensor_copies.gallery.lessons import lesson_scripts, short_titles
 from tensor_copies.lessons.listing import lesson_rows
 from tensor_copies.lessons.predict import OUTPUT, choices
@@ -30,6 +30,8 @@ LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (
     "Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page",
 )  # fmt: skip
 ATLAS = "atlas"  # the page that has a row for each call
+# What plays the part of x, of which alone a card and a row say what they say.
+OF = SUBJECTS | {"x": "2 × 3 float32 tensor", "a": "2 × 3 float32 NumPy array"}
 OF_CLASS = {"entry": ERROR, "mistake": MISTAKE, "question-entry": QUESTION}
 PRINTED = {"output", OUTPUT}  # the classes of what code printed
 # Furniture of a page, by the class of the part that has it: no text of a section.
@@ -59,7 +61,7 @@ def all_sections(app: Sphinx) -> dict[str, list[Section]]:
     """Return the sections of all pages: home, the lessons in order, pages by name."""
     first = [app.config.root_doc, *lesson_scripts(app)]
     pages = first + sorted(app.env.found_docs - set(first))
-    return {page: [*_sections(app, page), *_calls(app, page)] for page in pages}
+    return {page: [*_sections(app, page), *_calls(page)] for page in pages}
 
 
 def _sections(app: Sphinx, page: str) -> Iterator[Section]:
@@ -92,26 +94,19 @@ def _sections(app: Sphinx, page: str) -> Iterator[Section]:
                 yield Section(name["ids"][0], TERM, name.astext(), sentence, *said)
 
 
-def _calls(app: Sphinx, page: str) -> Iterator[Section]:
-    """Yield a section for each row of the Atlas, with what was seen of its first x."""
-    if page != ATLAS:
-        return
-    atlas = live_atlas()
-    seen = {(one["operation"], one["state"]): one for one in atlas["records"]}
-    for row in atlas["operations"]:
-        state = row["states"][0]
-        record = seen.get((row["id"], state))
-        said = "needs a second device"
-        if record is not None:
-            said = ", ".join(SIGNS[sign] for sign in sign_of(record))
-            if record["error"] is not None:
-                said += f": {record['error']}"
-        what = atlas["subjects"].get(row["subject"], state.replace("_", " "))
-        sentence = shorten(f"Of a {what}: {said}.", LONGEST, placeholder=" ...")
-        name = one_line(row["code"])
-        prose = f"{row['group']} {row['lesson'].rpartition('/')[2].replace('_', ' ')}"
-        code = f"{row['code']} {row['api']}"
-        yield Section(row["id"], CALL, name, sentence, prose, code, f"{sentence}\n")
+def _calls(page: str) -> Iterator[Section]:
+    """Yield a section for each row of the Atlas, with what its card says."""
+    data = facts()
+    for call in data.calls.values() if page == ATLAS else ():
+        said, notes = card(data, call)
+        words = ", ".join([*(words for _, words in said), *notes])
+        sentence = f"Of a {OF[call.subject]}: {words}."
+        sentence = shorten(sentence, LONGEST, placeholder=" ...")
+        prose = f"{call.group} {call.lesson.rpartition('/')[2].replace('_', ' ')}"
+        yield Section(
+            call.id, CALL, one_line(call.code), sentence, prose,
+            f"{call.code} {call.api}", f"{sentence}\n",
+        )  # fmt: skip
 
 
 def _own(section: nodes.section) -> Iterator[nodes.Node]:
