@@ -164,15 +164,15 @@
     const rest = unread ? ` Not read: ${unread}.` : "";
     if (told.says) return told.says;
     if (steps.length > 1) return `${steps.map(stepWords).join("; then ")}.${rest}`;
-    const said = text(seen.said), known = said.split(/(?<=\.) /);
-    const more = (other) => text(other.said).split(/(?<=\.) /).filter((one) => !known.includes(one)).join(" ");
+    const said = text(seen.said), first = ({ said: at }) => /^.*?\.(?= |$)/.exec(text(at))[0];
+    const other = or && seenOf(or), isOther = other && memoryOf(other) !== memoryOf(seen);
     const away = now.on === devices[0] && devices[1] ? seenOf(code, now.x, devices[1]) : null;
     const isElsewhere = away && !raises(away) && memoryOf(away) !== memoryOf(seen);
     const only = [when, isElsewhere && `${x} is on the CPU`].filter(Boolean).join(", and ");
     return [
       unread || !whole ? `${unread ? "Up to" : "Of"} ${told.read}: ` : "", only && `If ${only}: `, said,
-      or && ` If it is ${OTHERS[facts.rows[or]?.subject ?? "x"]}: ${more(seenOf(or))}`,
-      isElsewhere && ` If it is on a GPU: ${more(away)}`, rest,
+      isOther && ` If it is ${OTHERS[facts.rows[or]?.subject ?? "x"]}: ${first(other)}`,
+      isElsewhere && ` If it is on a GPU: ${first(away)}`, rest,
     ].filter(Boolean).join("");
   };
 
