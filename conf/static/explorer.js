@@ -97,12 +97,14 @@
     const [one, other] = now.lanes.map((code) => seenOf(cut(code, x, on), x, on));
     const raising = [one, other].map(raises), strides = [], titles = [];
     if (!one || !other || raising.includes(true)) return { titles, strides, raising };
-    const [ours, theirs] = [one, other].map(factsOf), none = ["none", ""];
+    const [ours, theirs] = [one, other].map(factsOf);
     for (const title of new Set([...ours.keys(), ...theirs.keys()])) {
+      const isLayout = title.startsWith("Keeps"), none = isLayout ? ["another shape", ""] : null;
       const [a, b] = [ours, theirs].map((all) => all.get(title) ?? none);
-      const at = a[0] === b[0] ? 1 : 0, isOfExample = title === "Memory" && now.lanes.some(isBlock);
-      if (a[at] === b[at] || (isOfExample && !now.lanes.every(isBlock))) continue;
-      (title.startsWith("Keeps") ? strides : titles).push([title, a[at], b[at]]);
+      const isOfExample = title === "Memory" && now.lanes.some(isBlock) && !now.lanes.every(isBlock);
+      if (!a || !b || isOfExample) continue;
+      const at = a[0] === b[0] ? 1 : 0;
+      if (a[at] !== b[at]) (isLayout ? strides : titles).push([title, a[at], b[at]]);
     }
     return { titles, strides, raising };
   };
