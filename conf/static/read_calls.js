@@ -198,7 +198,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     if (!chains) return null;
     const found = rowForms.filter(({ op, size }) => !op && size).flatMap((form) => {
       const x = fits(form, one, from), { code } = form;
-      const isOther = (OF_FLOATS.test(code) || CAST.test(code)) && WHOLE.test(x ?? "");
+      const isOther = ((OF_FLOATS.test(code) || CAST.test(code)) && WHOLE.test(x ?? "")) ||
+        (/^np\.|\.numpy\(/.test(code) && (known.isLow || NO_ARRAY.test(x ?? "")));
       return x === null || isOther || (code === "x[0]" && known.isTuple) ? [] : [{ ...form, x }];
     });
     const most = Math.max(...[...chains, ...found].map(({ size }) => size));
