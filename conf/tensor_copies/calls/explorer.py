@@ -190,7 +190,7 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
             if cure := _entry_of(record["error"], entries):
                 said["cure"] = texts.of(cure)
         else:
-            shown = facts_of(record, x)[:SHOWN]
+            shown = facts_of(record, x)
             said["facts"] = [list(map(texts.of, fact)) for fact in shown]
             said["writes"] = {
                 name: [texts.of(after_write(record, name, x)), write["changed"]]
