@@ -46,6 +46,7 @@ extensions = [
     "tensor_copies.calls",
     "tensor_copies.errors",
     "tensor_copies.lessons",
+    "tensor_copies.search",
     "tensor_copies.web",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.
