@@ -1,4 +1,4 @@
-"""Make what stands around the pages: head, foot, cheat sheet, twins, wheel."""
+"""Make what stands around the pages: head, foot, twins, wheel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the writing of the pages, and to what is written beside them."""
     from tensor_copies.gallery import PARALLEL
     from tensor_copies.web import (
-        cheat_sheet,
         frame,
         machines,
         questions,
@@ -19,8 +18,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
     # A change makes Sphinx read the pages again.
     app.add_config_value("site_repository", "", "env", types=str)
-    app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
-    app.add_directive("sheet-pictures", cheat_sheet.SheetPictures)
     app.add_directive("machines", machines.Machines)
     app.add_directive("questions", questions.Questions)
     app.add_directive("install-line", wheel.InstallLine)
