@@ -190,9 +190,9 @@ def write_data(app: Sphinx, _: BuildEnvironment) -> list[str]:
         return []
     data = live_explorer().packed
     known = [
-        entry
-        for facts in metadata.values()
-        for entry in json.loads(facts.get("messages", "[]"))
+        {"page": page, **entry}
+        for page, facts in metadata.items()
+        for entry in facts.get("messages", ())
     ]
     uri = partial(app.builder.get_relative_uri, pages[0])
     found = {at: entry_of(text, known) for at, text in enumerate(data["texts"]) if text}
