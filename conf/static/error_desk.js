@@ -81,7 +81,8 @@ addEventListener("DOMContentLoaded", () => {
   const apply = () => {
     const query = input.value.trim();
     const hits = find(query).filter(({ exact }) => query && exact);
-    const near = hits.length || !query ? [] : nearest(find.messageIn?.(query) ?? query);
+    const text = find.messageIn?.(query) ?? query;
+    const near = hits.length || !query ? [] : nearest(text);
     list.replaceChildren(...[...hits, ...near].map(lineOf));
     list.classList.toggle("exact", hits.length > 0);
     list.hidden = !list.children.length;
@@ -89,12 +90,9 @@ addEventListener("DOMContentLoaded", () => {
     own.hidden = !own.firstChild;
     noHit.hidden = !query || hits.length > 0;
     search.href = `${searchPage}?${new URLSearchParams({ q: query })}`;
-    if (report) {
-      const text = find.messageIn(query);
-      report.href = `${reportPage}?${new URLSearchParams({
-        title: `Message without an entry: ${text.slice(0, 80)}`, body: text.slice(0, 1500),
-      })}`;
-    }
+    if (report) report.href = `${reportPage}?${new URLSearchParams({
+      title: `Without an entry: ${text.slice(0, 80)}`, body: text.slice(0, 1500),
+    })}`;
     count.textContent = !query ? all
       : hits.length > 1 ? `This is your message. ${hits.length} things raise it:`
         : hits.length ? "This is your message:"

@@ -1,4 +1,4 @@
-"""Record what this machine gives: lessons, the Atlas's probes.
+"""Record what this machine gives: lessons, the probes of calls.
 
 ``nox -s record`` runs it. A machine without a network needs neither nox nor the theme:
 in conf/, with ``tensor_maps/src`` on PYTHONPATH, ``python -m tensor_copies.record``.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tensor_copies.atlas.data import probe
+from tensor_copies.calls.facts import probe_all
 from tensor_copies.figures import figures_of
 from tensor_copies.gallery.isolation import in_fresh_process
 from tensor_copies.gallery.kept import CONF
@@ -24,7 +24,7 @@ def main() -> None:
     for script in scripts():
         print(script.name, flush=True)
         seen.lessons[script.stem] = in_fresh_process(run_lesson, script, figures_of)
-    seen.atlas = in_fresh_process(probe)
+    seen.calls = in_fresh_process(probe_all, False)
     path = seen.save().relative_to(CONF.parent)
     print(f"Wrote {path}: look at the difference, build the site, commit it.")
 

@@ -1,9 +1,7 @@
 """Arrange messages: a card for each entry with its cures, and the box that finds them.
 
-A page's kernel hands over data (:mod:`tensor_copies.errors.kernel`), and the directives
-here draw it. When the page has been read, the parts of each entry are put in the order in
-which a reader with an error needs them: the message, why, the cures, and folded at the
-end the code that raises it.
+When a page has been read, the parts of each entry are put in the order in which a
+reader with an error needs them: message, cause, cures, and folded at the end the code.
 """
 
 from __future__ import annotations
@@ -17,26 +15,25 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from tensor_copies.calls.explorer import address_of
+from tensor_copies.calls.facts import DEVICE, facts
+from tensor_copies.calls.pictures import sheet
+from tensor_copies.calls.words import SIGNS, signs
 from tensor_copies.errors.messages import entries_in, keep_message
-from tensor_copies.explorer.page import address_of
-from tensor_copies.explorer.signs import SIGNS, sheet
 from tensor_copies.markup import TEMPLATES, fold
 
-DESK = "errors"  # the page whose box finds the messages of all pages
 LEGEND = ("shares", "copies", "itself", "flows", "stops")
 # What a cure's sign can be: memory, and what becomes of the gradient if there is one.
 BOTH = ("shares-flows", "shares-stops", "copies-flows", "copies-stops")
-DRAWN = {name: name.split("-") for name in (*BOTH, *LEGEND)}
 
 
-def drawn(template: str, **facts: Any) -> nodes.raw:
-    """Return what a template draws."""
-    markup = TEMPLATES.get_template(f"errors/{template}.html").render(**facts)
+def _drawn(name: str, **data: Any) -> nodes.raw:
+    markup = TEMPLATES.get_template(f"errors/{name}.html").render(**data)
     return nodes.raw("", markup, format="html")
 
 
 class Box(SphinxDirective):
-    """The box that finds entries (``{error-box}``).
+    """The box that finds entries (``{error-box}``), unseen without its script.
 
     The page says what stands in it: ``label``, ``hint`` where nothing is found, and
     ``index``, the anchor of the list of all entries and the words of the link there.
@@ -45,16 +42,10 @@ class Box(SphinxDirective):
     has_content: ClassVar[bool] = True
 
     def run(self) -> list[nodes.Node]:
-        """Return the box: without its scripts it is not seen."""
-        page, report = self.env.docname, self.config.site_repository
-        return [
-            drawn(
-                "box",
-                search=self.env.app.builder.get_relative_uri(page, "search"),
-                report=f"{report}/issues/new" if report and page == DESK else "",
-                **json.loads("\n".join(self.content)),
-            )
-        ]
+        """Return the box, with the page that searches the whole site."""
+        search = self.env.app.builder.get_relative_uri(self.env.docname, "search")
+        repository, data = self.config.site_repository, "\n".join(self.content)
+        return [_drawn("box", search=search, repository=repository, **json.loads(data))]
 
 
 class Legend(SphinxDirective):
@@ -62,8 +53,9 @@ class Legend(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return them, with the drawings that the cures of the page use."""
+        drawings = sheet({name: name.split("-") for name in (*BOTH, *LEGEND)})
         legend = {sign: SIGNS[sign] for sign in LEGEND}
-        return [drawn("legend", sheet=sheet(DRAWN), legend=legend)]
+        return [_drawn("legend", sheet=drawings, legend=legend)]
 
 
 class Wordings(SphinxDirective):
@@ -82,22 +74,14 @@ class Wordings(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return them folded, or as the entry's message."""
-        met, texts = "met" in self.options, [line for line in self.content if line]
+        texts = [line for line in self.content if line]
         sources = self.options.get("met", "").split()
-        if met and len(sources) != len(texts):
-            raise self.error(
-                f"{len(texts)} messages are not raised here, and {len(sources)} "
-                "addresses say where they can be read: write `:met: https://...`, one "
-                "for each"
-            )
-        named = []
-        for address in sources:
-            *_, repository, kind, number = address.split("/")
-            what = "issue" if kind == "issues" else "PR"
-            named.append((address, f"{repository} {what} {number}"))
         by = self.options.get("by", "a GPU")
-        wordings = drawn("wordings", met=met, texts=texts, sources=named, by=by)
-        wordings.attributes |= {"texts": texts, "met": met, "by": by}
+        told = {"met": bool(sources), "texts": texts, "by": by}
+        if sources and len(sources) != len(texts):
+            raise self.error(f"{len(texts)} lines, and {len(sources)} addresses")
+        wordings = _drawn("wordings", sources=sources, **told)
+        wordings.attributes |= told
         return [wordings]
 
 
@@ -107,39 +91,48 @@ class Cures(SphinxDirective):
     has_content: ClassVar[bool] = True
 
     def run(self) -> list[nodes.Node]:
-        """Return a row for each, with its sign and the link to its chain."""
+        """Return a row for each, with its sign and the link to its lane."""
         data = json.loads("\n".join(self.content))
-        rows = data.pop("rows")
-        rows = [self._row(**data, **row) for row in rows]
-        costs = any(row["link"] or row["sign"] or row["raises"] for row in rows)
-        cures = drawn("cures", rows=rows, costs=costs, **data)
+        rows = [self._row(data["subject"], data["away"], **row) for row in data["rows"]]
+        cures = _drawn(
+            "cures",
+            rows=rows,
+            subject=data["subject"],
+            away=data["away"] and facts().devices.get(DEVICE),
+            costs=any(row["link"] or row["sign"] or row["raises"] for row in rows),
+        )
         # What the search reads of a drawing: code, and words about it.
         cures["cures"] = [(row["code"], row["words"].replace("`", "")) for row in rows]
         return [cures]
 
     def _row(
-        self, subject: str, code: str, away: bool, state: str = "", **seen: Any
+        self, subject: str, away: bool, code: str, state: str = "", **seen: Any
     ) -> dict[str, Any]:
-        chain, link, signs = "", "", () if away else seen.get("signs", ())
+        lane, link, sign = "", "", seen.get("signs", ())
         named = re.match(rf"{re.escape(subject)}\b", code) if subject else None
-        if named and state:
-            chain, app = f"x{code[named.end() :]}", self.env.app
-            link = address_of(app, self.env.docname, chain, state, away=away) or ""
-        said = ", ".join(SIGNS[sign] for sign in signs)
-        return {
-            **{"raises": "", "shown": "", **seen, "code": code},
-            **{
-                "sign": "-".join(signs),
-                "said": said.replace("is x", f"is `{subject}`"),
-            },
-            **{"link": link, "chain": chain},
-        }
+        if named and state and sign:
+            lane, app = f"x{code[named.end() :]}", self.env.app
+            link = address_of(app, self.env.docname, lane, state, away=away)
+        if away:  # the page's kernel has seen a subject on the CPU
+            record = facts().record(lane, state, away=True)
+            sign = signs(record) if record else ()
+        said = ", ".join(SIGNS[one] for one in sign).replace("is x", f"is `{subject}`")
+        drawn = {"sign": "-".join(sign), "said": said, "lane": lane, "link": link}
+        return {"raises": "", "shown": "", **seen, "code": code, **drawn}
 
 
 def arrange(app: Sphinx, doctree: nodes.document) -> None:
-    """Keep the message of each entry of a page, then put the entry's parts in order."""
+    """Keep the message of each entry of a page, then put the entry's parts in order.
+
+    An entry's label, which is stable, becomes the only address of its section.
+    """
     for section, cell in entries_in(doctree):
-        keep_message(app.env, doctree, section, cell)
+        label = next(one for one in section["ids"] if doctree.nametypes.get(one))
+        for link in doctree.findall(nodes.reference):
+            if link.get("refid") in section["ids"]:  # of the list of contents
+                link["refid"] = label
+        section["ids"] = [label]
+        keep_message(app.env, section, cell)
         _order(section, cell)
 
 
@@ -154,13 +147,11 @@ def _order(section: nodes.section, cell: nodes.container) -> None:
     cell.remove(code)
     cells = [one for one in section.children if "cell" in one.get("classes", ())]
     rest = section[section.index(cells[-1]) + 1 :]
-    for met in section.children:
-        if isinstance(met, nodes.raw) and met.get("met"):
-            section.remove(met)
-            words = f"What this page raised, without {met['by']}"
-            section.replace(cell, [met, fold(words, cell, kind="raised-here")])
-            break
-    for node in rest:
-        section.remove(node)
+    section[section.index(cells[-1]) + 1 :] = []
+    raws = [one for one in section.children if isinstance(one, nodes.raw)]
+    for met in (one for one in raws if one.get("met")):
+        section.remove(met)
+        words = f"What this page raised, without {met['by']}"
+        section.replace(cell, [met, fold(words, cell, kind="raised-here")])
     folded = fold("The code that raises it", code, kind="raises")
     section += nodes.container("", folded, *rest, classes=["foot"])

@@ -1,9 +1,8 @@
 """Show the messages of a page's cells and prove their cures, in the page's kernel.
 
-The first hidden cell of a page imports :func:`cures`. From then on a cell shows the type
-and the text of what it raises or warns, without a traceback, whose paths are the
-machine's. What was seen of the cures leaves the kernel as the data of a directive: how it
-looks is :mod:`tensor_copies.errors.cards`.
+A page's first hidden cell imports :func:`cures`. From then on a cell shows the type and
+the text of what it raises or warns, without a traceback, whose paths are the machine's.
+What cures do leaves the kernel as data, which :mod:`tensor_copies.errors.cards` draws.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from myst_nb import glue
 from tensor_maps.relations import flows, sharing
 
 LONGEST = 110  # characters of a result that is shown
-# Where a message comes from in torch's own sources, or on the machine: no one's text.
+# Where a message comes from in torch's sources, colours, addresses: no one's text.
 PLACES = re.compile(
     r"\s*\(Triggered internally at [^)]*\)|\x1b\[[0-9;]*m|\b0x[0-9a-f]{4,}"
 )
@@ -32,7 +31,7 @@ _shown: list[str] = []  # what the running cell has said
 
 
 def said(kind: type, text: object) -> str:
-    """Return ``type: text`` of an exception or warning, without places and addresses."""
+    """Return ``type: text`` of an exception or warning, as pages show it."""
     return f"{kind.__name__}: {PLACES.sub('', str(text)).expandtabs(4)}".strip()
 
 
@@ -51,34 +50,23 @@ def cures(
     setup: str | None = None,
     away: bool = False,
 ) -> None:
-    """Run the cures of the cell above; show what each costs.
+    """Run the cures of the cell above, best first; what is wrong; and common advice.
 
-    A cure runs after the cell's code without its last statement. Its last expression is
-    compared with the subject: do they share memory, do gradients flow?
-
-    Parameters
-    ----------
-    subject
-        The name of the tensor or array that the entry is about, or ``""``.
-    ranked, wrong, folk
-        What each code is for, the best first; or a pair of that and an expression that
-        must be true after it. What is wrong, and what folk say, may raise.
-    setup
-        What runs before each cure in the place of the cell's code.
-    away
-        Whether the reader's subject is on a GPU: then its signs are those of the
-        explorer's record of such a tensor.
+    Each code has the words that say what it is for, or a pair of these and an
+    expression that must be true after it. It runs after ``setup``, or after the cell
+    without its last statement. Its last expression is compared with the tensor or
+    array that ``subject`` names. If the reader's is on a GPU (``away``), the explorer's
+    record of such a tensor gives the signs.
     """
     if setup is None:
-        entry = _shell.user_ns["In"][-2]
-        setup = ast.unparse(ast.parse(entry).body[:-1])
-    rows = []
-    for kind, listing in (("cure", ranked), ("wrong", wrong), ("folk", folk)):
-        for code, about in (listing or {}).items():
-            words, truth = (about, "True") if isinstance(about, str) else about
-            done = run_cure(setup, textwrap.dedent(code), subject, truth, kind)
-            named = {"kind": kind, "code": _without_name(code), "words": words}
-            rows.append(named | done)
+        setup = ast.unparse(ast.parse(_shell.user_ns["In"][-2]).body[:-1])
+    rows = [
+        {"kind": kind, "code": _without_name(code), "words": words}
+        | run_cure(setup, textwrap.dedent(code), subject, truth, kind)
+        for kind, listing in (("cure", ranked), ("wrong", wrong), ("folk", folk))
+        for code, about in (listing or {}).items()
+        for words, truth in [(about, "True") if isinstance(about, str) else about]
+    ]
     # One line, so that no text can end the directive.
     data = json.dumps({"subject": subject, "rows": rows, "away": away})
     display(Markdown(f"```{{cures}}\n{data}\n```\n"))
@@ -90,10 +78,11 @@ def run_cure(
     """Run a cure in a copy of the page's names; return what it does.
 
     One that raises or warns, and anything whose truth does not hold, is refused with an
-    AssertionError. What is wrong may raise, and of what folk say the result is shown.
+    AssertionError. What is wrong may raise; of common advice the result is shown.
     """
     body, names = ast.parse(code).body, {**_shell.user_ns}
     value = body.pop().value if isinstance(body[-1], ast.Expr) else None
+    last = ast.Expression(value) if value else "None"
     name, is_cure = f"the cure {code!r}", kind == "cure"
     with warnings.catch_warnings():
         warnings.simplefilter("error" if is_cure else "ignore")
@@ -101,7 +90,6 @@ def run_cure(
             exec(compile(setup, name, "exec"), names)
             state = _state_of(names.get(subject))
             exec(compile(ast.Module(body, []), name, "exec"), names)
-            last = ast.Expression(value) if value else "None"
             names["result"] = result = eval(compile(last, name, "eval"), names)
             true = eval(truth, names)
         except Exception as error:
@@ -115,8 +103,7 @@ def run_cure(
     assert true, f"{name}: not true: {truth}"
     if kind == "folk":
         return {"shown": _short(repr(result))} if value else {}
-    signs = _signs(names.get(subject), result)
-    return {"signs": signs, "state": state} if signs else {}
+    return {"signs": _signs(names.get(subject), result), "state": state}
 
 
 def _signs(subject: object, result: object) -> list[str]:
@@ -133,6 +120,7 @@ def _signs(subject: object, result: object) -> list[str]:
 
 
 def _state_of(value: object) -> str:
+    """Return which of the explorer's kinds of x a value is."""
     if not isinstance(value, torch.Tensor):
         return ""
     if value.requires_grad:
@@ -142,8 +130,7 @@ def _state_of(value: object) -> str:
 
 def _without_name(code: str) -> str:
     """Return the code of a cure without a last line that only names its result."""
-    *before, last = textwrap.dedent(code).strip().split("\n")
-    return "\n".join(before if before and last.isidentifier() else [*before, last])
+    return re.sub(r"\n\w+$", "", textwrap.dedent(code).strip())
 
 
 def _short(text: str) -> str:
@@ -151,13 +138,11 @@ def _short(text: str) -> str:
 
 
 _shell = get_ipython()
-_shell.ast_node_interactivity = (
-    "none"  # of an entry its message is shown, not its value
-)
+_shell.ast_node_interactivity = "none"  # a message is shown, not the cell's value
 _shell.events.register("pre_run_cell", lambda _: _shown.clear())
 _shell.set_custom_exc((Exception,), lambda _, kind, text, *__, **___: _show(kind, text))
 warnings.showwarning = lambda text, kind, *_, **__: _show(kind, text)
 warnings.simplefilter("always")
-warnings.simplefilter("ignore", ResourceWarning)  # what is left to the end (torch 2.6)
+warnings.simplefilter("ignore", ResourceWarning)  # of what is left to the end
 torch.set_warn_always(True)
 glue("torch", torch.__version__, display=False)

@@ -1,10 +1,9 @@
 """Keep the message of each entry, for all that leads to one.
 
 An entry is a section of a page ``docs/errors/<family>.md`` with a label. Its first cell
-is the smallest code that raises the message, tagged with what it does and with the types
-that it may raise, ``[raises-exception, RuntimeError]`` or ``[warning, UserWarning]``, and
-with ``since-2.8`` where older torch is silent. The message is never typed: it is what
-that cell gave. The boxes and the search find an entry by it (``_static/messages.js``).
+is the smallest code that raises the message, with the tags of what it does and of the
+types that it may raise, ``[raises-exception, RuntimeError]`` or ``[warning,
+UserWarning]``, and ``since-2.8`` where older torch is silent.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import re
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -24,7 +22,6 @@ from sphinx.util import logging
 from tensor_copies.markup import SENTENCE
 
 FACT = "messages"  # a page's entries, among its facts
-DATA = "messages.js"
 RAISING = {"tag_raises-exception", "tag_warning"}
 TYPE, SINCE = re.compile(r"tag_([A-Z]\w*)"), re.compile(r"tag_since-(\d+)\.(\d+)")
 logger = logging.getLogger(__name__)
@@ -33,7 +30,7 @@ logger = logging.getLogger(__name__)
 def entries_in(
     doctree: nodes.document,
 ) -> Iterator[tuple[nodes.section, nodes.container]]:
-    """Yield the sections that are entries, each with the cell that raises its message."""
+    """Yield the sections that are entries, each with the cell that raises."""
     for section in [*doctree.findall(nodes.section)]:
         for cell in section.children:
             if RAISING & {*cell.get("classes", ())}:
@@ -41,50 +38,43 @@ def entries_in(
 
 
 def keep_message(
-    env: BuildEnvironment,
-    doctree: nodes.document,
-    section: nodes.section,
-    cell: nodes.container,
+    env: BuildEnvironment, section: nodes.section, cell: nodes.container
 ) -> None:
-    """Check what the cell of an entry gave; keep it with the page's facts.
-
-    The entry's label, which is stable, becomes the only address of its section.
-    """
-    anchor = next(one for one in section["ids"] if doctree.nametypes.get(one))
-    for link in doctree.findall(nodes.reference):
-        if link.get("refid") in section["ids"]:
-            link["refid"] = anchor
-    section["ids"] = [anchor]
-    blocks = cell.findall(nodes.literal_block)
-    live = "\n".join(b.astext().strip() for b in blocks if "stream" in b["classes"])
-    tags = " ".join(cell["classes"])
-    types, since = TYPE.findall(tags), SINCE.search(tags)
-    torch = version("torch")
-    if (
-        not live
-        and since
-        and (*map(int, torch.split(".")[:2]),) < (*map(int, since.groups()),)
-    ):
-        live = f"(no message with torch {torch})"
-        cell += nodes.literal_block(text=live, classes=["output", "stream"])
-    elif not re.search(rf"^({'|'.join(types)}):", live, re.MULTILINE):
-        said = f"its code should give {' or '.join(types)}, torch {torch} gives {live}"
-        logger.warning("%s: %s", anchor, said, location=cell)
+    """Keep what an entry's cell gave, with the entry's cause and first cure."""
     raws = [*section.findall(nodes.raw)]
     typed = {one["met"]: one["texts"] for one in raws if one.hasattr("met")}
+    live = _message(cell)
     why = next(one for one in section.children if isinstance(one, nodes.paragraph))
     env.metadata[env.docname].setdefault(FACT, []).append(
         {
-            "anchor": anchor,
+            "anchor": section["ids"][0],
             "title": section.next_node(nodes.title).astext(),
             "texts": [*typed.get(True, ()), live, *typed.get(False, ())],
-            "cause": SENTENCE.match(_with_code(why)).group(),
+            "cause": SENTENCE.match(_with_backticks(why)).group(),
             "cure": next(one["cures"][0][0] for one in raws if one.hasattr("cures")),
         }
     )
 
 
-def _with_code(paragraph: nodes.paragraph) -> str:
+def _message(cell: nodes.container) -> str:
+    """Return what a cell gave; warn unless it is what the cell's tags say."""
+    blocks = cell.findall(nodes.literal_block)
+    live = "\n".join(b.astext().strip() for b in blocks if "stream" in b["classes"])
+    tags, torch = " ".join(cell["classes"]), version("torch")
+    types, since = TYPE.findall(tags), SINCE.search(tags)
+    release = tuple(map(int, torch.split(".")[:2]))
+    if not live and since and release < tuple(map(int, since.groups())):
+        live = f"(no message with torch {torch})"
+        cell += nodes.literal_block(text=live, classes=["output", "stream"])
+    elif not re.search(rf"^({'|'.join(types)}):", live, re.MULTILINE):
+        what = f"torch {torch} gives {live or 'nothing'}"
+        said = "an entry's code should give %s, %s"
+        logger.warning(said, " or ".join(types), what, location=cell)
+    return live
+
+
+def _with_backticks(paragraph: nodes.paragraph) -> str:
+    """Return the text of a paragraph on one line, code between backticks."""
     parts = (
         f"`{text}`" if isinstance(text.parent, nodes.literal) else text
         for text in paragraph.findall(nodes.Text)
@@ -92,25 +82,16 @@ def _with_code(paragraph: nodes.paragraph) -> str:
     return " ".join("".join(parts).split())
 
 
-def known_messages(env: BuildEnvironment) -> list[dict[str, Any]]:
-    """Return the entries of all pages, each with its page."""
-    return [
-        {"page": page, **entry}
+def write_messages(app: Sphinx, env: BuildEnvironment) -> None:
+    """Write all messages for the boxes and the search: a script works from a file."""
+    if app.builder.format != "html":
+        return
+    known = [
+        {"address": f"{app.builder.get_target_uri(page)}#{entry['anchor']}", **entry}
         for page, facts in sorted(env.metadata.items())
         for entry in facts.get(FACT, ())
     ]
-
-
-def write_messages(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write the list for the boxes and the search: a script works from a file, too."""
-    if app.builder.format != "html":
-        return
-    uri = app.builder.get_target_uri
-    known = [
-        {"address": f"{uri(one.pop('page'))}#{one['anchor']}", **one}
-        for one in known_messages(env)
-    ]
-    file = Path(app.outdir, "_static", DATA)
+    file = Path(app.outdir, "_static", "messages.js")
     file.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(known, ensure_ascii=False, separators=(",", ":"))
     file.write_text(f"window.knownMessages={text};\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """Set wrong and right side by side, and mark the lines in which they differ.
 
-Two cells of a page that are tagged ``wrong`` and ``right`` are a pair. What stands above
-each goes with it. Which lines differ is found by comparing the two.
+Two cells of a page that are tagged ``wrong`` and ``right`` are a pair. What stands
+above each goes with it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TELLS = re.compile(r"\s*(print\(|assert\b)")
 def differing(one: str, other: str) -> tuple[list[int], list[int]]:
     """Return the numbers of the lines, from 1, that each of two texts has alone.
 
-    Blank ones are left out. A line that prints or asserts counts only where it is alone.
+    Blank ones are left out. One that prints or asserts counts only where no other does.
     """
     texts = one.splitlines(), other.splitlines()
     alone: tuple[list[int], list[int]] = ([], [])
@@ -61,11 +61,8 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
 
 def _set_side_by_side(wrong: nodes.container, right: nodes.container) -> None:
     section = wrong.parent
-    first, middle, end = (
-        section.index(wrong),
-        section.index(wrong),
-        section.index(right),
-    )
+    first = middle = section.index(wrong)
+    end = section.index(right)
     while isinstance(section[first - 1], nodes.paragraph | nodes.bullet_list):
         first -= 1
     for part in ("cell_input", "cell_output"):
@@ -80,10 +77,8 @@ def _set_side_by_side(wrong: nodes.container, right: nodes.container) -> None:
         head = nodes.paragraph("", "", nodes.strong(text=side), classes=["side"])
         about = nodes.container("", head, *prose)
         sides.append(nodes.container("", about, cell, classes=[side.lower()]))
-    if "mistake" not in section["classes"]:
-        section["classes"].append("mistake")
-    pair = nodes.container("", *sides, classes=["pair"])
-    section[first : end + 1] = [pair]
+    section["classes"] = ["mistake"]
+    section[first : end + 1] = [nodes.container("", *sides, classes=["pair"])]
 
 
 def _block_in(cell: nodes.container, part: str) -> nodes.literal_block | None:

@@ -1,4 +1,4 @@
-"""What another machine gave when it ran lessons and the Atlas's probes.
+"""What another machine gave when it ran lessons and the probes of calls.
 
 A *recording* is one JSON file for each machine, ``docs/recordings/<machine>.json``,
 which ``nox -s record`` writes there. A build has the same of the simulated device, of
@@ -39,14 +39,14 @@ class Block:
 class Recording:
     """What one machine gave, and the ISO date of that day.
 
-    ``lessons`` has the fields of the blocks of each lesson, ``atlas`` what the probes
+    ``lessons`` has the fields of the blocks of each lesson, ``calls`` what the probes
     returned.
     """
 
     machine: Machine
     day: str
     lessons: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    atlas: dict[str, Any] = field(default_factory=dict)
+    calls: dict[str, Any] = field(default_factory=dict)
 
     def save(self) -> Path:
         """Write it to its file; return which."""
