@@ -172,7 +172,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const WHOLE = new RegExp("\\.(?:byte|u?int\\d*|long|short|bool|nonzero|arg\\w+)\\(|[<>]|[!=]=|" +
     "torch\\.(?:u?int\\d+|long|bool|arg\\w+)\\b|\\.(?:max|min|topk|sort)\\([^()]*\\)\\[1\\]");
   const OF_FLOATS = /_\(|^nn\.|relu/; // what whole numbers refuse, or answer otherwise
-  const NO_ARRAY = /bfloat16|float8|sparse|quantize|\bmeta\b/; // NumPy has no such thing
+  const NO_ARRAY = /bfloat16|float8|sparse|quantize|conj|\bmeta\b/; // NumPy has no such thing
   const IN_PLACE = /^\.\w+_\(/;
   const inPlace = rowForms.filter(({ code, size, op }) => size === 1 && !op && IN_PLACE.test(code.slice(1)));
   const chipAt = (one, at, run, known) => {
@@ -199,16 +199,18 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const found = rowForms.filter(({ op, size }) => !op && size).flatMap((form) => {
       const x = fits(form, one, from), { code } = form;
       const isOther = ((OF_FLOATS.test(code) || CAST.test(code)) && WHOLE.test(x ?? "")) ||
-        (/^np\.|\.numpy\(/.test(code) && (known.isLow || NO_ARRAY.test(x ?? "")));
+        (/^np\.|\.numpy\(/.test(code) && (known.isLow || NO_ARRAY.test(x ?? ""))) ||
+        (known.isExpanded && IN_PLACE.test(code.slice(1))); // a write through it raises
       return x === null || isOther || (code === "x[0]" && known.isTuple) ? [] : [{ ...form, x }];
     });
     const most = Math.max(...[...chains, ...found].map(({ size }) => size));
     const alike = [...chains, ...found].filter(({ size }) => size === most);
-    const isOfArray = alike.some(({ x }) => ARRAY.test(x));
+    const of = (subject) => alike.find(({ code }) => subjectOf(code) === subject);
+    const array = alike.some(({ x }) => ARRAY.test(x)) ? of("a") : undefined;
     const step = alike.find(({ text }) => /\bMODULE\b/.test(text)) ?? alike.find(({ code }) => rows[code]?.says) ??
-      alike.find(({ code }) => isOfArray && subjectOf(code) === "a") ?? alike[0];
+      array ?? of("x") ?? alike[0];
     if (!step) return null;
-    const other = alike.find(({ code }) => subjectOf(code) !== subjectOf(step.code));
+    const other = array ? undefined : alike.find(({ code }) => subjectOf(code) !== subjectOf(step.code));
     if (IN_PLACE.test(step.code.replace(/^x(?:\.data|\.detach\(\))?/, "")))
       while (inPlace.some((form) => fits(form, one, from + step.size) !== null)) step.size += 1;
     return { ...step, or: other?.code ?? "", isOfModule: /\bMODULE\b/.test(step.text) };
@@ -230,7 +232,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       if (dtype === "float" && step.isSure) step.code = "h.float()";
       step.text = at || isOwn ? joined(one.parts.slice(at, end)) : textOf(one, end);
       cast = dtype ?? cast;
-      known.isLow = cast === "bfloat16";
+      known.isLow = cast === "bfloat16" || NO_ARRAY.test(step.code);
+      known.isExpanded = /^x\.expand\(/.test(step.code);
       known.isArray = known.isArray || /numpy|^np\./.test(step.code.replace("from_numpy", ""));
       run.steps.push(step);
       run.to = at = end;
@@ -247,6 +250,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
 
   // -- A line -----------------------------------------------------------------------------------------
   const GIVEN = new RegExp("\\.grad\\b|\\.detach\\(|\\.data\\b|state_dict|load|" +
+    "^torch\\.(?:as_)?(?:tensor|from_numpy|zeros|ones|full|rand\\w*|empty|arange|linspace|eye)\\(|" +
     "^(?:batch|samples?|data|inputs?|targets?|labels?|images?|imgs?)\\b");
   const stateOf = (x, all) => {
     if (/no_grad\(\):/.test(all)) return /\(/.test(x) && !/parameters/.test(x) ? "constant" : "no_grad";
@@ -260,21 +264,25 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     "\\.(?:to|half|float|double|bfloat16|cuda|cpu|share_memory_|requires_grad_)\\()");
   const whenOf = ({ x, code, text, or, op, isSure = true, isOfModule }) => {
     const subject = subjectOf(code), isOfDtype = !isSure || /^torch\.Tensor/.test(code);
-    const isOther = op ? !/^[a-z]$|\.data|weight|bias/.test(x) : (or || SHARED.test(text)) && !TENSOR.test(x);
+    const isOther = op ? x !== "x" && !/\.data|weight|bias/.test(x) && !/\.grad/.test(text)
+      : or ? !/^[a-z]$/.test(x) || OTHER[subjectOf(or)] === "complex" : SHARED.test(text) && !TENSOR.test(x);
     const isArray = /from_numpy/.test(code) || ARRAY.test(x);
-    const kind = isOfModule ? "" : { z: "complex tensor", a: isArray ? "" : "array" }[subject] ?? (isOther ? "tensor" : "");
+    const kind = isOfModule ? "" : { z: "complex tensor", a: isArray ? "" : "array" }[subject] ??
+      (!isOther ? "" : or && subjectOf(or) === "z" ? "real tensor" : "tensor");
     const dtype = isOfDtype ? (subject === "h" ? "bfloat16" : "float32") : "";
     const what = [dtype, kind].filter(Boolean).join(" ");
     return what && `${x} is ${kind && (what[0] === "a" ? "an " : "a ")}${what}`;
   };
+  const OTHER = { x: "a tensor", a: "an array", z: "complex", h: "bfloat16" };
   const not = (said) => ({ code: "", said });
   const shown = (step, { steps = [step], read = step.text, unread = "", state = "", whole = true, ...more }) => {
-    const { code, x, isOfModule, isSure = true, or = "" } = step;
+    const { code, x, isOfModule, isSure = true } = step;
+    const or = code === "x.float()" && !isSure ? "h.float()" : step.or ?? "";
     return {
       code, x: isOfModule && isModule(x) ? `a weight of ${x}` : x, start: steps[0].x, at: steps.indexOf(step),
-      steps: steps.map((one) => ({ text: one.text, code: one.code, isSure: one.isSure ?? true })),
+      steps: steps.map((one) => ({ text: one.text, code: one.code, or: one.or ?? "", isSure: one.isSure ?? true })),
       read, unread, state, whole, when: whenOf(step), says: "", said: "",
-      or: code === "x.float()" && !isSure ? "h.float()" : or, ...more,
+      or, orWhen: or && OTHER[subjectOf(or)], ...more,
     };
   };
   const looksLike = (x) => not(`${x} looks like a module or an optimizer, but the pictures show tensors.`);
@@ -291,7 +299,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       const x = textOf(one, from), size = one.parts.length - from;
       const form = rowForms.find((it) => it.op === op && it.size === size &&
         (it.right === "…" || it.right === value) && fits(it, one, from) !== null);
-      if (!form || (!size && (/\.grad$/.test(x) || !isBare))) continue;
+      const isSimple = size ? /^[\w.]+(?:\[-?\d+\])*(?:\.detach\(\)|\.data)?$/.test(x) : isBare && /^(?!.*\.grad$)[\w.]+$/.test(x);
+      if (!form || !isSimple) continue;
       const state = /no_grad/.test(all) ? "no_grad" : /\.grad\b/.test(value) ? "leaf" : size ? "" : "nonleaf";
       return shown({ code: form.code, x, op, text }, { state });
     }
@@ -331,6 +340,9 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     if (!best) return refusal(found, into);
     const step = drawnOf(best), { one, to, steps } = best, unread = joined(one.parts.slice(to));
     if (OPTIMIZER.test(step.x)) return looksLike(step.x);
+    const [, index] = /\[((?:[^[\]]*, )?[A-Za-z_]\w*(?:, [^[\]]*)?)\]$/.exec(step.x) ?? [];
+    if (index && !/\bNone\b/.test(index) && inPlace.some(({ code }) => code === step.code))
+      return not(`If [${index}] holds a list or a mask, ${step.x} is a copy, and the write is lost. With numbers it is a view.`);
     if (subjectOf(step.code) === "a" && /::-1|\bflip\w*\(|rot90\(/.test(step.x) && !/\.copy\(\)$|asc/.test(step.x))
       return not(`torch refuses an array that is reversed, as ${step.x} may be.`);
     const read = to > (one.least ?? Infinity) ? one.typed.slice(0, one.typed.length - unread.length) : textOf(one, to);
@@ -343,8 +355,10 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const isProse = (items) => items.some((item, at) => isName(item) && !/["']$/.test(item) && at > 0 &&
     (items[at - 1].open || isName(items[at - 1]) || /^\d/.test(items[at - 1])));
   const PROMPT = /^[^\S\n]*(?:>>>|\.\.\.(?= )|In ?\[\d*\]:|[-+](?= ))[^\S\n]*/gm;
+  const hasTwin = (code) => Object.keys(OTHER).some((other) => other !== subjectOf(code) &&
+    rows[code.replace(new RegExp(`\\b${subjectOf(code)}\\b`, "g"), other)]);
   const read = (text) => {
-    if (rows[text]) return shown({ code: text, x: subjectOf(text), text, isSure: !CAST.test(text) }, {});
+    if (rows[text] && !hasTwin(text)) return shown({ code: text, x: subjectOf(text), text, isSure: !CAST.test(text) }, {});
     if (text.length > 4000) return not(`That is ${text.length} characters.`);
     if (/^\s*<\/?\w/.test(text)) return not("That is markup, not Python.");
     let refused = null, example;

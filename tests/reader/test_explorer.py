@@ -248,6 +248,13 @@ UNTRUE = {
     "x.numpy().T": "x.numpy()",
     "x.numpy().flatten()": "x.numpy()",
     "w.grad = None": "",
+    "x.numpy()[0] = 5": "",
+    "x.reshape(-1)[0] = 5": "",
+    "x[:, idx] += 1": "",
+    "buf[i].copy_(x)": "",
+    "x[idx].mul_(2)": "",
+    "x.expand(4, 3).add_(1)": "x.expand(4, 2, 3)",
+    "y = z.conj().numpy()": "z.conj()",
 }
 
 
