@@ -26,13 +26,17 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("sheet-pictures", cheat_sheet.SheetPictures)
     app.add_directive("machines", machines.Machines)
     app.add_directive("questions", questions.Questions)
+    app.add_node(questions.question_index)
     app.add_directive("install-line", wheel.InstallLine)
     # Before Sphinx collects the contents of a page (500).
     app.connect("doctree-read", questions.arrange, priority=400)
+    app.connect("doctree-read", questions.fold_more, priority=410)
     # When all parts of a page are in place, and before its reading ends (900).
     app.connect("doctree-read", frame.keep_description, priority=895)
     app.connect("doctree-read", sections.keep_sections, priority=895)
+    app.connect("doctree-resolved", questions.fill_index)
     app.connect("doctree-resolved", questions.add_beside)
+    app.connect("html-page-context", questions.tell_moved)
     app.connect("html-page-context", frame.tell_template, priority=900)
     app.connect("env-updated", search_index.write_index)
     app.connect("builder-inited", search_page.replace_search)

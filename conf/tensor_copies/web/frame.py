@@ -60,6 +60,8 @@ def tell_template(
         context["furo_hide_toc"] = False  # Furo takes its headings for lists alone
     for name in facts.get("styles", "").split():
         app.add_css_file(name)
+    for name in facts.get("scripts", "").split():
+        app.add_js_file(name, loading_method="defer")
     unused = UNUSED
     unused += () if _has(doctree, nodes.container, "cell") else OF_CELLS
     unused += () if _has(doctree, nodes.literal_block) else OF_CODE
