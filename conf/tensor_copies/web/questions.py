@@ -25,7 +25,7 @@ from tensor_copies.markup import SENTENCE, code_in, fold, with_code
 
 FOLDER, INDEX, MESSAGES = "questions/", "questions/index", "errors/"
 MORE = "More on this"
-SHORT = 16  # characters of a first sentence such as "Yes, it does."
+SHORT = 40  # characters of a first sentence that needs the second one
 
 
 class question_index(nodes.General, nodes.Element):
