@@ -8,11 +8,10 @@
   const find = (name, within = root) => within.querySelector(`.explorer-${name}`);
   const element = (name, text, more = {}) =>
     Object.assign(document.createElement(name), { textContent: text, ...more });
-  const offer = (words, onclick) => element("button", words, { type: "button", onclick });
   const listed = (words, last = "or") =>
     [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(` ${last} `);
 
-  // -- What was seen -------------------------------------------------------------------------
+  // -- What was seen ----------------------------------------------------------------------
   let facts, states, devices, read, pair, loading;
   // A lane is a line of code. `told` is what was read of a typed line, while it is shown.
   const now = { lanes: ["x.detach()"], at: 0, x: "", on: "", write: "", told: null };
@@ -43,7 +42,7 @@
   };
   const memoryOf = ({ sign }) => sign.split("-")[0];
 
-  // -- Lines of code ---------------------------------------------------------------------------
+  // -- Lines of code ----------------------------------------------------------------------
   const codeOf = (chips) => `x${chips.map((key) => facts.chips[key]).join("")}`;
   const chipsIn = (code) => { // the chips that a line is a chain of, or null
     const found = [], keys = Object.keys(facts.chips);
@@ -59,7 +58,7 @@
   const cut = (code, x = now.x, on = now.on) =>
     (seenOf(code, x, on) || !chipsIn(code)?.length ? code : cut(withoutLast(code), x, on));
 
-  // -- The address holds the state ----------------------------------------------------------------
+  // -- The address holds the state --------------------------------------------------------
   const fromAddress = (part) => {
     if (part === null) return null;
     const chips = part.split(".").filter(Boolean); // as it was written before: detach.clone
@@ -86,84 +85,85 @@
     history.replaceState(null, "", `?${asked}${location.hash}`);
   };
 
-  // -- Two lanes -----------------------------------------------------------------------------------
+  // -- Two lanes --------------------------------------------------------------------------
   const isBlock = (code) => code.startsWith("with ");
   const factsOf = (seen) => new Map((seen.facts ?? []).map(([title, answer, detail]) => {
-    const more = text(title) === "Result" ? text(detail) : /leaf: \w+/.exec(text(detail))?.[0] ?? "";
-    return [text(title), [text(answer), more]];
+    const leaf = /leaf: \w+/.exec(text(detail))?.[0] ?? ""; // the rest is the size, or a name
+    return [text(title), [text(answer), text(title) === "Result" ? text(detail) : leaf]];
   }));
   // Which facts differ, by title, and which lanes raise. The strides are those of an example.
   const compare = (x = now.x, on = now.on) => {
-    const [one, other] = now.lanes.map((code) => seenOf(cut(code, x, on), x, on));
-    const raising = [one, other].map(raises), strides = [], titles = [];
-    if (!one || !other || raising.includes(true)) return { titles, strides, raising };
-    const [ours, theirs] = [one, other].map(factsOf);
-    for (const title of new Set([...ours.keys(), ...theirs.keys()])) {
+    const both = now.lanes.map((code) => seenOf(cut(code, x, on), x, on));
+    const raising = both.map(raises), strides = [], titles = [];
+    if (both.includes(null) || raising.includes(true)) return { titles, strides, raising };
+    const told = both.map(factsOf), isOfBlock = now.lanes.filter(isBlock).length === 1;
+    for (const title of new Set(told.flatMap((all) => [...all.keys()]))) {
       const isLayout = title.startsWith("Keeps"), none = isLayout ? ["another shape", ""] : null;
-      const [a, b] = [ours, theirs].map((all) => all.get(title) ?? none);
-      const isOfExample = title === "Memory" && now.lanes.some(isBlock) && !now.lanes.every(isBlock);
-      if (!a || !b || isOfExample) continue;
+      const [a, b] = told.map((all) => all.get(title) ?? none);
+      if (!a || !b || (isOfBlock && title === "Memory")) continue;
       const at = a[0] === b[0] ? 1 : 0;
       if (a[at] !== b[at]) (isLayout ? strides : titles).push([title, a[at], b[at]]);
     }
     return { titles, strides, raising };
   };
-  const differs = ({ titles, strides, raising }) =>
-    titles.length > 0 || strides.length > 0 || raising[0] !== raising[1];
+  const isOther = ({ titles, strides, raising: [a, b] }) =>
+    titles.length + strides.length > 0 || a !== b;
   // Of the kinds of x the first for which two calls differ, if possible without raising.
   const chooseDiffering = () => {
-    if (now.lanes.length < 2) return;
-    const kinds = [now.on, ...devices].flatMap((on) => [now.x, ...states].map((x) => [x, on, compare(x, on)]));
-    const most = ({ titles, raising: [a, b] }) => (titles.length ? 2 : a !== b ? 1 : 0);
-    const best = Math.max(...kinds.map(([, , one]) => most(one)));
-    const found = best ? kinds.find(([, , one]) => most(one) === best)
-      : kinds.find(([, , one]) => differs(one)) ?? kinds.find(([, , one]) => !one.raising.includes(true));
-    if (found) [now.x, now.on] = found;
+    const kinds = [now.on, ...devices].flatMap((on) => [now.x, ...states].map((x) => [x, on]));
+    const tests = [
+      ({ titles }) => titles.length, ({ raising: [a, b] }) => a !== b, isOther,
+      ({ raising }) => !raising.includes(true),
+    ];
+    const found = tests.map((test) => kinds.find((kind) => test(compare(...kind))));
+    if (now.lanes.length > 1) [now.x, now.on] = found.find(Boolean) ?? [now.x, now.on];
   };
-  // What is no difference of the calls, but of what was run of them.
-  const besides = () => [
-    now.lanes.filter(isBlock).length === 1 && "The block applies to every operation in it, and x * 2 " +
-      "is an example: it makes new memory without the block too.",
-    ...now.lanes.map((code) => /^x\.float\(\)$|^torch\.Tensor\(a\)$/.test(code) &&
-      `${code.includes("(a)") ? "a" : "x"} is float32 here. From another dtype ${code} copies.`),
-  ].filter(Boolean);
   const verdict = () => {
     if (now.lanes.length < 2) return "";
-    const found = compare(), { titles, strides } = found;
-    const others = states.filter((x) => x !== now.x).map((x) => [stateWords(x), compare(x)]);
-    const same = others.filter(([, one]) => !differs(one)).map(([words]) => words);
-    const list = (all) => all.map(([title, a, b]) => `${title.toLowerCase()} (${a} | ${b})`).join(", ");
-    const said = titles.length || strides.length ? [`They differ in: ${list([...titles, ...strides])}.`] : [];
-    said.push(...besides());
+    const kinds = states.map((x) => [stateWords(x), compare(x)]), { titles, strides } = compare();
+    const same = kinds.filter(([, one]) => !isOther(one)).map(([words]) => words);
+    const isAll = same.length === states.length;
+    const differ = [...titles, ...strides].map(([title, ...how]) =>
+      `${title.toLowerCase()} (${how.join(" | ")})`);
+    const said = differ.length ? [`They differ in: ${differ.join(", ")}.`] : [];
+    // What is no difference of the calls, but of what was run of them.
+    if (now.lanes.filter(isBlock).length === 1)
+      said.push("The block applies to every operation in it; x * 2 is an example, which makes " +
+        "new memory without the block too.");
+    for (const code of now.lanes.filter((one) => /^x\.float\(\)$|^torch\.Tensor\(a\)$/.test(one)))
+      said.push(`${/\b[xa]\b/.exec(code)[0]} is float32 here. From another dtype ${code} copies.`);
     now.lanes.forEach((code, at) => {
-      const kinds = [[stateWords(now.x), found], ...others]
-        .filter(([, { raising }]) => raising[at] && !raising[1 - at]).map(([words]) => words);
-      if (kinds.length) said.push(`${code.split("\n")[0]} raises if x is ${listed(kinds)}.`);
+      const raising = kinds.filter(([, one]) => one.raising[at] && !one.raising[1 - at]);
+      const words = listed(raising.map(([kind]) => kind));
+      if (words) said.push(`${code.split("\n")[0]} raises if x is ${words}.`);
     });
-    if (said.length) return same.length && differs(found) ? `${said.join(" ")} No difference if x is ${listed(same)}.` : said.join(" ");
-    return same.length === others.length ? "Same memory, gradient, device and layout for every kind of x here, called like this."
+    if (said.length && same.length && !isAll) said.push(`No difference if x is ${listed(same)}.`);
+    if (said.length) return said.join(" ");
+    return isAll ? "Same memory, gradient, device and layout for every kind of x, called like this."
       : "No difference for this x. Try another kind of x.";
   };
 
-  // -- What is said of a typed line: of all that was read, and how far that is ---------------------
+  // -- What is said of a typed line: of all that was read, and how far that is ------------
   const DOES = {
     shares: "shares memory", itself: "is the same tensor", copies: "copies",
     moves: "is the same tensor, moved", raises: "raises",
   };
   const doesOf = (seen) => {
     const [, python] = /^y is a (Python \w+|number)/.exec(text(seen.said)) ?? [];
-    return python ? `gives a ${python}` : / other values /.test(text(seen.said)) ? "makes new memory" : DOES[memoryOf(seen)];
+    const does = / other values /.test(text(seen.said)) ? "makes new memory" : DOES[memoryOf(seen)];
+    return python ? `gives a ${python}` : does;
   };
   const WRITE = /(?<!requires_grad|detach|share_memory)_\(|^x[^(]* [-+*/]?= /;
   // What one of several steps does: by dtype, device and layout of what it is called on.
-  const stepWords = ({ text: typed, code, or, isSure }) => {
+  const stepWords = ({ text: typed, code, or, isSure = true }) => {
     const [here, away = here] = devices.map((on) => [code, or].flatMap((one) =>
       ["constant", "view"].map((x) => one && seenOf(one, x, on))).filter(Boolean).map(doesOf));
-    const words = [...new Set(here)], leaf = seenOf(code, "leaf"), isMove = here.join() !== away.join();
+    const isMove = here.join() !== away.join();
+    const words = [...new Set(here)], leaf = seenOf(code, "leaf");
     const does = WRITE.test(code) && words[0] === DOES.itself ? "writes in place"
       : !isSure ? "copies, unless it has that dtype already"
         : isMove && away[0] !== DOES.raises ? "copies, unless it is there already"
-          : words.length < 2 ? words[0] : `${listed(words)}, by ${or ? "what it is" : "its layout"}`;
+          : listed(words) + (words.length < 2 ? "" : `, by ${or ? "what it is" : "its layout"}`);
     const more = [
       raises(leaf) && runs(code, "constant") && "raises if it requires grad",
       leaf?.sign.endsWith("stops") && "gradient stops",
@@ -171,27 +171,25 @@
     ].filter(Boolean);
     return `${typed} ${does}${more.length ? ` (${more.join(", ")})` : ""}`;
   };
-  const lineSays = (told, seen) => {
-    const { code, x, steps, unread, when, or, whole } = told;
-    const rest = unread ? ` Not read: ${unread}.` : "";
-    if (told.says) return told.says;
-    if (steps.length > 1) return `${steps.map(stepWords).join("; then ")}.${rest}`;
-    const said = text(seen.said), first = ({ said: at }) => /^.*?\.(?= |$)/.exec(text(at))[0];
-    const other = or && seenOf(or), isOther = other && memoryOf(other) !== memoryOf(seen);
-    const away = now.on === devices[0] && devices[1] ? seenOf(code, now.x, devices[1]) : null;
-    const isElsewhere = away && !raises(away) && memoryOf(away) !== memoryOf(seen);
-    const only = [when, isElsewhere && `${x} is on the CPU`].filter(Boolean).join(", and ");
-    return [
-      unread || !whole ? `${unread ? "Up to" : "Of"} ${told.read}: ` : "", only && `If ${only}: `, said,
-      isOther && ` If it is ${told.orWhen}: ${first(other)}`,
-      isElsewhere && ` If it is on a GPU: ${first(away)}`, rest,
+  const lineSays = ({ code, x, steps, read: far, unread, when, or, orWhen, whole, says }, seen) => {
+    const first = ({ said }) => /^.*?\.(?= |$)/.exec(text(said))[0], isOne = steps.length === 1;
+    const isElse = (it) => isOne && it && !raises(it) && memoryOf(it) !== memoryOf(seen);
+    const other = or ? seenOf(or) : null;
+    const away = devices[1] && now.on === devices[0] ? seenOf(code, now.x, devices[1]) : null;
+    const only = [when, isElse(away) && `${x} is on the CPU`].filter(Boolean).join(", and ");
+    return says || [
+      isOne && (unread || !whole) && `${unread ? "Up to" : "Of"} ${far}: `, only && `If ${only}: `,
+      isOne ? text(seen.said) : `${steps.map(stepWords).join("; then ")}.`,
+      isElse(other) && ` If it is ${orWhen}: ${first(other)}`,
+      isElse(away) && ` If it is on a GPU: ${first(away)}`, unread && ` Not read: ${unread}.`,
     ].filter(Boolean).join("");
   };
 
-  // -- The page ---------------------------------------------------------------------------------------
+  // -- The page ---------------------------------------------------------------------------
   const drawn = (seen, code, write) => {
     const holder = element("div", "");
-    holder.innerHTML = facts.pictures[seen.picture].map((at) => facts.pieces[at]).join(""); // the build's
+    const pieces = facts.pictures[seen.picture].map((at) => facts.pieces[at]);
+    holder.innerHTML = pieces.join(""); // of the build: nothing that a reader typed
     const svg = holder.firstChild, [, cells] = seen.writes?.[write] ?? [];
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", `y = ${code}: ${text(seen.said)}`);
@@ -206,15 +204,17 @@
   };
   const showCode = (part, code, told) => {
     const line = /=|\n/.test(code.replace(/\([^]*?\)/g, "")) ? code : `y = ${code}`;
-    part.textContent = told ? told.line : line;
+    part.textContent = told?.line ?? line;
+    if (!told || told.line.replaceAll("'", '"').replace(/^\w+ = /, "") === code) return;
     const { subject = "x" } = facts.rows[code] ?? {};
-    if (told && told.line.replaceAll("'", '"').replace(/^\w+ = /, "") !== code)
-      part.append(element("small", `drawn${told.steps.length > 1 ? `: ${told.steps[told.at].text}` : ""} as ${line}` +
-        `${told.x === subject ? "" : `, ${subject} stands for ${told.x}`}`));
+    const which = told.steps.length > 1 ? `: ${told.steps[told.at].text}` : "";
+    const who = told.x === subject ? "" : `, ${subject} stands for ${told.x}`;
+    part.append(element("small", `drawn${which} as ${line}${who}`));
   };
   const showLane = (code, place) => {
     const page = find("lanes").children[place], part = (name) => find(name, page);
-    const seen = seenOf(code), row = facts.rows[code], told = now.told?.code === code ? now.told : null;
+    const seen = seenOf(code), row = facts.rows[code];
+    const told = now.told?.code === code ? now.told : null;
     showCode(part("code"), code, told);
     part("headline").textContent = !seen ? "The build had no such device, so this wasn't run."
       : told && (!raises(seen) || told.steps.length > 1) ? lineSays(told, seen) : text(seen.said);
@@ -225,11 +225,12 @@
     if (raises(seen)) note.append(element("code", text(seen.error)));
     else if (wrote !== undefined) note.append(text(wrote), " ");
     else if (row?.given) note.append("First ", element("code", row.given), ", then this line. ");
-    if (seen?.cure !== undefined) note.append(" ", element("a", "What to do", { href: text(seen.cure) }));
+    if (seen?.cure !== undefined)
+      note.append(" ", element("a", "What to do", { href: text(seen.cure) }));
     if (row?.says) note.append(row.says, " ");
     if (row) note.append(" ", element("a", "In the Atlas", { href: `atlas.html#${row.id}` }));
     const shown = (seen?.facts ?? []).slice(0, now.lanes.length > 1 ? undefined : 4);
-    part("facts").className = `explorer-facts simple ${memoryOf(seen ?? { sign: "" }) === "copies" ? "own" : "shared"}`;
+    part("facts").classList.toggle("own", seen?.sign.startsWith("copies") === true);
     part("facts").replaceChildren(...shown.map(([title, answer, detail]) => {
       const item = element("div", ""), given = element("dd", text(answer));
       given.append(element("small", text(detail)));
@@ -296,7 +297,7 @@
     change({ lanes: now.lanes.map((one, at) => (at === now.at ? code : one)), write: "" });
   };
 
-  // -- What the reader asks: a line, "detach or clone?", a question, a message -------------------------
+  // -- What the reader asks: a line, "detach or clone?", a question, a message ------------
   const typed = find("typed");
   const MESSAGE = /\w(?:Error|Warning|Exception)\b|Traceback \(|\bFile "/;
   const MOST = 4000, PAUSE = 150; // characters of a question; milliseconds
@@ -326,10 +327,15 @@
     find("read").append(told?.said ?? "");
     if (!told?.code || !facts.seen[told.code]) return "";
     const x = states.includes(told.state) ? told.state : chosen.x;
-    change({ lanes: [told.code], at: 0, write: "", x, on: chosen.on, told: { ...told, line: asked.split("\n")[0] } });
+    const [line] = asked.split("\n");
+    change({ lanes: [told.code], at: 0, write: "", x, on: chosen.on, told: { ...told, line } });
     // Who writes to a leaf wants no_grad rather than another x.
     const other = !runs(told.code) && ["no_grad", ...states].find((one) => runs(told.code, one));
-    if (other) find("read").append(` It raises if x is ${stateWords(now.x)}. It runs if x is `, offer(stateWords(other), () => change({ x: other })), ".");
+    if (other) {
+      const button = { type: "button", onclick: () => change({ x: other }) };
+      find("read").append(` It raises if x is ${stateWords(now.x)}. It runs if x is `,
+        element("button", stateWords(other), button), ".");
+    }
     return told.whole && !told.unread ? "all" : "part";
   };
   const searching = () => (window.showAnswer ? Promise.resolve()
@@ -364,7 +370,7 @@
     if (root.classList.contains("asked")) find("found").querySelector("a")?.click();
   });
 
-  // -- Controls ------------------------------------------------------------------------------------------
+  // -- Controls ---------------------------------------------------------------------------
   const press = (selector, act) => root.addEventListener("click", async ({ target }) => {
     const button = target.closest?.(selector);
     if (!button || button.getAttribute("aria-disabled") === "true") return;
@@ -377,9 +383,12 @@
   });
   press(".explorer-undo", () => put(withoutLast(now.lanes[now.at])));
   press(".explorer-clear", () => put("x"));
-  press(".explorer-compare", () => change({ lanes: [now.lanes[0], now.lanes[0]], at: 1, told: null }));
+  press(".explorer-compare", () => {
+    quiet();
+    change({ lanes: [now.lanes[0], now.lanes[0]], at: 1 });
+  });
   press(".explorer-choose", (_, at) => change({ at }));
-  press(".explorer-close", (_, at) => change({ lanes: now.lanes.filter((__, one) => one !== at), at: 0 }));
+  press(".explorer-close", (_, at) => change({ lanes: [now.lanes[1 - at]], at: 0 }));
   press("[data-on]", ({ on }) => change({ on: chosen.on = on, write: "" }));
   press("[data-write]", ({ write }) => change({ write: now.write === write ? "" : write }));
   find("state").addEventListener("change", async ({ target }) => {
@@ -396,7 +405,7 @@
   // Why a call would raise is said before it is made.
   for (const look of ["pointerover", "focusin"])
     find("chips").addEventListener(look, ({ target }) => {
-      if (target.classList.contains("fails")) find("hint").textContent = `${target.textContent} raises ${target.title}`;
+      if (target.title) find("hint").textContent = `${target.textContent} raises ${target.title}`;
     });
   const again = async () => {
     await loaded();

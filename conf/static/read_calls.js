@@ -282,7 +282,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       code, x: isOfModule && isModule(x) ? `a weight of ${x}` : x, start: steps[0].x,
       steps: steps.map((it) => ({ text: it.text, code: it.code, or: it.or, isSure: it.isSure })),
       at: steps.indexOf(step), read: text, unread: "", whole: true, state: "", says: "", said: "",
-      when: whenOf(step), or, orWhen: or && OTHER[subjectOf(or)], ...more,
+      when: whenOf(steps.length > 1 ? { ...steps[0], isSure: true } : step), or, orWhen: or && OTHER[subjectOf(or)], ...more,
     };
   };
   const looksLike = (x) =>
