@@ -351,7 +351,7 @@ def test_a_fragment_has_no_bare_verdict(tab: Any) -> None:
         "h = net.sigmoid().detach().tolist()": [".detach() shares memory", ".tolist()"],
         "k = hit.detach().sum(0)": ["Up to hit.detach(): ", "Not read: .sum(0)."],
         "total += np.prod(p.detach().shape)": ["Up to p.detach(): "],
-        "y = batch.norm.float()": ["If batch.norm is a float32 tensor: y is x itself",
+        "y = batch.norm.float()": ["If batch.norm is a tensor and float32: y is x itself",
                                    "If it is bfloat16: y is a copy"],
         "y = logits.cpu()": ["If logits is on the CPU: y is x itself",
                               "If it is on a GPU: "],
