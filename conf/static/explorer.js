@@ -35,6 +35,7 @@
       : [...all, ...(facts.seen[code]?.[0] ?? [])].find((one) => one >= 0);
     return facts.outcomes[at] ?? null;
   };
+  const SHOWN = 4; // facts of one lane
   const raises = (seen) => seen?.error !== undefined;
   const runs = (code, x = now.x, on = now.on) => {
     const seen = seenOf(code, x, on);
@@ -229,7 +230,10 @@
       note.append(" ", element("a", "What to do", { href: text(seen.cure) }));
     if (row?.says) note.append(row.says, " ");
     if (row) note.append(" ", element("a", "In the Atlas", { href: `atlas.html#${row.id}` }));
-    const shown = (seen?.facts ?? []).slice(0, now.lanes.length > 1 ? undefined : 4);
+    // No facts of a fragment: they would be taken for those of the line.
+    const isFragment = told && (told.steps.length > 1 || told.unread);
+    const most = isFragment ? 0 : now.lanes.length > 1 ? Infinity : SHOWN;
+    const shown = (seen?.facts ?? []).slice(0, most);
     part("facts").classList.toggle("own", seen?.sign.startsWith("copies") === true);
     part("facts").replaceChildren(...shown.map(([title, answer, detail]) => {
       const item = element("div", ""), given = element("dd", text(answer));
