@@ -164,7 +164,7 @@ def typed_lines(kind: str) -> list[tuple[str, str]]:
 
 def test_lines_as_people_write_them(reader: Any) -> None:
     lines = {kind: typed_lines(kind) for kind in ("chain", "row", "steps", "no")}
-    assert sum(map(len, lines.values())) >= 196
+    assert sum(map(len, lines.values())) >= 196 + 26
     for kind, some in lines.items():
         found = reader("read", *(typed for typed, _ in some))
         for (typed, rest), told in zip(some, found, strict=True):
@@ -225,86 +225,14 @@ def test_each_way_to_write_a_call_is_read_as_that_call(reader: Any) -> None:
         assert (told["code"], told.get("unread")) == (code, ""), (way, told)
 
 
-UNTRUE = {
-    # what must not be given: a code for a line of which it isn't true
-    "x.to(torch.uint8)": "",
-    "x.to(torch.float8_e4m3fn)": "",
-    "x.half(memory_format=torch.channels_last)": "",
-    "y = img.bfloat16().numpy()": "x.bfloat16()",
-    "y = model(x)[0]": "",
-    "torch.Tensor(5)": "",
-    "torch.Tensor(2, 3)": "",
-    "torch.tensor([1, 2, 3])": "",
-    "total += float(loss)": "",
-    "b = a.copy()": "",
-    "mask = (x > 0).float()": "",
-    "ids.argmax(1).float()": "",
-    "idx.long().requires_grad_()": "x.long()",
-    "torch.from_numpy(img[::-1])": "",
-    "torch.from_numpy(np.flip(img, 0))": "",
-    "F.relu(x, inplace=True)": "x.add_(1)",
-    "optimizer.state_dict()": "",
-    "copy.copy(model)": "",
-    "x.numpy().T": "x.numpy()",
-    "x.numpy().flatten()": "x.numpy()",
-    "w.grad = None": "",
-    "x.numpy()[0] = 5": "",
-    "x.reshape(-1)[0] = 5": "",
-    "x[:, idx] += 1": "",
-    "buf[i].copy_(x)": "",
-    "x[idx].mul_(2)": "",
-    "x.expand(4, 3).add_(1)": "x.expand(4, 2, 3)",
-    "y = z.conj().numpy()": "z.conj()",
-}
-
-
-def test_nothing_is_said_of_a_line_that_is_not_true_of_it(reader: Any) -> None:
-    found = reader("read", *UNTRUE)
-    for (typed, code), told in zip(UNTRUE.items(), found, strict=True):
-        assert told["code"] == code, (typed, told)
-        assert not code or told["unread"] or "inplace" in typed, (typed, told)
+def test_a_query_names_the_rows_that_answer_it_and_no_others(reader: Any) -> None:
+    lines = typed_lines("cards")
+    found = reader("cards", *(query for query, _ in lines))
+    assert {q: " ".join(ids) for (q, _), ids in zip(lines, found, strict=True)} == dict(
+        lines
+    )
     (same,) = reader("read", "model2 = model")
     assert "same object" in same["says"]
-
-
-CARDS = {
-    "does detach copy": "detach",
-    "detach vs clone": "detach clone",
-    "difference between view and reshape": "view reshape",
-    "copy vs deepcopy": "copy-copy deepcopy",
-    "is numpy() a copy or a view": "numpy",
-    "tensor to numpy": "numpy",
-    "numpy array to tensor": "from-numpy",
-    "from_numpy vs torch.tensor": "from-numpy array-tensor",
-    "does .to(device) copy memory": "to-device",
-    "model.to(device)": "module-to-device",
-    "deepcopy model": "deepcopy-module",
-    "h = out.detach().cpu().numpy()": "detach-cpu-numpy",
-    "clone().detach() vs detach().clone()": "clone-detach detach-clone",
-    "x.to(torch.float32)": "float float-of-bfloat16",
-    "late = net.inv_freq.float()": "float float-of-bfloat16",
-    "torch.tensor vs torch.Tensor": "array-tensor array-tensor-class",
-    "state_dict or deepcopy": "state-dict deepcopy-module",
-    "w.data -= lr * w.grad": "data-in-place",
-    "a[:, 1] = b": "set-item",
-    "F.relu(x, inplace=True)": "add-in-place",
-    **dict.fromkeys(
-        (
-            *("how do I copy a tensor", "a copy or a view", "cuda out of memory"),
-            *("total += float(loss)", "torch.Tensor(5)", "self.fc.cuda()"),
-            *("torch.as_tensor(arr, dtype=torch.float64)", "freeze a layer"),
-            *("model.eval() or torch.no_grad()?", "why does float() lose precision"),
-            *("RuntimeError: Can't call numpy() on Tensor", "optimizer.state_dict()"),
-            "torch.from_numpy(img).permute(2, 0, 1).float().cuda()",
-        ),
-        "",
-    ),
-}
-
-
-def test_a_query_names_the_rows_that_answer_it_and_no_others(reader: Any) -> None:
-    for (query, ids), found in zip(CARDS.items(), reader("cards", *CARDS), strict=True):
-        assert found == ids.split(), query
 
 
 NO_FACTS = {
