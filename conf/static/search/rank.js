@@ -7,6 +7,7 @@ window.searchReady = (async () => {
   const BOOST = { heading: 3, asked: 4, sentence: 2, code: 1, prose: 1, title: 1 };
   const OF_KIND = { Lesson: 1.1, Error: 1.1, Call: 0.8, Page: 0.6 };
   const NEAR = 2; // of the best text: what nearness to a heading or a phrase counts
+  const MOST = 300; // characters: of a long paste the end says what happened
   const WEAK = 0.45; // nearness of the best below which nothing is claimed
 
   // Idle words, words written apart or together, and endings that say nothing more.
@@ -91,9 +92,10 @@ window.searchReady = (async () => {
     const known = find(query).filter(({ address }) => byAddress.has(address))
       .map(({ address, live, exact }) => ({ ...byAddress.get(address), message: live, exact }));
     const taken = new Set(known.map(({ id }) => id));
-    const found = index.search(query, OPTIONS), top = found[0]?.score ?? 1;
+    const asked = query.trim().slice(-MOST);
+    const found = index.search(asked, OPTIONS), top = found[0]?.score ?? 1;
     const scores = new Map(found.map(({ id, score }) => [id, score]));
-    const near = nearTo([...new Set(wordsOf(query).map(spelt))]), asked = query.trim();
+    const near = nearTo([...new Set(wordsOf(asked).map(spelt))]);
     for (const [id, share] of near) scores.set(id, (scores.get(id) ?? 0) + top * NEAR * share);
     for (const { id, heading } of sections) // signs, such as x[:, ::2], have few words
       if (heading === asked) scores.set(id, (scores.get(id) ?? 0) + 2 * top * NEAR);
