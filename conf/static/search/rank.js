@@ -58,20 +58,24 @@ window.searchReady = (async () => {
   const names = sections.flatMap(({ id, kind, heading, anchor, phrases }) =>
     [...(kind === "Call" ? [] : [heading, anchor.replace(/^(?:silent|q|term)-|-/g, " ")]),
       ...phrases].map((name) => ({ id, words: new Set(wordsOf(name)) })));
-  const often = new Map();
-  for (const { words } of names)
-    for (const word of words) often.set(word, (often.get(word) ?? 0) + 1);
+  const places = new Map(); // of each word, the names that have it
+  for (const name of names)
+    for (const word of name.words) {
+      if (!places.has(word)) places.set(word, []);
+      places.get(word).push(name);
+    }
   const weigh = (words) => words.reduce((sum, word) =>
-    sum + Math.log(1 + names.length / (often.get(word) ?? 0.5)), 0);
-  for (const one of names) one.weight = weigh([...one.words]);
+    sum + Math.log(1 + names.length / (places.get(word)?.length ?? 0.5)), 0);
+  for (const name of names) name.weight = weigh([...name.words]);
   // Of each section, how much of a query and of its nearest name is the same, from 0 to 1.
   const nearTo = (asked) => {
-    const all = weigh(asked), nearest = new Map();
-    for (const { id, words, weight } of names) {
-      const common = asked.filter((word) => words.has(word));
-      if (common.length < Math.min(2, asked.length)) continue;
-      nearest.set(id, Math.max(nearest.get(id) ?? 0, (2 * weigh(common)) / (all + weight)));
-    }
+    const all = weigh(asked), shared = new Map(), nearest = new Map();
+    for (const word of asked)
+      for (const name of places.get(word) ?? [])
+        shared.set(name, [...(shared.get(name) ?? []), word]);
+    for (const [{ id, weight }, words] of shared)
+      if (words.length >= Math.min(2, asked.length))
+        nearest.set(id, Math.max(nearest.get(id) ?? 0, (2 * weigh(words)) / (all + weight)));
     return nearest;
   };
 
