@@ -85,20 +85,13 @@ def visit_atlas(self: HTML5Translator, node: atlas) -> None:
     for group, calls in groupby(seen.calls.values(), lambda call: call.group):
         rows = [row(app, page, call) for call in calls]
         (apart if rows[0]["what"] else groups).append((group, rows))
-    used = {
-        name
-        for _, rows in groups + apart
-        for one in rows
-        for cell in one["cells"]
-        for name in (*cell["classes"], *(p for _, (of, _) in cell["parts"] for p in of))
-    }
-    chips = SIGNS | {DIFFERS: "differs on the other device"}
-    places = {"here": "x on the CPU"}
+    chips, places = dict(SIGNS), {"here": "x on the CPU"}
     if (away := seen.devices.get("device")) is not None:
         places["there"] = f"x on {away}"
+        chips[DIFFERS] = "differs on the other device"
     markup = TEMPLATES.get_template("calls/table.html").render(
         facts=address_of_file(app.builder, page),
-        chips={name: words for name, words in chips.items() if name in used},
+        chips=chips,
         places=places,
         kinds={state: (KINDS[state], words) for state, words in ALL_STATES.items()},
         count=len(seen.calls),
@@ -259,7 +252,6 @@ class AtlasFiles(SphinxDirective):
             f'<a href="{relative_uri(here, name)}" download>{name}</a>'
             for name in ("atlas.json", "atlas.csv")
         )
-        self.env.metadata[self.env.docname]["atlas_probed"] = facts().here["day"]
         return [nodes.raw("", f'<p class="actions">{links}</p>', format="html")]
 
 
