@@ -27,7 +27,7 @@ from tensor_maps.atlas.calls import (
     libraries,
 )
 
-from tensor_copies.calls.explorer import address_of, address_of_file
+from tensor_copies.calls.explorer import MEANS, address_of, address_of_file
 from tensor_copies.calls.facts import facts
 from tensor_copies.calls.words import (
     SIGNS,
@@ -93,7 +93,7 @@ def visit_atlas(self: HTML5Translator, node: atlas) -> None:
         facts=address_of_file(app.builder, page),
         chips=chips,
         places=places,
-        kinds={state: (KINDS[state], words) for state, words in ALL_STATES.items()},
+        kinds={kind: (name, _means(kind)) for kind, name in KINDS.items()},
         count=len(seen.calls),
         groups=groups,
         apart=[(address(group), group, rows) for group, rows in apart],
@@ -102,6 +102,12 @@ def visit_atlas(self: HTML5Translator, node: atlas) -> None:
     )
     self.body.append(markup)
     raise nodes.SkipNode
+
+
+def _means(kind: str) -> str:
+    """Return what a kind of x is, for a reader who does not know the word."""
+    words = ALL_STATES[kind]
+    return MEANS.get(kind) or f"{words[0].upper()}{words[1:]}."
 
 
 def address(group: str) -> str:
@@ -125,6 +131,7 @@ def row(app: Sphinx, page: str, call: Call) -> dict[str, Any]:
     return {
         "call": call,
         "what": what(call),
+        "name": name,
         "line": Markup(breakable(name)),
         "folded": len(name) // LETTERS,
         "find": " ".join((call.code, call.api, named, links[0][1])).lower(),
