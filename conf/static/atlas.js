@@ -83,8 +83,9 @@
     (row.querySelector(whole ? "pre" : "pre b") ?? row.querySelector("code")).textContent;
   const draw = async (row) => {
     await facts();
-    const { states, devices, seen, outcomes, texts, pieces, pictures } = window.callFacts;
-    const known = seen[codeOf(row)]?.[place.selectedIndex] ?? [];
+    const { states, devices, rows: calls, seen, outcomes, ...drawing } = window.callFacts;
+    const { texts, pieces, pictures } = drawing, code = codeOf(row);
+    const known = seen[code]?.[place.selectedIndex] ?? [];
     const chosen = Object.keys(states).indexOf(kind.value);
     const at = known[chosen] >= 0 ? chosen : known.findIndex((one) => one >= 0);
     const outcome = outcomes[known[at]], figure = element("figure");
@@ -93,7 +94,8 @@
     const innerHTML = pictures[outcome.picture].map((one) => pieces[one]).join("");
     const drawn = element("div", "", { innerHTML, ariaHidden: true });
     const [x] = Object.values(states)[at], on = Object.values(devices)[place.selectedIndex];
-    const caption = element("figcaption", `If x is ${x}, on ${on}: ${texts[outcome.said]}`);
+    const ofTensor = calls[code].subject === "x" ? `If x is ${x}, on ${on}: ` : "";
+    const caption = element("figcaption", ofTensor + texts[outcome.said]);
     const listed = element("dl");
     for (const said of outcome.facts ?? []) {
       const [title, answer, detail] = said.map((one) => texts[one] ?? "");
