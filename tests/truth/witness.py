@@ -18,7 +18,7 @@ import torch
 from tensor_copies import simulated
 from torch import nn
 
-ROWS = [[1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]]  # none is 0, and none is another's
+ROWS = [[4.0, -2.0, 6.0], [-8.0, 5.0, -9.0]]  # none is a value that a call writes
 Case = tuple[str, str, str, str, bool]  # code, given, subject, state, away
 
 
