@@ -20,6 +20,9 @@ MOST_IN_GRID, MOST_ROWS = 12, 4
 NUMBERS = ("no", "one", "two", "three", "four", "five")
 
 
+KINDS = {"tensor", "array"}  # of other things only the kind is said, as "a number"
+
+
 @dataclass(eq=False)
 class Tag:
     """A name on a memory, or on none.
@@ -156,7 +159,9 @@ def _memories(observed: dict, tags: dict[int, Tag]) -> list[Memory]:
                     (start / storage["bytes"], stop / storage["bytes"])
                     for start, stop in window["runs"]
                 ]
-            tag.grid = _grid(storage, window)
+            # z.real steps through parts of the cells of a complex z.
+            if observed["tensors"][window["tensor"]]["dtype"] == storage["dtype"]:
+                tag.grid = _grid(storage, window)
             made.tags.append(tag)
         made.columns = _columns(storage, windows)
         made.lines = _lines(observed, storage, windows, tags)
@@ -189,8 +194,9 @@ def colours_of(observed: dict, tensors: Iterable[int]) -> dict[int, str]:
         if on_it and given.get(storage.get("colour")) == number:
             found[number] = COLOURS[storage["colour"]]
         elif on_it:
-            is_number = observed["tensors"][on_it[0]]["kind"] == "number"
-            found[number] = left.pop(0) if left and not is_number else FAINT
+            kind = observed["tensors"][on_it[0]]["kind"]
+            has_colour = left and (storage["addressed"] or kind in KINDS)
+            found[number] = left.pop(0) if has_colour else FAINT
     return found
 
 
@@ -253,7 +259,10 @@ def _lines(
         for fact in next(iter(facts.values()))
         if all(fact in others for others in facts.values())
     ]
-    said = [] if storage["addressed"] or "a number" in common else ["no memory address"]
+    is_told = storage["addressed"] or not KINDS.intersection(
+        observed["tensors"][window["tensor"]]["kind"] for window in windows
+    )
+    said = [] if is_told else ["no memory address"]
     lines = [", ".join([*common, *said])]
     for name, own in facts.items():
         if rest := [fact for fact in own if fact not in common]:
@@ -263,8 +272,8 @@ def _lines(
 
 def _facts(observed: dict, storage: dict, window: dict) -> list[str]:
     seen, shape = observed["tensors"][window["tensor"]], window["shape"]
-    if seen["kind"] == "number":
-        return ["a number"]
+    if seen["kind"] not in KINDS:
+        return [seen["kind"]]
     facts = facts_of(observed, storage, window)
     is_shape = [fact.startswith("shape ") for fact in facts]
     said = ["array"] if seen["kind"] == "array" and seen["names"] != ["array"] else []

@@ -12,9 +12,10 @@ import json
 import sys
 from typing import Any
 
+import torch
+
 from tensor_maps.atlas.calls import ALL_STATES, left_out
-from tensor_maps.atlas.probes import devices, observe
-from tensor_maps.atlas.run import run
+from tensor_maps.atlas.probe import devices, plan, probe
 
 
 def _table(records: list[dict[str, Any]]) -> str:
@@ -45,11 +46,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.code is not None:
         for device in options.device or devices()[:1]:
-            print(json.dumps(observe(options.code, options.state, device), indent=1))
+            print(json.dumps(probe(options.code, options.state, device), indent=1))
     else:
-        # An operation that ends the process must not end this one.
-        atlas = run(options.device)
-        print(json.dumps(atlas) if options.json else _table(atlas["records"]))
+        torch.set_warn_always(True)  # or a warning would show in one record alone
+        records = [probe(*one) for one in plan() if one[2] in (options.device or one)]
+        print(json.dumps(records) if options.json else _table(records))
         if (said := left_out()) is not None:
             print(said, file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""The calls of the Atlas, what ``x`` can be, and what a record says.
+"""Read the calls of the Atlas; say what ``x`` can be and what a record holds.
 
 The calls are data (``calls.toml``). Reading them needs no torch.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
@@ -38,16 +39,12 @@ COLUMNS = {
     "is_leaf": "is_leaf of the result; null if it is not a tensor",
     "grad_fn": "the class of the result's grad_fn; null if there is none",
     "gradient_flows": "a backward pass from the result gives the leaf behind x a "
-    "gradient that is not zero; null if x does not require grad",
+    "gradient that is not zero; null if x does not require grad after the call",
     "result": "the class of the result",
     "result_device": "the kind of device that the result is on",
     "strides_kept": "the result has the strides of x; null if it has more or fewer",
     "new_bytes": "the size of the result's memory if no earlier tensor used it, "
     "else 0; null for Python numbers",
-    "cuda_bytes": "the bytes that the call requested from the allocator of CUDA or of "
-    "the simulated device, with temporary tensors; null if there is neither",
-    "waits": "the call returned only after a kernel that was queued before it had "
-    "finished; null without CUDA",
     "changes_x": "the call changed requires_grad, is_leaf, grad_fn, device or memory "
     "of x itself",
     "writes_x": "x has other values after the call",
@@ -57,9 +54,10 @@ COLUMNS = {
     "warning": "the text of the first warning",
     "error": "the class and the text of the error; unknown values are then null",
 }
-# What plays the part of x, by its name, where that is no tensor.
+# What plays the part of x, by its name, where that is no tensor of float32.
 SUBJECTS = {
     "z": "complex tensor",
+    "h": "bfloat16 tensor",
     "a": "NumPy array",
     "df": "pandas DataFrame",
     "mixed": "pandas DataFrame of two dtypes",
@@ -69,37 +67,47 @@ LIBRARIES = ("pandas", "pillow")  # what some rows need, as it is installed
 NUMPY = "numpy"  # what more of them need
 
 
+LONGEST = 3  # chips in a chain: with a fourth there are ten times the chains to run
+# The ``.data`` of an array is a memoryview, of which no word here is true.
+TO_ARRAY, TENSORS_ONLY = {"numpy", "numpy-force"}, {"data"}
+
+Chain = tuple[str, ...]
+
+
 @dataclass(frozen=True)
-class Operation:
+class Call:
     """One row: the code that runs, where it is taught and where it is documented.
 
     ``code`` is an expression, or statements that leave ``y``. ``given`` runs before
-    and is not observed; ``subject`` is the name that plays the part of ``x``.
-    ``needs`` is ``"accelerator"`` if the code can do its work only where there is one,
-    also for an ``x`` on the CPU, or the one of ``LIBRARIES`` that it uses. ``message``
-    is the label of an entry of the error index: what the subject itself raises.
-    ``says`` is what only a GPU shows, as the document ``source`` says it; ``values`` is
-    ``"other"`` if the result holds other values than ``x``.
+    and is not observed; ``subject`` is the name that plays the part of ``x``. ``also``
+    are other ways to write the call. ``needs`` is ``"accelerator"`` if the code can do
+    its work only where there is one, also for an ``x`` on the CPU, or the one of
+    ``LIBRARIES`` that it uses. ``message`` is the label of an entry of the error index:
+    what the subject itself raises. ``says`` is what no probe can show here, as the
+    document ``source`` says it; ``values`` is ``"other"`` if the result holds other
+    values than ``x``; ``ends_python`` if the code ends the process that runs it.
     """
 
     id: str
     code: str
-    group: str
-    lesson: str
-    api: str
+    group: str = ""
+    lesson: str = ""
+    api: str = ""
     given: str = ""
     subject: str = "x"
+    also: tuple[str, ...] = ()
     needs: str = ""
     states: tuple[str, ...] = tuple(ALL_STATES)
     message: str = ""
     says: str = ""
     source: dict[str, str] | None = None
     values: str = ""
+    ends_python: bool = False
 
     @property
     def is_of_a_tensor(self) -> bool:
         """Whether the subject is a tensor; others are in host memory."""
-        return self.subject in ("x", "z")
+        return self.subject in ("x", "z", "h")
 
     @property
     def uses_numpy(self) -> bool:
@@ -107,26 +115,71 @@ class Operation:
         return bool(re.search(r"\bnp\b|numpy", self.code + self.given))
 
 
-CALLS = Path(__file__).with_name("calls.toml")
+@dataclass(frozen=True)
+class Chip:
+    """A call that is put behind others: what it adds to the code of a chain.
+
+    ``needs_device`` says that ``device`` stands in it, so it is left out where there is
+    no second one; ``by_device`` that what it does hangs on where ``x`` is.
+    """
+
+    code: str
+    also: tuple[str, ...] = ()
+    needs_device: bool = False
+    by_device: bool = False
 
 
-def read_calls(path: Path = CALLS) -> dict[str, Operation]:
-    """Return the rows of a file of calls by their ids, in its order."""
-    groups = tomllib.loads(path.read_text(encoding="utf-8"))
-    given, sources = groups.pop("given", {}), groups.pop("sources", {})
+TABLE = tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))
+
+
+def read_calls() -> dict[str, Call]:
+    """Return the rows of ``calls.toml`` by their ids, in its order."""
     found = {}
+    groups = {key: rows for key, rows in TABLE.items() if isinstance(rows, list)}
     for group, rows in groups.items():
         for row in rows:
-            before = row.pop("given", "")
-            states = tuple(row.pop("states", ALL_STATES))
-            row["source"] = sources.get(row.get("source"))
-            found[row["id"]] = Operation(
-                group=group, given=given.get(before, before), states=states, **row
-            )
+            lists = {key: tuple(row[key]) for key in ("states", "also") if key in row}
+            given = row.get("given", "")
+            given = TABLE["given"].get(given, given)
+            source = TABLE["sources"].get(row.get("source"))
+            more = {**row, **lists, "given": given, "source": source}
+            found[row["id"]] = Call(group=group, **more)
     return found
 
 
-OPERATIONS = read_calls()
+def read_chips() -> dict[str, Chip]:
+    """Return the chips of ``calls.toml`` by their keys."""
+    return {
+        key: Chip(**{**chip, "also": tuple(chip.get("also", ()))})
+        for key, chip in TABLE["chips"].items()
+    }
+
+
+CALLS, CHIPS = read_calls(), read_chips()
+
+
+def chains(second_device: bool, longest: int = LONGEST) -> Iterator[Chain]:
+    """Go through all chains of chips, each before the longer ones that begin with it.
+
+    The first is the empty one, ``x`` itself.
+    """
+    keys = [
+        key for key, chip in CHIPS.items() if second_device or not chip.needs_device
+    ]
+
+    def walk(chain: Chain) -> Iterator[Chain]:
+        yield chain
+        if len(chain) < longest:
+            for key in keys:
+                if key not in TENSORS_ONLY or not TO_ARRAY.intersection(chain):
+                    yield from walk((*chain, key))
+
+    return walk(())
+
+
+def code_of(chain: Chain) -> str:
+    """Return the code of a chain, such as ``x.detach().clone()``."""
+    return "x" + "".join(CHIPS[key].code for key in chain)
 
 
 def libraries(*names: str) -> dict[str, str]:
@@ -138,23 +191,23 @@ def libraries(*names: str) -> dict[str, str]:
     return found
 
 
-def available() -> list[Operation]:
-    """Return the operations that can be probed with the libraries that are here."""
+def available() -> list[Call]:
+    """Return the rows that can be probed with the libraries that are here."""
     here = libraries(*LIBRARIES, NUMPY)
     missing = set(LIBRARIES) - set(here)
     return [
         one
-        for one in OPERATIONS.values()
+        for one in CALLS.values()
         if one.needs not in missing and (NUMPY in here or not one.uses_numpy)
     ]
 
 
 def left_out() -> str | None:
-    """Say in a line which operations cannot be probed here; None if all can."""
+    """Say in a line which calls cannot be probed here; None if all can."""
     wanted = (NUMPY, *LIBRARIES)
     missing = [name for name in wanted if name not in libraries(*wanted)]
     if not missing:
         return None
-    calls = len(OPERATIONS) - len(available())
+    calls = len(CALLS) - len(available())
     named = ", ".join(missing[:-1]) + " and " * bool(missing[1:]) + missing[-1]
     return f"Left out: {calls} calls that need {named}, not installed."

@@ -1,4 +1,4 @@
-"""Probe what an operation does to memory, graph and device.
+"""Probe what a call does to memory, graph and device.
 
 A probe makes a new ``x``, runs the code as it stands, and looks: at the tensor
 that comes out, at where a real backward pass arrives, and at what a write into
@@ -13,6 +13,9 @@ from __future__ import annotations
 
 import copy
 import re
+import signal
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from functools import cache
@@ -22,7 +25,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from tensor_maps.atlas.calls import COLUMNS, Operation, available
+from tensor_maps.atlas.calls import COLUMNS, Call, available
+from tensor_maps.observe import observe
 from tensor_maps.reading import is_array
 
 try:
@@ -30,8 +34,10 @@ try:
 except ImportError:  # the calls that need it are left out
     np = None
 
-SLEEP = 100_000_000  # cycles that the device is kept busy: about 50 ms
 LONGEST_TEXT = 600  # characters of a warning or an error
+# What is drawn of other kinds than tensors and arrays, by the name of their class.
+OTHERS = {"list": "a Python list", "DataFrame": "a data frame", "Image": "an image"}
+Record = dict[str, Any]
 
 
 class Disagreement(AssertionError):
@@ -55,27 +61,26 @@ def devices() -> list[str]:
     return [kind for kind in (accelerator(), "cpu") if kind is not None]
 
 
-def plan(kinds: list[str] | None = None) -> list[tuple[Operation, str, str]]:
-    """Return operation, state and device of every probe.
+def plan() -> list[tuple[Call, str, str]]:
+    """Return call, state and device of every probe.
 
-    ``x`` is on one of these kinds of devices, or on any that is here. Operations that
-    need a library that is not here are left out.
+    Calls that need a library that is not here are left out.
     """
     return [
-        (operation, state, device)
-        for operation in available()
-        for state in operation.states
-        for device in (devices() if kinds is None else kinds)
-        if device == "cpu" or operation.is_of_a_tensor
+        (call, state, device)
+        for call in available()
+        for state in call.states
+        for device in devices()
+        if device == "cpu" or call.is_of_a_tensor
     ]
 
 
-def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> dict:
-    """Run an operation on a new ``x``; return what was seen, by the names in COLUMNS.
+def probe(call: str | Call, state: str = "leaf", device: str = "cpu") -> Record:
+    """Run a call on a new ``x``; return what was seen, by the names in COLUMNS.
 
     Parameters
     ----------
-    code
+    call
         A row of the Atlas, or any code that uses ``x``: an expression, or statements
         that leave ``y``.
     state
@@ -88,38 +93,120 @@ def observe(code: str | Operation, state: str = "leaf", device: str = "cpu") -> 
     Disagreement
         If storages and the write through ``x`` say different things on sharing.
     """
-    operation = code
-    if isinstance(code, str):
-        operation = Operation(code, code, "", "", "")
-    record = {**dict.fromkeys(COLUMNS), "operation": operation.id}
+    if isinstance(call, str):
+        call = Call(call, call)
+    record = {**dict.fromkeys(COLUMNS), "operation": call.id}
     record |= {"state": state, "device": device}
-    if torch.cuda.is_available():
-        record["waits"] = _waits(operation, state, device)
-    probe = Probe(operation, state, device)
-    before = _requested()
+    if call.ends_python and (ending := _ending(call)) is not None:
+        return record | {"error": f"Python ended: {ending}"}
+    run = Run(call, state, device)
     try:
-        result = probe.run()
+        result = run.result()
     except Exception as error:
-        record["waits"] = None
-        record["error"] = f"{type(error).__name__}: {first_paragraph(str(error))}"
+        record["error"] = _said(error)
     else:
-        if before is not None:
-            record["cuda_bytes"] = _requested() - before
-        record |= probe.look(result)
-    record["warning"] = probe.warning
-    return record
+        record |= run.look(result)
+    return record | {"warning": run.warning}
 
 
-class Probe:
-    """One run of one operation on an ``x`` made for it."""
+def observation(call: Call, state: str, device: str) -> dict[str, Any]:
+    """Run a call again; return what there is to draw of it, and of two writes.
 
-    def __init__(self, operation: Operation, state: str, device: str) -> None:
-        self.operation, self.state = operation, state
+    Returns
+    -------
+    dict
+        ``observed``: what :func:`tensor_maps.observe.observe` sees of ``x`` and ``y``.
+        ``writes``: by these names, what a write as a reader would type it does, such
+        as ``y[0] = 7`` (to a data frame: ``x.iloc[0] = 7``). ``refused`` is what it
+        raises as it stands, ``changed`` are the cells of each memory that it changes,
+        under ``torch.no_grad()`` if only autograd refuses it, and ``both`` tells if
+        ``x`` and ``y`` have other values then. The last two are null if nothing could
+        be written.
+    """
+    pair = _pair(call, state, device)
+    seen = _observed(pair)
+    cells = [storage["cells"] for storage in seen["storages"]]
+    writes = {name: _written(name, call, state, device, cells) for name in pair}
+    return {"observed": seen, "writes": writes}
+
+
+def observed_x(call: Call, state: str, device: str) -> dict[str, Any]:
+    """Return what there is to draw of ``x`` before a call that raises."""
+    return _observed({"x": Run(call, state, device).x})
+
+
+def _pair(call: Call, state: str, device: str) -> dict[str, Any]:
+    run = Run(call, state, device)
+    y = run.result()
+    return {"x": run.x, "y": y}
+
+
+def _observed(pair: dict[str, Any]) -> dict[str, Any]:
+    """Return what there is to draw of ``x`` and ``y``, whatever they are.
+
+    Numbers, also those in a list, are drawn as cells that are no tensor's memory.
+    """
+    arrays = {name: _as_array(value) for name, value in pair.items()}
+    seen = observe(arrays)
+    for tensor in seen["tensors"]:
+        for name in tensor["names"]:
+            if arrays[name] is not pair[name]:
+                tensor["kind"] = OTHERS.get(type(pair[name]).__name__, "a number")
+                if tensor["kind"] in ("a number", "a Python list"):
+                    seen["storages"][tensor["storage"]]["addressed"] = False
+    return seen
+
+
+def _as_array(value: Any) -> Any:
+    if isinstance(value, torch.Tensor) or is_array(value):
+        return value
+    return value.to_numpy() if hasattr(value, "iloc") else np.asarray(value)
+
+
+def _written(
+    name: str, call: Call, state: str, device: str, before: list[list[str] | None]
+) -> dict[str, Any]:
+    """Write through one name of a new pair; say what that changed or raised."""
+    refused = None
+    for guarded in (state == "no_grad", True):
+        pair = _pair(call, state, device)
+        values = {key: _values(value) for key, value in pair.items()}
+        try:
+            with torch.set_grad_enabled(not guarded):
+                getattr(pair[name], "iloc", pair[name])[0] = 7
+        except Exception as error:
+            refused = refused or _said(error)
+        else:
+            after = before  # the first row of a list of lists is a number now
+            if not isinstance(pair["y"], list):
+                after = [storage["cells"] for storage in _observed(pair)["storages"]]
+            cells = [
+                [at for at, one in enumerate(old or []) if one != new[at]]
+                for old, new in zip(before, after, strict=True)
+            ]
+            both = all(_values(pair[key]) != values[key] for key in pair)
+            return {"refused": refused, "changed": cells, "both": both}
+    return {"refused": refused, "changed": None, "both": None}
+
+
+def _ending(call: Call) -> str | None:
+    """Run a call in a process of its own; say how that ended, None if as it should."""
+    lines = ["import numpy as np, torch", "x = torch.ones(2, 3)", call.given, call.code]
+    command = [sys.executable, "-c", "\n".join(lines)]
+    status = subprocess.run(command, capture_output=True, check=False).returncode
+    return signal.Signals(-status).name if status < 0 else None
+
+
+class Run:
+    """One run of one call on an ``x`` made for it."""
+
+    def __init__(self, call: Call, state: str, device: str) -> None:
+        self.call, self.state = call, state
         self.warning: str | None = None
         x, self.source = _new_x(state, device)
         self.names = {"x": x, "torch": torch, "np": np, "nn": nn, "copy": copy}
-        exec(_compiled(operation.given)[0], self.names)
-        self.x = self.names[operation.subject]
+        exec(_compiled(call.given)[0], self.names)
+        self.x = self.names[call.subject]
         if self.names["x"] is not x:  # it became a parameter
             self.source = self.x if self.x.requires_grad else None
         self.there_before = [
@@ -133,14 +220,14 @@ class Probe:
         if "module" in self.names:
             yield from self.names["module"].parameters()
 
-    def run(self) -> Any:
+    def result(self) -> Any:
         """Return the result; keep the first warning."""
         names = self.names
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 with torch.set_grad_enabled(self.state != "no_grad"):
-                    code, is_expression = _compiled(self.operation.code)
+                    code, is_expression = _compiled(self.call.code)
                     if is_expression:
                         return eval(code, names)
                     exec(code, names)
@@ -171,6 +258,8 @@ class Probe:
             seen["requires_grad"] = result.requires_grad
             seen["is_leaf"] = result.is_leaf
             seen["grad_fn"] = None if function is None else type(function).__name__
+        if self.source is None and getattr(x, "requires_grad", False) and x.is_leaf:
+            self.source = x  # the call has made it require grad
         if self.source is not None:
             seen["gradient_flows"] = self._gradient_arrives(result)
         return seen | self._write(result)
@@ -206,7 +295,7 @@ class Probe:
         by_write = _values(result) != values
         if by_write != by_storage:
             raise Disagreement(
-                f"{self.operation.code} ({self.state}): the storages say "
+                f"{self.call.code} ({self.state}): the storages say "
                 f"{by_storage}, a write says {by_write}"
             )
         follows = None
@@ -321,31 +410,8 @@ def _same_length_and_equal(one: tuple | None, other: tuple | None) -> bool | Non
     return one == other
 
 
-def _requested() -> int | None:
-    """Return how many bytes were ever asked of the accelerator's allocator."""
-    statistics = getattr(
-        getattr(torch, accelerator() or "", None), "memory_stats", dict
-    )
-    return statistics().get("requested_bytes.all.allocated")
-
-
-def _waits(operation: Operation, state: str, device: str) -> bool | None:
-    """Queue a kernel that only passes time; see if the call outlasts it."""
-    try:
-        Probe(operation, state, device).run()  # the allocators keep what it needs
-        probe = Probe(operation, state, device)
-        torch.cuda.synchronize()
-        torch.cuda._sleep(SLEEP)
-        passed = torch.cuda.Event()
-        passed.record()
-        result = probe.run()
-        waited = passed.query()
-        del result
-    except Exception:
-        return None
-    finally:
-        torch.cuda.synchronize()
-    return waited
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {first_paragraph(str(error))}"
 
 
 def first_paragraph(text: str) -> str:
@@ -354,15 +420,3 @@ def first_paragraph(text: str) -> str:
     text = re.sub(r"\b0x[0-9a-f]+", "an address", text)
     text = re.sub(r"(?<![\w:/])/(?:[\w.+-]+/)+[\w.+-]*", "a file", text)
     return " ".join(text.split())[:LONGEST_TEXT]
-
-
-def probe_all(
-    first: int = 0, kinds: list[str] | None = None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Run the probes from number ``first`` on: announce each, then give its record."""
-    torch.set_warn_always(True)  # or a warning would show in one record alone
-    for operation, state, device in plan(kinds)[first:]:
-        blank = dict.fromkeys(COLUMNS)
-        key = {"operation": operation.id, "state": state, "device": device}
-        yield "probing", blank | key
-        yield "record", observe(operation, state, device)

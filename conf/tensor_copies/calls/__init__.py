@@ -1,0 +1,24 @@
+"""What calls do: probed once, said in words, drawn, and shown on pages.
+
+The Atlas, the explorer, tables, cards of the search and the costs of cures take their
+facts from this room.
+"""
+
+from __future__ import annotations
+
+from sphinx.application import Sphinx
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives; probe once, write the data when all pages are read."""
+    from tensor_copies.calls import explorer, facts
+    from tensor_copies.gallery import PARALLEL
+
+    app.connect("builder-inited", facts.want_probes, priority=410)
+    app.add_directive("explorer", explorer.ExplorerDirective)
+    app.add_node(explorer.explorer, html=(explorer.visit_explorer, None))
+    # After the error index was read: the messages lead to their entries.
+    app.connect("env-updated", explorer.write_facts)
+    app.connect("html-page-context", explorer.load_explorer)
+    app.connect("build-finished", facts.publish)
+    return PARALLEL

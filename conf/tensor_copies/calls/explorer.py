@@ -1,0 +1,276 @@
+"""Put the explorer on a page; write what its script answers from; link to its lanes.
+
+The page opens with one call drawn and said in full, so that nothing moves when the
+script is there, which then answers to the reader. What it answers from is loaded with
+the first touch. Without scripts the controls are hidden.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlencode
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.osutil import relative_uri
+from sphinx.writers.html5 import HTML5Translator
+from tensor_maps.atlas.calls import CHIPS, LONGEST, STATES
+
+from tensor_copies.calls.facts import DEVICE, LEAF, Facts, facts
+from tensor_copies.calls.pictures import labelled
+from tensor_copies.calls.words import (
+    after_write,
+    facts_of,
+    headline,
+    signs,
+)
+from tensor_copies.gallery.kept import CONF
+from tensor_copies.markup import TEMPLATES
+
+DATA = "facts.js"
+LOADED = (DATA, "read_calls.js")  # with the first touch
+PLACE_OF_DATA = "DATA_FILES"
+FIRST = "x.detach()"
+SHOWN = 4  # facts below a picture
+MEANS = {  # what a kind of x is, for a reader who does not know the word
+    "leaf": "You created it; it isn't a result. Its gradient goes to x.grad.",
+    "constant": "Its requires_grad is False, so autograd doesn't follow it.",
+    "nonleaf": "Autograd remembers which operation made it.",
+    "view": "Its rows are columns in memory. Its requires_grad is False.",
+    "no_grad": "The call runs under torch.no_grad(), so autograd doesn't record it.",
+}
+# Of these pictures are put together: a cell, or a tag with the text behind it.
+PIECE = re.compile(r'<g class="tm-cell">.*?</g>|<[^>]*>[^<]*')
+# What differs from reader to reader in a message, and how much must be the same.
+VARIES = re.compile(r"\b(cuda|cpu|meta|standin)\b(:\d+)?|\d+|(?<=attribute )'\w+'")
+SAME = 50  # characters
+
+
+class explorer(nodes.General, nodes.Element):
+    """The explorer: no raw HTML, so that the search does not take its words."""
+
+
+def visit_explorer(self: HTML5Translator, node: explorer) -> None:
+    """Write the explorer as it opens, with the addresses of its data."""
+    page = self.builder.get_target_uri(node["page"])
+    files = [
+        relative_uri(page, f"_static/{name}?v={_hash_of(self.builder.outdir, name)}")
+        for name in LOADED
+    ]
+    self.body.append(node["markup"].replace(PLACE_OF_DATA, " ".join(files), 1))
+    raise nodes.SkipNode
+
+
+def _hash_of(outdir: Path, name: str) -> str:
+    """Return what tells versions of a static file apart, in its address."""
+    source = CONF / "static" / name
+    path = source if source.exists() else Path(outdir, "_static", name)
+    return sha256(path.read_bytes()).hexdigest()[:8] if path.exists() else ""
+
+
+class ExplorerDirective(SphinxDirective):
+    """The explorer (``{explorer}``); its script and style come with the page.
+
+    Each line of the content is a comparison that is asked for often, as a link:
+    ``words: one | other``, or ``words: one | other | kind of x``. What is compared is
+    the code of two chains or rows.
+    """
+
+    has_content: ClassVar[bool] = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the explorer as it opens."""
+        app, page, data = self.env.app, self.env.docname, facts()
+        self.env.metadata[page]["has_explorer"] = True
+        record = data.record(FIRST)
+        said = headline(record)
+        html = TEMPLATES.get_template("calls/explorer.html").render(
+            devices=data.devices,
+            states=STATES,
+            chips=_chips(data),
+            search=app.builder.get_relative_uri(page, "search"),
+            links={
+                name: app.builder.get_relative_uri(page, name)
+                for name in ("glossary", "machines")
+                if name in self.env.found_docs
+            },
+            means=MEANS,
+            pairs=list(map(_pair, self.content)),
+            state=LEAF,
+            code=FIRST,
+            said=said,
+            picture=labelled(record["picture"], f"y = {FIRST}: {said}"),
+            facts=facts_of(record)[:SHOWN],
+        )
+        markup = "".join(map(str.strip, html.splitlines()))
+        return [explorer(markup=markup, page=page)]
+
+
+def _pair(line: str) -> tuple[str, str]:
+    """Return the words of a comparison and its address on the page."""
+    words, _, rest = line.partition(": ")
+    one, other, *state = rest.split(" | ")
+    asked = {"y": one, "x": (state or [LEAF])[0], "vs": other}
+    return words, f"?{urlencode(asked)}#explorer"
+
+
+def _chips(data: Facts) -> dict[str, str]:
+    """Return the chips that there are here: without a second device not all."""
+    two = DEVICE in data.devices
+    return {
+        key: chip.code for key, chip in CHIPS.items() if two or not chip.needs_device
+    }
+
+
+def address_of(
+    app: Sphinx, page: str, code: str, state: str = "", *, away: bool = False
+) -> str | None:
+    """Return where a link on a page shows a row or chain, if home has the explorer.
+
+    The ``state`` of ``x`` is a key of ``STATES``, empty for the first; ``away`` is an
+    ``x`` that is not on the CPU. It is None for what was not run.
+    """
+    code = code.strip().removeprefix("y = ").replace("'", '"')
+    if state and state not in STATES:
+        return None
+    if not _is_at_home(app) or facts().record(code, state or LEAF, away) is None:
+        return None
+    asked = {"y": code} | ({"x": state} if state else {})
+    asked |= {"on": DEVICE} if away else {}
+    at = app.builder.get_relative_uri(page, app.config.root_doc)
+    return f"{at}?{urlencode(asked)}#explorer"
+
+
+def _is_at_home(app: Sphinx) -> bool:
+    home = Path(app.srcdir, f"{app.config.root_doc}.md")
+    return "```{explorer}" in home.read_text(encoding="utf-8")
+
+
+class _Numbers(dict):
+    """Things that are written once, each with its number."""
+
+    def of(self, thing: Any) -> int:
+        return self.setdefault(thing, len(self))
+
+
+def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
+    """Write what the script reads: a script, so that it works from a file.
+
+    Each text, picture and outcome is written once and named by its number; a picture
+    is a list of numbers of ``pieces``, to be joined.
+
+    Returns
+    -------
+    list
+        The pages to write again: the address of a new file has another hash.
+    """
+    pages = [page for page, one in app.env.metadata.items() if "has_explorer" in one]
+    if app.builder.format != "html" or not pages:
+        return []
+    data = facts()
+    texts, pieces, pictures, outcomes = (_Numbers() for _ in range(4))
+    calls = {call.code: call for call in data.calls.values()}
+    entries = _entries(app, pages[0])
+
+    def outcome(record: dict[str, Any], x: str) -> str:
+        said: dict[str, Any] = {
+            "said": texts.of(headline(record, x)),
+            "sign": "-".join(signs(record)),
+            "picture": pictures.of(
+                tuple(map(pieces.of, PIECE.findall(record["picture"])))
+            ),
+        }
+        if record["error"] is not None:
+            said["error"] = texts.of(record["error"])
+            if cure := _entry_of(record["error"], entries):
+                said["cure"] = texts.of(cure)
+        else:
+            shown = facts_of(record, x)[:SHOWN]
+            said["facts"] = [list(map(texts.of, fact)) for fact in shown]
+            said["writes"] = {
+                name: [texts.of(after_write(record, name, x)), write["changed"]]
+                for name, write in record["writes"].items()
+            }
+        return json.dumps(said)
+
+    def numbers(code: str) -> list[list[int]]:
+        x = calls[code].subject if code in calls else "x"
+        return [
+            [
+                -1 if record is None else outcomes.of(outcome(record, x))
+                for state in STATES
+                for record in [data.record(code, state, device == DEVICE)]
+            ]
+            for device in data.devices
+        ]
+
+    seen = {code: numbers(code) for code in data.codes}
+    whole = {
+        "states": {state: [words, MEANS[state]] for state, words in STATES.items()},
+        "devices": data.devices,
+        "chips": _chips(data),
+        "longest": LONGEST,
+        "forms": {
+            **{code: call.also for code, call in calls.items() if call.also},
+            **{f"x{chip.code}": chip.also for chip in CHIPS.values()},
+        },
+        "rows": {
+            code: {"id": call.id, "subject": call.subject, "given": call.given}
+            for code, call in calls.items()
+        },
+        "texts": list(texts),
+        "pieces": list(pieces),
+        "pictures": list(pictures),
+        "outcomes": list(map(json.loads, outcomes)),
+        "seen": seen,
+    }
+    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+    file = Path(app.outdir, "_static", DATA)
+    text = f"window.callFacts={text};\n"
+    if file.exists() and file.read_text(encoding="utf-8") == text:
+        return []
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return pages
+
+
+def _entries(app: Sphinx, page: str) -> dict[str, str]:
+    """Return the address of each entry of the error index, by the messages it has."""
+    return {
+        _plain(text): f"{app.builder.get_relative_uri(page, at)}#{entry['anchor']}"
+        for at, one in app.env.metadata.items()
+        for entry in one.get("messages", ())
+        for text in "\n".join(entry["texts"]).splitlines()
+    }
+
+
+def _entry_of(message: str, entries: dict[str, str]) -> str | None:
+    """Return the entry whose message begins like this one, the longest beginning."""
+    asked = _plain(message)
+    best = max(entries, key=lambda text: _in_common(asked, text), default="")
+    is_same = _in_common(asked, best) >= min(SAME, len(asked), len(best)) > 0
+    return entries[best] if is_same else None
+
+
+def _in_common(one: str, other: str) -> int:
+    """Return with how many characters both begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    ends = (at for at, (mine, yours) in pairs if mine != yours)
+    return next(ends, min(len(one), len(other)))
+
+
+def _plain(message: str) -> str:
+    return VARIES.sub("", message.partition("\n")[0])
+
+
+def load_explorer(app: Sphinx, page: str, *_: object) -> None:
+    """Load script and style on the page that has the explorer."""
+    if "has_explorer" in app.env.metadata.get(page, {}):
+        app.add_js_file("explorer.js", loading_method="defer")
+        app.add_css_file("explorer.css")

@@ -1,0 +1,258 @@
+"""Run each call once on each kind of x and each device; hand out what was seen.
+
+The probes run in one fresh process, which has the simulated device where there is no
+GPU; what they see is kept for the builds to come. All pages take their facts from here.
+A row of the Atlas and a chain of the explorer's calls are the same kind of thing: code.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import warnings
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from tensor_maps.atlas.calls import (
+    ALL_STATES,
+    COLUMNS,
+    STATES,
+    TABLE,
+    Call,
+    available,
+    chains,
+    code_of,
+)
+
+from tensor_copies import simulated
+from tensor_copies.gallery.kept import MAPS, Kept, hash_of
+from tensor_copies.gallery.machine import Machine, this_machine
+from tensor_copies.machines.recording import recordings, simulated_machine
+
+Record = dict[str, Any]
+CPU, DEVICE, LEAF = "cpu", "device", "leaf"
+CONDITION = ("operation", "state", "device")  # of a record; the rest is the outcome
+ACCELERATOR = "accelerator"  # what a call needs that goes to another device
+ABOUT_MACHINE = {
+    "machine": "which machine ran the probe, by the name in the list of machines",
+    "source": "live: probed in the build that made this file; recorded: by another "
+    "machine, and kept as data; simulated: probed in that build, on a simulated "
+    "device in CPU memory, whose name is standin, instead of a GPU",
+}
+
+
+def probe_all(second_device: bool) -> dict[str, Any]:
+    """Run all rows and chains, with the simulated device or not; draw them.
+
+    Returns
+    -------
+    dict
+        ``day``; ``code``, a hash of what probes; ``device``, the kind that is not the
+        CPU, or null; ``pictures`` and ``outcomes``, each written once; and ``seen``,
+        by code, kind of device and kind of x the number of the outcome.
+    """
+    if second_device:
+        simulated.load_device()
+    import torch  # not before: a build that probes nothing does not need it
+    from tensor_maps.atlas import probe as probing
+
+    from tensor_copies.calls.pictures import draw
+
+    torch.set_warn_always(True)  # or a warning would show in one record alone
+    warnings.simplefilter("ignore")  # the probe looks at them itself
+    pictures: dict[str, int] = {}
+    outcomes: dict[str, int] = {}
+    seen: dict[str, dict[str, dict[str, int]]] = {}
+    raising = set()
+
+    def run(call: Call, state: str, device: str) -> None:
+        record = probing.probe(call, state, device)
+        outcome = {key: record[key] for key in COLUMNS if key not in CONDITION}
+        if record["error"] is None:
+            more = probing.observation(call, state, device)
+            outcome["writes"] = more["writes"]
+            drawn = draw(call, more["observed"])
+        else:
+            raising.add((call.code, state, device))
+            before = probing.observed_x(call, state, device)
+            drawn = draw(call, before, record["error"].partition(":")[0])
+        outcome["picture"] = pictures.setdefault(drawn, len(pictures))
+        number = outcomes.setdefault(json.dumps(outcome), len(outcomes))
+        seen.setdefault(call.code, {}).setdefault(device, {})[state] = number
+
+    for row in probing.plan():
+        run(*row)
+    kinds = probing.devices()
+    for chain in chains(len(kinds) > 1):
+        call = Call(code_of(chain), code_of(chain), given=TABLE["given"]["device"])
+        for device in kinds:
+            for state in STATES:
+                if state not in seen.get(call.code, {}).get(device, {}) and not (
+                    chain and (code_of(chain[:-1]), state, device) in raising
+                ):
+                    run(call, state, device)
+    return {
+        "day": datetime.now(UTC).date().isoformat(),
+        "code": probing_code(),
+        "device": probing.accelerator(),
+        "pictures": list(pictures),
+        "outcomes": list(map(json.loads, outcomes)),
+        "seen": seen,
+    }
+
+
+def probing_code() -> str:
+    """Return the hash of what probes, by which a recording is known to be current."""
+    return hash_of("tensor_maps/src/tensor_maps/atlas/*")
+
+
+CODE = (*MAPS, "tensor_copies/calls/facts.py", "tensor_copies/calls/pictures.py")
+PROBED = Kept(
+    "calls",
+    (*CODE, "tensor_copies/simulated/*"),
+    probe_all,
+    (simulated.is_wanted(),),
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What all calls do: ``here`` as this machine saw it, ``there`` with a GPU.
+
+    ``there`` is this machine's too if it has a GPU or the simulated device, else what
+    another machine recorded; it may be None.
+    """
+
+    here: dict[str, Any]
+    there: dict[str, Any] | None
+    machine: Machine  # that saw ``there``
+    source: str  # how: live, recorded or simulated
+
+    @cached_property
+    def calls(self) -> dict[str, Call]:
+        """The rows of the Atlas by their ids, without those that lack a library."""
+        return {call.id: call for call in available()}
+
+    @cached_property
+    def codes(self) -> list[str]:
+        """The code of each row and chain that has a record."""
+        return list(
+            dict.fromkeys([*self.here["seen"], *(self.there or {"seen": ()})["seen"]])
+        )
+
+    @cached_property
+    def devices(self) -> dict[str, str]:
+        """What each device is, by the names that pages use."""
+        found = {CPU: "the CPU"}
+        if self.there is not None:
+            is_simulated = self.there["device"] == simulated.NAME
+            found[DEVICE] = "a GPU (simulated here)" if is_simulated else "a GPU"
+        return found
+
+    def record(self, code: str, state: str = LEAF, away: bool = False) -> Record | None:
+        """Return what a call did to a kind of x, None if that was not run.
+
+        ``away`` is an x that is not on the CPU. In addition to the columns of the
+        Atlas a record has ``where`` (the device of the result), ``moved`` (whether it
+        is another than that of x), ``other_values`` (the call computes, it is no copy),
+        ``picture`` (SVG) and, unless the call raises, ``writes``.
+        """
+        seen = self.there if self.is_there(code, away) else self.here
+        kind = CPU if not away or seen is None else seen["device"]
+        number = seen and seen["seen"].get(code, {}).get(kind, {}).get(state)
+        if number is None:
+            return None
+        outcome, call = seen["outcomes"][number], self._by_code.get(code)
+        there = outcome["result_device"]
+        return {
+            **outcome,
+            "operation": call.id if call else code,
+            "state": state,
+            "device": kind,
+            "where": CPU if there in (None, CPU) else DEVICE,
+            "moved": there not in (None, kind),
+            "other_values": call is not None and call.values == "other",
+            "picture": seen["pictures"][outcome["picture"]],
+        }
+
+    @cached_property
+    def _by_code(self) -> dict[str, Call]:
+        return {call.code: call for call in self.calls.values()}
+
+    def is_there(self, code: str, away: bool) -> bool:
+        """Whether a record is of the machine that has the second device."""
+        call = self._by_code.get(code)
+        return away or (call.needs == ACCELERATOR if call else "(device)" in code)
+
+
+@cache
+def facts() -> Facts:
+    """Return what all calls do, as it was kept."""
+    here, this = PROBED.value(), this_machine()
+    if this.device_kind != CPU:
+        return Facts(here, here, this, "live")
+    for other in recordings():
+        if other.atlas.get("code") == here["code"]:  # else it is of other probes
+            return Facts(here, other.atlas, other.machine, "recorded")
+    there = here if here["device"] else None
+    return Facts(here, there, simulated_machine(), "simulated")
+
+
+def want_probes(app: Sphinx) -> None:
+    """Have the build run the probes, if a page shows what they see."""
+    pages = Path(app.srcdir).glob("*.md")
+    shown = ("```{atlas", "```{explorer}", "```{call")
+    if any(word in page.read_text("utf-8") for page in pages for word in shown):
+        PROBED.want()
+
+
+def publish(app: Sphinx, exception: Exception | None) -> None:
+    """Write ``atlas.json`` and ``atlas.csv`` beside the pages that show the Atlas."""
+    shown = any("has_atlas" in one for one in app.env.metadata.values())
+    if exception is not None or app.builder.format != "html" or not shown:
+        return
+    data = facts()
+    columns = {**ABOUT_MACHINE, **COLUMNS}
+    machines = [(this_machine(), "live", data.here)]
+    if data.there is not None and data.source != "live":
+        machines.append((data.machine, data.source, data.there))
+    records = [
+        {"machine": machines[away][0].name, "source": machines[away][1], **record}
+        for call in data.calls.values()
+        for state in call.states
+        for kind in data.devices
+        if (record := data.record(call.code, state, kind == DEVICE)) is not None
+        for away in [data.is_there(call.code, kind == DEVICE) and len(machines) - 1]
+    ]
+    whole = {
+        "schema": 1,
+        "columns": columns,
+        "states": ALL_STATES,
+        "machines": [
+            {"name": machine.name, "source": source, "day": seen["day"]}
+            | asdict(machine)
+            for machine, source, seen in machines
+        ],
+        "operations": [asdict(call) for call in data.calls.values()],
+        "records": [{key: one[key] for key in columns} for one in records],
+    }
+    out = Path(app.outdir)
+    (out / "atlas.json").write_text(json.dumps(whole, indent=1) + "\n", "utf-8")
+    with (out / "atlas.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(
+            file, list(columns), extrasaction="ignore", lineterminator="\n"
+        )
+        table.writeheader()
+        for record in records:
+            # JSON's words for what is true and false; what is null becomes nothing.
+            words = {True: "true", False: "false"}
+            table.writerow(
+                {
+                    key: words[value] if isinstance(value, bool) else value
+                    for key, value in record.items()
+                }
+            )
