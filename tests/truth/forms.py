@@ -33,10 +33,13 @@ ARGUMENTS = {
     "masked_fill_": ["@ > 0, 3.0"],
     "fill_": ["3"], "clamp_": ["-5, 99"], "clip_": ["-5, 99"], "clamp_min_": ["0"],
     "clamp_max_": ["0"], "register_buffer": ['"b"'], "data =": ["torch.zeros_like(x)"],
-    **dict.fromkeys(["addcmul_", "addcdiv_"], ["*[torch.ones((), device=x.device)] * 2"]),
-    **dict.fromkeys(["add_", "sub_", "mul_", "div_"], ["0.5", "torch.tensor(3.0)"]),
-    **dict.fromkeys(["non_blocking=", "strict=", "persistent="], ["True"]),
-    **dict.fromkeys(["] =", "+=", "-=", "*=", "/="], ["0.5"]), "[": ["0", "..."],
+    "addcmul_": ["*[torch.ones((), device=x.device)] * 2"],
+    "addcdiv_": ["*[torch.ones((), device=x.device)] * 2"],
+    "add_": ["0.5", "torch.tensor(3.0)"], "sub_": ["0.5", "torch.tensor(3.0)"],
+    "mul_": ["0.5", "torch.tensor(3.0)"], "div_": ["0.5", "torch.tensor(3.0)"],
+    "non_blocking=": ["True"], "strict=": ["True"], "persistent=": ["True"],
+    "] =": ["0.5"], "+=": ["0.5"], "-=": ["0.5"], "*=": ["0.5"], "/=": ["0.5"],
+    "[": ["0", "..."],
 }  # fmt: skip
 # A form may give all of what its row looks at a part of, and x may stand for more.
 GIVEN = """
@@ -56,7 +59,7 @@ STANDS_FOR = {
 
 
 def concrete(form: str, call: Call) -> Iterator[str]:
-    """Return code that a form stands for, which leaves y as the code of its row does."""
+    """Return code that a form stands for; it leaves y as the code of its row does."""
     parts = re.split(r"\{([^{}]*,[^{}]*)\}", form)
     choices = [part.split(",") if at % 2 else [part] for at, part in enumerate(parts)]
     for chosen in itertools.product(*choices):
