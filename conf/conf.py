@@ -43,10 +43,10 @@ extensions = [
     # ours: a room for each thing; its __init__ has all that it connects, in order
     "tensor_copies.gallery",
     "tensor_copies.simulated",
-    "tensor_copies.explorer",
-    "tensor_copies.atlas",
+    "tensor_copies.calls",
     "tensor_copies.errors",
     "tensor_copies.lessons",
+    "tensor_copies.search",
     "tensor_copies.web",
 ]
 # MyST-NB would take the gallery's notebooks for pages and run them a second time.

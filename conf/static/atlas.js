@@ -1,95 +1,63 @@
-// The search and the chips of the Atlas. Without this script the whole table is there.
-// Nothing runs when the page loads, unless its address asks for something.
+// The Atlas: its search, its chips, and the picture of an open row. Without this script
+// the whole table is there. Nothing runs when the page loads, unless its address asks.
 (() => {
   "use strict";
   const form = document.querySelector(".atlas-filter");
-  const tables = [...document.querySelectorAll("table.atlas")];
-  if (!form || !tables.length) return;
-  const rows = [...document.querySelectorAll("table.atlas tr[id]")];
-  const folds = [...document.querySelectorAll(".atlas-apart")];
-  const count = form.querySelector(".count");
-  const chips = [...form.querySelectorAll("[data-has]")];
-  const search = form.elements.q;
+  if (!form) return;
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const element = (name, text = "", more = {}) =>
+    Object.assign(document.createElement(name), { textContent: text, ...more });
+  const [rows, chips] = [all("table.atlas tr[id]"), all("[data-has]", form)];
+  const { q: search, on: place, x: kind } = form.elements;
 
-  const wanted = () =>
-    chips.filter((chip) => chip.getAttribute("aria-pressed") === "true")
-      .map((chip) => chip.dataset.has);
-
-  // What is folded opens for a filter and for paper, and closes after it, unless it
-  // was open before.
-  const openFor = (fold, reason, wanted) => {
-    const opened = fold.dataset.openedFor === reason;
-    if (wanted && !fold.open) {
-      fold.open = true;
-      fold.dataset.openedFor = reason;
-    } else if (!wanted && opened) {
-      fold.open = false;
-      delete fold.dataset.openedFor;
-    }
-  };
+  // -- The filters ----------------------------------------------------------------------
+  const pressed = () => chips.filter((one) => one.ariaPressed === "true")
+    .map((one) => one.dataset.has);
+  const press = (signs) => chips.forEach((one) => {
+    one.ariaPressed = signs.includes(one.dataset.has);
+  });
 
   // On a phone one kind of x is in sight, and is what a filter asks about.
   const narrow = matchMedia("(max-width: 50rem)");
-  const hitsOf = (row, signs, place, column) => {
-    let found = false;
-    for (const cell of row.querySelectorAll(":scope > td:not(.what)")) {
-      const said = cell.querySelector(`:scope > .${place}`) ?? cell;
-      const hit = signs.length > 0 && (column < 0 || cell.cellIndex === column) &&
+  const mark = (row, signs) => {
+    const alone = narrow.matches && !row.closest(".atlas-apart");
+    const hits = all(":scope > td:not(.what)", row).map((cell) => {
+      const said = cell.querySelector(`:scope > .${place.value}`) ?? cell;
+      const hit = signs.length > 0 && (!alone || cell.cellIndex === kind.selectedIndex + 1) &&
         signs.every((sign) => said.matches(`.${sign}`) || cell.matches(`.${sign}`));
       cell.classList.toggle("hit", hit);
-      found ||= hit;
-    }
-    return found;
+      return hit;
+    });
+    return hits.includes(true);
   };
 
-  let sifted = false;
+  let marked = false;
   const apply = () => {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const signs = wanted();
-    const cells = sifted || signs.length > 0;
-    sifted = signs.length > 0;
-    const column = narrow.matches ? form.elements.x.selectedIndex + 1 : -1;
-    let shown = 0;
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean), signs = pressed();
+    const sifted = signs.length > 0, marking = sifted || marked;
+    marked = sifted;
     for (const row of rows) {
-      const apart = row.closest(".atlas-apart");
-      const hit = !cells || hitsOf(row, signs, form.elements.on.value, apart ? -1 : column);
-      row.hidden = !words.every((word) => row.dataset.find.includes(word)) || (sifted && !hit);
-      if (!row.hidden) shown += 1;
+      const hit = marking && mark(row, signs);
+      row.hidden = (sifted && !hit) || !words.every((one) => row.dataset.find.includes(one));
     }
-    const inSight = new Set();
-    for (const row of rows)
-      if (!row.hidden)
-        for (const part of [row.parentElement, row.closest("table"), row.closest(".atlas-apart")])
-          inSight.add(part);
-    const hasShown = (part) => inSight.has(part);
-    const filtered = shown < rows.length;
-    for (const table of tables) {
-      table.classList.toggle("sifted", sifted);
-      for (const body of table.tBodies) body.hidden = !hasShown(body);
-      table.hidden = !hasShown(table);
+    const shown = rows.filter((row) => !row.hidden).length, whole = shown === rows.length;
+    for (const part of all("table.atlas, table.atlas > tbody, .atlas-apart")) {
+      part.hidden = !part.querySelector("tr[id]:not([hidden])");
+      if (part.matches("table")) part.classList.toggle("sifted", sifted);
+      if (part.matches("details")) part.open = !whole; // what is found is in sight
     }
-    for (const fold of folds) {
-      fold.hidden = !hasShown(fold);
-      openFor(fold, "filter", filtered && !fold.hidden);
-    }
-    count.textContent = shown ? `${shown === rows.length ? "" : `${shown} of `}${rows.length} calls`
-      : "No calls match. Clear the filters.";
+    form.querySelector(".count").textContent = !shown ? "No calls match. Clear the filters."
+      : `${whole ? "" : `${shown} of `}${rows.length} calls`;
   };
 
   // A filtered view has an address, which can be sent or kept.
   const keep = () => {
-    const query = new URLSearchParams();
-    if (search.value) query.set("q", search.value);
-    if (wanted().length) query.set("has", wanted().join(","));
-    const text = query.toString().replaceAll("%2C", ",");
-    const hash = document.querySelector("tr[id]:target:not([hidden])")
-      ? location.hash : "";
+    const asked = new URLSearchParams();
+    if (search.value) asked.set("q", search.value);
+    if (pressed().length) asked.set("has", pressed().join(","));
+    const text = asked.toString().replaceAll("%2C", ",");
+    const hash = document.querySelector("tr[id]:target:not([hidden])") ? location.hash : "";
     history.replaceState(null, "", (text ? `?${text}` : location.pathname) + hash);
-  };
-
-  const press = (signs) => {
-    for (const chip of chips)
-      chip.setAttribute("aria-pressed", String(signs.includes(chip.dataset.has)));
   };
 
   // A link to a row is answered with the row, whatever the filters say.
@@ -97,70 +65,76 @@
     const there = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const fold = there?.closest(".atlas-apart");
     if (!fold && !rows.includes(there)) return;
-    if (there.hidden || fold?.hidden) {
-      form.reset();
-      return;
-    }
+    if (there.hidden || fold?.hidden) return form.reset();
     if (fold) fold.open = true;
     if (rows.includes(there)) there.querySelector("details").open = true;
     // Groups on the way are laid out as they come in sight: their heights change once.
     const show = () => there.scrollIntoView({ behavior: "instant" });
-    show();
     for (const wait of [0, 100]) setTimeout(show, wait);
+    show();
   };
 
-  // An open row can be copied: what runs before the call, then the call.
-  const copyOf = (row) => {
-    const whole = [...row.querySelectorAll(".facts > pre.given, .facts > pre.call")]
-      .sort((a, b) => b.matches(".given") - a.matches(".given"));
-    if (!whole.some((pre) => pre.matches(".call"))) whole.push(row.querySelector("summary code"));
-    return whole.map((part) => part.textContent.trim()).join("\n") + "\n";
+  // -- An open row: picture and facts of the chosen kind of x, and a button that copies ----
+  let loading;
+  const facts = () => (loading ??= new Promise((onload, onerror) => {
+    document.head.append(element("script", "", { src: form.dataset.facts, onload, onerror }));
+  }));
+  const draw = async (row) => {
+    await facts();
+    const { states, devices, seen, outcomes, texts, pictures } = window.callFacts;
+    const known = seen[row.querySelector("pre b").textContent]?.[place.selectedIndex] ?? [];
+    const chosen = Object.keys(states).indexOf(kind.value);
+    const at = known[chosen] >= 0 ? chosen : known.findIndex((one) => one >= 0);
+    const outcome = outcomes[known[at]], figure = element("figure");
+    row.querySelector("figure")?.remove();
+    if (!outcome) return;
+    const drawn = element("div", "", { innerHTML: pictures[outcome.picture] ?? "", ariaHidden: true });
+    const x = `If x is ${Object.values(states)[at][0]}, on ${Object.values(devices)[place.selectedIndex]}`;
+    const listed = element("dl");
+    for (const said of outcome.facts ?? []) {
+      const [title, answer, detail] = said.map((one) => texts[one] ?? "");
+      const item = element("div"), value = element("dd", answer);
+      value.append(element("small", detail));
+      item.append(element("dt", title), value);
+      listed.append(item);
+    }
+    figure.append(drawn, element("figcaption", `${x}: ${texts[outcome.said]}`), listed);
+    row.querySelector(".facts").prepend(figure);
   };
   const addCopy = (row) => {
     const links = row.querySelector(".links");
     if (!navigator.clipboard || links.querySelector("button")) return;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "copy-call";
-    button.textContent = "Copy";
-    const said = document.createElement("span");
-    said.setAttribute("role", "status");
-    button.addEventListener("click", async () => {
-      try {
-        await navigator.clipboard.writeText(copyOf(row));
-        said.textContent = "Copied the call.";
-      } catch {
-        said.textContent = "Copy failed. Select the code and copy it.";
-      }
-    });
-    links.prepend(button, " ", said, " ");
+    const said = element("span", "", { role: "status" });
+    const copy = () => navigator.clipboard.writeText(`${row.querySelector("pre").textContent}\n`)
+      .then(() => "Copied the call.", () => "Copy failed. Select the code and copy it.")
+      .then((words) => { said.textContent = ` ${words} `; });
+    links.prepend(element("button", "Copy", { type: "button", onclick: copy }), said);
   };
   document.addEventListener("toggle", ({ target }) => {
     const row = target.closest("table.atlas tr[id]");
-    if (row && target.open) addCopy(row);
+    if (row && target.open) [addCopy, draw].forEach((act) => act(row));
   }, true);
 
+  // -- What the reader does ------------------------------------------------------------------
   for (const chip of chips)
     chip.addEventListener("click", () => {
-      const pressed = chip.getAttribute("aria-pressed") === "true";
-      chip.setAttribute("aria-pressed", String(!pressed));
+      chip.ariaPressed = chip.ariaPressed !== "true";
       apply();
       keep();
     });
   let later;
-  form.addEventListener("input", () => {
+  form.addEventListener("input", ({ target }) => {
     apply();
-    clearTimeout(later);  // an address for each key costs more than the filter
+    if (target !== search) rows.filter((row) => row.querySelector("details[open]")).forEach(draw);
+    clearTimeout(later); // an address for each key costs more than the filter
     later = setTimeout(keep, 300);
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => {
     press([]);
-    setTimeout(() => { apply(); keep(); reveal(); });
+    setTimeout(() => [apply, keep, reveal].forEach((act) => act()));
   });
   window.addEventListener("hashchange", reveal);
-  for (const [event, wanted] of [["beforeprint", true], ["afterprint", false]])
-    window.addEventListener(event, () => folds.forEach((fold) => openFor(fold, "paper", wanted)));
   const query = new URLSearchParams(location.search);
   if (query.has("q") || query.has("has")) {
     search.value = query.get("q") ?? "";

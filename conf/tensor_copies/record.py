@@ -1,4 +1,4 @@
-"""Record what this machine gives: lessons, messages, the Atlas's probes.
+"""Record what this machine gives: lessons, messages, the probes of calls.
 
 ``nox -s record`` runs it. A machine without a network needs neither nox nor the theme:
 in conf/, with ``tensor_maps/src`` on PYTHONPATH, ``python -m tensor_copies.record``.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tensor_copies.atlas.data import probe
+from tensor_copies.calls.facts import probe_all
 from tensor_copies.errors.elsewhere import messages_of
 from tensor_copies.errors.messages import families
 from tensor_copies.figures import figures_of
@@ -30,7 +30,7 @@ def main() -> None:
         print(page.name, flush=True)
         text = page.read_text(encoding="utf-8")
         seen.messages[page.stem] = in_fresh_process(messages_of, page.name, text, False)
-    seen.atlas = in_fresh_process(probe)
+    seen.calls = in_fresh_process(probe_all, False)
     path = seen.save().relative_to(CONF.parent)
     print(f"Wrote {path}: look at the difference, build the site, commit it.")
 

@@ -66,11 +66,11 @@ WRITTEN = [
      "as for generate_file_rst above"),
     (GALLERY, ISOLATION, ['["failing_examples"]', '".md5"'],
      "see where the gallery notes that a lesson failed, and that it passed"),
-    (SHARED, "tensor_copies/atlas/page.py", ["intersphinx_inventory"],
+    (SHARED, "tensor_copies/calls/atlas.py", ["intersphinx_inventory"],
      "make pending_xref nodes"),
     ("myst_nb.sphinx_", "tensor_copies/web/frame.py", ["nb_metadata", "exec_data"],
      "the stamp of a page that computes: take the day of its file in the cache"),
-    (HTML, "tensor_copies/web/search_page.py", ["if self.search:"],
+    (HTML, "tensor_copies/search/page.py", ["if self.search:"],
      "drop replace_search: Sphinx then writes an index that nothing reads"),
 ]  # fmt: skip
 # What lessons take: readers copy it, so there is little of it, and each has a reason.

@@ -12,8 +12,8 @@ from reading import ROOT
 CONF = ROOT / "conf"
 HOUSE = CONF / "tensor_copies"
 ROOMS = (
-    *("gallery", "simulated", "figures", "machines", "explorer", "atlas", "errors"),
-    *("lessons", "web"),
+    *("gallery", "simulated", "figures", "machines", "calls", "errors", "lessons"),
+    *("search", "web"),
 )
 SHARED = {"markup", "tensor_maps"}  # what every room may import
 

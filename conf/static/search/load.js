@@ -5,7 +5,7 @@
   const here = document.currentScript.src.replace(/[^/]*$/, "");
   const NEEDED = [
     "../messages.js", "../find_message.js", "../search_index.js",
-    "minisearch.js", "words.js", "names.js", "calls.js", "rank.js", "results.js",
+    "../read_calls.js", "minisearch.js", "rank.js", "results.js",
   ];
   for (const name of ["../signs.css", "results.css"]) {
     const style = document.createElement("link");

@@ -1,264 +1,108 @@
-// Ranks the sections of the site (search_index.js) for what a reader asks. MiniSearch
-// weighs words (BM25), finds close spellings and beginnings; a known message (find_message
-// .js) comes before all that. The search page, the boxes and the measurement ask here,
-// when `searchReady` is kept: it is made in pieces, so that no key waits for it.
+// Ranks the sections of the site (search_index.js) for what a reader asks: MiniSearch on
+// their texts, and how near the query is to a heading or to a phrase of docs/asked.toml.
+// A known message (find_message.js) comes before all that. Ask when `searchReady` is kept.
 window.searchReady = (async () => {
   "use strict";
-  const PIECE = 8; // milliseconds
-  let due = performance.now() + PIECE;
-  const rest = async () => {
-    await new Promise((done) => { setTimeout(done); });
-    due = performance.now() + PIECE;
+  const { kinds, pages } = window.searchIndex;
+  const BOOST = { heading: 3, asked: 4, sentence: 2, code: 1, prose: 1, title: 1 };
+  const OF_KIND = { Lesson: 1.1, Error: 1.1, Call: 0.8, Page: 0.6 };
+  const NEAR = 2; // of the best text: what nearness to a heading or a phrase counts
+  const WEAK = 0.45; // nearness of the best below which nothing is claimed
+
+  // Idle words, words written apart or together, and endings that say nothing more.
+  const IDLE = new Set(("a an the is are was be to of in on for with and or it its this that " +
+    "i my me you your we do does did how what why when which can if at by as from so not no"
+  ).split(" "));
+  const APART =
+    /\b(in|non|deep|state|no|data|pre)[-_ ](place|leaf|cop(?:y|ied|ies)|dicts?|grad|loaders?)\b/g;
+  const stem = (word) => {
+    if (word.length < 4 || /\d/.test(word)) return word;
+    const one = word.replace(/ies$/, "y").replace(/([^aeious]|[aeo])s$/, "$1")
+      .replace(/([^s]e)s$/, "$1");
+    const bare = one.replace(/(?:ing|ed)$/, "");
+    const root = bare !== one && bare.length > 2 && /[aeiouy]/.test(bare)
+      ? bare.replace(/([^aeiouls])\1$/, "$1") : one;
+    return root.replace(/(?:at)?ion$|ment$|ly$/, "").replace(/e$/, "").replace(/y$/, "i");
   };
-  const { wordsOf, alike, subjectOf } = window.searchWords;
-  const { kinds, pages, names: shortTitles = {} } = window.searchIndex;
-  const messagesOf = new Map((window.knownMessages ?? [])
-    .map(({ anchor, texts }) => [anchor, texts[0]]));
-  const BOOST = { heading: 6, said: 4, sentence: 2.2, code: 1.2, prose: 1, title: 0.9 };
-  const OF_KIND = {
-    Lesson: 1.1, Error: 1.1, Mistake: 1.05, Call: 0.8, Term: 0.95, Question: 1, Page: 0.6,
-  };
-  const OF_PAGE = 1.02; // a page as a whole, of which a section says as much
-  const ALIKE = 0.25; // what another word for the same counts
-  const IN_TITLE = 0.55; // of the best: what a call counts that a lesson has in its title
-  const OF_OTHER = 0.6; // a lesson on models, where a tensor is asked for
-  const OF_LESSON = 0.5; // and that the Atlas says to be shown there
-  const OF_CALL = 1; // the lesson of a call that is all that is typed
-  const OF_ROW = 0.6; // what a row of the Atlas counts, where only its code is typed
-  const NEAR = 1.2; // of the best: what nearness to a heading or a listed question counts
-  const ASKED = 11; // what a reader's own question counts, beside the section's text
-  const LEAST = 0.12; // of the best: what is not shown, if there are enough others
-  const ENOUGH = 5;
+  const stems = new Map();
+  const stemOf = (word) => stems.get(word) ?? stems.set(word, stem(word)).get(word);
+  const wordsOf = (text) =>
+    (text.toLowerCase().replace(APART, "$1$2").replace(/n[’']t\b/g, "")
+      .match(/[\p{L}\d]{2,}|\d/gu) ?? []).filter((word) => !IDLE.has(word)).map(stemOf);
 
   // The anchor that most headings have, which so need not be listed.
   const slug = (heading) =>
     heading.toLowerCase().replace(/[^a-z\d]+/g, "-").replace(/^[-\d]+|-+$/g, "");
-  const nameOf = (words) => [...new Set(words)].join(" ");
-  const sections = [];
-  const phrases = [];
-  for (const [address, listed] of pages) {
-    const title = listed[0]?.[2] ?? "";
-    for (const [named, kind, heading, sentence, code, prose, asked] of listed) {
-      if (performance.now() > due) await rest();
-      const id = sections.length;
+  const messages = new Map((window.knownMessages ?? [])
+    .map(({ anchor, texts }) => [anchor, texts[0]]));
+  const sections = pages.flatMap(([page, listed]) =>
+    listed.map(([named, kind, heading, sentence, code, prose, phrases]) => {
       const anchor = named === 1 ? slug(heading) : named;
-      // What an address says of its part, in the author's words.
-      const said = (anchor || address.replace(/^.*\/|\.html$/g, "")).replace(/^(silent|q|term|theme)-|[-_]/g, " ");
-      sections.push({
-        id, address: anchor ? `${address}#${anchor}` : address, page: address, anchor,
-        kind: kinds[kind], heading, sentence, code,
-        title: anchor ? title : "",
-        called: !anchor && kinds[kind] === "Lesson"
-          ? callsOf(`${shortTitles[address] ?? ""}: ${heading}`) : null,
-        names: [heading, ...asked, said].map((text) => nameOf(wordsOf(text))), said,
-        prose: kinds[kind] === "Error" ? `${prose} ${messagesOf.get(anchor) ?? ""}` : prose,
-      });
-      for (const phrase of asked) phrases.push({ id: phrases.length, section: id, phrase });
-    }
-  }
-  const known = new Set(); // the words that are here as they are asked
-  const options = {
-    tokenize: (text) => text === "" ? [] : wordsOf(text),
-    processTerm: (word) => { known.add(word); return word; },
-  };
-  const texts = new MiniSearch({ ...options, fields: Object.keys(BOOST) });
-  for (const one of sections) {
-    if (performance.now() > due) await rest();
-    texts.add(one.anchor ? one : { ...one, heading: `${one.heading} ${shortTitles[one.page] ?? ""}` });
-  }
-  const questions = new MiniSearch({ ...options, fields: ["phrase"] });
-  for (const one of phrases) {
-    if (performance.now() > due) await rest();
-    questions.add(one);
-  }
-  await rest();
-
-  const find = window.messageFinder?.((window.knownMessages ?? [])
-    .map((entry) => ({ ...entry, live: entry.texts[0] }))) ?? (() => []);
-  await rest();
-
-  const ask = (index, words, boost) => {
-    const others = new Map(); // another word for the same, and how much it counts
-    for (const word of words)
-      for (const other of alike.get(word) ?? [])
-        if (!words.includes(other) && known.has(other)) others.set(other, ALIKE);
-    const all = [...words, ...others.keys()];
-    return index.search(all.join(" "), {
-      tokenize: () => all,
-      processTerm: (word) => word,
-      boost,
-      boostTerm: (word) => others.get(word) ?? 1,
-      // A word that nobody wrote here is a beginning, or spelt another way.
-      prefix: (word) => !known.has(word) && word.length > 2,
-      fuzzy: (word) => !known.has(word) && word.length > 3 && 0.25,
-      weights: { fuzzy: 0.4, prefix: 0.6 },
-      combineWith: "OR",
-    });
-  };
-
-  // The words of a query that a section has, in the text or in a question, and how much
-  // they say: a word of few sections says more. A section that has all of them comes
-  // before one that has a common word of them often.
-  const covering = (words) => {
-    const asked = new Map(words.map((word) => [word, word]));
-    for (const word of words)
-      for (const other of alike.get(word) ?? [])
-        if (!asked.has(other)) asked.set(other, word);
-    const has = new Map();
-    return {
-      note(section, terms) {
-        if (!has.has(section)) has.set(section, new Set());
-        for (const term of terms) has.get(section).add(asked.get(term) ?? term);
-      },
-      // Of the words that somebody wrote here, and of all: the second says whether the
-      // site has anything on what is asked.
-      shares() {
-        const number = new Map();
-        for (const met of has.values())
-          for (const word of met) number.set(word, (number.get(word) ?? 0) + 1);
-        const says = (word) => Math.log(1 + sections.length / (number.get(word) ?? 1));
-        const sum = (met) => [...met].reduce((total, word) => total + says(word), 0);
-        const [here, all] = [sum(number.keys()), sum(new Set([...number.keys(), ...words]))];
-        return new Map([...has].map(([section, met]) =>
-          [section, { ofHere: sum(met) / here, ofAll: sum(met) / all }]));
-      },
-    };
-  };
-
-  // How near a query is to a heading or a listed question: what both have of what they
-  // say, from 0 to 1. Another word for the same says half.
-  const owners = []; // of each name, the section
-  const named = sections.filter(({ kind }) => kind !== "Call").flatMap(({ id, names }) => {
-    owners.push(...names.map(() => id));
-    return names;
-  }).map((name) => name.split(" ").filter(Boolean));
-  const places = new Map(); // of each word, the names that have it
-  named.forEach((words, place) => {
-    for (const word of words) {
-      if (!places.has(word)) places.set(word, []);
-      places.get(word).push(place);
-    }
+      return {
+        page, anchor, address: anchor ? `${page}#${anchor}` : page, kind: kinds[kind],
+        heading, sentence, code, prose: `${prose} ${messages.get(anchor) ?? ""}`,
+        phrases, asked: phrases.join("\n"), title: anchor ? listed[0][2] : "",
+      };
+    })).map((one, id) => ({ id, ...one }));
+  const here = new Set(); // the words that are written here
+  const index = new MiniSearch({
+    fields: Object.keys(BOOST), tokenize: wordsOf,
+    processTerm: (word) => { here.add(word); return word; },
   });
-  const says = (word) => Math.log(1 + named.length / (places.get(word)?.length ?? 0.5));
-  const weigh = (words) => words.reduce((sum, word) => sum + says(word), 0);
-  const weights = named.map(weigh);
-  const near = (words) => {
-    const [much, count, last] = [0, 0, 0].map(() => new Float64Array(named.length));
-    const share = (word, met, by, counts) => {
-      for (const place of places.get(word) ?? []) {
-        if (last[place] === met) continue; // a name has one word for each of the query
-        last[place] = met;
-        much[place] += by;
-        count[place] += counts;
-      }
-    };
-    words.forEach((word, at) => {
-      share(word, at + 1, says(word), 1);
-      for (const other of alike.get(word) ?? [])
-        share(other, at + 1, Math.min(says(word), says(other)) / 2, 0.5);
-    });
-    const all = weigh(words);
-    // One word in common says nothing, but where it is all that is asked.
-    const least = Math.min(1.5, words.length);
-    const nearest = new Map(); // of each section
-    owners.forEach((id, place) => {
-      if (!words.length || count[place] < least) return;
-      const one = 2 * much[place] / (all + weights[place]);
-      if (one > (nearest.get(id) ?? 0)) nearest.set(id, one);
-    });
+  // In pieces: no key waits for all of it.
+  const rest = () => new Promise((done) => { setTimeout(done); });
+  await index.addAllAsync(sections, { chunkSize: 20 });
+  await rest();
+
+  const names = sections.flatMap(({ id, kind, heading, anchor, phrases }) =>
+    [...(kind === "Call" ? [] : [heading, anchor.replace(/^(?:silent|q|term)-|-/g, " ")]),
+      ...phrases].map((name) => ({ id, words: new Set(wordsOf(name)) })));
+  const often = new Map();
+  for (const { words } of names)
+    for (const word of words) often.set(word, (often.get(word) ?? 0) + 1);
+  const weigh = (words) => words.reduce((sum, word) =>
+    sum + Math.log(1 + names.length / (often.get(word) ?? 0.5)), 0);
+  for (const one of names) one.weight = weigh([...one.words]);
+  // Of each section, how much of a query and of its nearest name is the same, from 0 to 1.
+  const nearTo = (asked) => {
+    const all = weigh(asked), nearest = new Map();
+    for (const { id, words, weight } of names) {
+      const common = asked.filter((word) => words.has(word));
+      if (common.length < Math.min(2, asked.length)) continue;
+      nearest.set(id, Math.max(nearest.get(id) ?? 0, (2 * weigh(common)) / (all + weight)));
+    }
     return nearest;
   };
 
-  // Whether the site has something on what is asked: a sum of what speaks for it, fitted
-  // to the tuning queries of tests/reader/queries.toml and to those that are not its
-  // subject. Of a word that nobody wrote here the nearest spelling counts.
-  const FOR = { near: 6.6, subject: 2.1, code: 4.4, share: 1.2, call: 0.4, length: 1.8 };
-  const AGAINST = 9.3;
-  const CODE = /\w[([]|\btorch\.\w|\.(grad|data)\b/;
-  const isHere = (query, words, best, nearest) => {
-    const subject = words.reduce((sum, word) => {
-      const terms = known.has(word) ? [word]
-        : ask(texts, [word], BOOST).slice(0, 3).flatMap(({ terms: found }) => found);
-      return sum + Math.max(0, ...terms.map(subjectOf));
-    }, 0);
-    return FOR.near * nearest + FOR.subject * Math.min(4, subject) +
-      FOR.code * CODE.test(query) + FOR.share * best.share +
-      FOR.call * callsIn(query).length + FOR.length * Math.log(words.length + 1) > AGAINST;
+  await rest();
+  const find = window.messageFinder?.((window.knownMessages ?? [])
+    .map((one) => ({ ...one, live: one.texts[0] }))) ?? (() => []);
+  const byAddress = new Map(sections.map((one) => [one.address, one]));
+  const OPTIONS = {
+    boost: BOOST, processTerm: (word) => word,
+    prefix: (word) => word.length > 2, // the last word may be half typed
+    fuzzy: (word) => word.length > 3 && !here.has(word) && 0.2,
+    weights: { fuzzy: 0.4, prefix: 0.6 },
   };
-
-  // Returns sections, the best first; `nothing` says that none of them is on the query.
-  // The last word may be half typed.
+  const spelt = (word) =>
+    (here.has(word) ? word : index.search(word, OPTIONS)[0]?.terms[0] ?? word);
+  // Returns sections, the best first; `weak` says that none of them is near the query.
   window.searchFor = (query) => {
-    const messages = find(query).map(({ address, live, exact }) => {
-      const section = sections.find((one) => one.address === address);
-      return section && { ...section, message: live, exact };
-    }).filter(Boolean);
-    const words = [...new Set(wordsOf(query))];
-    const name = nameOf(words);
-    // Nothing but words of every page, such as "torch": the pages, lessons first.
-    const asked = query.trim();
-    if (!words.length && /\w/.test(query)) {
-      const meant = sections.filter(({ heading }) => heading === asked);
-      const whole = sections.filter(({ anchor }) => anchor === "");
-      return [...new Set([...messages, ...meant, ...whole])];
-    }
-    const scores = new Map();
-    const covered = covering(words);
-    for (const { id, score, queryTerms } of ask(texts, words, BOOST)) {
-      scores.set(id, score);
-      covered.note(id, queryTerms);
-    }
-    const best = new Map();
-    for (const { id, score, queryTerms } of ask(questions, words, {})) {
-      const { section } = phrases[id];
-      best.set(section, Math.max(best.get(section) ?? 0, score));
-      covered.note(section, queryTerms);
-    }
-    for (const [id, score] of best)
-      scores.set(id, (scores.get(id) ?? 0) + ASKED * score);
-    const shares = covered.shares();
-    for (const [id, { ofHere }] of shares) scores.set(id, scores.get(id) * ofHere);
-    const taken = new Set(messages.map(({ id }) => id));
-    const found = [...scores].filter(([id]) => !taken.has(id)).map(([id, score]) => {
-      const section = sections[id];
-      const whole = section.anchor === "" ? OF_PAGE : 1;
-      const share = shares.get(id).ofAll;
-      return { ...section, share, score: score * OF_KIND[section.kind] * whole };
-    });
-    // Who names calls means the lessons with these calls in their titles.
-    const rows = callsIn(query);
-    const top = Math.max(0, ...found.map(({ score }) => score));
-    const wanted = new Set(rows.flatMap(({ names }) => names));
-    for (const one of rows.length ? found : []) {
-      if (!one.called) continue;
-      const common = [...wanted].filter((name) => one.called.names.has(name)).length;
-      const all = new Set([...wanted, ...one.called.names]).size;
-      if (one.called.ofModel && rows.every(({ about }) => about !== "module")) {
-        one.score *= OF_OTHER;
-        continue;
-      }
-      const own = rows.some(({ lesson }) => lesson === one.page);
-      one.score += top * (IN_TITLE * (common / all) + OF_LESSON * own +
-        OF_CALL * (own && common > 0 && /^\S+$/.test(query.trim())));
-    }
-    // Who types a call and nothing else means its row of the Atlas too.
-    const typed = /^\S*[.(]\S*$/.test(query.trim()) ? rows.map(({ id }) => `atlas.html#${id}`) : [];
-    for (const one of found) one.score += top * OF_ROW * typed.includes(one.address);
-    const nearest = near(words);
-    for (const one of found) one.score += top * NEAR * (nearest.get(one.id) ?? 0);
-    // Who types a heading, or a question that is listed, means that section.
-    for (const one of found)
-      one.score += top * OF_KIND[one.kind] *
-        (one.names.includes(name) + (one.heading === asked));
-    found.sort((one, other) => other.score - one.score || one.id - other.id);
-    const least = (found[0]?.score ?? 0) * LEAST;
-    // A heading of signs, such as x[:, ::2], has words that say little.
-    const first = found.findIndex(({ heading }) => heading === asked);
-    if (first > 0 && found[first].kind === "Call") found.unshift(...found.splice(first, 1));
-    const all = [...messages,
-      ...found.filter(({ score }, place) => place < ENOUGH || score >= least)];
-    all.nothing = !messages.some(({ exact }) => exact !== false) && (!found.length || !isHere(query, words, found[0], Math.max(0, ...nearest.values())));
-    return all;
+    const known = find(query).filter(({ address }) => byAddress.has(address))
+      .map(({ address, live, exact }) => ({ ...byAddress.get(address), message: live, exact }));
+    const taken = new Set(known.map(({ id }) => id));
+    const found = index.search(query, OPTIONS), top = found[0]?.score ?? 1;
+    const scores = new Map(found.map(({ id, score }) => [id, score]));
+    const near = nearTo([...new Set(wordsOf(query).map(spelt))]), asked = query.trim();
+    for (const [id, share] of near) scores.set(id, (scores.get(id) ?? 0) + top * NEAR * share);
+    for (const { id, heading } of sections) // signs, such as x[:, ::2], have few words
+      if (heading === asked) scores.set(id, (scores.get(id) ?? 0) + 2 * top * NEAR);
+    const ranked = [...scores].filter(([id]) => !taken.has(id))
+      .map(([id, score]) => [score * (OF_KIND[sections[id].kind] ?? 1), sections[id]])
+      .sort(([one, { id }], [other, { id: next }]) => other - one || id - next)
+      .map(([, section]) => section);
+    const weak = !known.some(({ exact }) => exact) && !(Math.max(...near.values()) >= WEAK);
+    return Object.assign([...known, ...ranked], { weak });
   };
   window.searchFor.sections = sections;
 })();

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
@@ -58,20 +59,17 @@ class explorer(nodes.General, nodes.Element):
 
 def visit_explorer(self: HTML5Translator, node: explorer) -> None:
     """Write the explorer as it opens, with the addresses of its data."""
-    page = self.builder.get_target_uri(node["page"])
-    files = [
-        relative_uri(page, f"_static/{name}?v={_hash_of(self.builder.outdir, name)}")
-        for name in LOADED
-    ]
+    files = [address_of_file(self.builder, node["page"], name) for name in LOADED]
     self.body.append(node["markup"].replace(PLACE_OF_DATA, " ".join(files), 1))
     raise nodes.SkipNode
 
 
-def _hash_of(outdir: Path, name: str) -> str:
-    """Return what tells versions of a static file apart, in its address."""
+def address_of_file(builder: Builder, page: str, name: str = DATA) -> str:
+    """Return the address of a static file, with what tells its versions apart."""
     source = CONF / "static" / name
-    path = source if source.exists() else Path(outdir, "_static", name)
-    return sha256(path.read_bytes()).hexdigest()[:8] if path.exists() else ""
+    path = source if source.exists() else Path(builder.outdir, "_static", name)
+    version = sha256(path.read_bytes()).hexdigest()[:8] if path.exists() else ""
+    return relative_uri(builder.get_target_uri(page), f"_static/{name}?v={version}")
 
 
 class ExplorerDirective(SphinxDirective):
@@ -170,7 +168,8 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
     list
         The pages to write again: the address of a new file has another hash.
     """
-    pages = [page for page, one in app.env.metadata.items() if "has_explorer" in one]
+    shown = {"has_explorer", "has_atlas"}
+    pages = [page for page, one in app.env.metadata.items() if shown & one.keys()]
     if app.builder.format != "html" or not pages:
         return []
     data = facts()

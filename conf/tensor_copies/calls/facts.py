@@ -196,8 +196,8 @@ def facts() -> Facts:
     if this.device_kind != CPU:
         return Facts(here, here, this, "live")
     for other in recordings():
-        if other.atlas.get("code") == here["code"]:  # else it is of other probes
-            return Facts(here, other.atlas, other.machine, "recorded")
+        if other.calls.get("code") == here["code"]:  # else it is of other probes
+            return Facts(here, other.calls, other.machine, "recorded")
     there = here if here["device"] else None
     return Facts(here, there, simulated_machine(), "simulated")
 

@@ -23,8 +23,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.errors.messages import DESK, entries, families
 from tensor_copies.errors.search import DATA, is_family, known_messages
-from tensor_copies.explorer.page import address_of
-from tensor_copies.explorer.signs import SIGNS, STYLE, sheet
+from tensor_copies.calls.explorer import address_of
+from tensor_copies.calls.pictures import STYLE, sheet
+from tensor_copies.calls.words import SIGNS
 from tensor_copies.machines.others import ABOUT_DEVICE
 from tensor_copies.markup import TEMPLATES, fold
 

@@ -56,7 +56,7 @@ def list_messages(app: Sphinx, doctree: nodes.document) -> None:
             told = list(dict.fromkeys([*met, live, *there, *older]))
             entry = {"page": page, "anchor": label, "title": title, "texts": told}
             found.append(entry)
-    app.env.metadata[page]["messages"] = json.dumps(found)
+    app.env.metadata[page]["messages"] = found
 
 
 def known_messages(env: BuildEnvironment) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def known_messages(env: BuildEnvironment) -> list[dict[str, Any]]:
     return [
         entry
         for page in env.toctree_includes.get(DESK, ())
-        for entry in json.loads(env.metadata[page].get("messages", "[]"))
+        for entry in env.metadata[page].get("messages", [])
     ]
 
 

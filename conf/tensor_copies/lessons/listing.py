@@ -14,17 +14,22 @@ the menu indents::
         Order of detach and clone <clone_detach>
 
 ``remember`` gathers the sections "Remember". Both are filled when all pages are read.
+
+``path`` is a list of links to the lessons to begin with, and to what ends it. The links
+at the feet of these pages follow it.
 """
 
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.directives.other import TocTree
+from sphinx.util import docname_join
 from sphinx.util.docutils import SphinxDirective
 
 from tensor_copies.gallery.lessons import depend_on_lessons, lesson_scripts
@@ -68,6 +73,34 @@ def show_groups_in_menu(app: Sphinx, doctree: nodes.document) -> None:
         contents[:] = headings.children
         # The link to the first is that to the page: so the menu knows where it is.
         next(contents.findall(nodes.reference))["anchorname"] = ""
+
+
+class Path(SphinxDirective):
+    """The lessons to begin with, as a list of links; the last leads to what ends it."""
+
+    has_content: ClassVar[bool] = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the list, and remember its pages."""
+        parsed, here = self.parse_content_to_nodes(), self.env.docname
+        links = (link for one in parsed for link in one.findall(addnodes.pending_xref))
+        pages = [docname_join(here, link["reftarget"]) for link in links]
+        self.env.metadata[here]["path"] = pages
+        return parsed
+
+
+def follow_path(
+    app: Sphinx, page: str, _: str, context: dict[str, Any], *_more: Any
+) -> None:
+    """Lead from each page of the path to those beside it (``html-page-context``)."""
+    found = (facts["path"] for facts in app.env.metadata.values() if "path" in facts)
+    path = next(found, [])
+    for name, step in (("prev", -1), ("next", 1)) if page in path else ():
+        if 0 <= (at := path.index(page) + step) < len(path):
+            title = app.builder.render_partial(app.env.titles[path[at]])["title"]
+            said = "" if at == len(path) - 1 else f"{at + 1} of {len(path) - 1}: "
+            uri = app.builder.get_relative_uri(page, path[at])
+            context[name] = {"link": uri, "title": said + title}
 
 
 class Remember(SphinxDirective):

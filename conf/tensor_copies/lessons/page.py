@@ -26,7 +26,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx_gallery.py_source_parser import extract_file_config
 
-from tensor_copies.explorer.page import address_of
+from tensor_copies.calls.explorer import address_of
 from tensor_copies.figures.tables import with_tables
 from tensor_copies.lessons.player import with_player
 from tensor_copies.machines.below import Elsewhere

@@ -1,4 +1,4 @@
-"""What another machine gave when it ran lessons, messages and the Atlas's probes.
+"""What another machine gave when it ran lessons, messages and the probes of calls.
 
 A *recording* is one JSON file for each machine, ``docs/recordings/<machine>.json``,
 which ``nox -s record`` writes there. A build has the same of the simulated device, of
@@ -40,7 +40,7 @@ class Recording:
     """What one machine gave, and the ISO date of that day.
 
     ``lessons`` has the fields of the blocks of each lesson, ``messages`` for each page
-    the key of the code and the message of its entries, by their anchors, ``atlas``
+    the key of the code and the message of its entries, by their anchors, ``calls``
     what the probes returned.
     """
 
@@ -48,7 +48,7 @@ class Recording:
     day: str
     lessons: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     messages: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    atlas: dict[str, Any] = field(default_factory=dict)
+    calls: dict[str, Any] = field(default_factory=dict)
 
     def save(self) -> Path:
         """Write it to its file; return which."""

@@ -1,4 +1,4 @@
-"""Make what stands around the pages: head, foot, search, cheat sheet, twins, wheel."""
+"""Make what stands around the pages: head, foot, twins, wheel."""
 
 from __future__ import annotations
 
@@ -9,21 +9,15 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to the writing of the pages, and to what is written beside them."""
     from tensor_copies.gallery import PARALLEL
     from tensor_copies.web import (
-        cheat_sheet,
         frame,
         machines,
         questions,
-        search_index,
-        search_page,
-        sections,
         twins,
         wheel,
     )
 
     # A change makes Sphinx read the pages again.
     app.add_config_value("site_repository", "", "env", types=str)
-    app.add_directive("sheet-calls", cheat_sheet.SheetCalls)
-    app.add_directive("sheet-pictures", cheat_sheet.SheetPictures)
     app.add_directive("machines", machines.Machines)
     app.add_directive("questions", questions.Questions)
     app.add_directive("install-line", wheel.InstallLine)
@@ -31,12 +25,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-read", questions.arrange, priority=400)
     # When all parts of a page are in place, and before its reading ends (900).
     app.connect("doctree-read", frame.keep_description, priority=895)
-    app.connect("doctree-read", sections.keep_sections, priority=895)
     app.connect("doctree-resolved", questions.add_beside)
     app.connect("html-page-context", frame.tell_template, priority=900)
-    app.connect("env-updated", search_index.write_index)
-    app.connect("builder-inited", search_page.replace_search)
-    app.connect("html-collect-pages", search_page.make)
     app.connect("html-collect-pages", twins.write_twins)
     app.connect("html-collect-pages", wheel.build_wheel)
     return PARALLEL

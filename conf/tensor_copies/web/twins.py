@@ -13,22 +13,21 @@ from urllib.parse import urljoin
 from sphinx.application import Sphinx
 
 from tensor_copies.gallery.lessons import lesson_scripts
+from tensor_copies.search.sections import all_sections
 from tensor_copies.web.frame import SITE
-from tensor_copies.web.search_index import pages_in_order
-from tensor_copies.web.sections import sections_of
 
 
 def write_twins(app: Sphinx) -> tuple[()]:
     """Write the Markdown of each page, and the list of all (``html-collect-pages``)."""
     lessons, parts = lesson_scripts(app), {True: [], False: []}
-    for page in pages_in_order(app):
+    for page, sections in all_sections(app).items():
         address = urljoin(app.config.html_baseurl, app.builder.get_target_uri(page))
         listed = parts[page in lessons]
         said = app.env.metadata[page]["description"]
         title = _escaped(app.env.titles[page].astext())
         listed.append(f"- [{title}]({address.removesuffix('.html')}.md): {said}")
         text = []
-        for one in sections_of(app, page):
+        for one in sections:
             link = f"{address}#{one.anchor}" if one.anchor else address
             head, heading = "##" if one.anchor else "#", _escaped(one.heading)
             text.append(f"{head} {heading}\n\n{one.kind}, {link}\n\n{one.text}")

@@ -1,14 +1,12 @@
-"""What the search knows: every section of every page, in one small script.
+"""Write what the search knows: every section of every page, in one small script.
 
 ``_static/search_index.js`` is loaded when a reader begins to search, and not before. It
 has words, not an index of them: MiniSearch makes that in the browser, which takes less
 time than an index takes to load. Each word of a section stands once, in the part that
-counts most: heading, sentence, readers' questions, code, prose. Of the prose only words
-of few sections stand there.
+counts most: heading, sentence, readers' phrases, code, prose. Of the prose only words
+of few sections stand there. Beside them it has the answer cards of calls.
 
-Beside them it has the short titles of lessons and the answer cards of calls.
-
-The questions stand in ``docs/asked.toml``, in readers' own words, and on no page. Each
+The phrases stand in ``docs/asked.toml``, in readers' own words, and on no page. Each
 of its keys names a page or a section of one, as the address bar does
 (``errors/to_numpy#numpy-device``); a lesson is named by its script below
 ``examples/``, without its ending (``1_basics/detach#remember``).
@@ -27,10 +25,13 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
+from tensor_maps.atlas.calls import CHIPS
 
-from tensor_copies.gallery.lessons import lesson_scripts, short_titles
-from tensor_copies.web.call_cards import cards
-from tensor_copies.web.sections import ERROR, KINDS, RAISED, Section, sections_of
+from tensor_copies.calls.facts import facts
+from tensor_copies.calls.pictures import sheet
+from tensor_copies.calls.words import SIGNS, card
+from tensor_copies.gallery.lessons import lesson_scripts
+from tensor_copies.search.sections import ATLAS, KINDS, OF, Section, all_sections
 
 logger = logging.getLogger(__name__)
 DATA = "search_index.js"
@@ -40,62 +41,47 @@ WORD = re.compile(r"[^\W\d_](?:[\w-]*\w)?")
 CALLED = re.compile(r"\.\s*(\w+)|(\w+)(?=\s*\()|(\w+)(?==)")
 # Names that code takes wherever it runs.
 COMMON = "assert def import int len list print range shares_memory str sum tolist"
-# A word of the prose of more sections than these tells none from another.
-OFTEN = 25
-
-
-def pages_in_order(app: Sphinx) -> list[str]:
-    """Return home, the lessons in reading order, and the other pages by name."""
-    first = [app.config.root_doc, *lesson_scripts(app)]
-    return first + sorted(app.env.found_docs - set(first))
+OFTEN = 3  # a word of the prose of more sections than these is left out
+PROSE = 5  # its place in what is told of a section
 
 
 def write_index(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write the script when all pages have been read."""
+    """Write the script when all pages have been read (``env-updated``)."""
     if app.builder.format != "html":
         return
-    sections = {page: sections_of(app, page) for page in pages_in_order(app)}
-    phrases = asked(app, sections)
-    told = {
-        page: [_entry(one, phrases.get((page, one.anchor), [])) for one in found]
-        for page, found in sections.items()
-    }
-    often = Counter(
-        word for found in told.values() for one in found for word in one[PROSE]
-    )
-    for one in chain.from_iterable(told.values()):
+    phrases, address = _asked(app), app.builder.get_target_uri
+    told = [
+        [
+            address(page),
+            [_entry(one, phrases.get((page, one.anchor), ())) for one in own],
+        ]
+        for page, own in all_sections(app).items()
+    ]
+    entries = list(chain.from_iterable(own for _, own in told))
+    often = Counter(chain.from_iterable(one[PROSE] for one in entries))
+    for one in entries:
         one[PROSE] = " ".join(word for word in one[PROSE] if often[word] <= OFTEN)
-    listed = [[app.builder.get_target_uri(page), found] for page, found in told.items()]
-    titles = short_titles()
-    names = {
-        app.builder.get_target_uri(page): titles[script.stem]
-        for page, script in lesson_scripts(app).items()
-    }
-    whole = {"kinds": KINDS, "pages": listed, "names": names, **cards(app)}
+    whole = {"kinds": KINDS, "pages": told, **_cards(app)}
     data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     path = Path(app.outdir, "_static", DATA)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"window.searchIndex={data};\n", encoding="utf-8")
 
 
-def asked(
-    app: Sphinx, sections: dict[str, list[Section]]
-) -> dict[tuple[str, str], list[str]]:
+def _asked(app: Sphinx) -> dict[tuple[str, str], list[str]]:
     """Return the phrases of each section, by its page and anchor.
 
     What names nothing, or is no list of phrases, is a warning, and so the end of a
     strict build.
     """
     path = Path(app.srcdir, ASKED)
-    if not path.is_file():
-        return {}
     try:
-        listed = tomllib.loads(path.read_text(encoding="utf-8"))
+        listed = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except tomllib.TOMLDecodeError as error:
         logger.warning("%s: %s", ASKED, error)
         return {}
     gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
-    found: dict[tuple[str, str], list[str]] = {}
+    sections, found = all_sections(app), {}
     for name, phrases in listed.items():
         page, _, anchor = name.partition("#")
         if (lesson := f"{gallery}/{page}") in lesson_scripts(app):
@@ -114,24 +100,42 @@ def asked(
     return found
 
 
-PROSE = 5  # its place in what is told of a section
-
-
 def _entry(section: Section, phrases: list[str]) -> list[Any]:
     """Return what is told of a section: as few bytes as will do."""
     seen = set(COMMON.split())
     _new(" ".join([section.heading, section.sentence, *phrases]), seen)
     code = _new(" ".join(map("".join, CALLED.findall(section.code))), seen)
-    said = section.prose
-    if section.kind == ERROR:  # its messages are in the list of messages
-        said = "\n".join(line for line in said.splitlines() if not RAISED.search(line))
-    prose = _new(said, seen)
+    usual = section.anchor and section.anchor == _slug(section.heading)
     return [
-        1 if section.anchor and section.anchor == _slug(section.heading)
-        else section.anchor,
-        KINDS.index(section.kind), section.heading, section.sentence,
-        " ".join(code), prose, phrases,
+        1 if usual else section.anchor, KINDS.index(section.kind), section.heading,
+        section.sentence, " ".join(code), _new(section.prose, seen), phrases,
     ]  # fmt: skip
+
+
+def _cards(app: Sphinx) -> dict[str, Any]:
+    """Return the answer card of each call by its code, and what finds it in a query."""
+    if ATLAS not in app.env.found_docs:
+        return {"cards": {}, "chips": {}, "forms": {}, "signs": ""}
+    data, made = facts(), {}
+    gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
+    for call in data.calls.values():
+        said, notes = card(data, call)
+        lesson = f"{gallery}/{call.lesson}"
+        is_there = lesson in lesson_scripts(app)
+        made[call.code] = {
+            "id": call.id,
+            "subject": call.subject,
+            "of": f"{call.subject} is a {OF[call.subject]}.",
+            "facts": [*said, *(("note", note) for note in notes)],
+            "lesson": app.builder.get_target_uri(lesson) if is_there else "",
+        }
+    return {
+        "cards": made,
+        "chips": {key: chip.code for key, chip in CHIPS.items()},
+        "forms": {call.code: call.also for call in data.calls.values() if call.also}
+        | {f"x{chip.code}": chip.also for chip in CHIPS.values()},
+        "signs": str(sheet({f"card-{sign}": [sign] for sign in SIGNS})),
+    }
 
 
 def _slug(heading: str) -> str:

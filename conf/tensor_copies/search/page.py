@@ -12,21 +12,21 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from tensor_copies.web.search_index import pages_in_order
+from tensor_copies.search.sections import all_sections
 
 
 def replace_search(app: Sphinx) -> None:
-    """Let Sphinx write neither its search page nor its index."""
+    """Let Sphinx write neither its search page nor its index (``builder-inited``)."""
     if app.builder.format == "html":
         app.builder.search = False
 
 
 def make(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Hand the page to Sphinx, in the frame that all pages have."""
+    """Hand the page to Sphinx, in the frame that all have (``html-collect-pages``)."""
     titles = app.env.titles
     search = {
         "title": "Search",
         "description": "Search lessons, error messages, calls and terms.",
-        "all_pages": [(page, titles[page].astext()) for page in pages_in_order(app)],
+        "all_pages": [(page, titles[page].astext()) for page in all_sections(app)],
     }
     yield "search", search, "search.html"

@@ -1,0 +1,270 @@
+"""Draw the Atlas: a row for each call, a column for each kind of x, in signs.
+
+An open row has words for each kind of x. Its picture and its facts come from facts.js,
+when static/atlas.js first opens a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from docutils import nodes
+from markupsafe import Markup
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.osutil import relative_uri
+from sphinx.writers.html5 import HTML5Translator
+from tensor_maps.atlas.calls import (
+    ALL_STATES,
+    COLUMNS,
+    LIBRARIES,
+    SUBJECTS,
+    Call,
+    libraries,
+)
+
+from tensor_copies.calls.explorer import address_of, address_of_file
+from tensor_copies.calls.facts import facts
+from tensor_copies.calls.words import (
+    SIGNS,
+    Record,
+    breakable,
+    meaning,
+    name_of,
+    raised,
+    signs,
+)
+from tensor_copies.gallery.lessons import short_titles
+from tensor_copies.markup import TEMPLATES
+
+logger = logging.getLogger(__name__)
+# Where x is: the class of what is said of it there, and words for it.
+PLACES = {"here": "on the CPU", "there": "on another device"}
+KINDS = {  # what heads the column of a kind of x
+    "leaf": "requires grad",
+    "constant": "plain",
+    "nonleaf": "result of an op",
+    "view": "transposed",
+    "no_grad": "in no_grad",
+    "slice": "slice",
+    "leaf_view": "view of a leaf",
+    "expanded": "expanded",
+}
+DIFFERS = "elsewise"
+LETTERS = 33  # of a call on one line of the table, about
+
+
+class atlas(nodes.General, nodes.Element):
+    """The place of the table, which is drawn when all pages have been read."""
+
+
+class AtlasTable(SphinxDirective):
+    """The table of all calls with its filters (``{atlas}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return an index entry for each row, and the place of the table."""
+        page, seen = self.env.docname, facts()
+        entries = []
+        for call in seen.calls.values():
+            entries.append(("single", " ".join(call.code.split()), call.id, "", None))
+            if what(call):
+                place, domain = address(call.group), self.env.domains.standard_domain
+                domain.note_hyperlink_target(place, page, place, call.group)
+        self.env.metadata[page] |= {"has_atlas": True, "atlas_probed": seen.here["day"]}
+        return [addnodes.index(entries=entries), atlas(page=page)]
+
+
+def visit_atlas(self: HTML5Translator, node: atlas) -> None:
+    """Write the table."""
+    app, page, seen = self.builder.app, node["page"], facts()
+    groups, apart = [], []
+    for group, calls in groupby(seen.calls.values(), lambda call: call.group):
+        rows = [row(app, page, call) for call in calls]
+        (apart if rows[0]["what"] else groups).append((group, rows))
+    used = {
+        name
+        for _, rows in groups + apart
+        for one in rows
+        for cell in one["cells"]
+        for name in (*cell["classes"], *(p for _, (of, _) in cell["parts"] for p in of))
+    }
+    chips = SIGNS | {DIFFERS: "differs on the other device"}
+    places = {"here": "x on the CPU"}
+    if (away := seen.devices.get("device")) is not None:
+        places["there"] = f"x on {away}"
+    markup = TEMPLATES.get_template("calls/table.html").render(
+        facts=address_of_file(app.builder, page),
+        chips={name: words for name, words in chips.items() if name in used},
+        places=places,
+        kinds={state: (KINDS[state], words) for state, words in ALL_STATES.items()},
+        count=len(seen.calls),
+        groups=groups,
+        apart=[(address(group), group, rows) for group, rows in apart],
+        libraries=libraries(),
+        away=away or "",
+    )
+    self.body.append(markup)
+    raise nodes.SkipNode
+
+
+def address(group: str) -> str:
+    """Return the anchor of a group that stands apart."""
+    return group.lower().replace(" ", "-")
+
+
+def what(call: Call) -> str:
+    """Return what takes the place of x in a row that stands apart, or nothing.
+
+    Such an x is of none of the kinds that have a column, and its row has one cell.
+    """
+    return SUBJECTS[call.subject] if call.needs in LIBRARIES else ""
+
+
+def row(app: Sphinx, page: str, call: Call) -> dict[str, Any]:
+    """Return what the template draws of one call."""
+    name = name_of(call.code)
+    links = list(links_of(app, page, call))
+    named = f"{what(call)} {call.message}" if what(call) else call.group
+    return {
+        "call": call,
+        "what": what(call),
+        "line": Markup(breakable(name)),
+        "folded": len(name) // LETTERS,
+        "find": " ".join((call.code, call.api, named, links[0][1])).lower(),
+        "cells": [
+            cell(call, kind) for kind in (call.states[:1] if what(call) else KINDS)
+        ],
+        "said": meanings(call),
+        "links": links,
+    }
+
+
+def cell(call: Call, kind: str) -> dict[str, Any]:
+    """Return the cell of a kind of x: what is the same in both places is said once."""
+    seen = facts()
+    mine = kind
+    if call.subject == "a" and kind not in call.states:
+        mine = call.states[0]  # an array stands in each column as in its first
+    here = seen.record(call.code, mine)
+    there = here if what(call) else seen.record(call.code, kind, away=True)
+    said = [_said(call, record) for record in (here, there)]
+    differs = bool(here and there) and signs(here) != signs(there)
+    if said[0] == said[1]:
+        (parts, words), places = said[0], []
+    else:
+        (parts, words), places = ([], ""), list(zip(PLACES, said, strict=True))
+    classes = [DIFFERS] * differs + parts
+    return {"classes": classes, "words": words, "parts": places}
+
+
+def _said(call: Call, record: Record | None) -> tuple[list[str], str]:
+    """Return the signs of a record and their words."""
+    if record is None:
+        return [], ""
+    words = [SIGNS[one] for one in signs(record)]
+    if record["error"] is not None:
+        words.append(raised(record))
+    if what(call) and record["warning"] is not None:
+        words.append("warns")
+    return signs(record), ", ".join(words)
+
+
+def meanings(call: Call) -> list[tuple[str, str, bool]]:
+    """Return what an open row says: of which x, the words, whether it is an error.
+
+    Kinds of x of which the same is true share a line.
+    """
+    found: dict[tuple[str, bool], dict[str, list[str]]] = {}
+    for place, words in PLACES.items():
+        for kind in call.states:
+            record = facts().record(call.code, kind, away=place == "there")
+            if record is None:
+                continue
+            said = record["error"] or meaning(record, call.subject)
+            if record["warning"] is not None:
+                said += f" Warning: {record['warning']}"
+            kinds = found.setdefault((said, record["error"] is not None), {})
+            kinds.setdefault(KINDS[kind], []).append(words)
+    return [
+        (what(call) or _together(kinds), said, is_error)
+        for (said, is_error), kinds in found.items()
+    ]
+
+
+def _together(places: dict[str, list[str]]) -> str:
+    """Join kinds of x with the places of each, a place once for each that has some."""
+    said: dict[str, list[str]] = {}
+    for kind, of in places.items():
+        where = "on both devices" if len(of) == len(PLACES) else of[0]
+        said.setdefault(where, []).append(kind)
+    return "; ".join(f"{', '.join(of)} {place}" for place, of in said.items())
+
+
+def links_of(app: Sphinx, page: str, call: Call) -> Iterator[tuple[str, str, str]]:
+    """Yield the links of a row: address, words and class."""
+    uri = app.builder.get_relative_uri
+    lesson = short_titles().get(call.lesson.rpartition("/")[2], call.lesson)
+    yield uri(page, f"auto_examples/{call.lesson}"), f"Lesson: {lesson}", ""
+    name = call.api
+    if name.endswith(".html"):
+        base = app.config.intersphinx_mapping["torch"][1][0]
+        yield f"{base}/{name}", name.removesuffix(".html"), "reference external"
+    else:
+        found = (of.get(name) for of in app.env.intersphinx_inventory.values())
+        if (item := next(filter(None, found), None)) is None:
+            logger.warning("%s is not in conf/inventories", name)
+        else:
+            yield item.uri, name, "reference external"
+    labels = app.env.domains.standard_domain.anonlabels
+    if call.message in labels:
+        entry, anchor = labels[call.message]
+        words = f"Error index: {call.message.replace('-', ' ')}"
+        yield f"{uri(page, entry)}#{anchor}", words, "message"
+    if (there := address_of(app, page, call.code)) is not None:
+        yield there, "In the explorer", "in-explorer"
+
+
+class AtlasColumns(SphinxDirective):
+    """What each column of the published files means (``{atlas-columns}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one definition for each column, that of the state with all states."""
+        listing = nodes.definition_list(classes=["atlas-columns"])
+        for name, words in COLUMNS.items():
+            said = nodes.definition("", nodes.paragraph(text=f"{words}."))
+            if name == "state":
+                said += nodes.bullet_list("", *map(_state, ALL_STATES.items()))
+            term = nodes.term("", "", nodes.literal(text=name))
+            listing += nodes.definition_list_item("", term, said)
+        return [listing]
+
+
+def _state(described: tuple[str, str]) -> nodes.list_item:
+    name, words = described
+    said = nodes.paragraph("", "", nodes.literal(text=name), nodes.Text(f": {words}"))
+    return nodes.list_item("", said)
+
+
+class AtlasFiles(SphinxDirective):
+    """Links to the files that the build writes beside the pages (``{atlas-files}``)."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one link for each file."""
+        here = self.env.app.builder.get_target_uri(self.env.docname)
+        links = " ".join(
+            f'<a href="{relative_uri(here, name)}" download>{name}</a>'
+            for name in ("atlas.json", "atlas.csv")
+        )
+        self.env.metadata[self.env.docname]["atlas_probed"] = facts().here["day"]
+        return [nodes.raw("", f'<p class="actions">{links}</p>', format="html")]
+
+
+def add_script(app: Sphinx, page: str, *_: object) -> None:
+    """Load the style and the filters' script on the page that has the table."""
+    if app.env.metadata.get(page, {}).get("has_atlas"):
+        app.add_css_file("atlas.css")
+        app.add_js_file("atlas.js", loading_method="defer")

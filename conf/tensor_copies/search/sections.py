@@ -1,0 +1,200 @@
+"""List the sections of each page, as the search and ``llms.txt`` show them.
+
+A section is what a link can lead to: a step of a lesson, an error entry, a mistake, a
+question, a term of the glossary, a call of the Atlas, or a part of another page. They
+are taken from what Sphinx has read, when it has read all pages and knows their titles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from textwrap import shorten
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util import docname_join
+from tensor_maps.atlas.calls import SUBJECTS
+
+from tensor_copies.calls.facts import facts
+from tensor_copies.calls.words import card, one_line
+from tensor_copies.gallery.lessons import lesson_scripts, short_titles
+from tensor_copies.lessons.listing import lesson_rows
+from tensor_copies.lessons.predict import OUTPUT, choices
+from tensor_copies.markup import LONGEST, beginning, is_fold
+
+LESSON, ERROR, CALL, MISTAKE, TERM, QUESTION, PAGE = KINDS = (
+    "Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page",
+)  # fmt: skip
+ATLAS = "atlas"  # the page that has a row for each call
+# What plays the part of x, of which alone a card and a row say what they say.
+OF = SUBJECTS | {"x": "2 × 3 float32 tensor", "a": "2 × 3 float32 NumPy array"}
+OF_CLASS = {"entry": ERROR, "mistake": MISTAKE, "question-entry": QUESTION}
+PRINTED = {"output", OUTPUT}  # the classes of what code printed
+# Furniture of a page, by the class of the part that has it: no text of a section.
+# A cell that is folded or removed computes what the page shows.
+FURNITURE = {
+    *("actions", "side", "output-head"),
+    *("tag_hide-input", "tag_hide-cell", "tag_remove-input", "tag_remove-cell"),
+}
+RAISED = re.compile(r"\b\w*(?:Error|Warning):")
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a link can lead to."""
+
+    anchor: str  # on the page; empty for the page as a whole
+    kind: str  # one of ``KINDS``
+    heading: str
+    sentence: str  # that answers, of at most ``LONGEST`` characters
+    prose: str  # all that it says, but for headings, code and outputs
+    code: str
+    text: str  # all, with code and outputs in their order, as Markdown
+
+
+@cache
+def all_sections(app: Sphinx) -> dict[str, list[Section]]:
+    """Return the sections of all pages: home, the lessons in order, pages by name."""
+    first = [app.config.root_doc, *lesson_scripts(app)]
+    pages = first + sorted(app.env.found_docs - set(first))
+    return {page: [*_sections(app, page), *_calls(page)] for page in pages}
+
+
+def _sections(app: Sphinx, page: str) -> Iterator[Section]:
+    """Yield the sections of a page, the page as a whole first, then its terms."""
+    doctree, is_lesson = app.env.get_doctree(page), page in lesson_scripts(app)
+    for section in doctree.findall(nodes.section):
+        is_page, heading = section.parent is doctree, _plain(app, page, section[0])
+        if is_lesson and heading == "Remember":
+            continue  # its lines stand with the page
+        own = list(_own(section))
+        if is_page and is_lesson and section[-1][0].astext() == "Remember":
+            own += _own(section[-1])
+        asked = [node["words"] for node in own if isinstance(node, choices)]
+        kind = next(
+            (OF_CLASS[name] for name in section["classes"] if name in OF_CLASS),
+            LESSON if is_lesson else QUESTION if asked else PAGE,
+        )
+        said = [app.env.metadata[page].get("description", "")] if is_page else []
+        said += [words for node in own if (words := _answer(app, page, node))]
+        sentence = beginning(_first([*said, *asked]))
+        prose, code, text = _said(app, page, own, kind)
+        if sentence or code or is_page:
+            anchor = "" if is_page else section["ids"][0]
+            yield Section(anchor, kind, heading, sentence, prose, code, text)
+    for term in doctree.findall(nodes.definition_list_item):
+        if isinstance(term.parent.parent, addnodes.glossary):
+            said = _said(app, page, term[-1].findall(), TERM)
+            sentence = beginning(_plain(app, page, term[-1]))
+            for name in (one for one in term if isinstance(one, nodes.term)):
+                yield Section(name["ids"][0], TERM, name.astext(), sentence, *said)
+
+
+def _calls(page: str) -> Iterator[Section]:
+    """Yield a section for each row of the Atlas, with what its card says."""
+    data = facts()
+    for call in data.calls.values() if page == ATLAS else ():
+        said, notes = card(data, call)
+        words = ", ".join([*(words for _, words in said), *notes])
+        sentence = f"Of a {OF[call.subject]}: {words}."
+        sentence = shorten(sentence, LONGEST, placeholder=" ...")
+        prose = f"{call.group} {call.lesson.rpartition('/')[2].replace('_', ' ')}"
+        yield Section(
+            call.id, CALL, one_line(call.code), sentence, prose,
+            f"{call.code} {call.api}", f"{sentence}\n",
+        )  # fmt: skip
+
+
+def _own(section: nodes.section) -> Iterator[nodes.Node]:
+    """Yield the nodes of a section that are text of no section, nor term, below it."""
+    for child in section.children[1:]:
+        if not isinstance(child, nodes.section | addnodes.glossary):
+            yield from (node for node in child.findall() if not _is_furniture(node))
+
+
+def _is_furniture(node: nodes.Node) -> bool:
+    while node is not None and not isinstance(node, nodes.section):
+        if is_fold(node, "setup") or isinstance(node, nodes.comment):
+            return True
+        if isinstance(node, nodes.raw) and node.get("cures"):
+            return False
+        if isinstance(node, nodes.Element) and FURNITURE & set(node.get("classes", ())):
+            return True
+        node = node.parent
+    return False
+
+
+def _answer(app: Sphinx, page: str, node: nodes.Node) -> str:
+    """Return what a paragraph or a list of lessons says before any question."""
+    if isinstance(node, lesson_rows):
+        names = (lesson.rpartition("/")[2] for lesson in node["pages"])
+        return ", ".join(short_titles()[name] for name in names)
+    above = node
+    while above is not None and not is_fold(above, "predict"):
+        above = above.parent
+    is_said = isinstance(node, nodes.paragraph) and above is None
+    return _plain(app, page, node) if is_said else ""
+
+
+def _first(said: list[str]) -> str:
+    """Return the first text, and with one that ends in a colon what follows it."""
+    first = ""
+    for text in filter(None, said):
+        first = f"{first} {text}".strip()
+        if not first.endswith(":"):
+            break
+    return first
+
+
+def _plain(app: Sphinx, page: str, node: nodes.Element, code: str = "") -> str:
+    """Return the text of a node on one line, with the titles of what it leads to.
+
+    ``code`` is the mark around code.
+    """
+    parts, labels = [], app.env.get_domain("std").labels
+    for text in node.findall(nodes.Text):
+        link, part = text.parent.parent, text.astext()
+        if isinstance(text.parent, nodes.literal):
+            part = f"{code}{part}{code}"
+        if isinstance(link, addnodes.pending_xref) and not link.get("refexplicit"):
+            if link["reftype"] == "doc":
+                target = docname_join(link.get("refdoc", page), link["reftarget"])
+                part = app.env.titles[target].astext()
+            elif link["reftype"] == "ref":
+                *_, part = labels.get(link["reftarget"].lower(), ("", "", part))
+        parts.append(part)
+    return " ".join("".join(parts).split())
+
+
+def _said(
+    app: Sphinx, page: str, own: Iterable[nodes.Node], kind: str
+) -> tuple[str, str, str]:
+    """Return what nodes say in prose, in code, and all of it as Markdown."""
+    prose, codes, markdown = [], [], []
+    for node in own:
+        if isinstance(node, nodes.paragraph):
+            prose.append(_plain(app, page, node))
+            mark = "- " if isinstance(node.parent, nodes.list_item) else ""
+            markdown.append(mark + _plain(app, page, node, code="`"))
+        elif isinstance(node, nodes.literal_block):
+            block, classes = node.astext().strip(), set(node["classes"])
+            if "text_plain" in classes and block.startswith("<"):
+                continue  # the name of an object whose picture is shown
+            is_output = bool(PRINTED & classes)
+            if not is_output:
+                codes.append(block)
+            elif kind != ERROR:  # whose messages are in the list of messages
+                prose += [line for line in block.splitlines() if RAISED.search(line)]
+            markdown.append(f"```{'text' if is_output else 'python'}\n{block}\n```")
+        elif isinstance(node, nodes.literal):
+            codes.append(node.astext())
+        elif isinstance(node, nodes.raw):
+            for code, words in node.get("cures", ()):
+                codes.append(code)
+                prose.append(words)
+                markdown.append(f"- `{code}`: {words}")
+    return "\n".join(prose), "\n".join(codes), "\n\n".join(markdown) + "\n"
