@@ -74,7 +74,8 @@ def test_a_write_changes_the_cells_that_it_changes_here(heard: list[Heard]) -> N
             cells = seen["changed"]
             if cells and one.seen["shares_memory"]:
                 cells = cells[:1]  # that is all the memory that there is
-            if one.call.subject in ("x", "a") and "dtype" not in one.call.api:
+            small = (one.seen["bytes"] or 0) <= 48  # of a large one no cell is drawn
+            if one.call.subject in ("x", "a") and small:
                 assert said["changed"] == cells, (one.key, name)
                 counted += 1
     assert counted > 40000

@@ -80,7 +80,7 @@ def new_x(state: str, device: str) -> tuple[torch.Tensor, torch.Tensor | None]:
         return torch.tensor(ROWS[0], device=device).expand(2, -1), None
     x = torch.tensor(ROWS, device=device, requires_grad=state != "constant")
     if state == "nonleaf":
-        return x.mul(3), x
+        return x.mul(-3), x
     return x.view(2, -1) if state == "leaf_view" else x, x if x.requires_grad else None
 
 
@@ -159,6 +159,12 @@ def raises(call: Callable[[Any], Any], argument: Any) -> bool:
     except RuntimeError:
         return True
     return False
+
+
+def is_written(value: Any) -> bool:
+    """Whether a value lets itself be written to: of NumPy's some arrays do not."""
+    of_numpy = isinstance(value, np.ndarray) and value.flags.writeable
+    return isinstance(value, torch.Tensor | list) or of_numpy
 
 
 def has_counter(value: Any) -> bool:
@@ -271,7 +277,7 @@ class Witness:
         if not isinstance(ran.y, torch.Tensor | np.ndarray | list):
             return False
         into, other = ran.y, ran.x
-        if isinstance(into, np.ndarray) and not into.flags.writeable:
+        if not is_written(into):
             into, other = ran.x, ran.y
         before = values_of(other)
         write(into)
@@ -280,7 +286,7 @@ class Witness:
     def alarm(self, saved: str, written: str) -> bool | None:
         """Whether a backward pass that saved one of x and y refuses a write to both."""
         ran = vars(self.run())
-        if not has_counter(ran[saved]) or not hasattr(ran[written], "shape"):
+        if not has_counter(ran[saved]) or not is_written(ran[written]):
             return None
         alarm = saving(ran[saved])
         write(ran[written])

@@ -209,6 +209,8 @@ def after_write(record: Record, name: str, x: str = "x") -> str:
     said = f"Only {written} changed: {other} keeps its values."
     if record["same_object"]:
         said = f"{x} changed, and y is {x}."
+        if not write["both"]:
+            said = f"Nothing changed: {write_to(name, x)} writes what is there already."
     elif write["both"]:
         said = f"Both changed: {other} also has the 7."
     if write["refused"]:
