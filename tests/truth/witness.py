@@ -66,22 +66,26 @@ def ask_all(cases: Iterable[Case], simulate: bool) -> list[dict[str, Any]]:
     if simulate:
         simulated.load_device()
     torch.set_warn_always(True)
-    return [Witness(*case).testimony() for case in cases]
+    places = "cpu", str(torch.accelerator.current_accelerator() or "cpu")
+    return [Witness(*case, places[away]).testimony() for *case, away in cases]
 
 
 def new_x(state: str, device: str) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Return a new x, and the leaf that is behind it."""
     if state == "view":
-        return torch.tensor([*zip(*ROWS, strict=True)], device=device).mT, None
+        return torch.tensor([*zip(*ROWS, strict=True)]).to(device).mT, None
     if state == "slice":
         twice = [[value for value in row for _ in "12"] for row in ROWS]
-        return torch.tensor(twice, device=device)[:, ::2], None
+        return torch.tensor(twice).to(device)[:, ::2], None
     if state == "expanded":
-        return torch.tensor(ROWS[0], device=device).expand(2, -1), None
-    x = torch.tensor(ROWS, device=device, requires_grad=state != "constant")
+        return torch.tensor(ROWS[0]).to(device).expand(2, -1), None
+    x = torch.tensor(ROWS).to(device)
+    if state == "constant":
+        return x, None
+    x.requires_grad = True
     if state == "nonleaf":
         return x.mul(-3), x
-    return x.view(2, -1) if state == "leaf_view" else x, x if x.requires_grad else None
+    return x.view(2, -1) if state == "leaf_view" else x, x
 
 
 def values_of(value: Any) -> list[float]:
@@ -172,18 +176,18 @@ def has_counter(value: Any) -> bool:
 
 
 class Witness:
-    """One call on one kind of x, on the CPU or away from it."""
+    """One call on one kind of x; each method runs it anew."""
 
     def __init__(
         self, code: str, given: str = "", subject: str = "x", state: str = "leaf",
-        away: bool = False,
+        device: str = "cpu",
     ) -> None:  # fmt: skip
-        if hasattr(torch, simulated.NAME):
+        if hasattr(torch, simulated.NAME) and device in ("cpu", simulated.NAME):
             code, given = map(simulated.with_its_name, (code, given))
         leaves_y = re.search(r"^\s*y = ", code, re.MULTILINE)
         self.code = code if leaves_y else f"y = {code}"
-        self.device = torch.accelerator.current_accelerator().type if away else "cpu"
-        self.given, self.subject, self.state = given, subject, state
+        self.given, self.subject = given, subject
+        self.state, self.device = state, device
 
     def start(self) -> SimpleNamespace:
         """Make an x; return it, the leaf behind it, and the names that code uses."""
