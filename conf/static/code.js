@@ -10,8 +10,7 @@
     button.textContent = words;
     status.textContent = more;
   };
-  for (const pre of document.querySelectorAll([...SHOWN, ".cures ol > li > pre"].join())) {
-    if (pre.closest(".predict, .checked")) continue; // a proof alone does not run
+  window.addCopyButton = (pre) => {
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: "copy", textContent: "Copy" });
     button.addEventListener("click", async () => {
@@ -25,7 +24,10 @@
       setTimeout(() => say(button, "Copy", ""), 2000);
     });
     pre.after(button);
-  }
+  };
+  const blocks = document.querySelectorAll([...SHOWN, ".cures ol > li > pre"].join());
+  for (const pre of blocks) // a proof alone does not run
+    if (!pre.closest(".predict, .checked")) window.addCopyButton(pre);
 })();
 
 // Code or a table that is wider than its box is scrolled with the arrow keys: while it is,

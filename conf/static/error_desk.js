@@ -1,129 +1,125 @@
-// The box of the error index and of the silent mistakes: what a reader pastes is named as
-// the message that it is, or as none of these, with the nearest; of a traceback the
-// reader's own line. It leads to the entries; what is asked is kept in the address
-// (?message=...). An old address of an entry (errors.html#its-name) is led on to it.
-(() => {
+// The box of the error index and of the silent mistakes. A message that is known for certain
+// is answered: why, the first cure, and the entry. Else the site's search says what is
+// nearest. Of a traceback the reader's own line is named. What is asked is kept in the
+// address (?message=...). An old address of an entry (errors.html#its-name) is led on to it.
+addEventListener("DOMContentLoaded", () => {
   "use strict";
   const form = document.querySelector("form.desk");
-  if (!form || !window.messageFinder) return;
+  const [input, count, list, own, noHit] = ["textarea", ".count", ".near", ".own-line", ".no-hit"]
+    .map((part) => form.querySelector(part));
+  const search = noHit.querySelector("a"), report = noHit.querySelector(".report a");
+  const searchPage = search.getAttribute("href"), reportPage = report?.getAttribute("href");
+  const root = document.documentElement.dataset.content_root;
+  const messages = window.knownMessages ?? [];
+  const find = window.messageFinder?.(messages) ?? (() => []);
+  const all = messages.length ? `${messages.length} messages`
+    : `${document.querySelectorAll(".mistake").length} mistakes`;
+  const KINDS = messages.length ? ["Error", "Question", "Mistake"] : ["Mistake"];
+
   const lead = () => {
-    const item = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const link = item?.matches(".error-index li") && item.querySelector("a");
-    if (link) location.replace(link.href);
+    const name = decodeURIComponent(location.hash.slice(1));
+    const entry = messages.find(({ anchor }) => anchor === name);
+    if (entry) location.replace(root + entry.address);
   };
-  window.addEventListener("hashchange", lead);
+  addEventListener("hashchange", lead);
   lead();
 
-  const input = form.elements.q;
-  const count = form.querySelector(".count");
-  const list = form.querySelector(".near");
-  const own = form.querySelector(".own-line");
-  const noHit = form.querySelector(".no-hit");
-  const search = noHit.querySelector("a");
-  const searchPage = search.getAttribute("href");
-  const report = noHit.querySelector(".report");
-  const wordsIn = (text) => text.toLowerCase().match(/[a-z_\d]+/g) ?? [];
-  const mistakes = [...document.querySelectorAll(".mistake")].map((section) => ({
-    anchor: section.id,
-    address: `#${section.id}`,
-    title: section.querySelector("h3").textContent.replace("¶", "").trim(),
-    texts: [],
-    said: section.textContent,
-  }));
-  const messages = window.knownMessages ?? [];
-  const entries = [...messages, ...mistakes];
-  for (const entry of entries)
-    entry.has = [...new Set(wordsIn([entry.title, entry.said, ...entry.texts].join(" ")))]
-      .map((word) => ` ${word}`).join("");
-  const find = window.messageFinder(entries);
-  const kind = messages.length ? "messages" : "mistakes";
-
-  // A few words that are no message: the entries that have them all, or their beginnings.
-  const FEW = 8;
-  const having = (query) => {
-    const words = wordsIn(query);
-    if (!words.length || words.length > FEW) return [];
-    return entries.filter(({ has }) => words.every((word) => has.includes(` ${word}`)));
+  // A frame, as Python, IPython, rich and pytest write it: file, line, name.
+  const FRAMES = [
+    /File "([^"]+)", line (\d+)(?:, in ([\w<>.]+))?/,
+    /File (\S+\.py):(\d+), in ([\w<>.]+)/,
+    /((?:Cell )?In ?\[\d+\]), line (\d+)()/,
+    /^[\s│]*(\S+\.py):(\d+)(?: in ([\w<>.]+)|: in (\w+)|: \w*Error)/,
+  ];
+  const FOREIGN =
+    /(?:site|dist)-packages|[\\/]lib[\\/]python3|[\\/]torch[\\/]|^<(?!ipython|stdin|string)/;
+  const POINTER = /^\s*(?:❱|-+>|>)?\s*(?:\d+\s*[│┃|]?)?/;
+  // The reader's own line in a traceback: the last that is in no library.
+  const ownLine = (query) => {
+    const lines = query.replace(/\x1b\[[\d;]*m/g, "").split(/\r?\n|(?=\bFile ")/)
+      .map((line) => line.replace(/^[│┃ ]*[│┃]|[│┃]\s*$/g, ""));
+    let mine = null, below = 0;
+    lines.forEach((line, place) => {
+      const frame = FRAMES.map((one) => one.exec(line)).find(Boolean);
+      if (!frame) return;
+      const [whole, file, number, name, other] = frame;
+      if (FOREIGN.test(file)) { below += mine !== null; return; }
+      const after = [line.slice(frame.index + whole.length), ...lines.slice(place + 1, place + 12)]
+        .filter((one, at) => at || one.trim());
+      const code = after.find((one) => /^\s*(?:❱|-+>|>)/.test(one)) ?? after[0] ?? "";
+      mine = [code.replace(POINTER, "").split(/\b\w*(?:Error|Warning): /)[0].trim(),
+        `${file.split(/[\\/]/).pop()}, line ${number}`, name ?? other];
+      below = 0;
+    });
+    if (!mine) return [];
+    const [code, where, name] = mine;
+    return ["Your own line: ", ...coded(code && `\`${code}\``),
+      ` (${where}${name ? `, in ${name}` : ""})`,
+      below ? `. The ${below} frames below it are in library code.` : "."];
   };
 
-  const lineOf = ({ address, title, texts, text }) => {
-    const item = document.createElement("li");
-    const link = document.createElement("a");
-    link.href = address;
-    link.textContent = title;
-    item.append(link);
-    if (texts.length) {
-      const said = document.createElement("samp");
-      said.textContent = text ?? texts[0];
-      item.append(said);
-    }
+  const make = (name, ...parts) => {
+    const made = document.createElement(name);
+    made.append(...parts);
+    return made;
+  };
+  const coded = (text) => // with what stands between backticks as code
+    text.split("`").map((part, at) => (at % 2 ? make("code", part) : part));
+  const lineOf = (one) => { // a message, or a section that the search has found
+    const link = make("a", one.heading ?? one.title);
+    link.href = location.pathname.endsWith(one.page) ? `#${one.anchor}` : root + one.address;
+    const item = make("li", link, make("p", ...coded(one.cause ?? one.sentence)));
+    if (!one.cure) return item;
+    const code = make("pre", one.cure);
+    item.append(make("div", code));
+    window.addCopyButton(code);
     return item;
   };
+  const nearest = (query) => (window.searchFor?.(query) ?? [])
+    .filter(({ kind }) => KINDS.includes(kind)).slice(0, 3);
 
-  let exact = false;
   const apply = () => {
     const query = input.value.trim();
-    let hits = query ? find(query).filter((hit) => hit.exact) : [];
-    exact = hits.length > 0;
-    if (!exact) hits = having(query);
-    const near = hits.length || !query ? [] : find.near(query);
+    const hits = find(query).filter(({ exact }) => query && exact);
+    const text = find.messageIn?.(query) ?? query;
+    const near = hits.length || !query ? [] : nearest(text);
     list.replaceChildren(...[...hits, ...near].map(lineOf));
-    list.classList.toggle("exact", exact);
+    list.classList.toggle("exact", hits.length > 0);
     list.hidden = !list.children.length;
-    const line = window.readPaste.ownLine(query);
-    own.hidden = !line;
-    if (line) {
-      const code = document.createElement("code");
-      code.textContent = line.code;
-      const where = ` (${line.file}, line ${line.line}${line.name ? `, in ${line.name}` : ""})`;
-      const rest = line.below ? `. The ${line.below} frames below it are in library code.` : ".";
-      own.replaceChildren("Your own line: ", ...(line.code ? [code] : []), where, rest);
-    }
+    own.replaceChildren(...ownLine(query));
+    own.hidden = !own.firstChild;
     noHit.hidden = !query || hits.length > 0;
     search.href = `${searchPage}?${new URLSearchParams({ q: query })}`;
-    if (report) {
-      const text = window.readPaste.message(query);
-      report.hidden = !query;
-      report.querySelector("a").href = `${report.dataset.address}?${new URLSearchParams({
-        title: `Message without an entry: ${text.slice(0, 80)}`, body: text.slice(0, 1500),
-      })}`;
-    }
-    const all = entries.length;
-    if (!query) count.textContent = `${all} ${kind}`;
-    else if (exact) count.textContent = hits.length > 1
-      ? `This is your message. ${hits.length} things raise it:` : "This is your message:";
-    else if (hits.length) count.textContent =
-      `${hits.length} of ${all} ${kind} ${hits.length > 1 ? "contain" : "contains"} these words:`;
-    else if (near.length) count.textContent = `None of the ${all} ${kind} matches. Nearest:`;
-    else count.textContent = `None of the ${all} ${kind} matches, and none is similar.`;
+    if (report) report.href = `${reportPage}?${new URLSearchParams({
+      title: `Without an entry: ${text.slice(0, 80)}`, body: text.slice(0, 1500),
+    })}`;
+    count.textContent = !query ? all
+      : hits.length > 1 ? `This is your message. ${hits.length} things raise it:`
+        : hits.length ? "This is your message:"
+          : `None of the ${all} matches for certain.${near.length ? " Nearest:" : ""}`;
   };
-
   const keep = () => {
     const asked = new URLSearchParams(location.search);
     asked.delete("message");
     if (input.value.trim()) asked.set("message", input.value.trim().slice(-4000));
-    const query = asked.toString();
     try {
-      history.replaceState(null, "", (query ? `?${query}` : location.pathname));
+      history.replaceState(null, "", asked.size ? `?${asked}` : location.pathname);
     } catch { /* a page from a file: no address to keep it in */ }
   };
 
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey) return;
     event.preventDefault();
-    form.requestSubmit();
-  });
-  form.addEventListener("input", () => { apply(); keep(); });
-  form.addEventListener("reset", () => {
-    setTimeout(() => { apply(); keep(); input.focus(); });
-  });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
     const first = list.querySelector("a");
-    if (exact) first.click();
+    if (list.matches(".exact")) first.click();
     else first?.focus();
   });
+  form.addEventListener("input", () => { apply(); keep(); });
+  form.addEventListener("reset", () => setTimeout(() => { apply(); keep(); input.focus(); }));
+  document.addEventListener("search-ready", apply);
   input.value = new URLSearchParams(location.search).get("message") ?? "";
   form.hidden = false;
   apply();
-})();
+  // The search is loaded by what is typed, also before this page was opened.
+  if (input.value) input.dispatchEvent(new Event("input", { bubbles: true }));
+});

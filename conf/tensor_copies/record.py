@@ -1,4 +1,4 @@
-"""Record what this machine gives: lessons, messages, the probes of calls.
+"""Record what this machine gives: lessons, the probes of calls.
 
 ``nox -s record`` runs it. A machine without a network needs neither nox nor the theme:
 in conf/, with ``tensor_maps/src`` on PYTHONPATH, ``python -m tensor_copies.record``.
@@ -9,8 +9,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tensor_copies.calls.facts import probe_all
-from tensor_copies.errors.elsewhere import messages_of
-from tensor_copies.errors.messages import families
 from tensor_copies.figures import figures_of
 from tensor_copies.gallery.isolation import in_fresh_process
 from tensor_copies.gallery.kept import CONF
@@ -21,15 +19,11 @@ from tensor_copies.machines.runner import run_lesson
 
 
 def main() -> None:
-    """Run all, each lesson and page in a fresh process; write one JSON file."""
+    """Run all, each lesson in a fresh process; write one JSON file."""
     seen = Recording(this_machine(), datetime.now(UTC).date().isoformat())
     for script in scripts():
         print(script.name, flush=True)
         seen.lessons[script.stem] = in_fresh_process(run_lesson, script, figures_of)
-    for page in families(CONF.parent / "docs"):
-        print(page.name, flush=True)
-        text = page.read_text(encoding="utf-8")
-        seen.messages[page.stem] = in_fresh_process(messages_of, page.name, text, False)
     seen.calls = in_fresh_process(probe_all, False)
     path = seen.save().relative_to(CONF.parent)
     print(f"Wrote {path}: look at the difference, build the site, commit it.")

@@ -33,12 +33,29 @@ KNOWN = {
     "the buffers have already been freed. Specify retain_graph=True": "backward-twice",
     "RuntimeError: Expected all tensors to be on the same device, but found at least "
     "two devices, cuda:0 and cpu!": "devices-differ",
+    "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 8.00 GiB "
+    "total capacity; 5.60 GiB already allocated; 0 bytes free; 5.70 GiB reserved in "
+    "total by PyTorch)": "out-of-memory",
+    "AttributeError: 'DataParallel' object has no attribute 'fc'": "wrapped-attribute",
+    "unsupported operand type(s) for *: 'float' and 'NoneType'": "grad-is-none",
+    "RuntimeError: Tensor.item() cannot be called on meta tensors": "meta-copy",
     # torch.load names what it refuses: a model, or what else the file has.
     REFUSED.format("ultralytics.nn.tasks.DetectionModel"): "weights-only",
     REFUSED.format("numpy.core.multiarray.scalar"): "weights-only-other",
 }
 # Famous messages that the site has no entry for, one a line.
 ELSEWHERE = Path(__file__).with_name("messages_elsewhere.txt").read_text("utf-8")
+# Messages that a question answers, and its anchor.
+QUOTED = {
+    "TypeError: RNG state must be a torch.ByteTensor": "q-restore-random-state",
+    "TracerWarning: Converting a tensor to a Python integer might cause the trace to "
+    "be incorrect. We can't record the data flow of Python values": "q-tracer-warning",
+    "RuntimeError: one_hot is only applicable to index tensor.": "q-one-hot-int64",
+    "UserWarning: RNN module weights are not part of single contiguous chunk of "
+    "memory. This means they need to be compacted at every call": "q-rnn-weights-chunk",
+    "ValueError: You are trying to save a non contiguous tensor: `weight` which is not "
+    "allowed.": "q-safetensors-non-contiguous",
+}
 RAISED = "RuntimeError: grad can be implicitly created only for scalar outputs"
 LIBRARY = "/opt/venv/lib/python3.11/site-packages/torch/_tensor.py"
 OWN = {
@@ -71,6 +88,11 @@ def test_what_is_pasted_leads_to_its_entry(tab: Any) -> None:
     assert said.get_attribute("aria-live") == "polite"
     assert said.inner_text().split("\n")[0] == "This is your message:"
     assert "You called .numpy() on a tensor that requires grad" in said.inner_text()
+    assert "PyTorch asks you to drop the gradient first." in said.inner_text()
+    said.get_by_role("button", name="Copy").click()
+    copied = "() => navigator.clipboard.readText()"
+    assert tab.evaluate(copied) == "w.detach().numpy()\n"
+    assert "Traceback" not in said.inner_text()
     assert "message=Traceback" in tab.url
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/errors/to_numpy.html#numpy-requires-grad")
@@ -81,7 +103,7 @@ def test_what_is_pasted_leads_to_its_entry(tab: Any) -> None:
     tab.wait_for_function("!document.querySelector('.desk .near a')")
     assert tab.input_value(BOX) == "" and "message=" not in tab.url
     tab.fill(BOX, "bfloat16 numpy")
-    assert "numpy-bfloat16" in tab.evaluate(FOUND)
+    tab.wait_for_function(f"{FOUND}.includes('numpy-bfloat16')")
 
 
 def test_a_message_is_known_however_it_was_pasted(tab: Any) -> None:
@@ -106,9 +128,7 @@ def test_a_message_that_is_not_here_is_never_called_the_readers(tab: Any) -> Non
         tab.fill(BOX, message)
         said = tab.locator(COUNT).inner_text()
         assert said.startswith("None of the "), (message, said)
-        near = tab.locator(".near a").count()
-        assert near <= 3 and said.endswith("Nearest:" if near else "similar."), message
-        assert tab.locator(NO_HIT).is_visible()
+        assert tab.locator(".near a").count() <= 3 and tab.locator(NO_HIT).is_visible()
     for odd in ("a." * 5_000, "<b onclick=alert(1)>", "ValueError: ", "错误: 张量"):
         tab.fill(BOX, odd)
         said = tab.locator(COUNT).inner_text()
@@ -118,12 +138,18 @@ def test_a_message_that_is_not_here_is_never_called_the_readers(tab: Any) -> Non
     assert search.get_attribute("href") == "search.html?q=kernel+panic+%26+co"
 
 
-@pytest.mark.parametrize("runs", [True, False], ids=["with scripts", "without"])
-def test_an_old_address_leads_to_the_entry(visit: Any, runs: bool) -> None:
-    page = visit("errors.html#optimizer-tensor", java_script_enabled=runs)
-    if not runs:
-        assert not page.locator(".desk").is_visible()
-        page.locator("#optimizer-tensor").get_by_role("link").click()
+@pytest.mark.parametrize("text, anchor", QUOTED.items(), ids=QUOTED.values())
+def test_a_message_that_a_question_quotes_is_near(
+    tab: Any, text: str, anchor: str
+) -> None:
+    tab.goto("errors.html")
+    tab.fill(BOX, text)
+    tab.wait_for_function(f"{FOUND}.includes('{anchor}')")
+    assert tab.locator(COUNT).inner_text().endswith("Nearest:")
+
+
+def test_an_old_address_leads_to_the_entry(visit: Any) -> None:
+    page = visit("errors.html#optimizer-tensor")
     page.wait_for_url("**/errors/modules.html#optimizer-tensor")
     page.locator("#optimizer-tensor h2").wait_for()
 
@@ -168,7 +194,7 @@ def test_silent_mistakes_open_on_a_phone_for_who_asks(visit: Any) -> None:
     page.wait_for_function("document.querySelector('.mistake:not(.folded)')")
     assert page.evaluate(OPEN) == ["A fused step that autograd does not see"]
     page.fill(BOX, "batchnorm")
-    page.locator(".near a").first.click()
+    page.locator(".near a", has_text="BatchNorm").click()
     page.wait_for_function("document.querySelectorAll('.mistake:not(.folded)')[1]")
     assert "A frozen network whose BatchNorm moves" in page.evaluate(OPEN)
     unseen = "parts => parts.filter(part => !part.checkVisibility()).length"
@@ -177,7 +203,7 @@ def test_silent_mistakes_open_on_a_phone_for_who_asks(visit: Any) -> None:
     assert page.locator(".pair .side").evaluate_all(unseen) == 0
     page.emulate_media(media="screen")
     page.set_viewport_size({"width": 1280, "height": 900})
-    links = page.locator(".error-index li a").all_inner_texts()
+    links = page.locator(".error-index li:not(:has(li)) a").all_inner_texts()
     assert links == page.evaluate(OPEN) and len(links) > 20
     cut = "blocks => blocks.filter(one => one.scrollWidth > one.clientWidth).length"
     assert page.locator(".pair pre").evaluate_all(cut) == 0

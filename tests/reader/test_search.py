@@ -5,6 +5,7 @@ A part of the questions (queries.toml) is held out of its tuning.
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import tomllib
@@ -21,11 +22,10 @@ FIRST = 3  # of what is found, those that are asked for
 BOXES = "form[role=search] input[type=search]"
 RESULT = "#search-results .result"
 KINDS = ["Lesson", "Error", "Call", "Mistake", "Term", "Question", "Page"]
-# Of each part: how many have an answer in the first three, the mean reciprocal rank,
-# and of how many it says that nothing is here. New words of pages move these by 0.01.
-LEAST = {"tuned": (0.95, 0.87, 0.09), "held_out": (0.84, 0.79, 0.13)}
-# Of what the site doesn't have: how many it may take for a subject of it.
-MOST_MISSED = {"tuned": 3, "held_out": 0}
+# Of each part: how many have an answer in the first three, the mean reciprocal rank.
+# New words of pages move these by 0.01.
+LEAST = {"tuned": (0.93, 0.87), "held_out": (0.84, 0.78), "fresh": (0.9, 0.86)}
+HEAVIEST = 160_000  # bytes of all that the search loads, compressed
 # What differs from reader to reader.
 OTHERS = {"meta": "cuda:1", "cuda:0": "cuda:3", "cpu": "cuda:2", "2": "768", "3": "17"}
 
@@ -80,8 +80,7 @@ def test_what_people_ask_finds_what_answers(page: Any, search: Callable) -> None
     for query in (query for part in LEAST for query in LISTED[part]):
         for name in query["right"]:
             assert any(is_right(name, one) for one in known), (query["ask"], name)
-    said = "all => all.filter((one) => searchFor(one).nothing).length"
-    for part, (least_first, least_rank, most_nothing) in LEAST.items():
+    for part, (least_first, least_rank) in LEAST.items():
         words, places = [query["ask"] for query in LISTED[part]], []
         for query, found in zip(LISTED[part], search(*words), strict=True):
             right = [any(is_right(n, one) for n in query["right"]) for one in found]
@@ -89,28 +88,28 @@ def test_what_people_ask_finds_what_answers(page: Any, search: Callable) -> None
         first = sum(place <= FIRST for place in places) / len(places)
         rank = sum(1 / place for place in places) / len(places)
         assert first >= least_first and rank >= least_rank, (part, first, rank)
-        # Where it says so, it shows the nearest, so an error costs little.
-        assert page.evaluate(said, words) / len(words) <= most_nothing, part
 
 
-def test_what_the_site_does_not_have_is_said(page: Any) -> None:
-    said = "all => all.filter((one) => !searchFor(one).nothing)"
-    for part, most in MOST_MISSED.items():
-        missed = page.evaluate(said, LISTED["nothing"][part]["ask"])
-        assert len(missed) <= most, missed
-
-
-def test_spelling_endings_calls_and_other_words(search: Callable) -> None:
+def test_common_tasks_spelling_and_calls_are_found(search: Callable) -> None:
     right = {
         "x.cpu()": "atlas#cpu",
+        "x[:, ::2]": "atlas#slice-step",
+        "tolist": "atlas#tolist",
         "deepcopy model": "3_tips/what_a_copy_copies",
         "detatch": "1_basics/detach",
-        "duplicate a tensor": "3_tips/copy_a_tensor",
-        "version counter": "glossary#term-version-counter",
         "pinn": "3_tips/copy_between_devices",
+        "version counter": "glossary#term-version-counter",
+        "duplicate a tensor": "3_tips/copy_a_tensor",
+        "a function changed my tensor": "silent_mistakes#silent-caller",
+        "do two tensors share memory": "questions/views#q-check-shared-memory",
+        "How do I freeze a layer?": "4_patterns/freeze_and_unfreeze",
+        "one layer used several times": "4_patterns/tied_weights",
+        "is .to() in place": "questions/devices#q-assign-to-device",
+        "shape mismatch": "errors/shapes#sizes-must-match",
+        "speed up dataloader": "questions/devices#q-pin-memory-helps",
     }
     for (asked, name), found in zip(right.items(), search(*right), strict=True):
-        assert any(is_right(name, one) for one in found[:FIRST]), (asked, found)
+        assert any(is_right(name, one) for one in found[:FIRST]), (asked, found[:FIRST])
 
 
 def test_each_section_is_known_and_found_by_heading_and_phrase(
@@ -140,45 +139,49 @@ def test_each_section_is_known_and_found_by_heading_and_phrase(
 
 
 @pytest.mark.parametrize(
-    ("asked", "shown", "left"),
+    ("asked", "shown"),
     [
-        ("clone or detach", ["x.clone()", "x.detach()"], []),
-        ("x.t().contiguous()", ["x.t().contiguous()"], []),
-        ("x.to(torch.float32)", ["x.float()"], []),
-        ("torch.as_tensor(arr, dtype=torch.float64)", [],
-         ["torch.as_tensor(arr, dtype=torch.float64)"]),
-        ("total += float(loss)", [], ["float(loss)"]),
-        ("w.data -= lr * w.grad", ["x.data"], ["the write into w.data"]),
-        ("model.eval() or torch.no_grad()?",
-         ["with torch.no_grad(): y = x * 2"], ["model.eval()"]),
-        ("torch.tensor vs torch.Tensor", ["torch.tensor(a)", "torch.Tensor(a)"], []),
-        ("copy vs view", [], []),
-        ("how do I copy a tensor", [], []),
+        ("clone or detach", ["x.clone()", "x.detach()"]),
+        # What it does depends on the dtype: there is a card for each.
+        ("late = net.inv_freq.float()", ["x.float()", "h.float()"]),
+        ("torch.tensor vs torch.Tensor", ["torch.tensor(a)", "torch.Tensor(a)"]),
+        # No card for another call than that which was asked for.
+        ("x.to(torch.uint8)", []),
+        ("model.to(torch.bfloat16)", []),
+        ("torch.as_tensor(arr, dtype=torch.float64)", []),
+        ("total += float(loss)", []),
+        ("model.eval() or torch.no_grad()?", []),
+        ("copy vs view", []),
+        ("how do I copy a tensor", []),
     ],
-)  # fmt: skip
-def test_a_card_is_of_what_was_asked_and_leaves_nothing_out_in_silence(
-    asked: str, shown: list[str], left: list[str], page: Any
-) -> None:
-    found = page.evaluate("q => answersIn(q)", asked)
-    assert ([row["code"] for row in found["rows"]], found["left"]) == (shown, left)
+)
+def test_a_card_is_of_what_was_asked(asked: str, shown: list[str], page: Any) -> None:
+    page.fill("#search-again", asked)
+    codes = page.locator("#search-results .answer-code").all_inner_texts()
+    assert codes == shown
 
 
-def test_a_card_says_what_the_atlas_saw(site: Path, page: Any) -> None:
+def test_a_card_says_what_the_facts_say(site: Path, page: Any) -> None:
     atlas = json.loads((site / "atlas.json").read_text(encoding="utf-8"))
     here = ("live", "cpu", "leaf")
     seen = {one["operation"]: one for one in atlas["records"] if not one["error"]
             and (one["source"], one["device"], one["state"]) == here}  # fmt: skip
-    cards = page.evaluate("searchIndex.cards")
-    assert {card[0] for card in cards} == {row["id"] for row in atlas["operations"]}
-    told = [card for card in cards if card[2] == "x" and card[0] in seen]
+    cards = {one["id"]: one for one in page.evaluate("searchIndex.cards").values()}
+    assert set(cards) == {row["id"] for row in atlas["operations"]}
+    told = [
+        one for one in cards.values() if one["subject"] == "x" and one["id"] in seen
+    ]
     assert len(told) > 70
-    for name, _, _, facts, *_ in told:
-        sharing = any(one.endswith("'s memory") or "itself" in one for _, one in facts)
-        assert sharing == seen[name]["shares_memory"], name
-        flows = "flows" in dict(facts)
-        assert flows == bool(seen[name]["gradient_flows"]), name
-    (notes,) = (card[4] for card in cards if card[0] == "numpy")
+    for one in told:
+        words, record = [words for _, words in one["facts"]], seen[one["id"]]
+        sharing = any(said.endswith(("'s memory", "itself")) for said in words[:1])
+        assert sharing == record["shares_memory"], one
+        assert ("gradient flows back" in words) == bool(record["gradient_flows"]), one
+    notes = [words for sign, words in cards["numpy"]["facts"] if sign == "note"]
     assert "raises RuntimeError if x requires grad" in notes
+    assert all(
+        one["of"].startswith(f"{one['subject']} is a ") for one in cards.values()
+    )
 
 
 def test_two_calls_are_answered_side_by_side_while_a_reader_types(visit: Any) -> None:
@@ -192,7 +195,9 @@ def test_two_calls_are_answered_side_by_side_while_a_reader_types(visit: Any) ->
     differing = [card.locator(".differing").all_inner_texts() for card in cards.all()]
     assert differing[0][:2] == ["shares x's memory", "gradient stops"]
     compare = page.get_by_role("link", name="Compare them in the explorer")
-    assert compare.get_attribute("href").endswith("?y=detach&vs=clone#explorer")
+    assert compare.get_attribute("href").endswith(
+        "?y=x.detach%28%29&vs=x.clone%28%29#explorer"
+    )
     said = page.locator(".result-count").inner_text()
     assert "x.detach(): shares x's memory, gradient stops" in said
     assert axe_of(page) == []
@@ -200,12 +205,15 @@ def test_two_calls_are_answered_side_by_side_while_a_reader_types(visit: Any) ->
     page.wait_for_url("**/search.html?q=detach+vs+clone")
     page.locator("#search-results .answer").nth(1).wait_for()
     page.fill("#search-again", "best gpu for large language models")
-    page.locator("#search-results .nearest > li").first.wait_for()
     assert page.locator(".answer").count() == 0
-    assert page.locator(".result-count").inner_text() == "No results. Nearest:"
+    assert page.locator(".result-count").inner_text() == "Nearest"
+    page.fill("#search-again", "<img src=x onerror=shout()>")
+    assert page.locator("#search-results img").count() == 0
 
 
-def test_nothing_is_loaded_before_a_reader_searches(address: str, visit: Any) -> None:
+def test_nothing_is_loaded_before_a_reader_searches(
+    address: str, site: Path, visit: Any
+) -> None:
     page, loaded = visit("glossary.html"), []
     page.on("request", lambda request: loaded.append(request.url))
     box = page.locator(BOXES).locator("visible=true").first
@@ -216,6 +224,8 @@ def test_nothing_is_loaded_before_a_reader_searches(address: str, visit: Any) ->
     assert all(one.startswith(address) for one in loaded)
     names = {Path(urlsplit(one).path).name for one in loaded}
     assert {"search_index.js", "minisearch.js", "messages.js"} <= names
+    files = [site / urlsplit(one).path.removeprefix("/") for one in loaded]
+    assert sum(len(gzip.compress(one.read_bytes())) for one in files) <= HEAVIEST
 
 
 @pytest.mark.parametrize(

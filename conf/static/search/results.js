@@ -63,7 +63,7 @@ window.searchReady.then(() => {
   // -- What is listed ---------------------------------------------------------------------
   const HOW = "Try one call, such as detach, or four words in a row of an error message.";
   const said = (count, weak) => (count === 0 ? `No section has these words. ${HOW}`
-    : weak ? "Nearest" : count === 1 ? "Found one section." : `Found ${count} sections.`);
+    : weak ? "Nearest" : count === 1 ? "One result." : `${count} results, the best first.`);
   const item = ({ address, anchor, kind, heading, title, sentence, message, page: of }, before) =>
     make("li", "result",
       ...(anchor && before?.page !== of ? [make("p", "result-page", title)] : []),

@@ -190,8 +190,7 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
             if cure := _entry_of(record["error"], entries):
                 said["cure"] = texts.of(cure)
         else:
-            shown = facts_of(record, x)[:SHOWN]
-            said["facts"] = [list(map(texts.of, fact)) for fact in shown]
+            said["facts"] = [list(map(texts.of, fact)) for fact in facts_of(record, x)]
             said["writes"] = {
                 name: [texts.of(after_write(record, name, x)), write["changed"]]
                 for name, write in record["writes"].items()
@@ -221,6 +220,7 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
         },
         "rows": {
             code: {"id": call.id, "subject": call.subject, "given": call.given}
+            | ({"says": call.says} if call.says else {})
             for code, call in calls.items()
         },
         "texts": list(texts),

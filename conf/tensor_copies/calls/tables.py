@@ -35,8 +35,9 @@ class CallsTable(SphinxDirective):
         for line in self.content:
             name, _, want = line.partition(": ")
             call = seen.calls.get(name)
-            code = call.code if call else name
-            if (record := seen.record(code)) is None:
+            code, kinds = (call.code, call.states) if call else (name, STATES)
+            state = PLAIN if PLAIN in kinds else kinds[0]  # an array is of none
+            if (record := seen.record(code, state)) is None:
                 if "device" in name:
                     continue  # there is no second one here
                 raise self.error(f"no call {name!r} was seen")

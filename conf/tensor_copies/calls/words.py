@@ -119,6 +119,11 @@ def _more_facts(record: Record, x: str) -> list[tuple[str, str, str]]:
         own = "its own", "no backward pass notices a write through the other name"
         same = f"that of {x}", "a backward pass notices a write through the other name"
         said.append(("Version counter", *(same if record["shares_version"] else own)))
+    elif x in TENSORS and record["requires_grad"] is not None:
+        if record["shares_version"] is None:
+            said.append(("Version counter", "none", "y is an inference tensor"))
+        elif not record["same_object"]:
+            said.append(("Version counter", "its own", ""))
     if record["version_raised"] is not None and (
         record["version_raised"] or record["writes_x"]
     ):

@@ -1,173 +1,97 @@
-"""The entries of the error index: which code raises which message, and what cures it.
+"""Keep the message of each entry, for all that leads to one.
 
-``docs/errors.md`` lists them all; a page ``docs/errors/<family>.md`` has those of one
-family. An entry is a section of such a page with a label. Its first cell is
-the smallest code that raises the message, tagged with what it does and with the types
-that it may raise, ``[raises-exception, RuntimeError]`` or ``[warning, UserWarning]``,
-and with ``since-2.8`` where older torch is silent. The message itself is never typed:
-it is what that code raises, here (:func:`raised`) or in the page's kernel. There the
-cures run too, which a cell further below hands over: what the source says is proved.
+An entry is a section of a page ``docs/errors/<family>.md`` with a label. Its first cell
+is the smallest code that raises the message, with the tags of what it does and of the
+types that it may raise, ``[raises-exception, RuntimeError]`` or ``[warning,
+UserWarning]``, and ``since-2.8`` where older torch is silent.
 """
 
 from __future__ import annotations
 
+import json
 import re
-import textwrap
-import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-from tensor_copies.gallery.pages import cells
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
 
-# What stands right above the first cell of an entry, up to that cell.
-HEADING = re.compile(r"^\(([\w-]+)\)=\n## (.+)\n\s*", re.MULTILINE)
-DESK = "errors"  # the page that lists those of all families, and their folder
-KINDS = ("raises-exception", "warning")
-NOTHING = "no message"  # what is shown where another torch or machine is silent
-# Where a message comes from in torch's own sources, or on the machine: no one's text.
-TAIL = re.compile(r"\s*\(Triggered internally at [^)]*\)")
-PLACES = re.compile(r"\x1b\[[0-9;]*m|\b0x[0-9a-f]{4,}")
+from tensor_copies.markup import SENTENCE
 
-
-class WrongMessage(Exception):
-    """An entry's code does not raise what its tags say; the message says so."""
+FACT = "messages"  # a page's entries, among its facts
+RAISING = {"tag_raises-exception", "tag_warning"}
+TYPE, SINCE = re.compile(r"tag_([A-Z]\w*)"), re.compile(r"tag_since-(\d+)\.(\d+)")
+logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One section of the error index, as its source has it.
-
-    ``types`` are the names of the exceptions or warnings that its code may give,
-    ``since`` is the first release of torch that gives one. Its cell begins on
-    ``line`` of the source ``page``.
-    """
-
-    page: str
-    line: int
-    anchor: str
-    title: str
-    kind: str
-    types: frozenset[str]
-    since: tuple[int, ...]
-    code: str
-
-    def check(self, given: list[str]) -> None:
-        """Raise :class:`WrongMessage` unless the code gave what the tags say."""
-        import torch
-
-        release = tuple(int(part) for part in torch.__version__.split(".")[:2])
-        if not given and release < self.since:
-            return
-        # The error is the last thing that the code does; a warning may be anywhere.
-        seen = given if self.kind == "warning" else given[-1:]
-        if not any(message.partition(":")[0] in self.types for message in seen):
-            raise WrongMessage(
-                f"{self.anchor}: its code should give {' or '.join(sorted(self.types))}"
-                f", torch {torch.__version__} gives {' / '.join(given) or 'nothing'}"
-            )
+def entries_in(
+    doctree: nodes.document,
+) -> Iterator[tuple[nodes.section, nodes.container]]:
+    """Yield the sections that are entries, each with the cell that raises."""
+    for section in [*doctree.findall(nodes.section)]:
+        for cell in section.children:
+            if RAISING & {*cell.get("classes", ())}:
+                yield section, cell
 
 
-def families(docs: Path) -> list[Path]:
-    """Return the pages that have entries."""
-    return sorted((docs / DESK).glob("[!.]*.md"))
+def keep_message(
+    env: BuildEnvironment, section: nodes.section, cell: nodes.container
+) -> None:
+    """Keep what an entry's cell gave, with the entry's cause and first cure."""
+    raws = [*section.findall(nodes.raw)]
+    typed = {one["met"]: one["texts"] for one in raws if one.hasattr("met")}
+    live = _message(cell)
+    why = next(one for one in section.children if isinstance(one, nodes.paragraph))
+    env.metadata[env.docname].setdefault(FACT, []).append(
+        {
+            "anchor": section["ids"][0],
+            "title": section.next_node(nodes.title).astext(),
+            "texts": [*typed.get(True, ()), live, *typed.get(False, ())],
+            "cause": SENTENCE.match(_with_backticks(why)).group(),
+            "cure": next(one["cures"][0][0] for one in raws if one.hasattr("cures")),
+        }
+    )
 
 
-def entries(page: Path) -> dict[str, Entry]:
-    """Return the entries of a page (MyST), by their anchor, in order.
-
-    Raises
-    ------
-    WrongMessage
-        If an entry has not its label and its heading right above its first cell.
-    """
-    found: dict[str, Entry] = {}
-    text = page.read_text(encoding="utf-8")
-    headings = {
-        text[: heading.end()].count("\n") + 1: heading.groups()
-        for heading in HEADING.finditer(text)
-    }
-    for cell in cells(page) if headings else ():
-        kind = next((tag for tag in cell.tags if tag in KINDS), None)
-        if kind is None:
-            continue
-        if cell.line not in headings:
-            raise WrongMessage(
-                f"{page.name}, line {cell.line}: an entry begins with a label, a "
-                "heading with ## and then this cell, with nothing between them"
-            )
-        anchor, title = headings[cell.line]
-        found[anchor] = Entry(
-            page=page.name,
-            line=cell.line,
-            anchor=anchor,
-            title=title,
-            kind=kind,
-            types=frozenset(tag for tag in cell.tags if tag[:1].isupper()),
-            since=tuple(
-                int(part)
-                for tag in cell.tags
-                if tag.startswith("since-")
-                for part in tag.removeprefix("since-").split(".")
-            ),
-            code=cell.code.strip(),
-        )
-    return found
+def _message(cell: nodes.container) -> str:
+    """Return what a cell gave; warn unless it is what the cell's tags say."""
+    blocks = cell.findall(nodes.literal_block)
+    live = "\n".join(b.astext().strip() for b in blocks if "stream" in b["classes"])
+    tags, torch = " ".join(cell["classes"]), version("torch")
+    types, since = TYPE.findall(tags), SINCE.search(tags)
+    release = tuple(map(int, torch.split(".")[:2]))
+    if not live and since and release < tuple(map(int, since.groups())):
+        live = f"(no message with torch {torch})"
+        cell += nodes.literal_block(text=live, classes=["output", "stream"])
+    elif not re.search(rf"^({'|'.join(types)}):", live, re.MULTILINE):
+        what = f"torch {torch} gives {live or 'nothing'}"
+        said = "an entry's code should give %s, %s"
+        logger.warning(said, " or ".join(types), what, location=cell)
+    return live
 
 
-def without_name(code: str) -> str:
-    """Return the code of a cure without a last line that only names its result."""
-    *before, last = textwrap.dedent(code).strip().split("\n")
-    return "\n".join(before if before and last.isidentifier() else [*before, last])
+def _with_backticks(paragraph: nodes.paragraph) -> str:
+    """Return the text of a paragraph on one line, code between backticks."""
+    parts = (
+        f"`{text}`" if isinstance(text.parent, nodes.literal) else text
+        for text in paragraph.findall(nodes.Text)
+    )
+    return " ".join("".join(parts).split())
 
 
-def said(thrown: BaseException | warnings.WarningMessage) -> str:
-    """Return ``type: text`` of an exception or warning, without places and addresses.
-
-    The text is what Python shows, but for tabs (blanks here) and colours (none).
-    """
-    if isinstance(thrown, warnings.WarningMessage):
-        kind, text = thrown.category.__name__, str(thrown.message)
-    else:
-        kind, text = type(thrown).__name__, str(thrown)
-    text = PLACES.sub("", TAIL.sub("", text)).expandtabs(4)
-    return f"{kind}: {text}".strip()
-
-
-def raised(entry: Entry, namespace: dict[str, Any]) -> list[str]:
-    """Run the code of an entry in a namespace; return what it gave, each once."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        error = []
-        # Under its page's name and on its own line, for a traceback.
-        code = "\n" * (entry.line - 1) + entry.code
-        try:
-            exec(compile(code, entry.page, "exec"), namespace)
-        except Exception as exception:  # the entry's message, or not: check() says
-            error = [said(exception)]
-    return list(dict.fromkeys([*map(said, caught), *error]))
-
-
-def observe_messages(page: Path) -> dict[str, str]:
-    """Run the code of all entries of a page, as its kernel does, without Jupyter.
-
-    Return the messages by the anchors of the entries.
-
-    Raises
-    ------
-    WrongMessage
-        If an entry's code does not raise what its tags say.
-    """
-    import torch
-
-    torch.set_warn_always(True)
-    start: dict[str, Any] = {"__name__": "__main__"}
-    for cell in cells(page):
-        if "setup" in cell.tags:
-            exec(compile(cell.code, page.name, "exec"), start)
-    observed = {}
-    for entry in entries(page).values():
-        given = raised(entry, {**start})
-        entry.check(given)
-        observed[entry.anchor] = "\n".join(given)
-    return observed
+def write_messages(app: Sphinx, env: BuildEnvironment) -> None:
+    """Write all messages for the boxes and the search: a script works from a file."""
+    if app.builder.format != "html":
+        return
+    known = [
+        {"address": f"{app.builder.get_target_uri(page)}#{entry['anchor']}", **entry}
+        for page, facts in sorted(env.metadata.items())
+        for entry in facts.get(FACT, ())
+    ]
+    file = Path(app.outdir, "_static", "messages.js")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(known, ensure_ascii=False, separators=(",", ":"))
+    file.write_text(f"window.knownMessages={text};\n", encoding="utf-8")

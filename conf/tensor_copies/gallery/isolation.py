@@ -34,7 +34,7 @@ PRELOADED = (
     *("torch", "matplotlib.backends.backend_agg", "matplotlib.pyplot", "perfplot"),
     *("sphinx_gallery.gen_gallery", "tensor_copies.machines.below"),
     *(f"tensor_copies.figures.{name}" for name in ("maps", "plots", "steps")),
-    *("tensor_copies.errors.elsewhere", "tensor_maps.steps.watch", __name__),
+    *("tensor_maps.steps.watch", __name__),
 )
 # Any optimizer imports it, for two seconds: worth it for more processes than a few.
 COMPILER, FEW = "torch._dynamo", 5

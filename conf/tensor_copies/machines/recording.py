@@ -1,4 +1,4 @@
-"""What another machine gave when it ran lessons, messages and the probes of calls.
+"""What another machine gave when it ran lessons and the probes of calls.
 
 A *recording* is one JSON file for each machine, ``docs/recordings/<machine>.json``,
 which ``nox -s record`` writes there. A build has the same of the simulated device, of
@@ -39,15 +39,13 @@ class Block:
 class Recording:
     """What one machine gave, and the ISO date of that day.
 
-    ``lessons`` has the fields of the blocks of each lesson, ``messages`` for each page
-    the key of the code and the message of its entries, by their anchors, ``calls``
-    what the probes returned.
+    ``lessons`` has the fields of the blocks of each lesson, ``calls`` what the probes
+    returned.
     """
 
     machine: Machine
     day: str
     lessons: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    messages: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     calls: dict[str, Any] = field(default_factory=dict)
 
     def save(self) -> Path:
