@@ -64,7 +64,13 @@ FACTS = {
     "leaf: yes": lambda s: s.is_leaf is True,
     "leaf: no": lambda s: s.is_leaf is False,
     "the call changed X": lambda s: s.changes_x,
-    "Version counter: its own": lambda s: s.other_name and s.shares_version is False,
+    "Version counter: its own": lambda s: (
+        s.shares_version is False and not s.same_object
+    ),
+    "Version counter: none (y is an inference tensor)": lambda s: (
+        s.tensor and s.requires_grad is not None and s.shares_version is None
+    ),
+    "through the other name": lambda s: s.other_name and s.shares_version is not None,
     "Version counter: that of X": lambda s: s.other_name and s.shares_version,
     "Version of X: + ": lambda s: s.version_raised or (s.tensor and s.writes_x),
     "Pinned: yes": lambda s: s.pinned,
