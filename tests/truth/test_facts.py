@@ -24,6 +24,8 @@ from reading import EVERYTHING
 from tensor_copies import simulated
 from tensor_copies.calls.facts import facts
 from tensor_copies.gallery.isolation import in_fresh_process
+from tensor_copies.gallery.machine import Machine
+from tensor_copies.machines.recording import Recording
 from tensor_maps.atlas import calls, probe
 from witness import Heard, Witness, ask_all
 
@@ -111,13 +113,21 @@ def test_bytes_by_the_allocators_own_events(heard: list[Heard]) -> None:
 
     held, by_numpy = {}, {}
     numpy_only = [tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)]
-    # Other allocators: the system's, the device's; of an image they are Python's.
-    others = ("pin-memory", "share-memory", "image-as-tensor", "data-assign")
+    # Other allocators: the system's, the device's; of an image they are Python's. And
+    # calls that free something, or leave more than their result.
+    others = {
+        "pin-memory", "share-memory", "image-as-tensor", "data-assign", "module-double",
+        "load-state-dict-assign", "vector-to-parameters", "column-from-numpy",
+    }  # fmt: skip
+    for_backward = {"functional-call", "index", "mul-in-place", "where", "times-one"}
     counted = [
         one
         for one in ran(heard)
-        if one.call.id not in others and not facts().is_there(one.call.code, one.away)
+        if one.call.id
+        not in (others | for_backward if one.record["grad_fn"] else others)
+        if not facts().is_there(one.call.code, one.away)
         if one.call.lesson or one.call.code.count(".") + one.call.code.count("[") < 3
+        if (one.call.id, one.state) != ("detach-in-place", "nonleaf")  # frees a graph
     ]
     gc.collect()
     gc.disable()
@@ -145,25 +155,12 @@ def test_bytes_by_the_allocators_own_events(heard: list[Heard]) -> None:
         for event in profiler.events()
         if event.name in by_numpy
     }
-    # What a call frees, or leaves beside its result: a weight that the module had, the
-    # frame's map of its columns, what is kept for the backward pass.
-    beside = {
-        "load-state-dict-assign": -24, "module-double": -24, "column-from-numpy": 32,
-        "vector-to-parameters": -24,
-    }  # fmt: skip
-    for_backward = {
-        "functional-call": 12, "index": 16, "mul-in-place": 8, "where": 6,
-        "times-one": 8,
-    }  # fmt: skip
     wrong = {}
     for one in counted:
-        if (one.call.id, one.state) == ("detach-in-place", "nonleaf"):
-            continue  # the graph behind x is freed
-        bytes_left = left[str(one.key)] - beside.get(one.call.id, 0)
-        kept = for_backward.get(one.call.id, 0) if one.record["grad_fn"] else 0
-        if bytes_left - kept != (one.record["new_bytes"] or 0):
-            wrong[one.key] = bytes_left - kept, one.record["new_bytes"]
-    assert not wrong and len(counted) > 1500
+        if left[str(one.key)] != (one.record["new_bytes"] or 0):
+            wrong[one.key] = left[str(one.key)], one.record["new_bytes"]
+    assert not wrong
+    assert len(counted) > 1500
 
 
 # -- What the lessons teach ----------------------------------------------------------
@@ -278,6 +275,18 @@ def test_what_ends_python_does(site: Path) -> None:
 def test_no_text_has_an_address_or_a_file(heard: list[Heard]) -> None:
     for text in {one.record[name] or "" for one in heard for name in TEXTS}:
         assert not re.search(r"0x[0-9a-f]{4}|Triggered|/\w+/\w+/\w+\.", text), text
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_a_recorded_gpu_takes_the_place_of_the_simulated_one(
+    heard: list[Heard], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = Machine("cuda", "Test Card 9", "2.11.0", "2.4.0", "3.12.3")
+    for code, source in ((facts().here["code"], "recorded"), ("other", "simulated")):
+        kept = Recording(theirs, "2026-01-01", calls={**facts().here, "code": code})
+        monkeypatch.setattr("tensor_copies.calls.facts.recordings", lambda: (kept,))  # noqa: B023
+        data = facts.__wrapped__()
+        assert (data.source, data.machine == theirs) == (source, code != "other")
 
 
 def test_json_and_csv_agree(site: Path) -> None:

@@ -99,7 +99,7 @@ def seen_of(one: Heard) -> SimpleNamespace:
     s.moves, s.stays = (s.same_object and s.x_moved is it for it in (True, False))
     s.flagged = s.stays and s.changes_x and not s.writes_x
     s.of_leaf = one.state in ("leaf", "leaf_view", "no_grad")
-    s.noticed = s.write_is_noticed if s.other_name and s.tensor else None
+    s.noticed = bool(s.write_is_noticed) if s.other_name and s.tensor else None
     if s.stays and s.writes_x:
         s.noticed = bool(s.call_is_noticed)
     # Of an expanded x most views repeat elements: it is said of the call that does.
