@@ -147,10 +147,9 @@ def test_is_said_where_it_is_so(heard: list[Heard], kind: str) -> None:
 def test_after_a_write_is_said_what_it_changed(heard: list[Heard]) -> None:
     for one in heard:
         for name, after in one.seen.get("after", {}).items():
-            if one.record["result"] != "list" and one.call.subject in "xza":
-                s = SimpleNamespace(**after, same_object=one.seen["same_object"])
-                said = words.after_write(one.record, name, one.call.subject)
-                hold(said, AFTER, s, one)
+            s = SimpleNamespace(**after, same_object=one.seen["same_object"])
+            said = words.after_write(one.record, name, one.call.subject)
+            hold(said, AFTER, s, one)
 
 
 def test_signs_and_errors(heard: list[Heard]) -> None:

@@ -304,25 +304,21 @@ class Witness:
         refused = None
         for grad in (self.state != "no_grad", False):
             ran = self.run()
-            pair = {"x": ran.x, "y": ran.y}
-            all_of = [*pair.values()]
-            if not any(
-                hasattr(one, "iloc") or hasattr(one, "putpixel") for one in all_of
-            ):
-                all_of += [*map(whole_memory, all_of)]
-            before = [*map(values_of, all_of)]
+            into = getattr(ran, name)
+            held = ran.x, ran.y, whole_memory(ran.x), whole_memory(ran.y)
+            before = [*map(values_of, held)]
             try:
                 with torch.set_grad_enabled(grad):
-                    exec(f"{name}[0] = 7", pair)
+                    getattr(into, "iloc", into)[0] = 7
             except Exception as error:
                 refused = refused or f"{type(error).__name__}: {error}"
                 continue
-            pairs = [*zip(before, map(values_of, all_of), strict=True)]
+            x, y, *memories = zip(before, map(values_of, held), strict=True)
             changed = [
-                [at for at, one in enumerate(old) if one != new[at]]
-                for old, new in pairs[2:]
+                [at for at, value in enumerate(old) if value != new[at]]
+                for old, new in memories
             ]
-            both = all(old != new for old, new in pairs[:2])
+            both = x[0] != x[1] and y[0] != y[1]
             return {"refused": refused, "changed": changed, "both": both}
         return {"refused": refused, "changed": None, "both": None}
 
