@@ -64,8 +64,11 @@ def soup(page: Path) -> BeautifulSoup:
 
 
 def pages_in(folder: Path) -> list[Path]:
-    """Return the pages of a built site."""
-    return sorted(folder.rglob("*.html"))
+    """Return the pages of a built site, without those that only lead to another."""
+    found = sorted(folder.rglob("*.html"))
+    return [
+        one for one in found if 'http-equiv="refresh"' not in one.read_text("utf-8")
+    ]
 
 
 def page_of(site: Path, script: Path) -> Path:

@@ -3,7 +3,7 @@
 // page. Without this script the whole page is there.
 (() => {
   "use strict";
-  const ENTRY = ".entry, .mistake";
+  const ENTRY = ".entry, .mistake, .question-entry, .question-theme";
   const phone = matchMedia("(max-width: 46rem)");
   const entries = [...document.querySelectorAll(ENTRY)];
   const titleOf = (section) => section.querySelector("h2, h3");

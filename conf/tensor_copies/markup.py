@@ -32,6 +32,15 @@ def code_in(words: str) -> list[nodes.Node]:
     ]
 
 
+def with_code(node: nodes.Element) -> str:
+    """Return the text of a node on one line, its code between backticks."""
+    parts = (
+        f"`{text}`" if isinstance(text.parent, nodes.literal) else text
+        for text in node.findall(nodes.Text)
+    )
+    return " ".join("".join(parts).split())
+
+
 # A template stands beside the module that knows its facts: "errors/cures.html".
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),

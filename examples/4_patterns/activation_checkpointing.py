@@ -133,7 +133,7 @@ assert x.grad.item() == 10
 # ----------------------------
 # With ``True``, the older way, the output requires grad only if the block's input does.
 # After a frozen layer, it doesn't. PyTorch :ref:`only warns
-# <q-checkpoint-frozen-base>`.
+# <checkpoint-no-grad-inputs>`.
 
 net = torch.nn.Linear(1, 1, device=device)
 x = torch.ones(1, device=device)

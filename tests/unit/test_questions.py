@@ -1,90 +1,93 @@
-"""The form of a question, which the build holds: each part that lacks is named."""
+"""The form of a question: its parts, their lengths, its place."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
+from collections.abc import Iterator
 
 import pytest
 from conftest import ROOT
-from tensor_copies.web.questions import Asked, faults_of, questions_in
+from tensor_copies.gallery.pages import cells_in
 
-PAGES = [
-    page
-    for page in sorted((ROOT / "docs" / "questions").glob("*.md"))
-    if page.stem != "index"
-]
-WHOLE = """# Theme
-
-A sentence.
-
-(q-one)=
-## Is `x` one?
-
-Yes, it is.
-
-```{code-cell} ipython3
-x = 1
-## no heading
-assert x == 1
-```
-
-- **Memory**: none.
-
-Asked: [one](https://example.org/1), [two](https://example.org/2)
-
-(q-two)=
-## Another?
-
-`No`, it isn't.
-
-```{code-cell} ipython3
-assert True
-```
-
-Asked: [one](https://example.org/1), [two](https://example.org/2)
-"""
+DOCS = ROOT / "docs"
+PAGES = re.findall(r"^(\w+)$", (DOCS / "questions/index.md").read_text("utf-8"), re.M)
+# Lines of a question's source that are not blank, lines of code before the assertions,
+# characters of a heading, addresses of threads.
+MOST_LINES, MOST_CODE, LONGEST_HEADING, LEAST_ADDRESSES = 28, 12, 80, 2
+HEADING = re.compile(r"^(?:\((?P<label>[^()\s]+)\)=\n)?## (?P<heading>.+)\n", re.M)
+ADDRESS = re.compile(r"\]\(https?://[^)\s]+\)")
+FENCE = re.compile(r"^(```+).*?^\1[ \t]*$", re.M | re.S)
+COUNT = re.compile(r"^\| `(q-[^`]+)` \|.*?\| (\d+)/(\d+) \|", re.M)
 
 
-def asked(tmp_path: Path, text: str) -> list[Asked]:
-    page = tmp_path / "theme.md"
-    page.write_text(text, encoding="utf-8")
-    return questions_in(page)
+def questions_in(page: str) -> list[tuple[str, str, str]]:
+    """Return the label, heading and source of each question of a page, in order."""
+    text = (DOCS / f"questions/{page}.md").read_text(encoding="utf-8")
+    # A comment in code may look like a heading.
+    plain = FENCE.sub(lambda found: re.sub(r"[^\n]", "x", found[0]), text)
+    found = list(HEADING.finditer(plain))
+    ends = [*(one.start() for one in found[1:]), len(text)]
+    return [
+        (one["label"] or "", one["heading"], text[one.end() : end])
+        for one, end in zip(found, ends, strict=True)
+    ]
 
 
-def test_questions_are_read_with_their_places(tmp_path: Path) -> None:
-    one, two = asked(tmp_path, WHOLE)
-    assert (one.label, one.heading, one.line) == ("q-one", "Is `x` one?", 6)
-    assert (two.label, two.line) == ("q-two", 21)
-    assert "Another?" not in one.source and "no heading" in one.source
-    assert [*faults_of(one), *faults_of(two)] == []
+def faults_of(label: str, heading: str, source: str) -> Iterator[str]:
+    """Yield what a question lacks, with what to write."""
+    if not label.startswith("q-"):
+        yield "has no address: write (q-two-words)= above its heading"
+    if len(heading) > LONGEST_HEADING:
+        yield f"has a heading of more than {LONGEST_HEADING} characters"
+    if len(lines := [*filter(str.strip, source.split("\n"))]) > MOST_LINES:
+        yield f"has {len(lines)} lines below its heading, {MOST_LINES} at most"
+    if not re.match(r"[^`\-(:#>|]|`[^`]", source.lstrip("\n")):
+        yield "does not begin with its answer: write a sentence below its heading"
+    codes = [cell.code for cell in cells_in(source)]
+    if len(codes) != 1:
+        yield f"has {len(codes)} cells that run: show its answer in one"
+    for code in codes:
+        if not re.search(r"^\s*assert ", code, re.M):
+            yield "asserts nothing: end its cell with an assertion"
+        shown = [*filter(str.strip, code.partition("\nassert ")[0].split("\n"))]
+        if len(shown) > MOST_CODE:
+            yield f"has {len(shown)} lines of code, {MOST_CODE} at most"
+    _, said, asked = source.rpartition("Asked:")
+    if not said or len(ADDRESS.findall(asked)) < LEAST_ADDRESSES:
+        yield (
+            f"names fewer than {LEAST_ADDRESSES} threads: end it with Asked: "
+            "[one](https://...), [another](https://...)"
+        )
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("(q-one)=\n", "", "has no address"),
-        ("(q-one)=", "(one)=", "has no address"),
-        ("Is `x` one?", "Is x " * 20, "has a heading of more than 80"),
-        ("Yes, it is.\n", "", "does not begin with its answer"),
-        ("Yes, it is.", "- Yes.", "does not begin with its answer"),
-        ("assert x == 1", "x", "asserts nothing"),
-        ("x = 1\n", "x = 1\n" * 12, "has 13 lines of code, 12 at most"),
-        ("- **Memory**: none.\n", "- **Memory**: none.\n" * 25, "30 at most"),
-        (", [two](https://example.org/2)\n\n(q-two", "\n\n(q-two", "fewer than 2"),
-        ("Asked: [one](https://example.org/1), [two](https://example.org/2)\n\n(q-two",
-         "\n(q-two", "fewer than 2"),
-        ("```{code-cell} ipython3\nx = 1\n", "```python\nx = 1\n", "has 0 cells"),
-    ],
-)  # fmt: skip
-def test_a_question_that_lacks_a_part_is_told_of(
-    tmp_path: Path, old: str, new: str, said: str
-) -> None:
-    assert WHOLE.count(old) >= 1
-    one, two = asked(tmp_path, WHOLE.replace(old, new, 1))
-    assert any(said in fault for fault in faults_of(one)), [*faults_of(one)]
-    assert [*faults_of(two)] == []
+@pytest.mark.parametrize("page", PAGES)
+def test_each_question_has_all_its_parts(page: str) -> None:
+    questions = questions_in(page)
+    faults = [f"{one[1]!r} {fault}" for one in questions for fault in faults_of(*one)]
+    assert questions and not faults, "\n".join(faults)
 
 
-def test_there_are_150_and_each_address_is_one() -> None:
-    labels = [one.label for page in PAGES for one in questions_in(page)]
-    assert len(labels) == len(set(labels)) >= 150
+def test_the_most_asked_stand_first_and_each_address_is_one() -> None:
+    text = (DOCS / "maintainers/demand.md").read_text(encoding="utf-8")
+    asked = {label: (int(t), int(r)) for label, r, t in COUNT.findall(text)}
+    on_pages = [[label for label, *_ in questions_in(page)] for page in PAGES]
+    for page in on_pages:
+        assert page == sorted(page, key=asked.__getitem__, reverse=True)
+    threads = [sum(asked[label][0] for label in page) for page in on_pages]
+    assert threads == sorted(threads, reverse=True)
+    labels = [label for page in on_pages for label in page]
+    assert len(labels) == len({*labels}) == len(asked)
+
+
+def test_a_part_that_lacks_is_named() -> None:
+    label, heading, source = questions_in(PAGES[0])[0]
+    for wrong, said in (
+        (("", heading, source), "has no address"),
+        ((label, "Is x " * 20, source), "a heading of more than 80"),
+        ((label, heading, f"- {source.lstrip()}"), "begin with its answer"),
+        ((label, heading, source.replace("assert ", "")), "asserts nothing"),
+        ((label, heading, source + "\nline" * 30), "28 at most"),
+        ((label, heading, source.partition("Asked:")[0]), "fewer than 2"),
+        ((label, heading, source.replace("{code-cell}", "python")), "has 0 cells"),
+    ):
+        assert any(said in fault for fault in faults_of(*wrong)), said

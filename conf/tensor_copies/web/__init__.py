@@ -11,7 +11,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     from tensor_copies.web import (
         frame,
         machines,
-        questions,
         twins,
         wheel,
     )
@@ -19,13 +18,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # A change makes Sphinx read the pages again.
     app.add_config_value("site_repository", "", "env", types=str)
     app.add_directive("machines", machines.Machines)
-    app.add_directive("questions", questions.Questions)
     app.add_directive("install-line", wheel.InstallLine)
-    # Before Sphinx collects the contents of a page (500).
-    app.connect("doctree-read", questions.arrange, priority=400)
     # When all parts of a page are in place, and before its reading ends (900).
     app.connect("doctree-read", frame.keep_description, priority=895)
-    app.connect("doctree-resolved", questions.add_beside)
     app.connect("html-page-context", frame.tell_template, priority=900)
     app.connect("html-collect-pages", twins.write_twins)
     app.connect("html-collect-pages", wheel.build_wheel)
