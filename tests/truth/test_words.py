@@ -81,8 +81,8 @@ AFTER = {
     "[0] = 7 raises ": lambda s: s.changed is None,
     "Both changed": lambda s: s.both and not s.same_object,
     "X changed, and y is X": lambda s: s.both and s.same_object,
-    "Only ": lambda s: s.both is False and any(s.changed),
-    "Nothing changed": lambda s: s.changed and not any(s.changed),
+    "Only ": lambda s: s.written and not s.both,
+    "Nothing changed": lambda s: s.changed and not s.written,
     "Written under torch.no_grad()": lambda s: s.changed and s.refused,
 }
 

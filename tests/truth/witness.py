@@ -318,9 +318,10 @@ class Witness:
                 [at for at, value in enumerate(old) if value != new[at]]
                 for old, new in memories
             ]
-            both = x[0] != x[1] and y[0] != y[1]
-            return {"refused": refused, "changed": changed, "both": both}
-        return {"refused": refused, "changed": None, "both": None}
+            some = [old != new for old, new in (x, y)]
+            written = {"written": some["xy".index(name)], "both": all(some)}
+            return {"refused": refused, "changed": changed, **written}
+        return {"refused": refused, "changed": None, "both": None, "written": False}
 
 
 def in_autograd(y: torch.Tensor) -> dict[str, Any]:

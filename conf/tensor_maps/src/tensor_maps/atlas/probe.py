@@ -178,7 +178,7 @@ def _written(
             refused = refused or _said(error)
         else:
             cells: list[list[int]] = [[] for _ in before]
-            if not isinstance(pair["y"], list):  # whose first row is a number now
+            if name == "x" or not isinstance(pair["y"], list):  # or its rows are uneven
                 storages = zip(before, _observed(pair)["storages"], strict=True)
                 cells = [_changed(old or [], storage) for old, storage in storages]
             both = all(_values(pair[key]) != values[key] for key in pair)
