@@ -245,7 +245,6 @@ def card(facts: Facts, call: Call) -> tuple[list[tuple[str, str]], list[str]]:
     others = {
         "nonleaf": f"if {x} is the result of an operation",
         "view": f"if {x} is transposed",
-        "slice": f"if {x} is a slice with gaps",
     }
     found: dict[str, str] = {}
     for kind, when in others.items():
