@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 from tensor_copies.calls import words
-from tensor_copies.calls.facts import facts
 from witness import Heard
 
 FLOWS = {
@@ -87,31 +86,9 @@ AFTER = {
     "Written under torch.no_grad()": lambda s: s.changed and s.refused,
 }
 
-CARD = {
-    "raises ": lambda s: s.error,
-    "shares X's memory": lambda s: not s.error and s.other_name,
-    "returns X itself": lambda s: not s.error and s.same_object,
-    "itself, moved": lambda s: not s.error and s.moves,
-    "new memory, other values": lambda s: not s.error and s.alone and s.other_values,
-    "copies": lambda s: not s.error and not s.shares_memory and not s.other_values,
-    "gradient flows back": lambda s: not s.error and s.gradient_flows,
-    "gradient stops": lambda s: not s.error and s.gradient_flows is False,
-    " new bytes": lambda s: not s.error and not s.is_number,
-    "version counter": lambda s: not s.error and s.counted is not None,
-    "increments X's": lambda s: not s.error and s.counted,
-}
-# What a note of a card says of x, and the kinds of x of which it is to be so.
-WHEN = {
-    "requires grad": ("leaf", False), "is on a GPU": ("", True),
-    "is the result of an operation": ("nonleaf", False),
-    "is transposed": ("view", False),
-}  # fmt: skip
-
 
 def seen_of(one: Heard) -> SimpleNamespace:
     """Return what was seen, and what follows from it, by short names."""
-    if one.seen["error"] is not None:
-        return SimpleNamespace(error=True)
     s = SimpleNamespace(**{"needs_no_grad": False, "repeats": False} | one.seen)
     s.other_values = getattr(s, "other_values", False)
     s.tensor = one.call.subject in ("x", "z", "h")
@@ -125,9 +102,6 @@ def seen_of(one: Heard) -> SimpleNamespace:
     s.noticed = bool(s.write_is_noticed) if s.other_name and s.tensor else None
     if s.stays and s.writes_x:
         s.noticed = bool(s.call_is_noticed)
-    s.counted = s.shares_version if s.other_name else None
-    if s.tensor and s.writes_x:
-        s.counted = bool(s.call_is_noticed)
     # Of an expanded x most views repeat elements: it is said of the call that does.
     s.repeats = s.repeats and one.call.id == "expand"
     return s
@@ -190,29 +164,3 @@ def test_signs_and_errors(heard: list[Heard]) -> None:
         memory = "moves" if s.moves else "itself" if s.stays else memory
         gradient = {True: ["flows"], False: ["stops"], None: []}[s.gradient_flows]
         assert words.signs(one.record) == [memory, *gradient], one.key
-
-
-def test_a_card_says_it_of_the_x_that_it_names(heard: list[Heard]) -> None:
-    seen = {(one.call.id, one.state, one.away): one for one in heard}
-    noted = set()
-    for call in facts().calls.values():
-        said, notes = words.card(facts(), call)
-        state = "leaf" if "leaf" in call.states else call.states[0]
-        if any(note.endswith(" requires grad") for note in notes):
-            state = "constant"
-        if (one := seen.get((call.id, state, False))) is None:
-            continue
-        hold("; ".join(text for _, text in said), CARD, seen_of(one), one)
-        for note in notes:
-            answer, when = note.split(f" if {call.subject} ")
-            kind, away = WHEN[when]
-            other = seen[call.id, kind or state, away]
-            so = seen_of(other)
-            claims = [claim.replace("X", call.subject) for claim in CARD]
-            is_so = [is_so(so) for is_so in CARD.values()]
-            told = [
-                it for claim, it in zip(claims, is_so, strict=True) if claim in answer
-            ]
-            assert told and all(told), (note, other.key)
-            noted.add(when)
-    assert noted == {*WHEN}
