@@ -205,8 +205,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const alike = found.filter(({ size }) => size === most);
     const of = (subject) => alike.find((step) => subjectOf(step.code) === subject);
     const array = alike.some((step) => ARRAY.test(step.x)) && of("a");
-    const step = alike.find(({ text }) => /\bMODULE\b/.test(text)) ??
-      alike.find((it) => rows[it.code]?.says) ?? (array || (of("x") ?? alike[0]));
+    const step = alike.find(({ text }) => /\bMODULE\b/.test(text)) ?? (array ||
+      (alike.find((it) => rows[it.code]?.says) ?? of("x") ?? alike[0]));
     if (!step) return null;
     const other = array ? null : alike.find((it) => subjectOf(it.code) !== subjectOf(step.code));
     let { size } = step;
@@ -356,9 +356,10 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       said: isInto ? `The write into ${into} isn't read.` : "",
     });
   };
-  // Two words side by side, or a word behind a bracket: a sentence.
-  const isProse = (items) => items.some((item, at) => at > 0 && isName(item) &&
-    !/["']$/.test(item) && [(one) => one.open, isName, isNumber].some((is) => is(items[at - 1])));
+  // Words alone, two side by side, or one behind a bracket: a sentence.
+  const isProse = (items) => (items.length > 1 && items.every((one) => NAME.test(one))) ||
+    items.some((item, at) => at > 0 && isName(item) && !/["']$/.test(item) &&
+      [(one) => one.open, isName, isNumber].some((is) => is(items[at - 1])));
   const PROMPT = /^[^\S\n]*(?:>>>|\.\.\.(?= )|In ?\[\d*\]:|[-+](?= ))[^\S\n]*/gm;
   const read = (text) => {
     if (text.length > 4000) return not(`That is ${text.length} characters.`);
