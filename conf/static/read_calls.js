@@ -282,7 +282,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       code, x: isOfModule && isModule(x) ? `a weight of ${x}` : x, start: steps[0].x,
       steps: steps.map((it) => ({ text: it.text, code: it.code, or: it.or, isSure: it.isSure })),
       at: steps.indexOf(step), read: text, unread: "", whole: true, state: "", says: "", said: "",
-      when: whenOf(steps.length > 1 ? { ...steps[0], isSure: true } : step), or, orWhen: or && OTHER[subjectOf(or)], ...more,
+      when: whenOf(steps.length > 1 ? { ...steps[0], isSure: true } : step),
+      or, orWhen: or && OTHER[subjectOf(or)], ...more,
     };
   };
   const looksLike = (x) =>
@@ -316,8 +317,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const call = found.flatMap(({ parts }) => parts).find(({ open, name }) => open === "(" && name);
     if (/[\])]$|\.\w+$/.test(into) && !call) return not(`The write into ${into} isn't drawn.`);
     if (/^\[[A-Za-z_]\w*\]$/.test(last))
-      return not(`If ${last.slice(1, -1)} is a number or a tensor without dimensions, ${whole} is ` +
-        "a view. If it is a list or a tensor with dimensions, it is a copy.");
+      return not(`If ${last.slice(1, -1)} is a number or a tensor without dimensions, ${whole} ` +
+        "is a view. If it is a list or a tensor with dimensions, it is a copy.");
     if (/\)$/.test(of) && /^\[-?\d+\]$/.test(last))
       return not(`If ${of} returns a tensor, ${last} is a view of it; else it is the item itself.`);
     if (!call) return not("This line has no call on a tensor.");
@@ -427,7 +428,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     if (!found.every((one) => one.length)) return null;
     // One side of a module or an array: the other one too, if it can be.
     const isAll = (kind) => kinds.some((all) => all.every((one) => one === kind));
-    const kind = ["module", "a"].find(isAll) ?? (kinds.every((all) => all.includes("a")) ? "a" : "x");
+    const kind = ["module", "a"].find(isAll) ??
+      (kinds.every((all) => all.includes("a")) ? "a" : "x");
     return found.map((all, at) => all[Math.max(kinds[at].indexOf(kind), 0)]);
   };
   const idsOf = (codes) => {
