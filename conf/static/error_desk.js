@@ -14,7 +14,7 @@ addEventListener("DOMContentLoaded", () => {
   const all = mistakes ? `${mistakes} mistakes`
     : `${document.querySelectorAll(".toctree-l2").length} messages`;
   const KINDS = mistakes ? ["Mistake"] : ["Error", "Question", "Mistake"];
-  let find = () => [];
+  let find = mistakes ? () => [] : undefined;
 
   const lead = () => {
     const name = decodeURIComponent(location.hash.slice(1));
@@ -22,7 +22,7 @@ addEventListener("DOMContentLoaded", () => {
     if (entry) location.replace(root + entry.address);
   };
   // The messages come with the first touch, or with an address that asks for one.
-  let begun = mistakes > 0;
+  let begun = find !== undefined;
   const begin = async () => {
     if (begun) return;
     begun = true;
@@ -92,9 +92,9 @@ addEventListener("DOMContentLoaded", () => {
 
   const apply = () => {
     const query = input.value.trim();
-    const hits = find(query).filter(({ exact }) => query && exact);
-    const text = find.messageIn?.(query) ?? query;
-    const near = hits.length || !query ? [] : nearest(text);
+    const hits = query && find ? find(query).filter(({ exact }) => exact) : [];
+    const text = find?.messageIn?.(query) ?? query;
+    const near = query && find && !hits.length ? nearest(text) : [];
     list.replaceChildren(...[...hits, ...near].map(lineOf));
     list.classList.toggle("exact", hits.length > 0);
     list.hidden = !list.children.length;
@@ -105,7 +105,7 @@ addEventListener("DOMContentLoaded", () => {
     if (report) report.href = `${reportPage}?${new URLSearchParams({
       title: `Without an entry: ${text.slice(0, 80)}`, body: text.slice(0, 1500),
     })}`;
-    count.textContent = !query ? all
+    count.textContent = !query || !find ? all
       : hits.length > 1 ? `This is your message. ${hits.length} things raise it:`
         : hits.length ? "This is your message:"
           : `${mistakes ? "" : `None of the ${all} matches for certain. `}${
