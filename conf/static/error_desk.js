@@ -12,7 +12,7 @@ addEventListener("DOMContentLoaded", () => {
   const root = document.documentElement.dataset.content_root;
   const mistakes = document.querySelectorAll(".mistake").length;
   const all = mistakes ? `${mistakes} mistakes`
-    : `${document.querySelectorAll(".toctree-l2").length} messages`;
+    : `${document.querySelectorAll("article .toctree-l2").length} messages`;
   const KINDS = mistakes ? ["Mistake"] : ["Error", "Question", "Mistake"];
   let find = mistakes ? () => [] : undefined;
 

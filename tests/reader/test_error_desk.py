@@ -109,6 +109,8 @@ def test_what_is_pasted_leads_to_its_entry(tab: Any) -> None:
     tab.locator(".desk").get_by_role("button", name="Clear").click()
     tab.wait_for_function("!document.querySelector('.desk .near a')")
     assert tab.input_value(BOX) == "" and "message=" not in tab.url
+    count = tab.evaluate("knownMessages.length")
+    assert tab.locator(COUNT).inner_text() == f"{count} messages"
     tab.fill(BOX, "bfloat16 numpy")
     tab.wait_for_function(f"{FOUND}.includes('numpy-bfloat16')")
 
