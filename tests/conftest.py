@@ -44,7 +44,7 @@ DESK = {"width": 1280, "height": 900}
 # runs all probes of the Atlas.
 SLOW_FIXTURES = {
     *("site", "browser", "tiny_site", "hosted"),
-    *("tiny", "simulated_device", "observed", "second"),
+    *("tiny", "simulated_device", "heard"),
 }
 
 
@@ -110,6 +110,14 @@ def site() -> Path:
     if not (SITE / "index.html").exists():
         pytest.fail("there is no built site: run `nox -s docs` first", pytrace=False)
     return SITE
+
+
+@pytest.fixture(scope="session")
+def heard(site: Path, simulated_device: None) -> list[Any]:
+    """Return each record of a call with what a witness has seen (witness.py)."""
+    from witness import hear  # it lies beside the tests of truth
+
+    return hear()
 
 
 @pytest.fixture(scope="session")

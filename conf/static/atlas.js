@@ -79,17 +79,23 @@
   const facts = () => (loading ??= new Promise((onload, onerror) => {
     document.head.append(element("script", "", { src: form.dataset.facts, onload, onerror }));
   }));
+  const codeOf = (row, whole) =>
+    (row.querySelector(whole ? "pre" : "pre b") ?? row.querySelector("code")).textContent;
   const draw = async (row) => {
     await facts();
-    const { states, devices, seen, outcomes, texts, pictures } = window.callFacts;
-    const known = seen[row.querySelector("pre b").textContent]?.[place.selectedIndex] ?? [];
+    const { states, devices, rows: calls, seen, outcomes, ...drawing } = window.callFacts;
+    const { texts, pieces, pictures } = drawing, code = codeOf(row);
+    const known = seen[code]?.[place.selectedIndex] ?? [];
     const chosen = Object.keys(states).indexOf(kind.value);
     const at = known[chosen] >= 0 ? chosen : known.findIndex((one) => one >= 0);
     const outcome = outcomes[known[at]], figure = element("figure");
     row.querySelector("figure")?.remove();
     if (!outcome) return;
-    const drawn = element("div", "", { innerHTML: pictures[outcome.picture] ?? "", ariaHidden: true });
-    const x = `If x is ${Object.values(states)[at][0]}, on ${Object.values(devices)[place.selectedIndex]}`;
+    const innerHTML = pictures[outcome.picture].map((one) => pieces[one]).join("");
+    const drawn = element("div", "", { innerHTML, ariaHidden: true });
+    const [x] = Object.values(states)[at], on = Object.values(devices)[place.selectedIndex];
+    const ofTensor = calls[code].subject === "x" ? `If x is ${x}, on ${on}: ` : "";
+    const caption = element("figcaption", ofTensor + texts[outcome.said]);
     const listed = element("dl");
     for (const said of outcome.facts ?? []) {
       const [title, answer, detail] = said.map((one) => texts[one] ?? "");
@@ -98,14 +104,14 @@
       item.append(element("dt", title), value);
       listed.append(item);
     }
-    figure.append(drawn, element("figcaption", `${x}: ${texts[outcome.said]}`), listed);
+    figure.append(drawn, caption, listed);
     row.querySelector(".facts").prepend(figure);
   };
   const addCopy = (row) => {
     const links = row.querySelector(".links");
     if (!navigator.clipboard || links.querySelector("button")) return;
     const said = element("span", "", { role: "status" });
-    const copy = () => navigator.clipboard.writeText(`${row.querySelector("pre").textContent}\n`)
+    const copy = () => navigator.clipboard.writeText(`${codeOf(row, true)}\n`)
       .then(() => "Copied the call.", () => "Copy failed. Select the code and copy it.")
       .then((words) => { said.textContent = ` ${words} `; });
     links.prepend(element("button", "Copy", { type: "button", onclick: copy }), said);

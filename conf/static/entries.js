@@ -6,7 +6,6 @@
   const ENTRY = ".entry, .mistake, .question-entry, .question-theme";
   const phone = matchMedia("(max-width: 46rem)");
   const entries = [...document.querySelectorAll(ENTRY)];
-  const titleOf = (section) => section.querySelector("h2, h3");
   const partsOf = (section) => {
     const message = section.querySelector(":scope.entry > :is(.met, .cell)");
     return [...section.children].filter((part) =>
@@ -20,10 +19,9 @@
     section.querySelector(".unfold")?.setAttribute("aria-expanded", !folded);
   };
   for (const section of entries) {
-    const title = titleOf(section);
+    const title = section.querySelector("h2, h3");
     const button = document.createElement("button");
-    button.type = "button";
-    button.className = "unfold";
+    Object.assign(button, { type: "button", className: "unfold" });
     button.setAttribute("aria-label", title.textContent.replace("¶", "").trim());
     title.append(button);
     title.addEventListener("click", ({ target }) => {

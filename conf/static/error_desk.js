@@ -29,32 +29,30 @@ addEventListener("DOMContentLoaded", () => {
     /File "([^"]+)", line (\d+)(?:, in ([\w<>.]+))?/,
     /File (\S+\.py):(\d+), in ([\w<>.]+)/,
     /((?:Cell )?In ?\[\d+\]), line (\d+)()/,
-    /^[\s│]*(\S+\.py):(\d+)(?: in ([\w<>.]+)|: in (\w+)|: \w*Error)/,
+    /^[\s│]*(\S+\.py):(\d+)(?::? in ([\w<>.]+)|: \w*Error)/,
   ];
   const FOREIGN =
     /(?:site|dist)-packages|[\\/]lib[\\/]python3|[\\/]torch[\\/]|^<(?!ipython|stdin|string)/;
-  const POINTER = /^\s*(?:❱|-+>|>)?\s*(?:\d+\s*[│┃|]?)?/;
+  const POINTED = /^\s*(?:❱|-+>|>)/;
   // The reader's own line in a traceback: the last that is in no library.
   const ownLine = (query) => {
     const lines = query.replace(/\x1b\[[\d;]*m/g, "").split(/\r?\n|(?=\bFile ")/)
       .map((line) => line.replace(/^[│┃ ]*[│┃]|[│┃]\s*$/g, ""));
-    let mine = null, below = 0;
-    lines.forEach((line, place) => {
+    const frames = lines.flatMap((line, place) => {
       const frame = FRAMES.map((one) => one.exec(line)).find(Boolean);
-      if (!frame) return;
-      const [whole, file, number, name, other] = frame;
-      if (FOREIGN.test(file)) { below += mine !== null; return; }
-      const after = [line.slice(frame.index + whole.length), ...lines.slice(place + 1, place + 12)]
-        .filter((one, at) => at || one.trim());
-      const code = after.find((one) => /^\s*(?:❱|-+>|>)/.test(one)) ?? after[0] ?? "";
-      mine = [code.replace(POINTER, "").split(/\b\w*(?:Error|Warning): /)[0].trim(),
-        `${file.split(/[\\/]/).pop()}, line ${number}`, name ?? other];
-      below = 0;
+      return frame ? { frame, place } : [];
     });
-    if (!mine) return [];
-    const [code, where, name] = mine;
-    return ["Your own line: ", ...coded(code && `\`${code}\``),
-      ` (${where}${name ? `, in ${name}` : ""})`,
+    const mine = frames.findLastIndex(({ frame }) => !FOREIGN.test(frame[1]));
+    if (mine < 0) return [];
+    const { frame, place } = frames[mine], [whole, file, number, name] = frame;
+    const rest = lines[place].slice(frame.index + whole.length);
+    const after = rest.trim() ? [rest] : lines.slice(place + 1, place + 12);
+    const code = (after.find((line) => POINTED.test(line)) ?? after[0] ?? "")
+      .replace(POINTED, "").replace(/^\s*\d*\s*[│┃|]?/, "")
+      .split(/\b\w*(?:Error|Warning): /)[0].trim();
+    const where = ` (${file.split(/[\\/]/).pop()}, line ${number}${name ? `, in ${name}` : ""})`;
+    const below = frames.length - mine - 1;
+    return ["Your own line: ", ...coded(code && `\`${code}\``), where,
       below ? `. The ${below} frames below it are in library code.` : "."];
   };
 

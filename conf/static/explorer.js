@@ -150,17 +150,27 @@
     shares: "shares memory", itself: "is the same tensor", copies: "copies",
     moves: "is the same tensor, moved", raises: "raises",
   };
-  // What one of several steps does to memory: by dtype, device and layout of what it is called on.
-  const stepWords = ({ text: typed, code, isSure }) => {
-    const signsOf = (on) => ["constant", "view"].map((x) => seenOf(code, x, on)).filter(Boolean).map(memoryOf);
-    const all = devices.map(signsOf), signs = [...new Set(all.flat())];
-    const does = !isSure ? "copies, unless it has that dtype already"
-      : signs.length < 2 ? DOES[signs[0]]
-        : all[1] && all[0].join() !== all[1].join() ? "copies, unless it is there already"
-          : `${listed(signs.map((sign) => DOES[sign]))}, by its layout`;
-    return `${typed} ${does}${seenOf(code, "leaf")?.sign.endsWith("stops") ? " (gradient stops)" : ""}`;
+  const doesOf = (seen) => {
+    const [, python] = /^y is a (Python \w+|number)/.exec(text(seen.said)) ?? [];
+    return python ? `gives a ${python}` : / other values /.test(text(seen.said)) ? "makes new memory" : DOES[memoryOf(seen)];
   };
-  const OTHERS = { x: "a tensor", a: "an array", z: "complex", h: "bfloat16" };
+  const WRITE = /(?<!requires_grad|detach|share_memory)_\(|^x[^(]* [-+*/]?= /;
+  // What one of several steps does: by dtype, device and layout of what it is called on.
+  const stepWords = ({ text: typed, code, or, isSure }) => {
+    const [here, away = here] = devices.map((on) => [code, or].flatMap((one) =>
+      ["constant", "view"].map((x) => one && seenOf(one, x, on))).filter(Boolean).map(doesOf));
+    const words = [...new Set(here)], leaf = seenOf(code, "leaf"), isMove = here.join() !== away.join();
+    const does = WRITE.test(code) && words[0] === DOES.itself ? "writes in place"
+      : !isSure ? "copies, unless it has that dtype already"
+        : isMove && away[0] !== DOES.raises ? "copies, unless it is there already"
+          : words.length < 2 ? words[0] : `${listed(words)}, by ${or ? "what it is" : "its layout"}`;
+    const more = [
+      raises(leaf) && runs(code, "constant") && "raises if it requires grad",
+      leaf?.sign.endsWith("stops") && "gradient stops",
+      isMove && away[0] === DOES.raises && "raises on a GPU",
+    ].filter(Boolean);
+    return `${typed} ${does}${more.length ? ` (${more.join(", ")})` : ""}`;
+  };
   const lineSays = (told, seen) => {
     const { code, x, steps, unread, when, or, whole } = told;
     const rest = unread ? ` Not read: ${unread}.` : "";
@@ -173,7 +183,7 @@
     const only = [when, isElsewhere && `${x} is on the CPU`].filter(Boolean).join(", and ");
     return [
       unread || !whole ? `${unread ? "Up to" : "Of"} ${told.read}: ` : "", only && `If ${only}: `, said,
-      isOther && ` If it is ${OTHERS[facts.rows[or]?.subject ?? "x"]}: ${first(other)}`,
+      isOther && ` If it is ${told.orWhen}: ${first(other)}`,
       isElsewhere && ` If it is on a GPU: ${first(away)}`, rest,
     ].filter(Boolean).join("");
   };
@@ -207,7 +217,7 @@
     const seen = seenOf(code), row = facts.rows[code], told = now.told?.code === code ? now.told : null;
     showCode(part("code"), code, told);
     part("headline").textContent = !seen ? "The build had no such device, so this wasn't run."
-      : told && !raises(seen) ? lineSays(told, seen) : text(seen.said);
+      : told && (!raises(seen) || told.steps.length > 1) ? lineSays(told, seen) : text(seen.said);
     part("picture").replaceChildren(...(seen ? [drawn(seen, code, now.write)] : []));
     const note = part("note"), [wrote] = seen?.writes?.[now.write] ?? [];
     note.replaceChildren();

@@ -33,7 +33,7 @@ def reader(tab: Any) -> Any:
     return lambda how, *texts: tab.evaluate(asking, [how, list(texts)])
 
 
-# -- What is shown ----------------------------------------------------------------------
+# -- What is shown ---------------------------------------------------------------------
 
 # Shows what an address asks for, as a step back in the browser does.
 ASK = """query => {
@@ -56,7 +56,7 @@ ASK = """query => {
 
 
 def test_the_page_shows_what_was_seen(tab: Any) -> None:
-    """Of rows and of chains: headline, facts, picture, and the write through each name."""
+    """Of rows and of chains: headline, facts, picture, writes through both names."""
     go(tab, "y=detach")
     seen = facts()
     keys = [
@@ -76,7 +76,7 @@ def test_the_page_shows_what_was_seen(tab: Any) -> None:
         assert (shown["headline"], shown["label"]) == (said, f"y = {code}: {said}")
         assert shown["marks"] == len(re.findall(r"<\w", record["picture"])) - 1, asked
         told = [[answer, detail] for _, answer, detail in facts_of(record, x)][:SHOWN]
-        assert [(one + [""])[:2] for one in shown["facts"]] == told, asked
+        assert [[*one, ""][:2] for one in shown["facts"]] == told, asked
         if record["error"] is not None:
             assert shown["note"].startswith(record["error"][:60]), asked
         elif write:
@@ -153,7 +153,7 @@ def test_without_scripts_a_picture_and_no_controls(visit: Any) -> None:
     assert page.locator(".explorer :is(button, select):visible").count() == 0
 
 
-# -- How lines are read -------------------------------------------------------------------
+# -- How lines are read ----------------------------------------------------------------
 
 
 def typed_lines(kind: str) -> list[tuple[str, str]]:
@@ -201,31 +201,28 @@ def ways(form: str) -> list[str]:
             for way in ways(form.replace(found[0], one, 1))
         ]
     line = re.sub("|".join(SAMPLES), lambda word: SAMPLES[word[0]], form)
-    line = re.sub(r"(?<==)…|(?<== )…|(?<=\[)…", "2", line)
-    line = re.sub(r"^(torch\.(?:cat|concat|stack))\(x", r"\1([x, w]", line)
-    return [line.replace("(…, ", '("b", '), re.sub(r", …|…", "", line)][-1:]
+    line = re.sub(r"(?<=[=\[])…|(?<== )…|(?<=\()…(?=, )", "2", line)
+    return [re.sub(r"(, )?…", "", line).replace("cat(x", "cat([x, w]")]
 
 
 def test_each_way_to_write_a_call_is_read_as_that_call(reader: Any) -> None:
-    """And so is the code of each row and chain, also with another name for x."""
+    """And so is each chain of two chips, with another name for x."""
     asked = {
-        way.replace("(, ", '("b", '): code
+        way: code
         for code, also in [
             *((call.code, call.also) for call in CALLS.values()),
             *((f"x{chip.code}", chip.also) for chip in CHIPS.values()),
         ]
         for form in also
         for way in ways(form)
+        if way not in facts().codes  # as x.T is, that is x.t() as well
     }
-    assert len(asked) > 200
-    asked |= {code_of(chain): code_of(chain) for chain in chains(True, 2) if chain}
-    codes = facts().codes
-    asked = {way: code for way, code in asked.items() if code in codes}
+    assert len(asked) > 150
+    for chain in chains(True, 2):
+        if chain and not {"numpy", "numpy-force", "copy"}.intersection(chain):
+            asked[code_of(chain).replace("x", "w.grad", 1)] = code_of(chain)
     for (way, code), told in zip(asked.items(), reader("read", *asked), strict=True):
-        read = [told["code"], *(one["code"] for one in told.get("steps", ()))]
-        assert code in read or told["unread"], (way, code, told)
-        if way not in codes or code == way:
-            assert not told["unread"] or "numpy" in way, (way, told)
+        assert (told["code"], told.get("unread")) == (code, ""), (way, told)
 
 
 UNTRUE = {
@@ -251,6 +248,13 @@ UNTRUE = {
     "x.numpy().T": "x.numpy()",
     "x.numpy().flatten()": "x.numpy()",
     "w.grad = None": "",
+    "x.numpy()[0] = 5": "",
+    "x.reshape(-1)[0] = 5": "",
+    "x[:, idx] += 1": "",
+    "buf[i].copy_(x)": "",
+    "x[idx].mul_(2)": "",
+    "x.expand(4, 3).add_(1)": "x.expand(4, 2, 3)",
+    "y = z.conj().numpy()": "z.conj()",
 }
 
 
@@ -335,7 +339,7 @@ def test_two_calls_in_peoples_words_show_where_they_differ(tab: Any) -> None:
             assert any(marked) and fact.lower() in said, (typed, other, said)
 
 
-# -- The box ------------------------------------------------------------------------------
+# -- The box ---------------------------------------------------------------------------
 
 
 def test_a_fragment_has_no_bare_verdict(tab: Any) -> None:
@@ -349,7 +353,8 @@ def test_a_fragment_has_no_bare_verdict(tab: Any) -> None:
         "total += np.prod(p.detach().shape)": ["Up to p.detach(): "],
         "y = batch.norm.float()": ["If batch.norm is a float32 tensor: y is x itself",
                                    "If it is bfloat16: y is a copy"],
-        "y = logits.cpu()": ["If logits is on the CPU: y is x itself", "If it is on a GPU: "],
+        "y = logits.cpu()": ["If logits is on the CPU: y is x itself",
+                              "If it is on a GPU: "],
         "total += loss": ["If total is a tensor: "],
         "b = model": ["b is the same object as model"],
     }.items():  # fmt: skip

@@ -114,7 +114,7 @@ def test_self_check_answers_are_what_the_programs_print(
 ) -> None:
     page = soup(site / "self_check.html")
     imports, *_ = (pre.get_text() for pre in page.select(".cell_input pre"))
-    sections = page.select("article section section")
+    sections = page.select("article section section section")
     assert len(sections) >= 15
     for section in sections:
         (answer,) = section.select(ANSWER)

@@ -165,12 +165,15 @@ def test_sidebar_next_and_lists_have_one_order(site: Path) -> None:
         seen = dict.fromkeys(led(page, link) for link in links)
         seen = [path for path in seen if path in lessons]
         assert seen == [one for one in lessons if one in seen], page
+    path = path_of(site)
     for section in sections(site):
         for page, following in pairwise(section):
-            for selector in (".related-pages .next-page", 'head link[rel="next"]'):
-                assert led(page, soup(page).select_one(selector)) == following
-            back = soup(following).select_one(".related-pages .prev-page")
-            assert led(following, back) == page
+            if page not in path:
+                for selector in (".related-pages .next-page", 'head link[rel="next"]'):
+                    assert led(page, soup(page).select_one(selector)) == following
+            if following not in path[1:]:
+                back = soup(following).select_one(".related-pages .prev-page")
+                assert led(following, back) == page
     listed = []
     for index in sorted((site / "auto_examples").glob("*/index.html")):
         for row in soup(index).select(".lesson-rows > li"):
@@ -186,6 +189,34 @@ def test_sidebar_next_and_lists_have_one_order(site: Path) -> None:
             inks = {ink for ink in inks if not ink.startswith("var(--")}
             assert inks <= {"none", "currentColor"}, page
     assert listed == lessons
+
+
+def path_of(site: Path) -> list[Path]:
+    """Return the pages of the list of lessons to begin with."""
+    index = site / "auto_examples" / "index.html"
+    return [led(index, link) for link in soup(index).select("ol a")]
+
+
+def test_the_first_lessons_are_a_chain_that_ends_in_questions(site: Path) -> None:
+    *lessons, quiz = path = path_of(site)
+    assert len(lessons) == 5 and quiz == site / "self_check.html"
+    start = soup(site / "index.html").select_one("ul.doors a")
+    assert led(site / "index.html", start) == path[0]
+    for at, (page, following) in enumerate(pairwise(path), 2):
+        link = soup(page).select_one(".related-pages .next-page")
+        back = soup(following).select_one(".related-pages .prev-page")
+        assert (led(page, link), led(following, back)) == (following, page)
+        words = f"{at} of 5: " if at <= 5 else ""
+        title = as_shown(link.select_one(".title"))
+        assert title == words + as_shown(soup(following).h1)
+    asked = soup(quiz).select("article section section")[0]
+    about = {led(quiz, link) for link in asked.select("details.predict a")}
+    assert len(asked.select("fieldset")) == 5 and about <= set(lessons)
+
+
+def test_the_menu_is_short(site: Path) -> None:
+    entries = soup(site / "index.html").select(".sidebar-tree .toctree-l1")
+    assert len(entries) <= 11
 
 
 def test_one_page_gathers_what_each_lesson_asks_to_remember(site: Path) -> None:

@@ -66,21 +66,3 @@ def broken_rules(rules: dict[str, str]) -> dict[str, list[str]]:
             where = traceback.extract_tb(error.__traceback__)[-1].lineno
             broken[rule] = [code.splitlines()[where - 1], traceback.format_exc()]
     return broken
-
-
-def pinned(operations: dict[str, tuple[str, str]]) -> dict[str, bool]:
-    """Whether what each call returns is pinned: to pin it again gives its own memory.
-
-    A call is what comes before it, and itself.
-    """
-    load_device()
-    seen = {}
-    for name, code in operations.items():
-        given, call = map(with_its_name, code)
-        names = {"torch": torch, "x": torch.ones(2, 3)}
-        exec(given, names)
-        y = eval(call, names)
-        seen[name] = (
-            y.device.type == "cpu" and y.pin_memory().data_ptr() == y.data_ptr()
-        )
-    return seen

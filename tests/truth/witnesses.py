@@ -8,16 +8,15 @@ asked; the phrases by which it says so are listed here.
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 import torch
-from tensor_copies.simulated import NAME, load_device, with_its_name
-from tensor_maps.atlas import calls, probes
+from tensor_copies.simulated import NAME, load_device
+from tensor_maps.atlas import calls
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
+from witness import Witness
 
 # What a witness says when it cannot tell what a device would do, and why.
 CANNOT_TELL = {
@@ -58,7 +57,7 @@ def compare_all(faulty: str) -> list[list[tuple[str, int, list[str]]]]:
     denied. It changes this process.
     """
     load_device()
-    cells = [list(compared(calls.OPERATIONS))]
+    cells = [list(compared(calls.CALLS))]
     copies = torch.Tensor.cpu
     torch.Tensor.cpu = lambda x: copies(x) if x.device.type != NAME else x
     cells.append(list(compared([faulty])))
@@ -67,21 +66,18 @@ def compare_all(faulty: str) -> list[list[tuple[str, int, list[str]]]]:
 
 def compared(names: Iterable[str]) -> Iterator[tuple[str, int, list[str]]]:
     """Yield each cell of some calls, with who confirms and who denies it."""
-    for operation in map(calls.OPERATIONS.get, names):
+    for operation in map(calls.CALLS.get, names):
         for state in operation.states if operation.subject == "x" else ():
             yield operation.id, *compare(operation, state)
 
 
-def compare(operation: calls.Operation, state: str) -> tuple[int, list[str]]:
+def compare(operation: calls.Call, state: str) -> tuple[int, list[str]]:
     """Run one call on the device and before both witnesses; return who disagrees."""
 
     def look(place: str) -> dict[str, Any]:
-        code = [operation.given, operation.code]
-        if place == NAME:
-            code = map(with_its_name, code)
-        with warnings.catch_warnings(), torch.set_grad_enabled(state != "no_grad"):
-            warnings.simplefilter("ignore")
-            return _facts(*code, state, place)
+        with warnings.catch_warnings(action="ignore"):
+            asked = Witness(operation.code, operation.given, "x", state, place)
+            return _facts(asked)
 
     torch.ops.standin.let_cuda_be_faked()
     here = look(NAME)
@@ -103,39 +99,26 @@ def compare(operation: calls.Operation, state: str) -> tuple[int, list[str]]:
     return confirmed, sorted(denied)
 
 
-def _facts(given: str, call: str, state: str, place: str) -> dict[str, Any]:
-    """Return what was seen; a fact that this place cannot tell is missing."""
-    names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "np": np, "copy": copy}
-    with torch.enable_grad():
-        names["x"], _ = probes._new_x(state, place)
-    exec(given, names)
-    x = names["x"]
+def _facts(asked: Witness) -> dict[str, Any]:
+    """Return what was seen; a fact that its device cannot tell is missing."""
+    ran = asked.start()
     try:
-        result = _run(call, names)
+        result = asked.call(ran)
     except Exception as error:
-        if _cannot_tell(error, place) or UNSEEN_BY_FAKES in str(error):
+        if _cannot_tell(error, asked.device) or UNSEEN_BY_FAKES in str(error):
             return {}
         return {"raises": type(error).__name__}
-    facts: dict[str, Any] = {"raises": "nothing", "same_object": result is x}
+    facts: dict[str, Any] = {"raises": "nothing", "same_object": result is ran.x}
     if isinstance(result, torch.Tensor):
         away = result.device.type != "cpu"
         facts |= {
             "is_a_parameter": isinstance(result, torch.nn.Parameter),
             "device": "that of x" if away else "the CPU",
-            "shares_memory": _memory(result) == _memory(x),
+            "shares_memory": _memory(result) == _memory(ran.x),
             "requires_grad": result.requires_grad,
             "is_leaf": result.is_leaf,
         }
     return facts
-
-
-def _run(call: str, names: dict[str, Any]) -> Any:
-    try:
-        code = compile(call, "<call>", "eval")
-    except SyntaxError:
-        exec(call, names)
-        return names["y"]
-    return eval(code, names)
 
 
 def _cannot_tell(error: Exception, place: str) -> bool:

@@ -45,8 +45,6 @@ TAKEN = [
      "not torch's own: take the name as an argument"),
     ("torch.UntypedStorage._cdata", MAPS, "it tells storages without an address (meta) "
      "apart: take Tensor.is_set_to"),
-    ("torch.cuda._sleep", ATLAS, "any kernel that keeps the device busy for about a "
-     "second does: a matmul in a loop"),
     ("torch.cuda._parse_visible_devices", SIMULATED, "it reads a variable of CUDA: see "
      "what a page on it shows, and drop the line"),
     ("torch._register_device_module", SIMULATED, "PyTorch's page on PrivateUse1 names "

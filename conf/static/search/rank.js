@@ -7,6 +7,7 @@ window.searchReady = (async () => {
   const BOOST = { heading: 3, asked: 4, sentence: 2, code: 1, prose: 1, title: 1 };
   const OF_KIND = { Lesson: 1.1, Error: 1.1, Call: 0.8, Page: 0.6 };
   const NEAR = 2; // of the best text: what nearness to a heading or a phrase counts
+  const MOST = 300; // characters: of a long paste the end says what happened
   const WEAK = 0.45; // nearness of the best below which nothing is claimed
 
   // Idle words, words written apart or together, and endings that say nothing more.
@@ -57,20 +58,24 @@ window.searchReady = (async () => {
   const names = sections.flatMap(({ id, kind, heading, anchor, phrases }) =>
     [...(kind === "Call" ? [] : [heading, anchor.replace(/^(?:silent|q|term)-|-/g, " ")]),
       ...phrases].map((name) => ({ id, words: new Set(wordsOf(name)) })));
-  const often = new Map();
-  for (const { words } of names)
-    for (const word of words) often.set(word, (often.get(word) ?? 0) + 1);
+  const places = new Map(); // of each word, the names that have it
+  for (const name of names)
+    for (const word of name.words) {
+      if (!places.has(word)) places.set(word, []);
+      places.get(word).push(name);
+    }
   const weigh = (words) => words.reduce((sum, word) =>
-    sum + Math.log(1 + names.length / (often.get(word) ?? 0.5)), 0);
-  for (const one of names) one.weight = weigh([...one.words]);
+    sum + Math.log(1 + names.length / (places.get(word)?.length ?? 0.5)), 0);
+  for (const name of names) name.weight = weigh([...name.words]);
   // Of each section, how much of a query and of its nearest name is the same, from 0 to 1.
   const nearTo = (asked) => {
-    const all = weigh(asked), nearest = new Map();
-    for (const { id, words, weight } of names) {
-      const common = asked.filter((word) => words.has(word));
-      if (common.length < Math.min(2, asked.length)) continue;
-      nearest.set(id, Math.max(nearest.get(id) ?? 0, (2 * weigh(common)) / (all + weight)));
-    }
+    const all = weigh(asked), shared = new Map(), nearest = new Map();
+    for (const word of asked)
+      for (const name of places.get(word) ?? [])
+        shared.set(name, [...(shared.get(name) ?? []), word]);
+    for (const [{ id, weight }, words] of shared)
+      if (words.length >= Math.min(2, asked.length))
+        nearest.set(id, Math.max(nearest.get(id) ?? 0, (2 * weigh(words)) / (all + weight)));
     return nearest;
   };
 
@@ -91,9 +96,10 @@ window.searchReady = (async () => {
     const known = find(query).filter(({ address }) => byAddress.has(address))
       .map(({ address, live, exact }) => ({ ...byAddress.get(address), message: live, exact }));
     const taken = new Set(known.map(({ id }) => id));
-    const found = index.search(query, OPTIONS), top = found[0]?.score ?? 1;
+    const asked = query.trim().slice(-MOST);
+    const found = index.search(asked, OPTIONS), top = found[0]?.score ?? 1;
     const scores = new Map(found.map(({ id, score }) => [id, score]));
-    const near = nearTo([...new Set(wordsOf(query).map(spelt))]), asked = query.trim();
+    const near = nearTo([...new Set(wordsOf(asked).map(spelt))]);
     for (const [id, share] of near) scores.set(id, (scores.get(id) ?? 0) + top * NEAR * share);
     for (const { id, heading } of sections) // signs, such as x[:, ::2], have few words
       if (heading === asked) scores.set(id, (scores.get(id) ?? 0) + 2 * top * NEAR);

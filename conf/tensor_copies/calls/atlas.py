@@ -27,7 +27,7 @@ from tensor_maps.atlas.calls import (
     libraries,
 )
 
-from tensor_copies.calls.explorer import address_of, address_of_file
+from tensor_copies.calls.explorer import MEANS, address_of, address_of_file
 from tensor_copies.calls.facts import facts
 from tensor_copies.calls.words import (
     SIGNS,
@@ -85,22 +85,15 @@ def visit_atlas(self: HTML5Translator, node: atlas) -> None:
     for group, calls in groupby(seen.calls.values(), lambda call: call.group):
         rows = [row(app, page, call) for call in calls]
         (apart if rows[0]["what"] else groups).append((group, rows))
-    used = {
-        name
-        for _, rows in groups + apart
-        for one in rows
-        for cell in one["cells"]
-        for name in (*cell["classes"], *(p for _, (of, _) in cell["parts"] for p in of))
-    }
-    chips = SIGNS | {DIFFERS: "differs on the other device"}
-    places = {"here": "x on the CPU"}
+    chips, places = dict(SIGNS), {"here": "x on the CPU"}
     if (away := seen.devices.get("device")) is not None:
         places["there"] = f"x on {away}"
+        chips[DIFFERS] = "differs on the other device"
     markup = TEMPLATES.get_template("calls/table.html").render(
         facts=address_of_file(app.builder, page),
-        chips={name: words for name, words in chips.items() if name in used},
+        chips=chips,
         places=places,
-        kinds={state: (KINDS[state], words) for state, words in ALL_STATES.items()},
+        kinds={kind: (name, _means(kind)) for kind, name in KINDS.items()},
         count=len(seen.calls),
         groups=groups,
         apart=[(address(group), group, rows) for group, rows in apart],
@@ -109,6 +102,12 @@ def visit_atlas(self: HTML5Translator, node: atlas) -> None:
     )
     self.body.append(markup)
     raise nodes.SkipNode
+
+
+def _means(kind: str) -> str:
+    """Return what a kind of x is, for a reader who does not know the word."""
+    words = ALL_STATES[kind]
+    return MEANS.get(kind) or f"{words[0].upper()}{words[1:]}."
 
 
 def address(group: str) -> str:
@@ -132,6 +131,7 @@ def row(app: Sphinx, page: str, call: Call) -> dict[str, Any]:
     return {
         "call": call,
         "what": what(call),
+        "name": name,
         "line": Markup(breakable(name)),
         "folded": len(name) // LETTERS,
         "find": " ".join((call.code, call.api, named, links[0][1])).lower(),
@@ -259,7 +259,6 @@ class AtlasFiles(SphinxDirective):
             f'<a href="{relative_uri(here, name)}" download>{name}</a>'
             for name in ("atlas.json", "atlas.csv")
         )
-        self.env.metadata[self.env.docname]["atlas_probed"] = facts().here["day"]
         return [nodes.raw("", f'<p class="actions">{links}</p>', format="html")]
 
 

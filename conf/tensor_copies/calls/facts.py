@@ -91,9 +91,9 @@ def probe_all(second_device: bool) -> dict[str, Any]:
         call = Call(code_of(chain), code_of(chain), given=TABLE["given"]["device"])
         for device in kinds:
             for state in STATES:
-                if state not in seen.get(call.code, {}).get(device, {}) and not (
-                    chain and (code_of(chain[:-1]), state, device) in raising
-                ):
+                if chain and (code_of(chain[:-1]), state, device) in raising:
+                    raising.add((call.code, state, device))
+                elif state not in seen.get(call.code, {}).get(device, {}):
                     run(call, state, device)
     return {
         "day": datetime.now(UTC).date().isoformat(),

@@ -214,6 +214,8 @@ def after_write(record: Record, name: str, x: str = "x") -> str:
     said = f"Only {written} changed: {other} keeps its values."
     if record["same_object"]:
         said = f"{x} changed, and y is {x}."
+        if not write["both"]:
+            said = f"Nothing changed: {write_to(name, x)} writes what is there already."
     elif write["both"]:
         said = f"Both changed: {other} also has the 7."
     if write["refused"]:
@@ -243,7 +245,6 @@ def card(facts: Facts, call: Call) -> tuple[list[tuple[str, str]], list[str]]:
     others = {
         "nonleaf": f"if {x} is the result of an operation",
         "view": f"if {x} is transposed",
-        "slice": f"if {x} is a slice with gaps",
     }
     found: dict[str, str] = {}
     for kind, when in others.items():

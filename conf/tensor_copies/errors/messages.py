@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from tensor_copies.markup import SENTENCE
+from tensor_copies.markup import beginning
 
 FACT = "messages"  # a page's entries, among its facts
 RAISING = {"tag_raises-exception", "tag_warning"}
@@ -50,7 +50,7 @@ def keep_message(
             "anchor": section["ids"][0],
             "title": section.next_node(nodes.title).astext(),
             "texts": [*typed.get(True, ()), live, *typed.get(False, ())],
-            "cause": SENTENCE.match(_with_backticks(why)).group(),
+            "cause": beginning(_with_backticks(why)),
             "cure": next(one["cures"][0][0] for one in raws if one.hasattr("cures")),
         }
     )

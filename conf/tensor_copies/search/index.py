@@ -18,12 +18,14 @@ import json
 import re
 import tomllib
 from collections import Counter
+from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from tensor_maps.atlas.calls import CHIPS
 
@@ -50,18 +52,16 @@ def write_index(app: Sphinx, env: BuildEnvironment) -> None:
     if app.builder.format != "html":
         return
     phrases, address = _asked(app), app.builder.get_target_uri
-    told = [
-        [
-            address(page),
-            [_entry(one, phrases.get((page, one.anchor), ())) for one in own],
-        ]
+    told = {
+        page: [_entry(one, phrases.get((page, one.anchor), [])) for one in own]
         for page, own in all_sections(app).items()
-    ]
-    entries = list(chain.from_iterable(own for _, own in told))
+    }
+    entries = list(chain.from_iterable(told.values()))
     often = Counter(chain.from_iterable(one[PROSE] for one in entries))
     for one in entries:
         one[PROSE] = " ".join(word for word in one[PROSE] if often[word] <= OFTEN)
-    whole = {"kinds": KINDS, "pages": told, **_cards(app)}
+    pages = [[address(page), own] for page, own in told.items()]
+    whole = {"kinds": KINDS, "pages": pages, **_cards(app)}
     data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
     path = Path(app.outdir, "_static", DATA)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,33 +71,24 @@ def write_index(app: Sphinx, env: BuildEnvironment) -> None:
 def _asked(app: Sphinx) -> dict[tuple[str, str], list[str]]:
     """Return the phrases of each section, by its page and anchor.
 
-    What names nothing, or is no list of phrases, is a warning, and so the end of a
-    strict build.
+    A name of nothing is a warning, and so the end of a strict build.
     """
     path = Path(app.srcdir, ASKED)
     try:
         listed = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except tomllib.TOMLDecodeError as error:
-        logger.warning("%s: %s", ASKED, error)
-        return {}
-    gallery = app.config.sphinx_gallery_conf["gallery_dirs"][0]
-    sections, found = all_sections(app), {}
-    for name, phrases in listed.items():
-        page, _, anchor = name.partition("#")
-        if (lesson := f"{gallery}/{page}") in lesson_scripts(app):
-            page = lesson
-        known = [section.anchor for section in sections.get(page, ())]
-        if page not in sections:
-            said = "%s: %s is no page; a lesson is named like 1_basics/detach"
-            logger.warning(said, ASKED, name)
-        elif anchor not in known:
-            there = ", ".join(filter(None, known))
-            logger.warning("%s: %s is no section; there are %s", ASKED, name, there)
-        elif not isinstance(phrases, list):
-            logger.warning('%s: write "%s" = ["a question", "another"]', ASKED, name)
-        else:
-            found[page, anchor] = [" ".join(phrase.split()) for phrase in phrases]
-    return found
+        raise ExtensionError(f"{ASKED}: {error}") from None
+    gallery = f"{app.config.sphinx_gallery_conf['gallery_dirs'][0]}/"
+    places = {}
+    for page, own in all_sections(app).items():
+        name = page.removeprefix(gallery) if page in lesson_scripts(app) else page
+        places |= {
+            f"{name}#{one.anchor}".rstrip("#"): (page, one.anchor) for one in own
+        }
+    for name in set(listed) - set(places):
+        near = ", ".join(get_close_matches(name, places))
+        logger.warning("%s: %s is no section. Near to it: %s", ASKED, name, near)
+    return {places[name]: listed[name] for name in listed if name in places}
 
 
 def _entry(section: Section, phrases: list[str]) -> list[Any]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from textwrap import shorten
 
 from docutils import nodes
@@ -40,6 +41,7 @@ FURNITURE = {
     *("actions", "side", "output-head"),
     *("tag_hide-input", "tag_hide-cell", "tag_remove-input", "tag_remove-cell"),
 }
+APART = nodes.section | addnodes.glossary | nodes.comment  # no text of what holds them
 RAISED = re.compile(r"\b\w*(?:Error|Warning):")
 
 
@@ -71,17 +73,17 @@ def _sections(app: Sphinx, page: str) -> Iterator[Section]:
         is_page, heading = section.parent is doctree, _plain(app, page, section[0])
         if is_lesson and heading == "Remember":
             continue  # its lines stand with the page
-        own = list(_own(section))
+        own = list(_own(section[1:]))
         if is_page and is_lesson and section[-1][0].astext() == "Remember":
-            own += _own(section[-1])
+            own += _own(section[-1][1:])
         asked = [node["words"] for node in own if isinstance(node, choices)]
         kind = next(
             (OF_CLASS[name] for name in section["classes"] if name in OF_CLASS),
             LESSON if is_lesson else QUESTION if asked else PAGE,
         )
-        said = [app.env.metadata[page].get("description", "")] if is_page else []
-        said += [words for node in own if (words := _answer(app, page, node))]
-        sentence = beginning(_first([*said, *asked]))
+        described = app.env.metadata[page].get("description", "") if is_page else ""
+        said = (_answer(app, page, node) for node in own)
+        sentence = beginning(_first(chain([described], said, asked)))
         prose, code, text = _said(app, page, own, kind)
         if sentence or code or is_page:
             anchor = "" if is_page else section["ids"][0]
@@ -109,38 +111,31 @@ def _calls(page: str) -> Iterator[Section]:
         )  # fmt: skip
 
 
-def _own(section: nodes.section) -> Iterator[nodes.Node]:
-    """Yield the nodes of a section that are text of no section, nor term, below it."""
-    for child in section.children[1:]:
-        if not isinstance(child, nodes.section | addnodes.glossary):
-            yield from (node for node in child.findall() if not _is_furniture(node))
-
-
-def _is_furniture(node: nodes.Node) -> bool:
-    while node is not None and not isinstance(node, nodes.section):
-        if is_fold(node, "setup") or isinstance(node, nodes.comment):
-            return True
-        if isinstance(node, nodes.raw) and node.get("cures"):
-            return False
-        if isinstance(node, nodes.Element) and FURNITURE & set(node.get("classes", ())):
-            return True
-        node = node.parent
-    return False
+def _own(parts: Iterable[nodes.Node]) -> Iterator[nodes.Node]:
+    """Yield parts and what they hold, without furniture and sections below them."""
+    for part in parts:
+        classes = part.get("classes", ()) if isinstance(part, nodes.Element) else ()
+        if FURNITURE & set(classes) or is_fold(part, "setup"):
+            yield from (one for one in part.findall(nodes.raw) if one.get("cures"))
+        elif not isinstance(part, APART):
+            yield part
+            yield from _own(part.children)
 
 
 def _answer(app: Sphinx, page: str, node: nodes.Node) -> str:
-    """Return what a paragraph or a list of lessons says before any question."""
+    """Return what a paragraph or a list of lessons says, if no question asks for it."""
     if isinstance(node, lesson_rows):
         names = (lesson.rpartition("/")[2] for lesson in node["pages"])
         return ", ".join(short_titles()[name] for name in names)
-    above = node
+    if not isinstance(node, nodes.paragraph):
+        return ""
+    above = node.parent
     while above is not None and not is_fold(above, "predict"):
         above = above.parent
-    is_said = isinstance(node, nodes.paragraph) and above is None
-    return _plain(app, page, node) if is_said else ""
+    return _plain(app, page, node) if above is None else ""
 
 
-def _first(said: list[str]) -> str:
+def _first(said: Iterable[str]) -> str:
     """Return the first text, and with one that ends in a colon what follows it."""
     first = ""
     for text in filter(None, said):

@@ -177,16 +177,24 @@ def _written(
         except Exception as error:
             refused = refused or _said(error)
         else:
-            after = before  # the first row of a list of lists is a number now
-            if not isinstance(pair["y"], list):
-                after = [storage["cells"] for storage in _observed(pair)["storages"]]
-            cells = [
-                [at for at, one in enumerate(old or []) if one != new[at]]
-                for old, new in zip(before, after, strict=True)
-            ]
+            cells: list[list[int]] = [[] for _ in before]
+            if name == "x" or not isinstance(pair["y"], list):  # or its rows are uneven
+                storages = zip(before, _observed(pair)["storages"], strict=True)
+                cells = [_changed(old or [], storage) for old, storage in storages]
             both = all(_values(pair[key]) != values[key] for key in pair)
             return {"refused": refused, "changed": cells, "both": both}
     return {"refused": refused, "changed": None, "both": None}
+
+
+def _changed(before: list[str], storage: dict[str, Any]) -> list[int]:
+    """Return the cells with other values, of those that a tensor holds.
+
+    What is in between was never written, and holds something else in each run.
+    """
+    changed = [at for at, one in enumerate(before) if one != storage["cells"][at]]
+    size = storage["bytes"] // max(len(before), 1)
+    runs = [run for window in storage["windows"] for run in window["runs"]]
+    return [at for at in changed if any(a <= at * size < b for a, b in runs)]
 
 
 def _ending(call: Call) -> str | None:

@@ -1,0 +1,150 @@
+"""The Atlas in a browser, and that all pages tell the same facts of a call."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from reading import soup
+from tensor_copies.calls.atlas import KINDS, what
+from tensor_copies.calls.facts import facts
+from tensor_copies.calls.words import SIGNS, card, headline, meaning, raised, signs
+from tensor_maps.atlas.calls import STATES
+
+MATRIX = ".atlas-room > table.atlas > tbody > tr[id]"
+
+
+def test_a_row_says_what_was_seen_of_each_kind_of_x(site: Path) -> None:
+    page = soup(site / "atlas.html")
+    for call in facts().calls.values():
+        row = page.find(id=call.id)
+        assert call.code in (row.pre or row.code).get_text()
+        opened, cells = row.select_one(".facts").get_text(), row.select(":scope > td")
+        for kind, cell in zip(KINDS, cells, strict=False) if not what(call) else ():
+            for away, place in ((False, ".here"), (True, ".there")):
+                seen = kind
+                if call.subject == "a" and not away and kind not in call.states:
+                    seen = call.states[0]
+                record = facts().record(call.code, seen, away)
+                said = cell.select_one(place) or cell
+                words = [SIGNS[sign] for sign in signs(record)] if record else []
+                if record and record["error"]:
+                    words.append(raised(record))
+                assert said.get_text() == ", ".join(words), (call.code, kind, place)
+                if record:
+                    assert (record["error"] or meaning(record, call.subject)) in opened
+
+
+@pytest.mark.parametrize("code", ["x.clone()", "x.detach()", "x.view(-1)", "x.numpy()"])
+def test_atlas_lane_card_and_table_tell_one_record(
+    code: str, site: Path, tab: Any
+) -> None:
+    record = facts().record(code)
+    (call,) = [one for one in facts().calls.values() if one.code == code]
+    tab.goto(f"atlas.html#{call.id}")
+    caption = tab.locator(f"#{call.id} figcaption").text_content()
+    assert caption.endswith(headline(record))
+    tab.goto(f"index.html?y={code}#explorer")
+    lane = tab.locator(".explorer-lane")
+    lane.get_by_text(headline(record), exact=True).first.wait_for()
+    index = (site / "_static" / "search_index.js").read_text("utf-8")
+    told = json.loads(index[index.index("=") + 1 : index.rindex(";")])["cards"][code]
+    said, notes = card(facts(), call)
+    assert told["facts"] == [[*one] for one in said] + [["note", n] for n in notes]
+    for page in ("index.html", "cheat_sheet.html"):
+        for row in soup(site / page).select("table.calls tbody tr"):
+            if row.code.get_text() == code:
+                drawn = [use["href"] for use in row.select("use")]
+                assert drawn[: len(signs(record))] == [
+                    f"#sign-{one}" for one in signs(record)
+                ]
+
+
+def test_what_is_folded_opens_for_a_filter_and_for_an_address(visit: Any) -> None:
+    page = visit("atlas.html")
+    fold, rows = page.locator(".atlas-apart"), page.locator(".atlas-apart tr[id]")
+    search = page.locator(".atlas-filter").get_by_role("searchbox")
+    assert not rows.filter(visible=True).count()
+    for words, some in {
+        "dataframe": {"column-from-numpy", "frame-alone", "mixed-from-numpy"},
+        "PIL": {"image-as-tensor", "image-from-numpy"},
+    }.items():
+        search.fill(words)
+        found = rows.filter(visible=True).evaluate_all("all => all.map(one => one.id)")
+        assert some <= set(found) and len(found) < rows.count(), words
+    search.fill("x.detach()")
+    assert not fold.is_visible()
+    search.fill("")
+    assert fold.is_visible() and not rows.filter(visible=True).count()
+    page.goto("about:blank")
+    page.goto("atlas.html#frame-alone")
+    page.locator("#frame-alone .facts").wait_for()
+    page.goto("about:blank")
+    page.goto("atlas.html?has=copies,stops")
+    assert page.locator("#detach-clone").is_visible()
+    assert not page.locator("#clone").is_visible()
+
+
+def test_a_phone_shows_one_kind_of_x_and_a_filter_marks_its_hits(visit: Any) -> None:
+    page = visit("atlas.html#numpy", viewport={"width": 320, "height": 844})
+    page.locator("#numpy .facts").wait_for()
+    cells = page.locator("#numpy > td").filter(visible=True)
+    on, x = (page.get_by_label(f"{word} x is") for word in ("Where", "What"))
+    shown = []
+    for place, state in (("here", "leaf"), ("here", "constant"), ("there", "constant")):
+        on.select_option(place)
+        x.select_option(state)
+        page.locator("#numpy").scroll_into_view_if_needed()
+        shown.append(cells.inner_text())
+        where = "a GPU" if place == "there" else "the CPU"
+        caption = page.locator("#numpy figcaption", has_text=STATES[state])
+        caption.filter(has_text=where).wait_for()
+    assert shown == ["raises, RuntimeError", "shares memory", "raises, TypeError"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    sign, opened = cells.bounding_box(), page.locator("#numpy .facts").bounding_box()
+    assert sign["y"] < opened["y"] and opened["x"] + opened["width"] <= 320
+    page.get_by_text("The eight kinds of x").click()
+    assert page.locator(".atlas-kinds dd").filter(visible=True).count() == len(KINDS)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    on.select_option("here")
+    for name in ("shares memory", "gradient stops"):
+        page.get_by_role("button", name=name).click()
+    marked = page.locator("#detach > td").evaluate_all(
+        "all => all.map(one => [one.matches('.hit'), getComputedStyle(one).opacity])"
+    )
+    hits = ["leaf", "nonleaf", "no_grad", "leaf_view"]
+    assert marked == [[one in hits, "1" if one in hits else "0.25"] for one in KINDS]
+    assert not page.locator("#clone").is_visible()
+
+
+# How tall the groups of rows are, those out of sight as the style guesses.
+HEIGHTS = """[...document.querySelectorAll(".atlas-room > table.atlas > tbody")]
+  .filter(one => !one.closest("details")).map(one => one.getBoundingClientRect().height)
+"""
+
+
+@pytest.mark.parametrize("width", [390, 412, 1280])
+def test_a_group_out_of_sight_lies_below_no_other(width: int, visit: Any) -> None:
+    """Rows of a group that is guessed too low are covered by the next one."""
+    page = visit("atlas.html", viewport={"width": width, "height": 823})
+    guessed = page.evaluate(HEIGHTS)
+    page.add_style_tag(content="tbody { content-visibility: visible !important }")
+    pairs = zip(guessed, page.evaluate(HEIGHTS), strict=True)
+    assert all(guess >= height for guess, height in pairs)
+
+
+@pytest.mark.parametrize("row", ["mask", "no-grad"])
+def test_an_open_row_has_a_picture_first_and_can_be_copied(
+    row: str, visit: Any
+) -> None:
+    page, call = visit(f"atlas.html#{row}"), facts().calls[row]
+    first = page.locator(f"#{row} .facts > :first-child")
+    first.locator("svg .tm-row").first.wait_for()
+    page.locator(f"#{row}").get_by_role("button", name="Copy").click()
+    page.locator(f"#{row}").get_by_text("Copied the call.").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"{call.given}\n{call.code}\n".lstrip("\n")
+    exec(copied, {"torch": torch, "x": torch.ones(2, 3, requires_grad=True)})

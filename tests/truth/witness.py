@@ -1,0 +1,339 @@
+"""A witness of a call: an x of its own, a new run for each question, no probe's code.
+
+A probe reads addresses, counters and flags. A witness asks autograd for a derivative,
+writes through the result, and has a backward pass refuse what was changed.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+from tensor_copies import simulated
+from tensor_copies.calls.facts import facts
+from tensor_copies.gallery.isolation import in_fresh_process
+from tensor_maps.atlas.calls import ALL_STATES, TABLE, Call
+from torch import nn
+
+ROWS = [[2.0, -4.0, 12.0], [-8.0, 5.0, -9.0]]  # none is a value that a call writes
+Case = tuple[str, str, str, str, bool]  # code, given, subject, state, away
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What the site says of a call on one kind of x, and what a witness has seen."""
+
+    call: Call
+    state: str
+    away: bool
+    record: dict[str, Any]
+    seen: dict[str, Any]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Name it, where the two disagree."""
+        return self.call.code, self.state, "away" if self.away else "here"
+
+
+def hear() -> list[Heard]:
+    """Ask a witness about every record of rows and chains."""
+    data, asked = facts(), []
+    rows = {call.code: call for call in data.calls.values()}
+    device = TABLE["given"]["device"]
+    for code in data.codes:
+        chain = Call(code, code, given=device if "(device)" in code else "")
+        call = rows.get(code, chain)
+        for state, away in itertools.product(ALL_STATES, (False, True)):
+            elsewhere = data.source == "recorded" and data.is_there(code, away)
+            record = None if elsewhere else data.record(code, state, away)
+            if record is not None and not call.ends_python:
+                asked.append((call, state, away, record))
+    cases = [(c.code, c.given, c.subject, *where) for c, *where, _ in asked]
+    seen = in_fresh_process(ask_all, cases, simulated.is_wanted())
+    return [Heard(*one, told) for one, told in zip(asked, seen, strict=True)]
+
+
+def ask_all(cases: Iterable[Case], simulate: bool) -> list[dict[str, Any]]:
+    """Return the testimony of each case, in a process that this changes."""
+    if simulate:
+        simulated.load_device()
+    torch.set_warn_always(True)
+    places = "cpu", str(torch.accelerator.current_accelerator() or "cpu")
+    return [Witness(*case, places[away]).testimony() for *case, away in cases]
+
+
+def new_x(state: str, device: str) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Return a new x, and the leaf that is behind it."""
+    if state == "view":
+        return torch.tensor([*zip(*ROWS, strict=True)]).to(device).mT, None
+    if state == "slice":
+        twice = [[value for value in row for _ in "12"] for row in ROWS]
+        return torch.tensor(twice).to(device)[:, ::2], None
+    if state == "expanded":
+        return torch.tensor(ROWS[0]).to(device).expand(2, -1), None
+    x = torch.tensor(ROWS).to(device)
+    if state == "constant":
+        return x, None
+    x.requires_grad = True
+    if state == "nonleaf":
+        return x.mul(-3), x
+    return x.view(2, -1) if state == "leaf_view" else x, x
+
+
+def values_of(value: Any) -> list[float]:
+    """Return the values of a tensor, an array, a data frame, an image or a number."""
+    if hasattr(value, "getpixel"):
+        return list(value.tobytes())
+    value = value.detach() if isinstance(value, torch.Tensor) else value
+    value = value.to_numpy() if hasattr(value, "iloc") else value
+    listed = value.tolist() if hasattr(value, "tolist") else value
+    some = listed if isinstance(listed, list) else [listed]
+    return [one for part in some for one in values_of(part)] if some is listed else some
+
+
+def whole_memory(value: Any) -> torch.Tensor:
+    """Return all of the memory that a value is in; nothing of a number's."""
+    while isinstance(getattr(value, "base", None), np.ndarray | torch.Tensor):
+        value = value.base
+    value = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+    if not isinstance(value, torch.Tensor):
+        return torch.tensor([])
+    cells = value.untyped_storage().nbytes() // value.itemsize
+    return value.detach().as_strided((cells,), (1,), 0)
+
+
+def look(x: Any) -> tuple[list[float], Any, int]:
+    """Return the values of x, what else it is to autograd, and its version."""
+    if not isinstance(x, torch.Tensor):
+        return values_of(x), None, 0
+    flags = x.requires_grad, x.is_leaf, x.grad_fn is None, x.device, x.data_ptr()
+    return values_of(x), flags, x._version
+
+
+def steps(value: Any) -> list[int] | None:
+    """Return how many elements lie between neighbours; None if some have none."""
+    if isinstance(value, np.ndarray):
+        return [step // value.itemsize for step in value.strides]
+    if not isinstance(value, torch.Tensor) or 1 in value.shape:
+        return None
+    second = [value.select(at, 1).data_ptr() for at in range(value.ndim)]
+    return [(there - value.data_ptr()) // value.itemsize for there in second]
+
+
+def write(into: Any) -> None:
+    """Write a number into the first place of a value, whatever autograd says."""
+    inference = isinstance(into, torch.Tensor) and into.is_inference()
+    with torch.inference_mode() if inference else torch.no_grad():
+        if hasattr(into, "putpixel"):
+            into.putpixel((0, 0), 77)
+        elif isinstance(into, list):
+            into[0][0] = 77.0
+        else:
+            (into.iloc if hasattr(into, "iloc") else into)[(0,) * into.ndim] = 77.0
+
+
+def saving(value: torch.Tensor) -> Callable[[], bool]:
+    """Have a backward pass save the values; return what says if it refuses by then."""
+    factor = torch.ones(1, requires_grad=True, device=value.device)
+    with torch.enable_grad():
+        total = (value.detach() * factor).sum()
+
+    def alarm() -> bool:
+        try:
+            (total.real if total.is_complex() else total).backward()
+        except RuntimeError as error:
+            assert "modified by an inplace operation" in str(error)
+            return True
+        return False
+
+    return alarm
+
+
+def raises(call: Callable[[Any], Any], argument: Any) -> bool:
+    try:
+        call(argument)
+    except RuntimeError:
+        return True
+    return False
+
+
+def is_written(value: Any) -> bool:
+    """Whether a value lets itself be written to: of NumPy's some arrays do not."""
+    of_numpy = isinstance(value, np.ndarray) and value.flags.writeable
+    return isinstance(value, torch.Tensor | list) or of_numpy
+
+
+def has_counter(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and not value.is_inference()
+
+
+class Witness:
+    """One call on one kind of x; each method runs it anew."""
+
+    def __init__(
+        self, code: str, given: str = "", subject: str = "x", state: str = "leaf",
+        device: str = "cpu",
+    ) -> None:  # fmt: skip
+        if hasattr(torch, simulated.NAME) and device in ("cpu", simulated.NAME):
+            code, given = map(simulated.with_its_name, (code, given))
+        leaves_y = re.search(r"^\s*y = ", code, re.MULTILINE)
+        self.code = code if leaves_y else f"y = {code}"
+        self.given, self.subject = given, subject
+        self.state, self.device = state, device
+
+    def start(self) -> SimpleNamespace:
+        """Make an x; return it, the leaf behind it, and the names that code uses."""
+        made, leaf = new_x(self.state, self.device)
+        names = {"x": made, "torch": torch, "np": np, "nn": nn, "copy": copy}
+        exec(self.given, names)
+        if (x := names["x"]) is not made:  # a parameter of it
+            leaf = x if x.requires_grad else None
+        return SimpleNamespace(x=names[self.subject], leaf=leaf, names=names)
+
+    def call(self, ran: SimpleNamespace) -> Any:
+        """Run the call; return the result."""
+        with torch.set_grad_enabled(self.state != "no_grad"):
+            exec(self.code, ran.names)
+        return ran.names["y"]
+
+    def run(self, before: Callable[[Any], Any] = lambda x: None) -> SimpleNamespace:
+        """Make an x, look at it, run the call; return x, y, the leaf and the look."""
+        ran = self.start()
+        ran.before = before(ran.x)
+        with warnings.catch_warnings(record=True) as ran.warned:
+            warnings.simplefilter("always")
+            ran.y = self.call(ran)
+        if ran.leaf is None and getattr(ran.x, "requires_grad", False):
+            ran.leaf = ran.x  # by now
+        return ran
+
+    def testimony(self) -> dict[str, Any]:
+        """Return what is seen of the call, by the names in COLUMNS and more."""
+        try:
+            ran = self.run(look)
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}"}
+        x, y, (values, flags, version) = ran.x, ran.y, ran.before
+        now, flags_now, version_now = look(x)
+        said = [f"{one.category.__name__}: {one.message}" for one in ran.warned]
+        seen = {
+            "error": None,
+            "warning": said[0] if said else None,
+            "same_object": y is x,
+            "shares_memory": (shares := self.shares()),
+            "gradient_flows": self.gradient(),
+            "result": type(y).__name__,
+            "where": "cpu" if getattr(y, "is_cpu", True) else "device",
+            "changes_x": flags != flags_now,
+            "writes_x": values != now,
+            "version_raised": version_now - version if has_counter(x) else None,
+            "x_moved": flags is not None and flags[-1] != flags_now[-1],
+            "bytes": None,
+            "call_is_noticed": self.run(saving).before() if has_counter(x) else None,
+            "shares_version": self.alarm("y", "x") if has_counter(x) else None,
+            "write_is_noticed": self.alarm("x", "y"),
+            "after": {name: self.after(name) for name in "xy"},
+            **dict.fromkeys(("requires_grad", "is_leaf", "grad_fn", "pinned")),
+        }
+        if isinstance(y, torch.Tensor):
+            seen |= {"bytes": y.untyped_storage().nbytes(), **in_autograd(y)}
+        elif isinstance(y, np.ndarray):
+            seen["bytes"] = y.size * y.itemsize
+        if not shares:
+            seen["other_values"] = not set(values_of(y)) <= set(values)
+        if None not in (both := (steps(x), steps(y))) and len(both[0]) == len(both[1]):
+            seen["strides_kept"] = both[0] == both[1]
+        if shares and y is not x and has_counter(y):
+            seen["needs_no_grad"] = raises(y.fill_, 77.0)
+            with torch.no_grad():
+                seen["repeats"] = raises(y.add_, 1)
+        if isinstance(x, torch.Tensor):
+            ran = self.run(torch.Tensor.detach)
+            values = values_of(ran.before)
+            write(ran.x)
+            seen["earlier_views_follow"] = values_of(ran.before) != values
+        return seen
+
+    def gradient(self) -> bool | None:
+        """Whether autograd has a derivative for the leaf; None where there is none."""
+        ran = self.run()
+        if ran.leaf is None:
+            return None
+        if not isinstance(ran.y, torch.Tensor) or not ran.y.requires_grad:
+            return False
+        with torch.enable_grad():
+            total = (ran.y * 2).sum()
+        total = total.real if total.is_complex() else total
+        (gradient,) = torch.autograd.grad(total, ran.leaf, allow_unused=True)
+        return gradient is not None and bool(gradient.any())
+
+    def shares(self) -> bool:
+        """Whether a write through y is in x; or one through x in y, if y refuses it."""
+        ran = self.run()
+        if not isinstance(ran.y, torch.Tensor | np.ndarray | list):
+            return False
+        into, other = ran.y, ran.x
+        if not is_written(into):
+            into, other = ran.x, ran.y
+        before = values_of(other)
+        write(into)
+        return values_of(other) != before
+
+    def alarm(self, saved: str, written: str) -> bool | None:
+        """Whether a backward pass that saved one of x and y refuses a write to both."""
+        ran = vars(self.run())
+        if not has_counter(ran[saved]) or not is_written(ran[written]):
+            return None
+        alarm = saving(ran[saved])
+        write(ran[written])
+        return alarm()
+
+    def after(self, name: str) -> dict[str, Any]:
+        """Write as a reader would, under no_grad if that is refused; say what changed.
+
+        ``changed`` are the places in the memory of x and in that of y.
+        """
+        refused = None
+        for grad in (self.state != "no_grad", False):
+            ran = self.run()
+            into = getattr(ran, name)
+            held = ran.x, ran.y, whole_memory(ran.x), whole_memory(ran.y)
+            before = [*map(values_of, held)]
+            try:
+                with torch.set_grad_enabled(grad):
+                    getattr(into, "iloc", into)[0] = 7
+            except Exception as error:
+                refused = refused or f"{type(error).__name__}: {error}"
+                continue
+            x, y, *memories = zip(before, map(values_of, held), strict=True)
+            changed = [
+                [at for at, value in enumerate(old) if value != new[at]]
+                for old, new in memories
+            ]
+            some = [old != new for old, new in (x, y)]
+            written = {"written": some["xy".index(name)], "both": all(some)}
+            return {"refused": refused, "changed": changed, **written}
+        return {"refused": refused, "changed": None, "both": None, "written": False}
+
+
+def in_autograd(y: torch.Tensor) -> dict[str, Any]:
+    """Return what a tensor is to autograd, by a product of it; and if it is pinned."""
+    with torch.enable_grad():
+        product = (y * 2).grad_fn
+    node = product and product.next_functions[0][0]
+    is_leaf = node is None or node.name().endswith("AccumulateGrad")
+    memory, pinned = whole_memory(y), y.is_cpu and torch.accelerator.is_available()
+    return {
+        "requires_grad": product is not None,
+        "is_leaf": is_leaf,
+        "grad_fn": None if is_leaf else node.name().rpartition("::")[2],
+        "pinned": pinned and memory.pin_memory().data_ptr() == memory.data_ptr(),
+    }
