@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from textwrap import shorten
@@ -9,6 +10,7 @@ from textwrap import shorten
 from docutils import nodes
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from sphinx.application import Sphinx
 
 LONGEST = 160  # characters; what a search engine shows of a description
 SENTENCE = re.compile(r".*?[.?!](?=\s|$)")
@@ -75,3 +77,18 @@ def beginning(text: str) -> str:
             break
         whole += sentence
     return whole or shorten(text, LONGEST, placeholder=" ...")
+
+
+def write_script(app: Sphinx, name: str, variable: str, data: object) -> bool:
+    """Write data as a script of the site, so that it also works from a file.
+
+    Returns whether it is another than it was.
+    """
+    file = Path(app.outdir, "_static", name)
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    text = f"window.{variable}={text};\n"
+    if file.exists() and file.read_text(encoding="utf-8") == text:
+        return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return True

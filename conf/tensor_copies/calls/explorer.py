@@ -21,18 +21,13 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
-from tensor_maps.atlas.calls import CHIPS, LONGEST, STATES
+from tensor_maps.atlas.calls import LONGEST, STATES
 
-from tensor_copies.calls.facts import DEVICE, LEAF, Facts, facts
+from tensor_copies.calls.facts import DEVICE, LEAF, facts
 from tensor_copies.calls.pictures import labelled
-from tensor_copies.calls.words import (
-    after_write,
-    facts_of,
-    headline,
-    signs,
-)
+from tensor_copies.calls.words import after_write, facts_of, headline, signs
 from tensor_copies.gallery.kept import CONF
-from tensor_copies.markup import TEMPLATES
+from tensor_copies.markup import TEMPLATES, write_script
 
 DATA = "facts.js"
 LOADED = (DATA, "read_calls.js")  # with the first touch
@@ -48,9 +43,6 @@ MEANS = {  # what a kind of x is, for a reader who does not know the word
 }
 # Of these pictures are put together: a cell, or a tag with the text behind it.
 PIECE = re.compile(r'<g class="tm-cell">.*?</g>|<[^>]*>[^<]*')
-# What differs from reader to reader in a message, and how much must be the same.
-VARIES = re.compile(r"\b(cuda|cpu|meta|standin)\b(:\d+)?|\d+|(?<=attribute )'\w+'")
-SAME = 50  # characters
 
 
 class explorer(nodes.General, nodes.Element):
@@ -91,7 +83,7 @@ class ExplorerDirective(SphinxDirective):
         html = TEMPLATES.get_template("calls/explorer.html").render(
             devices=data.devices,
             states=STATES,
-            chips=_chips(data),
+            chips=data.chips,
             search=app.builder.get_relative_uri(page, "search"),
             links={
                 name: app.builder.get_relative_uri(page, name)
@@ -116,14 +108,6 @@ def _pair(line: str) -> tuple[str, str]:
     one, other, *state = rest.split(" | ")
     asked = {"y": one, "x": (state or [LEAF])[0], "vs": other}
     return words, f"?{urlencode(asked)}#explorer"
-
-
-def _chips(data: Facts) -> dict[str, str]:
-    """Return the chips that there are here: without a second device not all."""
-    two = DEVICE in data.devices
-    return {
-        key: chip.code for key, chip in CHIPS.items() if two or not chip.needs_device
-    }
 
 
 def address_of(
@@ -175,7 +159,6 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
     data = facts()
     texts, pieces, pictures, outcomes = (_Numbers() for _ in range(4))
     calls = {call.code: call for call in data.calls.values()}
-    entries = _entries(app, pages[0])
 
     def outcome(record: dict[str, Any], x: str) -> str:
         said: dict[str, Any] = {
@@ -187,8 +170,6 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
         }
         if record["error"] is not None:
             said["error"] = texts.of(record["error"])
-            if cure := _entry_of(record["error"], entries):
-                said["cure"] = texts.of(cure)
         else:
             said["facts"] = [list(map(texts.of, fact)) for fact in facts_of(record, x)]
             said["writes"] = {
@@ -212,12 +193,9 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
     whole = {
         "states": {state: [words, MEANS[state]] for state, words in STATES.items()},
         "devices": data.devices,
-        "chips": _chips(data),
+        "chips": data.chips,
         "longest": LONGEST,
-        "forms": {
-            **{code: call.also for code, call in calls.items() if call.also},
-            **{f"x{chip.code}": chip.also for chip in CHIPS.values()},
-        },
+        "forms": data.forms,
         "rows": {
             code: {"id": call.id, "subject": call.subject, "given": call.given}
             | ({"says": call.says} if call.says else {})
@@ -229,43 +207,7 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
         "outcomes": list(map(json.loads, outcomes)),
         "seen": seen,
     }
-    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-    file = Path(app.outdir, "_static", DATA)
-    text = f"window.callFacts={text};\n"
-    if file.exists() and file.read_text(encoding="utf-8") == text:
-        return []
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    return pages
-
-
-def _entries(app: Sphinx, page: str) -> dict[str, str]:
-    """Return the address of each entry of the error index, by the messages it has."""
-    return {
-        _plain(text): f"{app.builder.get_relative_uri(page, at)}#{entry['anchor']}"
-        for at, one in app.env.metadata.items()
-        for entry in one.get("messages", ())
-        for text in "\n".join(entry["texts"]).splitlines()
-    }
-
-
-def _entry_of(message: str, entries: dict[str, str]) -> str | None:
-    """Return the entry whose message begins like this one, the longest beginning."""
-    asked = _plain(message)
-    best = max(entries, key=lambda text: _in_common(asked, text), default="")
-    is_same = _in_common(asked, best) >= min(SAME, len(asked), len(best)) > 0
-    return entries[best] if is_same else None
-
-
-def _in_common(one: str, other: str) -> int:
-    """Return with how many characters both begin."""
-    pairs = enumerate(zip(one, other, strict=False))
-    ends = (at for at, (mine, yours) in pairs if mine != yours)
-    return next(ends, min(len(one), len(other)))
-
-
-def _plain(message: str) -> str:
-    return VARIES.sub("", message.partition("\n")[0])
+    return pages if write_script(app, DATA, "callFacts", whole) else []
 
 
 def load_explorer(app: Sphinx, page: str, *_: object) -> None:

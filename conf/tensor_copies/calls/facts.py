@@ -19,6 +19,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from tensor_maps.atlas.calls import (
     ALL_STATES,
+    CHIPS,
     COLUMNS,
     STATES,
     TABLE,
@@ -145,6 +146,22 @@ class Facts:
         )
 
     @cached_property
+    def chips(self) -> dict[str, str]:
+        """The code of each chip that there is: without a second device not all."""
+        chips = CHIPS.items()
+        return {
+            key: chip.code
+            for key, chip in chips
+            if self.there is not None or not chip.needs_device
+        }
+
+    @cached_property
+    def forms(self) -> dict[str, tuple[str, ...]]:
+        """The ways to write each call, by its code."""
+        rows = {call.code: call.also for call in self.calls.values() if call.also}
+        return rows | {f"x{chip.code}": chip.also for chip in CHIPS.values()}
+
+    @cached_property
     def devices(self) -> dict[str, str]:
         """What each device is, by the names that pages use."""
         found = {CPU: "the CPU"}
@@ -161,15 +178,20 @@ class Facts:
         is another than that of x), ``other_values`` (the call computes, it is no copy),
         ``picture`` (SVG) and, unless the call raises, ``writes``.
         """
-        seen = self.there if self.is_there(code, away) else self.here
+        call = self._by_code.get(code)
+        needs = call.needs == ACCELERATOR if call else "(device)" in code
+        is_there = away or needs
+        seen = self.there if is_there else self.here
         kind = CPU if not away or seen is None else seen["device"]
         number = seen and seen["seen"].get(code, {}).get(kind, {}).get(state)
         if number is None:
             return None
-        outcome, call = seen["outcomes"][number], self._by_code.get(code)
+        outcome = seen["outcomes"][number]
         there = outcome["result_device"]
         return {
             **outcome,
+            "machine": (self.machine if is_there else this_machine()).name,
+            "source": self.source if is_there else "live",
             "operation": call.id if call else code,
             "state": state,
             "device": kind,
@@ -182,11 +204,6 @@ class Facts:
     @cached_property
     def _by_code(self) -> dict[str, Call]:
         return {call.code: call for call in self.calls.values()}
-
-    def is_there(self, code: str, away: bool) -> bool:
-        """Whether a record is of the machine that has the second device."""
-        call = self._by_code.get(code)
-        return away or (call.needs == ACCELERATOR if call else "(device)" in code)
 
 
 @cache
@@ -217,17 +234,17 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
         return
     data = facts()
     columns = {**ABOUT_MACHINE, **COLUMNS}
-    machines = [(this_machine(), "live", data.here)]
-    if data.there is not None and data.source != "live":
-        machines.append((data.machine, data.source, data.there))
     records = [
-        {"machine": machines[away][0].name, "source": machines[away][1], **record}
+        {key: record[key] for key in columns}
         for call in data.calls.values()
         for state in call.states
         for kind in data.devices
         if (record := data.record(call.code, state, kind == DEVICE)) is not None
-        for away in [data.is_there(call.code, kind == DEVICE) and len(machines) - 1]
     ]
+    machines = {
+        "live": (this_machine(), data.here),
+        data.source: (data.machine, data.there),
+    }
     whole = {
         "schema": 1,
         "columns": columns,
@@ -235,24 +252,22 @@ def publish(app: Sphinx, exception: Exception | None) -> None:
         "machines": [
             {"name": machine.name, "source": source, "day": seen["day"]}
             | asdict(machine)
-            for machine, source, seen in machines
+            for source, (machine, seen) in machines.items()
+            if seen is not None
         ],
         "operations": [asdict(call) for call in data.calls.values()],
-        "records": [{key: one[key] for key in columns} for one in records],
+        "records": records,
     }
     out = Path(app.outdir)
     (out / "atlas.json").write_text(json.dumps(whole, indent=1) + "\n", "utf-8")
     with (out / "atlas.csv").open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(
-            file, list(columns), extrasaction="ignore", lineterminator="\n"
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(columns)
+        # JSON's words for what is true and false; what is null becomes nothing.
+        table.writerows(
+            [
+                str(one).lower() if isinstance(one, bool) else one
+                for one in record.values()
+            ]
+            for record in records
         )
-        table.writeheader()
-        for record in records:
-            # JSON's words for what is true and false; what is null becomes nothing.
-            words = {True: "true", False: "false"}
-            table.writerow(
-                {
-                    key: words[value] if isinstance(value, bool) else value
-                    for key, value in record.items()
-                }
-            )

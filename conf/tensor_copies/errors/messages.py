@@ -8,17 +8,15 @@ UserWarning]``, and ``since-2.8`` where older torch is silent.
 
 from __future__ import annotations
 
-import json
 import re
 from importlib.metadata import version
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from tensor_copies.markup import beginning
+from tensor_copies.markup import beginning, write_script
 
 FACT = "messages"  # a page's entries, among its facts
 TYPE, SINCE = re.compile(r"tag_([A-Z]\w*)"), re.compile(r"tag_since-(\d+)\.(\d+)")
@@ -79,7 +77,4 @@ def write_messages(app: Sphinx, env: BuildEnvironment) -> None:
         for page, facts in sorted(env.metadata.items())
         for entry in facts.get(FACT, ())
     ]
-    file = Path(app.outdir, "_static", "messages.js")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(known, ensure_ascii=False, separators=(",", ":"))
-    file.write_text(f"window.knownMessages={text};\n", encoding="utf-8")
+    write_script(app, "messages.js", "knownMessages", known)

@@ -14,7 +14,6 @@ of its keys names a page or a section of one, as the address bar does
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections import Counter
@@ -27,12 +26,12 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
-from tensor_maps.atlas.calls import CHIPS
 
 from tensor_copies.calls.facts import facts
 from tensor_copies.calls.pictures import sheet
 from tensor_copies.calls.words import SIGNS, card
 from tensor_copies.gallery.lessons import lesson_scripts
+from tensor_copies.markup import write_script
 from tensor_copies.search.sections import ATLAS, KINDS, OF, Section, all_sections
 
 logger = logging.getLogger(__name__)
@@ -62,10 +61,7 @@ def write_index(app: Sphinx, env: BuildEnvironment) -> None:
         one[PROSE] = " ".join(word for word in one[PROSE] if often[word] <= OFTEN)
     pages = [[address(page), own] for page, own in told.items()]
     whole = {"kinds": KINDS, "pages": pages, **_cards(app)}
-    data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-    path = Path(app.outdir, "_static", DATA)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"window.searchIndex={data};\n", encoding="utf-8")
+    write_script(app, DATA, "searchIndex", whole)
 
 
 def _asked(app: Sphinx) -> dict[tuple[str, str], list[str]]:
@@ -122,9 +118,8 @@ def _cards(app: Sphinx) -> dict[str, Any]:
         }
     return {
         "cards": made,
-        "chips": {key: chip.code for key, chip in CHIPS.items()},
-        "forms": {call.code: call.also for call in data.calls.values() if call.also}
-        | {f"x{chip.code}": chip.also for chip in CHIPS.values()},
+        "chips": data.chips,
+        "forms": data.forms,
         "signs": str(sheet({f"card-{sign}": [sign] for sign in SIGNS})),
     }
 
