@@ -210,7 +210,7 @@
     const { subject = "x" } = facts.rows[code] ?? {};
     const which = told.steps.length > 1 ? `: ${told.steps[told.at].text}` : "";
     const who = told.x === subject ? "" : `, ${subject} stands for ${told.x}`;
-    part.append(element("small", `drawn${which} as ${line}${who}`));
+    part.append(element("small", `drawn${which} as ${line.replace(/\ny = x$/, "")}${who}`));
   };
   const showLane = (code, place) => {
     const page = find("lanes").children[place], part = (name) => find(name, page);
