@@ -10,19 +10,33 @@ addEventListener("DOMContentLoaded", () => {
   const search = noHit.querySelector("a"), report = noHit.querySelector(".report a");
   const searchPage = search.getAttribute("href"), reportPage = report?.getAttribute("href");
   const root = document.documentElement.dataset.content_root;
-  const messages = window.knownMessages ?? [];
-  const find = window.messageFinder?.(messages) ?? (() => []);
-  const all = messages.length ? `${messages.length} messages`
-    : `${document.querySelectorAll(".mistake").length} mistakes`;
-  const KINDS = messages.length ? ["Error", "Question", "Mistake"] : ["Mistake"];
+  const mistakes = document.querySelectorAll(".mistake").length;
+  const all = mistakes ? `${mistakes} mistakes`
+    : `${document.querySelectorAll("article .toctree-l2").length} messages`;
+  const KINDS = mistakes ? ["Mistake"] : ["Error", "Question", "Mistake"];
+  let find = mistakes ? () => [] : undefined;
 
   const lead = () => {
     const name = decodeURIComponent(location.hash.slice(1));
-    const entry = messages.find(({ anchor }) => anchor === name);
+    const entry = window.knownMessages?.find(({ anchor }) => anchor === name);
     if (entry) location.replace(root + entry.address);
   };
-  addEventListener("hashchange", lead);
-  lead();
+  // The messages come with the first touch, or with an address that asks for one.
+  let begun = find !== undefined;
+  const begin = async () => {
+    if (begun) return;
+    begun = true;
+    await Promise.all(["messages.js", "find_message.js", "code.js"].map((name) =>
+      new Promise((done) => {
+        const script = Object.assign(document.createElement("script"), { onload: done });
+        script.src = `${root}_static/${name}`;
+        document.head.append(script);
+      })));
+    find = window.messageFinder(window.knownMessages);
+    addEventListener("hashchange", lead);
+    lead();
+    apply();
+  };
 
   // A frame, as Python, IPython, rich and pytest write it: file, line, name.
   const FRAMES = [
@@ -53,7 +67,7 @@ addEventListener("DOMContentLoaded", () => {
     const where = ` (${file.split(/[\\/]/).pop()}, line ${number}${name ? `, in ${name}` : ""})`;
     const below = frames.length - mine - 1;
     return ["Your own line: ", ...coded(code && `\`${code}\``), where,
-      below ? `. The ${below} frames below it are in library code.` : "."];
+      below ? `. Frames of libraries below it: ${below}.` : "."];
   };
 
   const make = (name, ...parts) => {
@@ -78,9 +92,9 @@ addEventListener("DOMContentLoaded", () => {
 
   const apply = () => {
     const query = input.value.trim();
-    const hits = find(query).filter(({ exact }) => query && exact);
-    const text = find.messageIn?.(query) ?? query;
-    const near = hits.length || !query ? [] : nearest(text);
+    const hits = query && find ? find(query).filter(({ exact }) => exact) : [];
+    const text = find?.messageIn?.(query) ?? query;
+    const near = query && find && !hits.length ? nearest(text) : [];
     list.replaceChildren(...[...hits, ...near].map(lineOf));
     list.classList.toggle("exact", hits.length > 0);
     list.hidden = !list.children.length;
@@ -91,10 +105,11 @@ addEventListener("DOMContentLoaded", () => {
     if (report) report.href = `${reportPage}?${new URLSearchParams({
       title: `Without an entry: ${text.slice(0, 80)}`, body: text.slice(0, 1500),
     })}`;
-    count.textContent = !query ? all
+    count.textContent = !query || !find ? all
       : hits.length > 1 ? `This is your message. ${hits.length} things raise it:`
         : hits.length ? "This is your message:"
-          : `None of the ${all} matches for certain.${near.length ? " Nearest:" : ""}`;
+          : `${mistakes ? "" : `None of the ${all} matches for certain. `}${
+            near.length ? "Nearest:" : ""}`;
   };
   const keep = () => {
     const asked = new URLSearchParams(location.search);
@@ -112,12 +127,14 @@ addEventListener("DOMContentLoaded", () => {
     if (list.matches(".exact")) first.click();
     else first?.focus();
   });
-  form.addEventListener("input", () => { apply(); keep(); });
+  form.addEventListener("focusin", begin);
+  form.addEventListener("input", () => { begin(); apply(); keep(); });
   form.addEventListener("reset", () => setTimeout(() => { apply(); keep(); input.focus(); }));
   document.addEventListener("search-ready", apply);
   input.value = new URLSearchParams(location.search).get("message") ?? "";
   form.hidden = false;
   apply();
+  if (location.hash) begin();
   // The search is loaded by what is typed, also before this page was opened.
   if (input.value) input.dispatchEvent(new Event("input", { bubbles: true }));
 });

@@ -16,7 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from reading import ROOT
 from tensor_copies.figures import figures_of
 from tensor_copies.gallery.isolation import prepare
-from tensor_copies.gallery.pages import cells
+from tensor_copies.gallery.pages import cells, cells_in
 from tensor_copies.machines import runner
 from tensor_copies.simulated import NAME, load_device, with_its_name
 from traitlets.config import Config
@@ -38,10 +38,8 @@ def run_page(page: Path) -> None:
     shell = InteractiveShell.instance(config=quiet)
     with tempfile.TemporaryDirectory() as there, redirect_stdout(io.StringIO()):
         os.chdir(there)
-        renamed = Path(page.name)  # where a page of messages finds its entries
-        renamed.write_text(with_its_name(page.read_text("utf-8")), encoding="utf-8")
-        for cell in cells(renamed):
-            done = shell.run_cell(cell.code)
+        for cell in cells_in(with_its_name(page.read_text("utf-8"))):
+            done = shell.run_cell(cell.code, store_history=True)
             error = done.error_before_exec or done.error_in_exec
             if error is not None and "raises-exception" not in cell.tags:
                 last = "".join(traceback.format_exception(error)[-6:])

@@ -27,9 +27,8 @@ def test_a_recording_is_saved_and_loaded(
 ) -> None:
     monkeypatch.setattr(recording, "RECORDINGS", tmp_path / "recordings")
     blocks = [asdict(Block("1f", "x is 2", [{"map": {"tensors": []}}]))]
-    said = {"devices": {"numpy": ["2e", "TypeError: no"]}}
-    atlas = {"records": [{"device": "cuda"}]}
-    other = Recording(CUDA, "2026-01-01", {"clone": blocks}, said, atlas)
+    calls = {"outcomes": [{"result_device": "cuda"}]}
+    other = Recording(CUDA, "2026-01-01", {"clone": blocks}, calls)
     assert recording.load(other.save()) == other
     Recording(recording.this_machine(), "2026-01-01").save()
     assert recording.recordings.__wrapped__() == (other,)  # ours is on the page

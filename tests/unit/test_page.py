@@ -53,6 +53,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         page, "Elsewhere", lambda app: SimpleNamespace(boxes=lambda *given: [])
     )
     monkeypatch.setattr(page, "with_player", lambda app, lead: lead)
+    monkeypatch.setattr(page, "address_of", lambda *given: None)
     env = SimpleNamespace(docname="1_a/a", note_dependency=lambda path: None)
     config = SimpleNamespace(site_repository="https://github.com/OWNER/NAME")
     (tmp_path / "figures").mkdir()

@@ -132,7 +132,7 @@ def test_code_and_addresses_are_no_prose() -> None:
     )
     assert offenders("a.md", prose_of_page(said)) == []
     wrong = (
-        "---\na: b\n---\nIt is a\nconstant.\n\n```{atlas-calls}\n"
+        "---\na: b\n---\nIt is a\nconstant.\n\n```{calls-table}\n"
         "clone: a copy that gradients pass\n```\nOn the\nmemory of it."
     )
     found = offenders("a.md", prose_of_page(wrong))

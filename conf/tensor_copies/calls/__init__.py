@@ -17,7 +17,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", facts.want_probes, priority=410)
     app.add_directive("atlas", atlas.AtlasTable)
     app.add_directive("atlas-columns", atlas.AtlasColumns)
-    app.add_directive("atlas-files", atlas.AtlasFiles)
     app.add_directive("calls-table", tables.CallsTable)
     app.add_directive("call-pictures", tables.CallPictures)
     app.add_directive("explorer", explorer.ExplorerDirective)

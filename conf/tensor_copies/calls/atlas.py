@@ -16,7 +16,6 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 from tensor_maps.atlas.calls import (
     ALL_STATES,
@@ -28,7 +27,7 @@ from tensor_maps.atlas.calls import (
 )
 
 from tensor_copies.calls.explorer import MEANS, address_of, address_of_file
-from tensor_copies.calls.facts import facts
+from tensor_copies.calls.facts import ABOUT_MACHINE, facts
 from tensor_copies.calls.words import (
     SIGNS,
     Record,
@@ -233,33 +232,12 @@ class AtlasColumns(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return one definition for each column, that of the state with all states."""
-        listing = nodes.definition_list(classes=["atlas-columns"])
-        for name, words in COLUMNS.items():
-            said = nodes.definition("", nodes.paragraph(text=f"{words}."))
-            if name == "state":
-                said += nodes.bullet_list("", *map(_state, ALL_STATES.items()))
-            term = nodes.term("", "", nodes.literal(text=name))
-            listing += nodes.definition_list_item("", term, said)
-        return [listing]
-
-
-def _state(described: tuple[str, str]) -> nodes.list_item:
-    name, words = described
-    said = nodes.paragraph("", "", nodes.literal(text=name), nodes.Text(f": {words}"))
-    return nodes.list_item("", said)
-
-
-class AtlasFiles(SphinxDirective):
-    """Links to the files that the build writes beside the pages (``{atlas-files}``)."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return one link for each file."""
-        here = self.env.app.builder.get_target_uri(self.env.docname)
-        links = " ".join(
-            f'<a href="{relative_uri(here, name)}" download>{name}</a>'
-            for name in ("atlas.json", "atlas.csv")
-        )
-        return [nodes.raw("", f'<p class="actions">{links}</p>', format="html")]
+        states = [f"\n  - `{name}`: {words}" for name, words in ALL_STATES.items()]
+        told = [
+            f"`{name}`\n: {words}.\n{''.join(states) if name == 'state' else ''}\n"
+            for name, words in {**ABOUT_MACHINE, **COLUMNS}.items()
+        ]
+        return self.parse_text_to_nodes("\n".join(told))
 
 
 def add_script(app: Sphinx, page: str, *_: object) -> None:

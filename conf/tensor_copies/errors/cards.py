@@ -19,9 +19,10 @@ from tensor_copies.calls.explorer import address_of
 from tensor_copies.calls.facts import DEVICE, facts
 from tensor_copies.calls.pictures import sheet
 from tensor_copies.calls.words import SIGNS, signs
-from tensor_copies.errors.messages import entries_in, keep_message
+from tensor_copies.errors.messages import keep_message
 from tensor_copies.markup import TEMPLATES, fold
 
+RAISING = {"tag_raises-exception", "tag_warning"}  # of the first cell of an entry
 LEGEND = ("shares", "copies", "itself", "flows", "stops")
 # What a cure's sign can be: memory, and what becomes of the gradient if there is one.
 BOTH = ("shares-flows", "shares-stops", "copies-flows", "copies-stops")
@@ -126,7 +127,9 @@ def arrange(app: Sphinx, doctree: nodes.document) -> None:
 
     An entry's label, which is stable, becomes the only address of its section.
     """
-    for section, cell in entries_in(doctree):
+    cells = [*doctree.findall(nodes.container)]
+    for cell in (one for one in cells if RAISING & {*one["classes"]}):
+        section = cell.parent
         label = next(one for one in section["ids"] if doctree.nametypes.get(one))
         for link in doctree.findall(nodes.reference):
             if link.get("refid") in section["ids"]:  # of the list of contents

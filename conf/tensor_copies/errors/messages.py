@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,19 +21,8 @@ from sphinx.util import logging
 from tensor_copies.markup import beginning
 
 FACT = "messages"  # a page's entries, among its facts
-RAISING = {"tag_raises-exception", "tag_warning"}
 TYPE, SINCE = re.compile(r"tag_([A-Z]\w*)"), re.compile(r"tag_since-(\d+)\.(\d+)")
 logger = logging.getLogger(__name__)
-
-
-def entries_in(
-    doctree: nodes.document,
-) -> Iterator[tuple[nodes.section, nodes.container]]:
-    """Yield the sections that are entries, each with the cell that raises."""
-    for section in [*doctree.findall(nodes.section)]:
-        for cell in section.children:
-            if RAISING & {*cell.get("classes", ())}:
-                yield section, cell
 
 
 def keep_message(

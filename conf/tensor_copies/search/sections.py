@@ -98,8 +98,10 @@ def _sections(app: Sphinx, page: str) -> Iterator[Section]:
 
 def _calls(page: str) -> Iterator[Section]:
     """Yield a section for each row of the Atlas, with what its card says."""
+    if page != ATLAS:
+        return
     data = facts()
-    for call in data.calls.values() if page == ATLAS else ():
+    for call in data.calls.values():
         said, notes = card(data, call)
         words = ", ".join([*(words for _, words in said), *notes])
         sentence = f"Of a {OF[call.subject]}: {words}."

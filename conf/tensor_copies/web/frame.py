@@ -66,8 +66,7 @@ def tell_template(
     # The cells of an entry of the error index are drawn as a card.
     is_plain = "messages" not in facts and _has(doctree, nodes.container, "cell")
     unused += () if is_plain else OF_CELLS
-    is_coded = "scripts" in facts or _has(doctree, nodes.literal_block)
-    unused += () if is_coded else OF_CODE
+    unused += () if _has(doctree, nodes.literal_block) else OF_CODE
     unused += () if _has(doctree, nodes.admonition, "predict") else OF_QUESTIONS
     for kind in ("css_files", "script_files"):
         names = [(Path(str(one.filename)).name, one) for one in context[kind]]
