@@ -210,7 +210,7 @@
     const { subject = "x" } = facts.rows[code] ?? {};
     const which = told.steps.length > 1 ? `: ${told.steps[told.at].text}` : "";
     const who = told.x === subject ? "" : `, ${subject} stands for ${told.x}`;
-    part.append(element("small", `drawn${which} as ${line}${who}`));
+    part.append(element("small", `drawn${which} as ${line.replace(/\ny = x$/, "")}${who}`));
   };
   const showLane = (code, place) => {
     const page = find("lanes").children[place], part = (name) => find(name, page);
@@ -306,14 +306,13 @@
   const MESSAGE = /\w(?:Error|Warning|Exception)\b|Traceback \(|\bFile "/;
   const MOST = 4000, PAUSE = 150; // characters of a question; milliseconds
   let turn = 0, pasted = "";
-  const showAsCode = () => {
-    now.told = null;
-    show();
-  };
   const quiet = () => {
     turn += 1;
     typed.value = "";
-    if (now.told) showAsCode();
+    if (now.told) {
+      now.told = null;
+      show();
+    }
     for (const name of ["read", "found"]) find(name).replaceChildren();
     root.classList.remove("asked");
   };
@@ -406,11 +405,6 @@
     chips.at((chips.indexOf(document.activeElement) + step) % chips.length).focus();
     event.preventDefault();
   });
-  // Why a call would raise is said before it is made.
-  for (const look of ["pointerover", "focusin"])
-    find("chips").addEventListener(look, ({ target }) => {
-      if (target.title) find("hint").textContent = `${target.textContent} raises ${target.title}`;
-    });
   const again = async () => {
     await loaded();
     quiet();
