@@ -223,11 +223,13 @@
     const note = part("note"), [wrote] = seen?.writes?.[now.write] ?? [];
     note.replaceChildren();
     note.classList.toggle("raises", raises(seen));
-    if (raises(seen)) note.append(element("code", text(seen.error)));
+    if (raises(seen)) {
+      const asked = encodeURIComponent(text(seen.error));
+      note.append(element("code", text(seen.error)), " ",
+        element("a", "What to do", { href: `errors.html?message=${asked}` }));
+    }
     else if (wrote !== undefined) note.append(text(wrote), " ");
     else if (row?.given) note.append("First ", element("code", row.given), ", then this line. ");
-    if (seen?.cure !== undefined)
-      note.append(" ", element("a", "What to do", { href: text(seen.cure) }));
     if (row?.says) note.append(row.says, " ");
     if (row) note.append(" ", element("a", "In the Atlas", { href: `atlas.html#${row.id}` }));
     // No facts of a fragment: they would be taken for those of the line.
