@@ -18,28 +18,21 @@ WORDS = {
 ARGUMENTS = {
     "view": ["-1", "3, 2"], "reshape": ["(-1,)", "(3, 2)"], "flatten": ["", "0"],
     "view_as": ["torch.ones(6)"], "reshape_as": ["torch.ones(3, 2)"],
-    "transpose": ["0, 1", "-1, -2"], "swapaxes": ["0, 1"], "permute": ["(1, 0)"],
-    "movedim": ["1, 0"], "moveaxis": ["0, 1"], "squeeze": ["", "0"],
-    "unsqueeze": ["1", "-1"], "expand": ["4, 2, 3", "(4, 2, 3)"],
-    "expand_as": ["torch.ones(4, 2, 3)"], "broadcast_to": ["(4, 2, 3)"],
-    "repeat": ["2, 2"], "repeat_interleave": ["2", "2, dim=0"],
-    "chunk": ["2", "2, dim=1"], "split": ["1", "[1, 1]"], "unbind": ["", "1"],
-    "narrow": ["0, 0, 1"], "select": ["1, 0"], "diagonal": ["", "1"],
-    "unfold": ["0, 1, 1"], "flip": ["[1]", "(0, 1)"], "roll": ["1", "1, 0"],
-    "tril": ["", "1"], "triu": ["", "1"], "gather": ["1, index"], "take": ["index"],
-    "index_select": ["1, index"], "masked_select": ["mask"], "stack": ["1", "dim=1"],
-    "cat": ["1"], "concat": ["1"], "full_like": ["3.0"], "constant_": ["0.5"],
-    "copy_": ["torch.tensor(2.0)"], "lerp_": ["torch.ones((), device=x.device), 0.1"],
-    "masked_fill_": ["@ > 0, 3.0"],
-    "fill_": ["3"], "clamp_": ["-5, 99"], "clip_": ["-5, 99"], "clamp_min_": ["0"],
-    "clamp_max_": ["0"], "register_buffer": ['"b"'], "data =": ["torch.zeros_like(x)"],
-    "addcmul_": ["*[torch.ones((), device=x.device)] * 2"],
-    "addcdiv_": ["*[torch.ones((), device=x.device)] * 2"],
-    "add_": ["0.5", "torch.tensor(3.0)"], "sub_": ["0.5", "torch.tensor(3.0)"],
-    "mul_": ["0.5", "torch.tensor(3.0)"], "div_": ["0.5", "torch.tensor(3.0)"],
-    "non_blocking=": ["True"], "strict=": ["True"], "persistent=": ["True"],
-    "] =": ["0.5"], "+=": ["0.5"], "-=": ["0.5"], "*=": ["0.5"], "/=": ["0.5"],
-    "[": ["0", "..."],
+    "permute": ["(1, 0)"], "copy_": ["torch.tensor(2.0)"], "constant_": ["0.5"],
+    "transpose|swapaxes|movedim|moveaxis": ["0, 1", "-1, -2"], "unsqueeze": ["1", "-1"],
+    "squeeze|unbind|diagonal|tril|triu": ["", "1"], "expand": ["4, 2, 3", "(4, 2, 3)"],
+    "broadcast_to": ["(4, 2, 3)"], "expand_as": ["torch.ones(4, 2, 3)"],
+    "repeat": ["2, 2"], "chunk|repeat_interleave": ["2", "2, dim=1"],
+    "split": ["1", "[1, 1]"], "narrow|unfold": ["0, 1, 1"], "flip": ["[1]", "(0, 1)"],
+    "select|roll": ["1, 0"], "gather|index_select": ["1, index"], "take": ["index"],
+    "masked_select": ["mask"], "stack|cat|concat": ["1"], "full_like|fill_": ["3.0"],
+    "lerp_": ["torch.ones((), device=x.device), 0.1"], "clamp_|clip_": ["-5, 99"],
+    "clamp_m.._": ["0"], "register_buffer": ['"b"'], "masked_fill_": ["@ > 0, 3.0"],
+    "data =": ["torch.zeros_like(x)"],
+    "addc..._": ["*[torch.ones((), device=x.device)] * 2"],
+    "(add|sub|mul|div)_": ["0.5", "torch.tensor(3.0)"],
+    "(non_blocking|strict|persistent)=": ["True"], r"(\] |[-+*/])=": ["0.5"],
+    r"\[": ["0", "..."],
 }  # fmt: skip
 # A form may give all of what its row looks at a part of, and x may stand for more.
 GIVEN = """
@@ -75,14 +68,16 @@ def _choices(piece: str, before: str) -> list[str]:
     if piece != "…":
         return WORDS.get(piece, [piece])
     name = r"(data =|[+*/-]=|\] =|\w+=|\w+|\[)[ (]*((x|\[x, x\]), )?$"
-    return ARGUMENTS.get(re.search(name, before)[1], [""])
+    called = re.search(name, before)[1]
+    fitting = (those for one, those in ARGUMENTS.items() if re.fullmatch(one, called))
+    return next(fitting, [""])
 
 
 def _leaving_y(line: str, call: Call) -> str:
     line = re.sub(r"^(.*)(\.\w+\()@", r"\1\2\1", line)
-    *_, tail = call.code.rpartition("\ny = ")
     try:
         compile(line, "form", "eval")
     except SyntaxError:
         return f"{line}\ny = x"
+    *_, tail = call.code.rpartition("\ny = ")
     return f"{line}\ny = {tail}" if "\n" in call.code else f"y = part_of({line})"

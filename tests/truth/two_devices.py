@@ -1,4 +1,9 @@
-"""What tests run with the simulated device, each function in a fresh process."""
+"""What tests run with the simulated device, each function in a fresh process.
+
+There are two more accounts of a second device, which run none of our code:
+``FakeTensorMode`` follows PyTorch's rules for CUDA with tensors that have no data, and
+the ``meta`` device refuses what all devices refuse that are not the CPU.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +15,34 @@ import traceback
 import warnings
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import torch
 from IPython.core.interactiveshell import InteractiveShell
-from reading import ROOT
 from tensor_copies.figures import figures_of
 from tensor_copies.gallery.isolation import prepare
-from tensor_copies.gallery.pages import cells, cells_in
+from tensor_copies.gallery.pages import cells_in
 from tensor_copies.machines import runner
 from tensor_copies.simulated import NAME, load_device, with_its_name
+from tensor_maps.atlas import calls
+from torch._subclasses.fake_tensor import FakeTensorMode
 from traitlets.config import Config
+from witness import Witness
 
-
-def pages_that_ask() -> list[Path]:
-    """Return the pages whose cells ask for a device."""
-    folders = (ROOT / "docs" / name for name in ("", "errors", "questions"))
-    pages = (page for folder in folders for page in sorted(folder.glob("*.md")))
-    code = {page: "".join(cell.code for cell in cells(page)) for page in pages}
-    return [page for page in code if re.search("cuda|accelerator", code[page])]
+# By these words a device says that it cannot tell what another would do.
+CANNOT_TELL = re.compile(
+    r"not supported for tensor subclasses|on meta tensors|out of meta tensor"  # no data
+    r"|^aten\.|aten::nonzero|nonzero\(\) raises unimpl|masked_select"  # it asks data
+    "|compiled with CUDA|NVIDIA driver|the 'CUDA' backend"  # CUDA itself is asked
+    "|pickle local object|aten._pin_memory|_share_fd_|Couldn't swap"  # no fake can
+    "|Cannot view a tensor with shape"  # a fake's words for a RuntimeError
+    "|more than one element of the written-to"  # that a fake takes
+    "|meta for Dlpack|pack tensors on meta|Tensors of supported devices"  # not meta
+)
+# Facts that FakeTensorMode gets wrong on every device: it makes a fake anew.
+WRONG_IN_FAKES = {"copy.copy(x)": "shares_memory"}
+if torch.__version__ < "2.7":  # the data of a fake Parameter is set, its device stays
+    WRONG_IN_FAKES['module.to("cpu").weight'] = "device"
 
 
 def run_page(page: Path) -> None:
@@ -52,8 +67,8 @@ def run_to_its_end(script: Path) -> None:
     runner.run_lesson(script, figures_of, simulated=True)
 
 
-def broken_rules(rules: dict[str, str]) -> dict[str, list[str]]:
-    """Return the rules that do not hold: the line, and what it raised."""
+def broken_rules(rules: dict[str, str]) -> dict[str, str]:
+    """Return the rules that do not hold, with the lines that raise."""
     load_device()
     warnings.simplefilter("error")
     broken = {}
@@ -61,6 +76,65 @@ def broken_rules(rules: dict[str, str]) -> dict[str, list[str]]:
         try:
             exec(compile(code, rule, "exec"), {"torch": torch, "d": NAME})
         except Exception as error:
-            where = traceback.extract_tb(error.__traceback__)[-1].lineno
-            broken[rule] = [code.splitlines()[where - 1], traceback.format_exc()]
+            at = traceback.extract_tb(error.__traceback__)[-1].lineno
+            broken[rule] = f"{code.splitlines()[at - 1]}\n{traceback.format_exc()}"
     return broken
+
+
+def compare_all() -> list[tuple[str, int, list[str]]]:
+    """Of each call and kind of x say how much others confirm, and what they deny."""
+    load_device()
+    torch.ops.standin.let_cuda_be_faked()
+    return [
+        (call.id, *compare(call, state))
+        for call in calls.CALLS.values()
+        for state in (call.states if call.subject == "x" else ())
+    ]
+
+
+def compare(call: calls.Call, state: str) -> tuple[int, list[str]]:
+    """Run a call on the device, on a fake of CUDA and on ``meta``."""
+    here = facts_on(NAME, call, state)
+    with FakeTensorMode():
+        fake = facts_on("cuda", call, state)
+    fake.pop(WRONG_IN_FAKES.get(call.code), None)
+    # The meta device knows no result that is a copy on the CPU: only what it refuses.
+    refused = facts_on("meta", call, state).get("raises")
+    meta = {"raises": refused} if refused else {}
+    confirmed, denied = 0, []
+    for other in (fake, meta):
+        for fact in here.keys() & other.keys():
+            if here[fact] == other[fact]:
+                confirmed += 1
+            else:
+                denied.append(f"{call.id}, {state}: {fact} is {other[fact]} elsewhere")
+    return confirmed, denied
+
+
+def facts_on(place: str, call: calls.Call, state: str) -> dict[str, Any]:
+    """Return what a call does there; nothing where that cannot be told."""
+    asked = Witness(call.code, call.given, "x", state, place)
+    ran = asked.start()
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            result = asked.call(ran)
+    except Exception as error:
+        cannot = CANNOT_TELL.search(str(error))
+        return {} if cannot else {"raises": type(error).__name__}
+    facts: dict[str, Any] = {"raises": "nothing", "same_object": result is ran.x}
+    if isinstance(result, torch.Tensor):
+        facts |= {
+            "is_a_parameter": isinstance(result, torch.nn.Parameter),
+            "device": "the CPU" if result.device.type == "cpu" else "that of x",
+            "shares_memory": _memory(result) == _memory(ran.x),
+            "requires_grad": result.requires_grad,
+            "is_leaf": result.is_leaf,
+        }
+    return facts
+
+
+def _memory(tensor: torch.Tensor) -> tuple[str, int]:
+    """Return what tells a tensor's memory from any other; a fake has no address."""
+    storage = tensor.untyped_storage()
+    real = tensor.device.type == NAME or type(tensor) is torch.Tensor
+    return tensor.device.type, storage.data_ptr() if real else storage._cdata
