@@ -57,19 +57,13 @@ assert 'not standin:1' in refused(lambda: torch.ones(1, device='standin:1'))
     "memory is counted in blocks": """
 m = torch.standin
 start = m.memory_allocated()
-a = torch.empty(1, device=d)
-assert m.memory_allocated() - start == 512
-b = torch.empty(129, device=d)
+a, b = torch.empty(1, device=d), torch.empty(129, device=d)
 alias = b.detach()[1:]
 del b
 assert m.memory_allocated() - start == 512 + 1024
 del alias
-assert m.memory_allocated() - start == 512
-assert m.max_memory_allocated() - start >= 512 + 1024
-m.reset_peak_memory_stats()
-assert m.max_memory_allocated() - start == 512 == m.memory_reserved() - start
 host = torch.empty(2**20).pin_memory()
-assert m.memory_allocated() - start == 512
+assert m.memory_allocated() - start == 512 < m.max_memory_allocated() - start
 asked = m.memory_stats()['requested_bytes.all.allocated']
 a.clone()
 assert m.memory_stats()['requested_bytes.all.allocated'] - asked == 4
@@ -99,8 +93,7 @@ with torch.random.fork_rng(device_type=d):  # it sets the state that was there
     after = draw()
 assert draw() == after
 """,
-    "modules, copies and files": """
-import copy, io
+    "modules": """
 net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 2), torch.nn.Flatten(),
                           torch.nn.Linear(8, 1))
 kept = net[0].weight
@@ -115,38 +108,6 @@ assert [one.item() for one in averages] == [1, 1.5, 1]
 assert averages[0].device.type == d and averages[0]._version == 0
 assert norm.eval()(torch.ones(1, 1, device=d)).item() == 0 == norm.bias.item()
 assert averages[0].item() == 1 and norm.weight.grad.item() == 0
-other = copy.deepcopy(net)
-assert other[0].weight.device.type == d
-assert other[0].weight.data_ptr() != kept.data_ptr()
-other.load_state_dict(net.cpu().state_dict())
-torch.save(other.state_dict(), file := io.BytesIO())
-for asked, place in ((None, d), ('cpu', 'cpu')):
-    file.seek(0)
-    assert torch.load(file, map_location=asked)['0.weight'].device.type == place
-x = torch.ones(2, device=d)
-assert torch.from_dlpack(x).data_ptr() == x.data_ptr()
-""",
-    "optimizers": """
-def steps(**how):
-    x = torch.ones(2, device=d, requires_grad=True)
-    x.grad = torch.ones_like(x)
-    torch.optim.SGD([x], lr=0.5, **how).step()
-    assert x.tolist() == [0.5, 0.5]
-    return x._version
-assert steps(foreach=True) == steps(foreach=False) == 1
-assert steps(fused=True) == 0
-""",
-    "clocks": """
-from torch.utils.benchmark import Timer
-a, b = (torch.standin.Event(enable_timing=True) for _ in range(2))
-a.record(), b.record(), torch.standin.synchronize()
-assert b.query() and a.elapsed_time(b) >= 0
-x = torch.ones(2, device=d)
-assert Timer('x + 1', globals={'x': x}).timeit(3).mean > 0
-with torch.profiler.profile() as seen:
-    x.clone()
-names = [event.key for event in seen.key_averages()]
-assert sorted(names) == ['aten::clone', 'aten::copy_', 'aten::empty_strided']
 """,
 }
 

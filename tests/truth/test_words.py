@@ -29,11 +29,9 @@ MEANING = FLOWS | {
     "without a tensor's memory": lambda s: s.is_number,
     "also changes X": lambda s: s.other_name,
     "needs torch.no_grad()": lambda s: s.needs_no_grad,
-    "y is a leaf that": lambda s: s.needs_no_grad and s.is_leaf,
-    "y is a view of a leaf": lambda s: s.needs_no_grad and s.of_leaf and not s.is_leaf,
-    "y is one of several views": lambda s: (
-        s.needs_no_grad and not s.of_leaf and not s.is_leaf
-    ),
+    "y is a leaf that": lambda s: s.target == "leaf",
+    "y is a view of a leaf": lambda s: s.target == "view of a leaf",
+    "y is one of several views": lambda s: s.target == "view",
     "such as y.add_(1) raise": lambda s: s.repeats,
     "views of X keep the old memory": lambda s: s.moves and not s.earlier_views_follow,
     "views of X move with it": lambda s: s.moves and s.earlier_views_follow,
@@ -64,12 +62,8 @@ FACTS = {
     "leaf: yes": lambda s: s.is_leaf is True,
     "leaf: no": lambda s: s.is_leaf is False,
     "the call changed X": lambda s: s.changes_x,
-    "Version counter: its own": lambda s: (
-        s.shares_version is False and not s.same_object
-    ),
-    "Version counter: none (y is an inference tensor)": lambda s: (
-        s.tensor and s.requires_grad is not None and s.shares_version is None
-    ),
+    "Version counter: its own": lambda s: s.counts and s.shares_version is False,
+    "Version counter: none (y is an inference tensor)": lambda s: s.uncounted,
     "through the other name": lambda s: s.other_name and s.shares_version is not None,
     "Version counter: that of X": lambda s: s.other_name and s.shares_version,
     "Version of X: + ": lambda s: s.version_raised or (s.tensor and s.writes_x),
@@ -98,7 +92,12 @@ def seen_of(one: Heard) -> SimpleNamespace:
     s.crossed = (s.where == "device") is not one.away and not s.is_number
     s.moves, s.stays = (s.same_object and s.x_moved is it for it in (True, False))
     s.flagged = s.stays and s.changes_x and not s.writes_x
-    s.of_leaf = one.state in ("leaf", "leaf_view", "no_grad")
+    s.counts = not s.same_object
+    s.uncounted = s.tensor and s.requires_grad is not None and s.shares_version is None
+    s.target = None
+    if s.needs_no_grad:
+        view = "view of a leaf" if one.state in ("leaf", "leaf_view") else "view"
+        s.target = "leaf" if s.is_leaf else view
     s.noticed = bool(s.write_is_noticed) if s.other_name and s.tensor else None
     if s.stays and s.writes_x:
         s.noticed = bool(s.call_is_noticed)

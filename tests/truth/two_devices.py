@@ -113,16 +113,13 @@ def compare(call: calls.Call, state: str) -> tuple[int, list[str]]:
 
 def facts_on(place: str, call: calls.Call, state: str) -> dict[str, Any]:
     """Return what a call does there; nothing where that cannot be told."""
-    asked = Witness(call.code, call.given, "x", state, place)
-    ran = asked.start()
     try:
-        with warnings.catch_warnings(action="ignore"):
-            result = asked.call(ran)
+        ran = Witness(call.code, call.given, "x", state, place).run()
     except Exception as error:
         cannot = CANNOT_TELL.search(str(error))
         return {} if cannot else {"raises": type(error).__name__}
-    facts: dict[str, Any] = {"raises": "nothing", "same_object": result is ran.x}
-    if isinstance(result, torch.Tensor):
+    facts: dict[str, Any] = {"raises": "nothing", "same_object": ran.y is ran.x}
+    if isinstance(result := ran.y, torch.Tensor):
         facts |= {
             "is_a_parameter": isinstance(result, torch.nn.Parameter),
             "device": "the CPU" if result.device.type == "cpu" else "that of x",

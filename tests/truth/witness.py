@@ -1,17 +1,17 @@
 """A witness of a call: an x of its own, a new run for each question, no probe's code.
 
-A probe reads addresses, counters and flags. A witness asks autograd for a derivative,
-writes through the result, and has a backward pass refuse what was changed.
+It asks autograd for a derivative, writes through the result, and has a backward pass
+refuse what was changed.
 """
 
 from __future__ import annotations
 
 import copy
-import itertools
 import re
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,7 +39,7 @@ class Heard:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Name it, where the two disagree."""
+        """What a failed test names."""
         return self.call.code, self.state, "away" if self.away else "here"
 
 
@@ -47,15 +47,12 @@ def hear() -> list[Heard]:
     """Ask a witness about every record of rows and chains."""
     data, asked = facts(), []
     rows = {call.code: call for call in data.calls.values()}
-    device = TABLE["given"]["device"]
-    for code in data.codes:
-        chain = Call(code, code, given=device if "(device)" in code else "")
-        call = rows.get(code, chain)
-        for state, away in itertools.product(ALL_STATES, (False, True)):
-            elsewhere = data.source == "recorded" and data.is_there(code, away)
-            record = None if elsewhere else data.record(code, state, away)
-            if record is not None and not call.ends_python:
-                asked.append((call, state, away, record))
+    for code, state, away in product(data.codes, ALL_STATES, (False, True)):
+        given = TABLE["given"]["device"] if "(device)" in code else ""
+        call = rows.get(code, Call(code, code, given=given))
+        record = data.record(code, state, away)
+        if record and record["source"] != "recorded" and not call.ends_python:
+            asked.append((call, state, away, record))
     cases = [(c.code, c.given, c.subject, *where) for c, *where, _ in asked]
     seen = in_fresh_process(ask_all, cases, simulated.is_wanted())
     return [Heard(*one, told) for one, told in zip(asked, seen, strict=True)]
@@ -95,19 +92,25 @@ def values_of(value: Any) -> list[float]:
     value = value.detach() if isinstance(value, torch.Tensor) else value
     value = value.to_numpy() if hasattr(value, "iloc") else value
     listed = value.tolist() if hasattr(value, "tolist") else value
-    some = listed if isinstance(listed, list) else [listed]
-    return [one for part in some for one in values_of(part)] if some is listed else some
+    if not isinstance(listed, list):
+        return [listed]
+    return [one for part in listed for one in values_of(part)]
+
+
+def tensor_of(value: Any) -> torch.Tensor | None:
+    """Return a tensor in the same memory, None of what is no tensor and no array."""
+    value = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+    return value.detach() if isinstance(value, torch.Tensor) else None
 
 
 def whole_memory(value: Any) -> torch.Tensor:
     """Return all of the memory that a value is in; nothing of a number's."""
     while isinstance(getattr(value, "base", None), np.ndarray | torch.Tensor):
         value = value.base
-    value = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
-    if not isinstance(value, torch.Tensor):
+    if (tensor := tensor_of(value)) is None:
         return torch.tensor([])
-    cells = value.untyped_storage().nbytes() // value.itemsize
-    return value.detach().as_strided((cells,), (1,), 0)
+    cells = tensor.untyped_storage().nbytes() // tensor.itemsize
+    return tensor.as_strided((cells,), (1,), 0)
 
 
 def look(x: Any) -> tuple[list[float], Any, int]:
@@ -120,12 +123,11 @@ def look(x: Any) -> tuple[list[float], Any, int]:
 
 def steps(value: Any) -> list[int] | None:
     """Return how many elements lie between neighbours; None if some have none."""
-    if isinstance(value, np.ndarray):
-        return [step // value.itemsize for step in value.strides]
-    if not isinstance(value, torch.Tensor) or 1 in value.shape:
+    tensor = tensor_of(value)
+    if tensor is None or 1 in tensor.shape:
         return None
-    second = [value.select(at, 1).data_ptr() for at in range(value.ndim)]
-    return [(there - value.data_ptr()) // value.itemsize for there in second]
+    second = [tensor.select(at, 1).data_ptr() for at in range(tensor.ndim)]
+    return [(there - tensor.data_ptr()) // tensor.itemsize for there in second]
 
 
 def write(into: Any) -> None:
@@ -140,15 +142,19 @@ def write(into: Any) -> None:
             (into.iloc if hasattr(into, "iloc") else into)[(0,) * into.ndim] = 77.0
 
 
+def real_sum(value: torch.Tensor) -> torch.Tensor:
+    return value.sum().real if value.is_complex() else value.sum()
+
+
 def saving(value: torch.Tensor) -> Callable[[], bool]:
     """Have a backward pass save the values; return what says if it refuses by then."""
     factor = torch.ones(1, requires_grad=True, device=value.device)
     with torch.enable_grad():
-        total = (value.detach() * factor).sum()
+        total = real_sum(value.detach() * factor)
 
     def alarm() -> bool:
         try:
-            (total.real if total.is_complex() else total).backward()
+            total.backward()
         except RuntimeError as error:
             assert "modified by an inplace operation" in str(error)
             return True
@@ -166,7 +172,7 @@ def raises(call: Callable[[Any], Any], argument: Any) -> bool:
 
 
 def is_written(value: Any) -> bool:
-    """Whether a value lets itself be written to: of NumPy's some arrays do not."""
+    """Whether a value lets itself be written to: some of NumPy's arrays do not."""
     of_numpy = isinstance(value, np.ndarray) and value.flags.writeable
     return isinstance(value, torch.Tensor | list) or of_numpy
 
@@ -175,44 +181,38 @@ def has_counter(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and not value.is_inference()
 
 
+@dataclass
 class Witness:
-    """One call on one kind of x; each method runs it anew."""
+    """One call on one kind of x; each question runs it anew."""
 
-    def __init__(
-        self, code: str, given: str = "", subject: str = "x", state: str = "leaf",
-        device: str = "cpu",
-    ) -> None:  # fmt: skip
-        if hasattr(torch, simulated.NAME) and device in ("cpu", simulated.NAME):
-            code, given = map(simulated.with_its_name, (code, given))
-        leaves_y = re.search(r"^\s*y = ", code, re.MULTILINE)
-        self.code = code if leaves_y else f"y = {code}"
-        self.given, self.subject = given, subject
-        self.state, self.device = state, device
+    code: str
+    given: str
+    subject: str
+    state: str
+    device: str
 
-    def start(self) -> SimpleNamespace:
-        """Make an x; return it, the leaf behind it, and the names that code uses."""
-        made, leaf = new_x(self.state, self.device)
-        names = {"x": made, "torch": torch, "np": np, "nn": nn, "copy": copy}
-        exec(self.given, names)
-        if (x := names["x"]) is not made:  # a parameter of it
-            leaf = x if x.requires_grad else None
-        return SimpleNamespace(x=names[self.subject], leaf=leaf, names=names)
-
-    def call(self, ran: SimpleNamespace) -> Any:
-        """Run the call; return the result."""
-        with torch.set_grad_enabled(self.state != "no_grad"):
-            exec(self.code, ran.names)
-        return ran.names["y"]
+    def __post_init__(self) -> None:
+        names = self.code, self.given
+        if hasattr(torch, simulated.NAME) and self.device in ("cpu", simulated.NAME):
+            self.code, self.given = map(simulated.with_its_name, names)
+        if not re.search(r"^\s*y = ", self.code, re.MULTILINE):
+            self.code = f"y = {self.code}"
 
     def run(self, before: Callable[[Any], Any] = lambda x: None) -> SimpleNamespace:
         """Make an x, look at it, run the call; return x, y, the leaf and the look."""
-        ran = self.start()
-        ran.before = before(ran.x)
+        made, leaf = new_x(self.state, self.device)
+        names = {"x": made, "torch": torch, "np": np, "nn": nn, "copy": copy}
+        exec(self.given, names)
+        x = names[self.subject]
+        ran = SimpleNamespace(x=x, before=before(x))
+        is_parameter = names["x"] is not made
         with warnings.catch_warnings(record=True) as ran.warned:
             warnings.simplefilter("always")
-            ran.y = self.call(ran)
-        if ran.leaf is None and getattr(ran.x, "requires_grad", False):
-            ran.leaf = ran.x  # by now
+            with torch.set_grad_enabled(self.state != "no_grad"):
+                exec(self.code, names)
+        if is_parameter or leaf is None:  # x is the leaf, perhaps by this call
+            leaf = x if getattr(x, "requires_grad", False) else None
+        ran.y, ran.leaf = names["y"], leaf
         return ran
 
     def testimony(self) -> dict[str, Any]:
@@ -270,19 +270,14 @@ class Witness:
         if not isinstance(ran.y, torch.Tensor) or not ran.y.requires_grad:
             return False
         with torch.enable_grad():
-            total = (ran.y * 2).sum()
-        total = total.real if total.is_complex() else total
+            total = real_sum(ran.y * 2)
         (gradient,) = torch.autograd.grad(total, ran.leaf, allow_unused=True)
         return gradient is not None and bool(gradient.any())
 
     def shares(self) -> bool:
         """Whether a write through y is in x; or one through x in y, if y refuses it."""
         ran = self.run()
-        if not isinstance(ran.y, torch.Tensor | np.ndarray | list):
-            return False
-        into, other = ran.y, ran.x
-        if not is_written(into):
-            into, other = ran.x, ran.y
+        into, other = (ran.y, ran.x) if is_written(ran.y) else (ran.x, ran.y)
         before = values_of(other)
         write(into)
         return values_of(other) != before
