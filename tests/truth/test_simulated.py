@@ -70,15 +70,6 @@ assert m.memory_stats()['requested_bytes.all.allocated'] - asked == 4
 a.resize_(1000)
 assert m.memory_allocated() - start == 4096
 """,
-    "pinned host memory": """
-c = torch.ones(4)
-p = c.pin_memory()
-assert p.is_pinned() and p[2:].is_pinned() and not c.is_pinned()
-assert p.data_ptr() != c.data_ptr() and p.pin_memory() is p
-x = p.to(d, non_blocking=True)
-assert x.to('cpu', non_blocking=True).is_pinned() and not x.cpu().is_pinned()
-assert not x.is_pinned()
-""",
     "random numbers": """
 def draw(**more):
     return torch.randn(3, device=d, **more).tolist()
