@@ -58,6 +58,7 @@ OWN = {
     torch.autograd.backward(
 {RAISED}""": "loss.backward() (train.py, line 12, in main)",
     f"""│ /home/me/train.py:12 in main                    │
+│   11     loss = model(x)                        │
 │ ❱ 12     loss.backward()                        │
 │ {LIBRARY}:500 in backward │
 {RAISED}""": "loss.backward() (train.py, line 12, in main)",

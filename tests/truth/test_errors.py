@@ -12,16 +12,17 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from bs4 import Tag
 from conftest import PATIENCE, ROOT
 from docutils import nodes
 from docutils.utils import new_document
+from IPython.core.interactiveshell import InteractiveShell
 from reading import soup
 from sphinx.errors import ExtensionError
 from tensor_copies.errors import messages, pairs
+from tensor_copies.gallery.isolation import in_fresh_process
 from tensor_copies.gallery.pages import cells
 
 SOURCES = sorted((ROOT / "docs" / "errors").glob("*.md"))
@@ -108,15 +109,6 @@ def plain(message: str) -> str:
     return " ".join(re.sub(r"\x1b\[\d*m|\b0x[0-9a-f]{4,}", "", message).split())
 
 
-def in_a_fresh_python(code: str, given: Any, folder: Path) -> Any:
-    command, given = [sys.executable, "-c", code], json.dumps(given).encode()
-    done = subprocess.run(
-        command, input=given, capture_output=True, cwd=folder, timeout=PATIENCE
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout.splitlines()[-1])
-
-
 def entries_of(site: Path, page: Path) -> list[Tag]:
     return soup(site / "errors" / f"{page.stem}.html").select("section.entry")
 
@@ -129,8 +121,13 @@ def message_of(entry: Tag) -> str:
 def test_a_fresh_python_sees_what_the_cards_say(
     page: Path, site: Path, tmp_path: Path
 ) -> None:
-    given = [(cell.tags, cell.code) for cell in cells(page)]
-    seen = in_a_fresh_python(RUN, given, tmp_path)
+    given = json.dumps([(cell.tags, cell.code) for cell in cells(page)]).encode()
+    command = [sys.executable, "-c", RUN]
+    done = subprocess.run(
+        command, input=given, capture_output=True, cwd=tmp_path, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    seen = json.loads(done.stdout.splitlines()[-1])
     for entry, again in zip(entries_of(site, page), seen, strict=True):
         message = message_of(entry)
         raised = [] if message.startswith(NO_MESSAGE) else [plain(message)]
@@ -198,27 +195,27 @@ def test_every_entry_is_listed(site: Path) -> None:
             assert said.startswith(cause), one["anchor"]
 
 
-RUN_CURES = """
-import json, sys
-asked, sys.path[:0] = json.load(sys.stdin)
-from IPython.core.interactiveshell import InteractiveShell
-InteractiveShell.instance().ex("import torch")
-from tensor_copies.errors.kernel import run_cure
-for at, (code, truth) in enumerate(asked):
-    try:
-        run_cure("w = torch.ones(2).requires_grad_()", code, "w", truth, "cure")
-    except AssertionError as error:
-        asked[at] = str(error)
-print(json.dumps(asked))
-"""
+def refusals(cures: list[tuple[str, str]]) -> list[str | None]:
+    """Return why each cure with its truth is refused, in a process of its own."""
+    InteractiveShell.instance().ex("import torch")
+    from tensor_copies.errors.kernel import run_cure  # it asks for the shell
+
+    said: list[str | None] = []
+    for code, truth in cures:
+        try:
+            run_cure("w = torch.ones(2).requires_grad_()", code, "w", truth, "cure")
+            said.append(None)
+        except AssertionError as error:
+            said.append(str(error))
+    return said
 
 
-def test_what_is_no_cure_is_refused(tmp_path: Path) -> None:
-    good = ["w.detach()", "result is not w"]
+def test_what_is_no_cure_is_refused() -> None:
     warns = "import warnings\nwarnings.warn('no')\nw"
+    good = ("w.detach()", "result is not w")
     bad = [("w.numpy()", "True"), ("w.detach()", "result is w"), (warns, "True")]
-    kept, *said = in_a_fresh_python(RUN_CURES, ([good, *bad], sys.path), tmp_path)
-    assert kept == good
+    kept, *said = in_fresh_process(refusals, [good, *bad])
+    assert kept is None
     for text, why in zip(said, ("RuntimeError", "not true", "UserWarn"), strict=True):
         assert text.startswith("the cure ") and why in text
 

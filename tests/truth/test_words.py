@@ -62,7 +62,7 @@ FACTS = {
     "leaf: yes": lambda s: s.is_leaf is True,
     "leaf: no": lambda s: s.is_leaf is False,
     "the call changed X": lambda s: s.changes_x,
-    "Version counter: its own": lambda s: s.counts and s.shares_version is False,
+    "Version counter: its own": lambda s: s.is_another and s.shares_version is False,
     "Version counter: none (y is an inference tensor)": lambda s: s.uncounted,
     "through the other name": lambda s: s.other_name and s.shares_version is not None,
     "Version counter: that of X": lambda s: s.other_name and s.shares_version,
@@ -92,7 +92,7 @@ def seen_of(one: Heard) -> SimpleNamespace:
     s.crossed = (s.where == "device") is not one.away and not s.is_number
     s.moves, s.stays = (s.same_object and s.x_moved is it for it in (True, False))
     s.flagged = s.stays and s.changes_x and not s.writes_x
-    s.counts = not s.same_object
+    s.is_another = not s.same_object
     s.uncounted = s.tensor and s.requires_grad is not None and s.shares_version is None
     s.target = None
     if s.needs_no_grad:
