@@ -24,7 +24,6 @@ from tensor_maps.atlas.calls import ALL_STATES, TABLE, Call
 from torch import nn
 
 ROWS = [[2.0, -4.0, 12.0], [-8.0, 5.0, -9.0]]  # none is a value that a call writes
-Case = tuple[str, str, str, str, bool]  # code, given, subject, state, away
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,8 @@ def hear() -> list[Heard]:
     return [Heard(*one, told) for one, told in zip(asked, seen, strict=True)]
 
 
-def ask_all(cases: Iterable[Case], simulate: bool) -> list[dict[str, Any]]:
-    """Return the testimony of each case, in a process that this changes."""
+def ask_all(cases: Iterable[tuple], simulate: bool) -> list[dict[str, Any]]:
+    """Return the testimony of each (code, given, subject, state, away)."""
     if simulate:
         simulated.load_device()
     torch.set_warn_always(True)
