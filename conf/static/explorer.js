@@ -65,9 +65,8 @@
   };
   const writeAddress = () => {
     const [y, vs] = now.lanes, on = now.on === devices[0] ? "" : now.on;
-    const asked = new URLSearchParams({ y, x: now.x });
-    for (const [name, value] of Object.entries({ vs, on, write: now.write }))
-      if (value) asked.set(name, value);
+    const parts = Object.entries({ y, x: now.x, vs, on, write: now.write });
+    const asked = new URLSearchParams(parts.filter(([, value]) => value));
     history.replaceState(null, "", `?${asked}${location.hash}`);
   };
 
@@ -77,27 +76,28 @@
     const leaf = /leaf: \w+/.exec(text(detail))?.[0] ?? ""; // the rest is the size, or a name
     return [text(title), [text(answer), text(title) === "Result" ? text(detail) : leaf]];
   }));
+  const isLayout = (title) => title.startsWith("Keeps");
   // Which facts differ, by title, and which lanes raise. The strides are those of an example.
   const compare = (x = now.x, on = now.on) => {
     const both = now.lanes.map((code) => seenOf(cut(code, x, on), x, on));
-    const raising = both.map(raises), strides = [], titles = [];
+    const raising = both.map(raises), differ = [];
     const told = both.includes(null) || raising.includes(true) ? [new Map()] : both.map(factsOf);
     for (const title of new Set(told.flatMap((all) => [...all.keys()]))) {
-      const isLayout = title.startsWith("Keeps"), none = isLayout ? ["another shape", ""] : null;
+      const none = isLayout(title) ? ["another shape", ""] : null;
       const [a, b] = told.map((all) => all.get(title) ?? none);
       if (!a || !b || (title === "Memory" && isOfBlock())) continue;
       const at = a[0] === b[0] ? 1 : 0;
-      if (a[at] !== b[at]) (isLayout ? strides : titles).push([title, a[at], b[at]]);
+      if (a[at] !== b[at]) differ.push([title, a[at], b[at]]);
     }
-    return { titles, differ: [...titles, ...strides], raising };
+    return { differ, raising };
   };
   const isOther = ({ differ, raising: [a, b] }) => differ.length > 0 || a !== b;
   // Of the kinds of x the first for which two calls differ, if possible without raising.
   const chooseDiffering = () => {
     const kinds = [now.on, ...devices].flatMap((on) => [now.x, ...states].map((x) => [x, on]));
     const tests = [
-      ({ titles }) => titles.length, ({ raising: [a, b] }) => a !== b, isOther,
-      ({ raising }) => !raising.includes(true),
+      ({ differ }) => differ.some(([title]) => !isLayout(title)),
+      ({ raising: [a, b] }) => a !== b, isOther, ({ raising }) => !raising.includes(true),
     ];
     const found = tests.map((test) => kinds.find((kind) => test(compare(...kind))));
     if (now.lanes.length > 1) [now.x, now.on] = found.find(Boolean) ?? [now.x, now.on];
@@ -135,8 +135,8 @@
   };
   const doesOf = (seen) => {
     const [, python] = /^y is a (Python \w+|number)/.exec(text(seen.said)) ?? [];
-    const does = / other values /.test(text(seen.said)) ? "makes new memory" : DOES[memoryOf(seen)];
-    return python ? `gives a ${python}` : does;
+    const isOther = / other values /.test(text(seen.said));
+    return python ? `gives a ${python}` : isOther ? "makes new memory" : DOES[memoryOf(seen)];
   };
   const WRITE = /(?<!requires_grad|detach|share_memory)_\(|^x[^(]* [-+*/]?= /;
   // What one of several steps does: by dtype, device and layout of what it is called on.
@@ -176,9 +176,8 @@
     const holder = element("div"), [, cells = []] = seen.writes?.[now.write] ?? [];
     // Of the build: nothing that a reader typed.
     holder.innerHTML = facts.pictures[seen.picture].map((at) => facts.pieces[at]).join("");
-    const svg = holder.firstChild;
-    svg.role = "img";
-    svg.ariaLabel = `y = ${code}: ${text(seen.said)}`;
+    const svg = holder.firstChild, ariaLabel = `y = ${code}: ${text(seen.said)}`;
+    Object.assign(svg, { role: "img", ariaLabel });
     (cells ?? []).forEach((changed, memory) => {
       const row = svg.querySelectorAll(`.tm-row[data-memory="${memory}"] .tm-cell`);
       for (const one of changed.map((at) => row[at]).filter(Boolean)) {
@@ -209,9 +208,8 @@
     if (raises(seen)) {
       const href = `errors.html?message=${encodeURIComponent(text(seen.error))}`;
       note.push(element("code", {}, text(seen.error)), element("a", { href }, "What to do"));
-    }
-    else if (wrote !== undefined) note.push(text(wrote));
-    else if (row?.given) note.push("First", element("code", {}, row.given), ", then this line.");
+    } else if (wrote) note.push(text(wrote));
+    else if (row?.given) note.push("First run", element("code", {}, row.given));
     if (row?.says) note.push(row.says);
     if (row) note.push(element("a", { href: `atlas.html#${row.id}` }, "In the Atlas"));
     part("note").replaceChildren(...note.flatMap((one) => [one, " "]));
@@ -280,7 +278,6 @@
   // -- What the reader asks: a line, "detach or clone?", a question, a message ------------
   const typed = find("typed");
   const MESSAGE = /\w(?:Error|Warning|Exception)\b|Traceback \(|\bFile "/;
-  const MOST = 4000, PAUSE = 150; // characters of a question; milliseconds
   let turn = 0;
   const forget = () => {
     now.told = null;
@@ -288,10 +285,8 @@
     return (turn += 1);
   };
   const quiet = () => {
-    typed.value = "";
-    const wasTold = now.told;
     forget();
-    if (wasTold) show();
+    typed.value = "";
     root.classList.remove("asked");
   };
   const draw = (asked) => { // whether all that was asked is shown, or a part
@@ -304,8 +299,7 @@
     }
     find("read").append(told?.said ?? "");
     if (!told?.code || !facts.seen[told.code]) return "";
-    const x = states.includes(told.state) ? told.state : chosen.x;
-    const [line] = asked.split("\n");
+    const x = told.state || chosen.x, [line] = asked.split("\n");
     change({ lanes: [told.code], at: 0, write: "", x, on: chosen.on, told: { ...told, line } });
     // Who writes to a leaf wants no_grad rather than another x.
     const other = !runs(told.code) && ["no_grad", ...states].find((one) => runs(told.code, one));
@@ -316,8 +310,6 @@
     }
     return told.whole && !told.unread ? "all" : "part";
   };
-  const searching = () => (window.showAnswer ? Promise.resolve()
-    : new Promise((done) => document.addEventListener("search-ready", done, { once: true })));
   const ask = async () => {
     const mine = forget();
     await loaded();
@@ -326,13 +318,14 @@
     const shown = asked && !isMessage ? draw(asked) : "";
     root.classList.toggle("asked", asked !== "" && !shown);
     if (shown === "all" || asked.length < 3) return;
-    if (!isMessage) await new Promise((done) => setTimeout(done, PAUSE)); // the line may go on
-    await searching();
-    if (mine === turn) window.showAnswer(find("found"), asked.slice(-MOST), 5);
+    if (!isMessage) await new Promise((done) => setTimeout(done, 150)); // the line may go on
+    if (!window.showAnswer) await new Promise((done) =>
+      document.addEventListener("search-ready", done, { once: true }));
+    if (mine === turn) window.showAnswer(find("found"), asked.slice(-4000), 5);
   };
   typed.addEventListener("input", ask);
   typed.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") quiet();
+    if (event.key === "Escape") again();
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault(); // a new line comes with what is pasted
     typed.form.requestSubmit();
@@ -372,8 +365,8 @@
   find("chips").addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
-    const chips = [...find("chips").querySelectorAll("button")];
-    chips.at((chips.indexOf(document.activeElement) + step) % chips.length).focus();
+    const chips = [...find("chips").children];
+    chips.at((chips.indexOf(event.target) + step) % chips.length).focus();
     event.preventDefault();
   });
   const again = async () => {
@@ -383,16 +376,6 @@
     now.lanes = now.lanes.map((code) => cut(code));
     show();
   };
-  // Links on this page that lead to a lane show it here.
-  document.addEventListener("click", async (event) => {
-    const link = event.target.closest?.('a[href^="?y="]');
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    history.pushState(null, "", link.href);
-    await again();
-    root.scrollIntoView({ block: "start" });
-    find("code").focus();
-  });
   // The link to the box is no step in the history of what is drawn.
   addEventListener("popstate", () => { if (location.hash !== "#explorer-typed") again(); });
   for (const touch of ["pointerover", "focusin", "touchstart"])
