@@ -190,10 +190,10 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const most = Math.max(...found.map(({ size }) => size));
     const alike = found.filter(({ size }) => size === most);
     const of = (subject) => alike.find((step) => subjectOf(step.code) === subject);
-    const array = alike.some((step) => ARRAY.test(step.x)) && of("a");
+    const array = alike.some((step) => ARRAY.test(step.x)) ? of("a") : null;
     const ofModule = alike.find(({ text }) => /\bMODULE\b/.test(text));
-    const step = ofModule ?? (array ||
-      (alike.find((it) => rows[it.code]?.says) ?? of("x") ?? alike[0]));
+    const told = alike.find(({ code: one }) => rows[one]?.says);
+    const step = ofModule ?? array ?? told ?? of("x") ?? alike[0];
     if (!step) return null;
     const other = array ? null : alike.find((it) => subjectOf(it.code) !== subjectOf(step.code));
     let { size } = step;
@@ -225,11 +225,12 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     return runs;
   };
   const lengthOf = ({ chain }) => chain?.length ?? 1;
+  // The longest chain, a function of a library, or the last call.
   const drawnOf = ({ steps }) => {
     const most = Math.max(...steps.map(lengthOf));
-    const longs = steps.filter((one) => lengthOf(one) === most);
-    const ofLibrary = longs.find(({ chain, head }) => !chain && head !== "x");
-    return most > 1 ? longs[0] : ofLibrary ?? longs.findLast(({ chain }) => chain) ?? longs.at(-1);
+    return most > 1 ? steps.find((one) => lengthOf(one) === most)
+      : steps.find(({ chain, head }) => !chain && head !== "x") ??
+        steps.findLast(({ chain }) => chain) ?? steps.at(-1);
   };
 
   // -- A line -----------------------------------------------------------------------------
@@ -281,10 +282,9 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const isBare = right.every((item) => !item.open && (isName(item) || /^[\d\-+*/.]/.test(item)));
     for (let from = 0; one && from <= one.parts.length; from++) {
       const x = textOf(one, from), size = one.parts.length - from;
-      const isSimple = size ? /^[\w.]+(?:\[-?\d+\])*$/.test(x)
-        : isBare && /^(?!.*\.grad$)[\w.]+$/.test(x);
-      const form = isSimple && FORMS.find((it) => it.op === op && it.size === size &&
-        isLike(it.right, value) && fits(it, one, from) !== null);
+      const isSimple = (size ? /^[\w.]+(?:\[-?\d+\])*$/ : /^(?!.*\.grad$)[\w.]+$/).test(x);
+      const form = isSimple && (size || isBare) && FORMS.find((it) => it.op === op &&
+        it.size === size && isLike(it.right, value) && fits(it, one, from) !== null);
       const state = /no_grad/.test(all) ? "no_grad"
         : /\.grad\b/.test(value) ? "leaf" : size ? "" : "nonleaf";
       if (form) return shown({ code: form.code, x, op, text }, { state });
@@ -297,8 +297,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const call = calls.find(({ open, name }) => open === "(" && name);
     if (/[\])]$|\.\w+$/.test(into) && !call) return not(`The write into ${into} isn't drawn.`);
     if (/^\[[A-Za-z_]\w*\]$/.test(last))
-      return not(`If ${last.slice(1, -1)} is a number or a tensor without dimensions, ${whole} ` +
-        "is a view. If it is a list or a tensor with dimensions, it is a copy.");
+      return not(`If ${last.slice(1, -1)} is a number, ${whole} is a view; if a list, a copy.`);
     if (/\)$/.test(x) && /^\[-?\d+\]$/.test(last))
       return not(`If ${x} returns a tensor, ${last} is a view of it; else it is the item itself.`);
     if (!call) return not("This line has no call on a tensor.");
@@ -327,8 +326,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const [, index = "None"] = /\[((?:[^[\]]*, )?[A-Za-z_]\w*(?:, [^[\]]*)?)\]$/.exec(x) ?? [];
     if (/(?:optim\w*|opt|sched\w*|scaler)\d?$/i.test(x)) return looksLike(x);
     if (!/\bNone\b/.test(index) && isWrite(step))
-      return not(`If [${index}] holds a list or a mask, ${x} is a copy, and the write is lost. ` +
-        "With numbers it is a view.");
+      return not(`If [${index}] holds a list or a mask, ${x} is a copy: the write is lost.`);
     if (subjectOf(code) === "a" && /::-1|\bflip\w*\(|rot90\(/.test(x) && !/\.copy\(\)$|asc/.test(x))
       return not(`torch refuses an array that is reversed, as ${x} may be.`);
     const read = to > least ? typed.slice(0, typed.length - unread.length) : textOf(one, to);
@@ -347,8 +345,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     if (/^\s*<\/?\w/.test(text)) return not("That is markup, not Python.");
     let refused = null, example;
     try {
-      const all = split(treeOf(text.replace(PROMPT, "").trim()), /^[;\n]$/);
-      const statements = all.filter((one) => one.length);
+      const statements = split(treeOf(text.replace(PROMPT, "").trim()), /^[;\n]$/)
+        .filter((one) => one.length);
       for (const items of statements) {
         if (isProse(items)) return refused ?? not("");
         const isBlock = /^(?:with|for|if|elif|while|else|try)$/.test(items[0]);
@@ -368,10 +366,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   };
 
   // -- "A or B?" and a query: the calls that they name ------------------------------------
-  const MEANT = {
-    "=": "y = x", assignment: "y = x", "shallow copy": "copy.copy(x)", array: "np.array(x)",
-    "deep copy": "copy.deepcopy(x)", slice: "x[:, :2]", index: "x[0]", mask: "x[mask]",
-  };
+  const MEANT = { "=": "y = x", assignment: "y = x", "shallow copy": "copy.copy(x)" };
   // Two of these are no calls: "copy or view?". In a sentence only names that are no English
   // words are calls.
   const WORDS = new RegExp("^(?:array|buffer|copy|cpu|cuda|data|gpu|image|index|list|load|model|" +
@@ -391,8 +386,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const callsOf = (side) => {
     const meant = MEANT[side.toLowerCase()] ?? side.replace(/^numpy\./, "np.");
     if (rows[meant]) return [meant];
-    const ASKED = /^[.`]?(?:(?:x|tensor)\.)?(?:(\w+)\.)?([\w ]+)(?:\(\))?`?$/;
-    const [, of, word = ""] = ASKED.exec(meant) ?? [];
+    const [, of, word = ""] =
+      /^[.`]?(?:(?:x|tensor)\.)?(?:(\w+)\.)?([\w ]+)(?:\(\))?`?$/.exec(meant) ?? [];
     const alike = (named.get(bare(word)) ?? []).filter((code) => !of || code.startsWith(`${of}.`));
     const exact = alike.filter((code) => code.includes(word)); // torch.Tensor or torch.tensor
     if (alike.length) return exact.length ? exact : alike;
