@@ -41,12 +41,10 @@
   };
   // A filtered view has an address, which can be sent or kept.
   const keep = () => {
-    const asked = new URLSearchParams(), has = new FormData(form).getAll("has").join(",");
-    for (const [name, value] of [["q", search.value], ["has", has]])
-      if (value) asked.set(name, value);
-    const text = asked.toString().replaceAll("%2C", ",");
+    const asked = [...new FormData(form)].filter(([name, value]) => value && !form[name].options);
+    const text = asked.length ? `?${new URLSearchParams(asked)}` : location.pathname;
     const hash = document.querySelector("tr[id]:target:not([hidden])") ? location.hash : "";
-    history.replaceState(null, "", (text ? `?${text}` : location.pathname) + hash);
+    history.replaceState(null, "", text + hash);
   };
   // A link to a row is answered with the row, whatever the filters say.
   const reveal = () => {
@@ -77,9 +75,9 @@
     row.querySelector("figure")?.remove();
     if (!outcome) return;
     const innerHTML = pictures[outcome.picture].map((one) => pieces[one]).join("");
-    const [x] = Object.values(facts.states)[at];
-    const on = Object.values(facts.devices)[place.selectedIndex];
-    const when = facts.rows[code].subject === "x" ? `If x is ${x}, on ${on}: ` : "";
+    const [x] = Object.values(facts.states)[at], on = Object.values(facts.devices);
+    const when = facts.rows[code].subject === "x"
+      ? `If x is ${x}, on ${on[place.selectedIndex]}: ` : "";
     const listed = (outcome.facts ?? []).map((said) => {
       const [title, answer, detail] = said.map((one) => texts[one] ?? "");
       const value = element("dd", {}, answer, element("small", {}, detail));
@@ -116,9 +114,9 @@
   form.addEventListener("reset", () =>
     setTimeout(() => [apply, keep, reveal].forEach((act) => act())));
   addEventListener("hashchange", reveal);
-  const { q = "", has = "" } = Object.fromEntries(new URLSearchParams(location.search));
-  search.value = q;
-  for (const chip of chips) chip.checked = has.split(",").includes(chip.value);
-  if (q || has) apply();
+  const asked = new URLSearchParams(location.search);
+  search.value = asked.get("q");
+  for (const chip of chips) chip.checked = `${asked.getAll("has")}`.split(",").includes(chip.value);
+  if (asked.size) apply();
   if (location.hash) reveal();
 })();

@@ -56,7 +56,7 @@
   const readAddress = () => {
     const asked = new URLSearchParams(location.search);
     const one = (name, list) => list.find((key) => key === asked.get(name)) ?? list[0];
-    const [y] = [...fromAddress(asked.get("y") ?? "none"), "x.detach()"];
+    const [y = "x.detach()"] = fromAddress(asked.get("y") ?? "none");
     const lanes = [y, ...fromAddress(asked.get("vs") ?? "none")];
     Object.assign(chosen, { x: one("x", states), on: one("on", devices) });
     const write = one("write", ["", "x", "y"]);
@@ -373,10 +373,9 @@
     await loaded();
     quiet();
     readAddress();
-    now.lanes = now.lanes.map((code) => cut(code));
-    show();
+    change({});
   };
-  // The link to the box is no step in the history of what is drawn.
+  // An address that changes without a load; the link to the box draws nothing.
   addEventListener("popstate", () => { if (location.hash !== "#explorer-typed") again(); });
   for (const touch of ["pointerover", "focusin", "touchstart"])
     root.addEventListener(touch, loaded, { once: true, passive: true });

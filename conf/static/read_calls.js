@@ -16,8 +16,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const CLOSES = { "(": ")", "[": "]", "{": "}" };
   const BRACKETS = "A bracket is missing, or there is one too many.";
   const NAME = /^[\p{L}_]/u, ATTRIBUTE = /^\.[\p{L}_]/u, WORD = /^[\p{L}\p{N}_"']/u;
-  const KEYWORD = new RegExp("^(?:return|yield|await|not|and|or|in|is|if|else|for|lambda|assert|" +
-    "del|with|as|while|elif|raise|import|from|def|class|async)$");
+  const KEYWORD = /^(?:return|yield|await|not|and|or|in|is|if|else|for|lambda|assert|with|as)$/;
   const isName = (item) => NAME.test(item ?? "") && !KEYWORD.test(item);
   const treeOf = (text) => {
     const open = [{ items: [] }];
@@ -267,8 +266,7 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
       or, orWhen: or && OTHER[subjectOf(or)], ...more,
     };
   };
-  const looksLike = (x) =>
-    not(`${x} looks like a module or an optimizer, but the pictures show tensors.`);
+  const looksLike = (x) => not(`${x} looks like a module or an optimizer, which aren't drawn.`);
   // `w.data -= v`, `x[0] = 7`, `b = a`: a write, or another name.
   const FLAG = /\.(?:data|grad|requires_grad)$/;
   const SAME = /^(?!(?:None|True|False)$)(?:[\p{L}_]\w*|self\.\w+|[\w.]+\.(?:weight|bias))$/u;
