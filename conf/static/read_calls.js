@@ -398,9 +398,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
     const found = sides.map(callsOf), kinds = found.map((all) => all.map(kindOf));
     if (!found.every((one) => one.length)) return null;
     // One side of a module or an array: the other one too, if it can be.
-    const isAll = (kind) => kinds.some((all) => all.every((one) => one === kind));
-    const kind = ["module", "a"].find(isAll) ??
-      (kinds.every((all) => all.includes("a")) ? "a" : "x");
+    const kind = ["module", "a"].find((of) => kinds.some((all) => all.every((one) => one === of)) ||
+      (of === "a" && kinds.every((all) => all.includes(of)))) ?? "x";
     return found.map((all, at) => all[Math.max(kinds[at].indexOf(kind), 0)]);
   };
   const idsOf = (codes) => {
@@ -410,8 +409,8 @@ window.callReader = ({ chips, forms, rows, longest = 3 }) => {
   const cards = (asked) => {
     const query = asked.replace(/\s#(?!\d).*/g, "").trim().replace(/\?+$/, "");
     if (query.length > 120 || /\n|\w(?:Error|Warning)\b/.test(query)) return []; // a message
-    const [, one = "", other = ""] = /\bbetween\s+(\S+) and (\S+)/i.exec(query) ??
-      /(\S+) (?:vs\.?|versus|or) (\S+)/i.exec(query) ?? [];
+    const [, one = "", other = ""] =
+      /(\S+) (?:vs\.?|versus|or|(?<=\bbetween +\S+ )and) (\S+)/i.exec(query) ?? [];
     const both = pair(query) ?? pair(`${one} or ${other}`);
     if (both) return idsOf(both);
     const isCall = (side) => /[([.]./.test(side.replace(/^\w+\(\)$/, "")) ||
