@@ -61,28 +61,29 @@ window.searchReady.then(() => {
   // Fill a part of the page with the answer to a query and its first results.
   const show = (part, query, atFirst) => {
     const asked = query.trim(), all = asked ? window.searchFor(query) : [];
-    const items = all.slice(0, MOST).map((one, at) => () => item(one, all[at - 1]));
+    const count = Math.min(all.length, MOST), rest = count - atFirst;
+    const items = (from, to) =>
+      all.slice(from, to).map((one, at) => item(one, all[from + at - 1]));
     const codes = asked && !all[0]?.message ? read.cards(query).map((id) => codeOf.get(id)) : [];
-    const made = (...places) => items.slice(...places).map((one) => one());
     // One part goes on saying how many there are: what is replaced is not announced.
     const status = part.querySelector(".result-count") ?? make("p", "result-count");
     status.setAttribute("role", "status");
     const spoken = codes.map((code) =>
       `${nameOf(code)}: ${cards[code].facts.map(([, words]) => words).join(", ")}. `);
     status.replaceChildren(...(asked
-      ? [make("span", "for-screen-readers", ...spoken), said(items.length, all.weak)] : []));
+      ? [make("span", "for-screen-readers", ...spoken), said(count, all.weak)] : []));
     for (const old of [...part.children]) if (old !== status) old.remove();
     if (!status.isConnected) part.prepend(status);
     if (codes.length) status.before(answer(codes));
-    const list = make("ol", "results", ...made(0, atFirst)), rest = items.length - atFirst;
-    if (items.length) part.append(list);
+    const list = make("ol", "results", ...items(0, atFirst));
+    if (count) part.append(list);
     if (rest > 0 && atFirst === IN_PANEL)
       part.append(linked(`search.html?${new URLSearchParams({ q: query })}`, "more-results",
-        `All ${items.length} results`));
+        `All ${count} results`));
     else if (rest > 0) {
       const button = make("button", "more-results", `Show ${rest} more`);
       part.append(Object.assign(button, { type: "button", onclick() {
-        list.append(...made(atFirst));
+        list.append(...items(atFirst, MOST));
         button.remove();
         list.children[atFirst].querySelector("a").focus();
       } }));
@@ -92,33 +93,26 @@ window.searchReady.then(() => {
   const attach = (form) => {
     const input = form.querySelector("input[type=search]");
     const floats = !form.matches(".search-again"), isAsked = () => input.value.trim() !== "";
-    const stays = form.closest(".sidebar-drawer, .mobile-header") !== null;
     const panel = (!floats && page) || make("div", "search-panel");
-    if (!panel.isConnected) form.after(panel);
+    if (panel !== page) form.after(panel);
     if (floats) Object.assign(panel, { popover: "manual", hidden: true }); // above all else
 
-    const close = () => {
-      if (!floats || panel.hidden) return;
-      panel.hidePopover?.();
-      panel.hidden = true;
-    };
-    const open = () => {
+    const toggle = (isOpen) => {
       if (!floats) return;
-      panel.hidden = false;
-      if (panel.showPopover && !panel.matches(":popover-open")) panel.showPopover();
-      const box = input.getBoundingClientRect(), width = Math.min(640, innerWidth - 16);
-      const left = Math.max(8, Math.min(box.left, innerWidth - width - 8));
-      Object.assign(panel.style, {
-        position: stays ? "fixed" : "absolute", width: `${width}px`,
-        left: `${left + (stays ? 0 : scrollX)}px`,
-        top: `${box.bottom + 6 + (stays ? 0 : scrollY)}px`,
-        maxHeight: stays ? `${innerHeight - box.bottom - 14}px` : "",
+      panel.hidden = !isOpen;
+      panel.togglePopover?.(isOpen);
+      if (!isOpen) return;
+      const { left, bottom } = input.getBoundingClientRect();
+      const width = Math.min(640, innerWidth - 16);
+      Object.assign(panel.style, { // in a header or a menu, which scrolling leaves in sight
+        position: "fixed", top: `${bottom + 6}px`, maxHeight: `${innerHeight - bottom - 14}px`,
+        left: `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`, width: `${width}px`,
       });
     };
     const apply = () => {
       show(panel, input.value, floats ? IN_PANEL : AT_FIRST);
-      if (isAsked()) open(); else close();
-      if (floats || !page) return;
+      toggle(isAsked());
+      if (panel !== page) return;
       document.getElementById("all-pages").hidden = isAsked();
       const address = `${location.pathname}?${new URLSearchParams({ q: input.value })}`;
       try { history.replaceState(null, "", address); } catch { /* from a file: not kept */ }
@@ -131,10 +125,10 @@ window.searchReady.then(() => {
       if (!to) return;
       event.preventDefault();
       to.focus();
-      if (key === "Escape") close();
+      if (key === "Escape") toggle(false);
     };
     input.addEventListener("input", apply);
-    input.addEventListener("focus", () => { if (floats && isAsked()) open(); });
+    input.addEventListener("focus", () => { if (isAsked()) toggle(true); });
     form.addEventListener("keydown", keys);
     panel.addEventListener("keydown", keys);
     form.addEventListener("submit", (event) => {
@@ -145,10 +139,9 @@ window.searchReady.then(() => {
     });
     for (const event of ["pointerdown", "focusin"])
       document.addEventListener(event, ({ target }) => {
-        if (!form.contains(target) && !panel.contains(target)) close();
+        if (!form.contains(target) && !panel.contains(target)) toggle(false);
       });
-    if (page && !floats && !input.value)
-      input.value = new URLSearchParams(location.search).get("q") ?? "";
+    if (panel === page) input.value ||= new URLSearchParams(location.search).get("q") ?? "";
     if (input.value && (!floats || document.activeElement === input)) apply();
   };
   for (const form of document.querySelectorAll("form[role=search]:not(.explorer-line)"))
