@@ -17,7 +17,6 @@ import re
 import tomllib
 from collections import Counter
 from difflib import get_close_matches
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,6 @@ from tensor_copies.markup import write_script
 from tensor_copies.search.sections import ATLAS, KINDS, OF, Section, all_sections
 
 logger = logging.getLogger(__name__)
-DATA = "search_index.js"
 ASKED = "asked.toml"
 WORD = re.compile(r"[^\W\d_](?:[\w-]*\w)?")
 # What code calls or takes from something; names of tensors are chance.
@@ -65,11 +63,12 @@ def write_index(app: Sphinx, env: BuildEnvironment) -> None:
         near = ", ".join(get_close_matches(name, names))
         logger.warning("%s: %s is no section. Near to it: %s", ASKED, name, near)
     entries = [one for _, told in pages for one in told]
-    often = Counter(chain.from_iterable(one[PROSE] for one in entries))
+    often = Counter(word for one in entries for word in one[PROSE])
     for one in entries:
         one[PROSE] = " ".join(word for word in one[PROSE] if often[word] <= OFTEN)
-    cards = _cards(app) if ATLAS in env.found_docs else {}
-    write_script(app, DATA, "searchIndex", {"kinds": KINDS, "pages": pages, **cards})
+    known = {"kinds": KINDS, "pages": pages}
+    known |= _cards(app) if ATLAS in env.found_docs else {}
+    write_script(app, "search_index.js", "searchIndex", known)
 
 
 def _entry(section: Section, phrases: list[str]) -> list[Any]:

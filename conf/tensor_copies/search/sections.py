@@ -34,7 +34,6 @@ ATLAS = "atlas"  # the page that has a row for each call
 # What plays the part of x, of which alone a card and a row say what they say.
 OF = SUBJECTS | {"x": "2 × 3 float32 tensor", "a": "2 × 3 float32 NumPy array"}
 OF_CLASS = {"entry": ERROR, "mistake": MISTAKE, "question-entry": QUESTION}
-PRINTED = {"output", OUTPUT}  # the classes of what code printed
 # Furniture of a page, by the class of the part that has it: no text of a section.
 # A cell that is folded or removed computes what the page shows.
 FURNITURE = {
@@ -77,9 +76,9 @@ def _sections(app: Sphinx, page: str) -> Iterator[Section]:
         if is_page and is_lesson:
             own += _own(section[-1][1:])
         asked = [node["words"] for node in own if isinstance(node, choices)]
-        usual = LESSON if is_lesson else QUESTION if asked else PAGE
-        kinds = (kind for name, kind in OF_CLASS.items() if name in section["classes"])
-        kind = next(kinds, usual)
+        kind = LESSON if is_lesson else QUESTION if asked else PAGE
+        for name in section["classes"]:
+            kind = OF_CLASS.get(name, kind)
         described = app.env.metadata[page].get("description", "") if is_page else ""
         sentence = beginning(_first([described, *_answers(app, page, own), *asked]))
         prose, code, text = _said(app, page, own, kind)
@@ -102,8 +101,8 @@ def _calls() -> Iterator[Section]:
     for call in data.calls.values():
         said, notes = card(data, call)
         words = ", ".join([*(words for _, words in said), *notes])
-        sentence = f"Of a {OF[call.subject]}: {words}."
-        sentence = shorten(sentence, LONGEST, placeholder=" ...")
+        words = f"Of a {OF[call.subject]}: {words}."
+        sentence = shorten(words, LONGEST, placeholder=" ...")
         prose = f"{call.group} {call.lesson.rpartition('/')[2].replace('_', ' ')}"
         code, heading = f"{call.code} {call.api}", one_line(call.code)
         yield Section(call.id, CALL, heading, sentence, prose, code, f"{sentence}\n")
@@ -176,7 +175,7 @@ def _said(
             block, classes = node.astext().strip(), set(node["classes"])
             if "text_plain" in classes and block.startswith("<"):
                 continue  # the name of an object whose picture is shown
-            is_output = bool(PRINTED & classes)
+            is_output = bool({"output", OUTPUT} & classes)
             if not is_output:
                 codes.append(block)
             elif kind != ERROR:  # whose messages are in the list of messages
