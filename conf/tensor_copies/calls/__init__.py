@@ -24,7 +24,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(explorer.explorer, html=(explorer.visit_explorer, None))
     # After the error index was read: the messages lead to their entries.
     app.connect("env-updated", explorer.write_facts)
-    app.connect("html-page-context", explorer.load_explorer)
-    app.connect("html-page-context", atlas.add_script)
     app.connect("build-finished", facts.publish)
     return PARALLEL

@@ -238,10 +238,3 @@ class AtlasColumns(SphinxDirective):
             for name, words in {**ABOUT_MACHINE, **COLUMNS}.items()
         ]
         return self.parse_text_to_nodes("\n".join(told))
-
-
-def add_script(app: Sphinx, page: str, *_: object) -> None:
-    """Load the style and the filters' script on the page that has the table."""
-    if app.env.metadata.get(page, {}).get("has_atlas"):
-        app.add_css_file("atlas.css")
-        app.add_js_file("atlas.js", loading_method="defer")

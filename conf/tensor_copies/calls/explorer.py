@@ -23,7 +23,7 @@ from sphinx.util.osutil import relative_uri
 from sphinx.writers.html5 import HTML5Translator
 from tensor_maps.atlas.calls import LONGEST, STATES
 
-from tensor_copies.calls.facts import DEVICE, LEAF, facts
+from tensor_copies.calls.facts import DEVICE, LEAF, facts, is_shown
 from tensor_copies.calls.pictures import labelled
 from tensor_copies.calls.words import after_write, facts_of, headline, signs
 from tensor_copies.gallery.kept import CONF
@@ -65,7 +65,7 @@ def address_of_file(builder: Builder, page: str, name: str = DATA) -> str:
 
 
 class ExplorerDirective(SphinxDirective):
-    """The explorer (``{explorer}``); its script and style come with the page.
+    """The explorer (``{explorer}``).
 
     Each line of the content is a comparison that is asked for often, as a link:
     ``words: one | other``, or ``words: one | other | kind of x``. What is compared is
@@ -121,17 +121,12 @@ def address_of(
     code = code.strip().removeprefix("y = ").replace("'", '"')
     if state and state not in STATES:
         return None
-    if not _is_at_home(app) or facts().record(code, state or LEAF, away) is None:
+    if not is_shown(app) or facts().record(code, state or LEAF, away) is None:
         return None
     asked = {"y": code} | ({"x": state} if state else {})
     asked |= {"on": DEVICE} if away else {}
     at = app.builder.get_relative_uri(page, app.config.root_doc)
     return f"{at}?{urlencode(asked)}#explorer"
-
-
-def _is_at_home(app: Sphinx) -> bool:
-    home = Path(app.srcdir, f"{app.config.root_doc}.md")
-    return "```{explorer}" in home.read_text(encoding="utf-8")
 
 
 class _Numbers(dict):
@@ -208,10 +203,3 @@ def write_facts(app: Sphinx, _: BuildEnvironment) -> list[str]:
         "seen": seen,
     }
     return pages if write_script(app, DATA, "callFacts", whole) else []
-
-
-def load_explorer(app: Sphinx, page: str, *_: object) -> None:
-    """Load script and style on the page that has the explorer."""
-    if "has_explorer" in app.env.metadata.get(page, {}):
-        app.add_js_file("explorer.js", loading_method="defer")
-        app.add_css_file("explorer.css")

@@ -219,18 +219,20 @@ def facts() -> Facts:
     return Facts(here, there, simulated_machine(), "simulated")
 
 
+def is_shown(app: Sphinx) -> bool:
+    """Whether the site has the Atlas; then its home has the explorer."""
+    return Path(app.srcdir, "atlas.md").exists()
+
+
 def want_probes(app: Sphinx) -> None:
     """Have the build run the probes, if a page shows what they see."""
-    pages = Path(app.srcdir).glob("*.md")
-    shown = ("```{atlas", "```{explorer}", "```{call")
-    if any(word in page.read_text("utf-8") for page in pages for word in shown):
+    if is_shown(app):
         PROBED.want()
 
 
 def publish(app: Sphinx, exception: Exception | None) -> None:
     """Write ``atlas.json`` and ``atlas.csv`` beside the pages that show the Atlas."""
-    shown = any("has_atlas" in one for one in app.env.metadata.values())
-    if exception is not None or app.builder.format != "html" or not shown:
+    if exception is not None or app.builder.format != "html" or not is_shown(app):
         return
     data = facts()
     columns = {**ABOUT_MACHINE, **COLUMNS}

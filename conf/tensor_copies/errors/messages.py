@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from tensor_copies.markup import beginning, write_script
+from tensor_copies.markup import beginning, with_code, write_script
 
 FACT = "messages"  # a page's entries, among its facts
 TYPE, SINCE = re.compile(r"tag_([A-Z]\w*)"), re.compile(r"tag_since-(\d+)\.(\d+)")
@@ -36,7 +36,7 @@ def keep_message(
             "anchor": section["ids"][0],
             "title": section.next_node(nodes.title).astext(),
             "texts": [*typed.get(True, ()), live, *typed.get(False, ())],
-            "cause": beginning(_with_backticks(why)),
+            "cause": beginning(with_code(why)),
             "cure": next(one["cures"][0][0] for one in raws if one.hasattr("cures")),
         }
     )
@@ -57,15 +57,6 @@ def _message(cell: nodes.container) -> str:
         said = "an entry's code should give %s, %s"
         logger.warning(said, " or ".join(types), what, location=cell)
     return live
-
-
-def _with_backticks(paragraph: nodes.paragraph) -> str:
-    """Return the text of a paragraph on one line, code between backticks."""
-    parts = (
-        f"`{text}`" if isinstance(text.parent, nodes.literal) else text
-        for text in paragraph.findall(nodes.Text)
-    )
-    return " ".join("".join(parts).split())
 
 
 def write_messages(app: Sphinx, env: BuildEnvironment) -> None:
