@@ -109,7 +109,10 @@
     const isAll = same.length === states.length;
     const differ = compare().differ.map(([title, ...how]) =>
       `${title.toLowerCase()} (${how.join(" | ")})`);
-    const said = differ.length ? [`They differ in: ${differ.join(", ")}.`] : [];
+    // What differs hangs on x, unless it is the same for every kind.
+    const told = new Set(kinds.map(([, one]) => one.differ.map(([title]) => title).join()));
+    const they = told.size > 1 ? `If x is ${stateWords(now.x)}, they` : "They";
+    const said = differ.length ? [`${they} differ in: ${differ.join(", ")}.`] : [];
     // What is no difference of the calls, but of what was run of them.
     if (isOfBlock())
       said.push("The block applies to every operation in it; x * 2 is an example, which makes " +
@@ -168,6 +171,7 @@
       isOne ? text(seen.said) : `${steps.map(stepWords).join("; then ")}.`,
       isElse(other) && ` If it is ${orWhen}: ${first(other)}`,
       isElse(away) && ` If it is on a GPU: ${first(away)}`, unread && ` Not read: ${unread}.`,
+      !isOne && !whole && !unread && " The rest of the line isn't read.",
     ].filter(Boolean).join("");
   };
 
@@ -225,6 +229,9 @@
         element("dd", {}, answer, element("small", {}, detail)));
     }));
     for (const button of page.querySelectorAll("[data-write]")) {
+      const target = button.dataset.write === "x" ? row?.subject ?? "x" : "y";
+      const rows = /^(?:df|mixed)$/.test(target) ? ".iloc" : "";
+      button.textContent = `Write ${target}${rows}[0] = 7`;
       button.ariaDisabled = !seen?.writes;
       button.ariaPressed = now.write === button.dataset.write;
     }
